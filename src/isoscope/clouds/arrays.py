@@ -1,0 +1,60 @@
+"""Clouds that are already in memory: numpy arrays and torch tensors."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.clouds.checks import checked_shape, stored_type, widen_bfloat16
+from isoscope.clouds.contract import NO_LABELS, Batch, Cloud, rows_per_batch
+from isoscope.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class ArrayCloud(Cloud):
+    """The rows of a numpy array; nothing is copied until a batch is computed on."""
+
+    def __init__(self, array: np.ndarray, name: str = "array") -> None:
+        rows, width = checked_shape(array.shape, name)
+        super().__init__(name, rows, width, stored_type(array.dtype, name))
+        self._array = array
+
+    def read(self) -> Iterator[Batch]:
+        """Yield views of the array (float32 copies of bfloat16)."""
+        step = rows_per_batch(self.width)
+        for first in range(0, len(self._array), step):
+            rows = self._array[first : first + step]
+            if self.dtype == "bfloat16":
+                rows = widen_bfloat16(np.ascontiguousarray(rows).view(np.uint16))
+            yield Batch(rows, first, NO_LABELS)
+
+
+class TensorCloud(Cloud):
+    """The rows of a torch tensor, computed on the device on which they are."""
+
+    def __init__(self, tensor: Any, name: str = "tensor") -> None:
+        rows, width = checked_shape(tensor.shape, name)
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        if dtype not in ("float16", "bfloat16", "float32", "float64"):
+            raise DataError(
+                f"{name} holds {dtype}; vectors are float16, bfloat16, float32 or float64 "
+                "(torch: tensor.float())"
+            )
+        super().__init__(name, rows, width, dtype)
+        self._tensor = tensor.detach()
+
+    def read(self) -> Iterator[Batch]:
+        """Yield views of the tensor."""
+        step = rows_per_batch(self.width)
+        for first in range(0, len(self._tensor), step):
+            yield Batch(self._tensor[first : first + step], first, NO_LABELS)
+
+
+def is_tensor(value: object) -> bool:
+    """Whether this is a torch tensor, without importing torch when nobody else has."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)

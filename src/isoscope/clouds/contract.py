@@ -1,0 +1,140 @@
+"""What every source of vectors looks like to the rest of isoscope.
+
+A *cloud* is n vectors of one width. Several clouds that are read together, such as the layers of
+a model in one forward pass, are a *cloud group*; a single cloud is a group of one. Everything to
+the right of this package sees batches only, so that n never has to fit into memory.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = Any
+"""A two-dimensional numpy array or torch tensor."""
+
+Labels: TypeAlias = Mapping[str, NDArray[Any]]
+
+EPSILON = {
+    "float16": 2.0**-10,
+    "bfloat16": 2.0**-7,
+    "float32": 2.0**-23,
+    "float64": 2.0**-52,
+}
+"""Distance from 1 to the next number, for each dtype in which vectors may be stored."""
+
+BATCH_ELEMENTS = 1_572_864
+"""Numbers in one batch: 2,048 rows of 768. Large enough for BLAS, small enough for the cache."""
+
+
+class Batch(NamedTuple):
+    """Consecutive rows of a cloud.
+
+    A batch is never written to again by the source that gave it out: several may be in flight.
+    """
+
+    vectors: Array
+    first_row: int
+    labels: Labels
+
+
+@runtime_checkable
+class CloudGroup(Protocol):
+    """Clouds that are read together, batch by batch, in the same order every time."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of each cloud."""
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Number of dimensions of each cloud."""
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """Name of the type in which each cloud is stored, a key of ``EPSILON``."""
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows, or None when only reading tells."""
+
+    def batches(self) -> Iterator[Mapping[str, Batch]]:
+        """Read from the start. May be called any number of times."""
+
+
+class Cloud(ABC):
+    """n vectors of one width: a cloud group of one.
+
+    Parameters
+    ----------
+    name : str
+        What results call the cloud.
+    rows : int
+        Number of vectors.
+    width : int
+        Number of dimensions.
+    dtype : str
+        Type in which the vectors are stored, a key of ``EPSILON``.
+    """
+
+    def __init__(self, name: str, rows: int, width: int, dtype: str) -> None:
+        self.name = name
+        self.rows: int | None = rows
+        self.width = width
+        self.dtype = dtype
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of the cloud, as a group of one."""
+        return (self.name,)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Number of dimensions, as a group of one."""
+        return (self.width,)
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """Stored type, as a group of one."""
+        return (self.dtype,)
+
+    def batches(self) -> Iterator[Mapping[str, Batch]]:
+        """Read from the start, one batch after the other."""
+        for batch in self.read():
+            yield {self.name: batch}
+
+    @abstractmethod
+    def read(self) -> Iterator[Batch]:
+        """Yield the batches of this cloud from its first row on."""
+
+    def __repr__(self) -> str:
+        rows = "?" if self.rows is None else f"{self.rows:,}"
+        return f"<{type(self).__name__} {self.name!r}: {rows} × {self.width} {self.dtype}>"
+
+
+class LazyLabels(Mapping[str, NDArray[Any]]):
+    """Labels that are made when somebody asks for them, as most readers never do."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], NDArray[Any]]]) -> None:
+        self._makers = makers
+
+    def __getitem__(self, key: str) -> NDArray[Any]:
+        return self._makers[key]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+NO_LABELS: Labels = {}
+
+
+def rows_per_batch(width: int) -> int:
+    """Rows of this width that make a batch of ``BATCH_ELEMENTS``, within sensible bounds."""
+    return int(np.clip(BATCH_ELEMENTS // max(width, 1), 128, 16_384))

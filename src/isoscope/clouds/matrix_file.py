@@ -1,0 +1,136 @@
+"""Rows of a matrix that lies somewhere inside a file, streamed.
+
+Files are read into fresh buffers, never mapped: mapped pages count as resident memory, so a
+3 GB file would show up as 3 GB of it.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from isoscope.clouds.checks import widen_bfloat16
+from isoscope.clouds.contract import NO_LABELS, Batch, Cloud, Labels, rows_per_batch
+from isoscope.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+Labeller = "Callable[[int, int], Labels]"
+
+
+@dataclass(frozen=True)
+class MatrixLayout:
+    """How a matrix is written down, from its first byte on."""
+
+    rows: int
+    width: int
+    stored: str
+    """Name of the stored type: float16, bfloat16, float32 or float64."""
+    byte_order: str = "<"
+    column_major: bool = False
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the raw numbers; bfloat16 is read as its bits."""
+        kinds = {"float16": "f2", "bfloat16": "u2", "float32": "f4", "float64": "f8"}
+        return np.dtype(self.byte_order + kinds[self.stored])
+
+    @property
+    def bytes(self) -> int:
+        """Size of the whole matrix."""
+        return self.rows * self.width * self.dtype.itemsize
+
+    def native(self, raw: NDArray[np.generic]) -> np.ndarray:
+        """Turn raw numbers into floats of this machine, without a copy where they are already."""
+        native = raw.astype(raw.dtype.newbyteorder("="), copy=False)
+        return widen_bfloat16(native) if self.stored == "bfloat16" else native
+
+
+def fill(file: BinaryIO, buffer: np.ndarray, where: str) -> None:
+    """Read until the buffer is full, or say that the file ended before."""
+    view = memoryview(buffer.reshape(-1).view(np.uint8))
+    done = 0
+    while done < len(view):
+        got = file.readinto(view[done:])  # type: ignore[attr-defined]
+        if not got:
+            raise DataError(
+                f"{where} ends early: {len(view) - done:,} bytes are missing "
+                "(truncated, or changed while it was read)"
+            )
+        done += got
+
+
+def row_batches(file: BinaryIO, layout: MatrixLayout, where: str) -> Iterator[tuple[int, np.ndarray]]:
+    """Read a row-major matrix from the current position on: first row and rows of each batch."""
+    step = rows_per_batch(layout.width)
+    for first in range(0, layout.rows, step):
+        rows = min(step, layout.rows - first)
+        raw = np.empty((rows, layout.width), layout.dtype)
+        fill(file, raw, where)
+        yield first, layout.native(raw)
+
+
+def column_batches(
+    file: BinaryIO, layout: MatrixLayout, where: str, offset: int
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Read rows of a column-major matrix that starts at ``offset``: one stretch per column."""
+    step = rows_per_batch(layout.width)
+    size = layout.dtype.itemsize
+    for first in range(0, layout.rows, step):
+        rows = min(step, layout.rows - first)
+        raw = np.empty((layout.width, rows), layout.dtype)
+        for column in range(layout.width):
+            file.seek(offset + (column * layout.rows + first) * size)
+            fill(file, raw[column], where)
+        yield first, np.ascontiguousarray(layout.native(raw).T)
+
+
+class MatrixFileCloud(Cloud):
+    """A matrix inside an uncompressed local file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    layout : MatrixLayout
+        Shape and type of the matrix.
+    offset : int
+        Byte at which the matrix starts.
+    name : str
+        What results call the cloud.
+    labeller : callable, optional
+        Gives the labels of rows [first, last).
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        layout: MatrixLayout,
+        offset: int,
+        name: str,
+        labeller: Callable[[int, int], Labels] | None = None,
+    ) -> None:
+        super().__init__(name, layout.rows, layout.width, layout.stored)
+        self._path, self._layout, self._offset = path, layout, offset
+        self._labeller = labeller
+
+    def read(self) -> Iterator[Batch]:
+        """Yield the rows in order."""
+        where = str(self._path)
+        # Unbuffered: every read already fills megabytes, and a buffer would copy them again.
+        with self._path.open("rb", buffering=0) as file:
+            if self._layout.column_major:
+                batches = column_batches(file, self._layout, where, self._offset)
+            else:
+                file.seek(self._offset, os.SEEK_SET)
+                batches = row_batches(file, self._layout, where)
+            for first, vectors in batches:
+                labels = self._labeller(first, first + len(vectors)) if self._labeller else NO_LABELS
+                yield Batch(vectors, first, labels)

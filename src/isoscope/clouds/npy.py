@@ -1,0 +1,71 @@
+"""``.npy`` files: numpy's own format, read as a stream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy_format
+
+from isoscope.clouds.checks import checked_shape, stored_type
+from isoscope.clouds.matrix_file import MatrixFileCloud, MatrixLayout
+from isoscope.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from isoscope.clouds.contract import Cloud
+
+
+def read_header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Read shape, column-major flag and dtype; the file is then at the first number."""
+    try:
+        version = npy_format.read_magic(file)
+        if version == (1, 0):
+            shape, column_major, dtype = npy_format.read_array_header_1_0(file)
+        elif version == (2, 0):
+            shape, column_major, dtype = npy_format.read_array_header_2_0(file)
+        else:
+            # 3.0 exists for field names that are not latin-1: structured arrays only.
+            raise DataError(
+                f"{where} is in .npy format {version[0]}.{version[1]}, which holds "
+                "structured arrays; save the vectors as one plain float array"
+            )
+    except DataError:
+        raise
+    except (ValueError, EOFError, SyntaxError, TypeError, OverflowError, RecursionError) as error:
+        raise DataError(f"{where} is not a whole .npy file: {first_line(error)}") from error
+    return shape, column_major, dtype
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of an exception's message, which may be long."""
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0]
+
+
+def matrix_layout(
+    shape: tuple[int, ...], column_major: bool, dtype: np.dtype, where: str
+) -> MatrixLayout:
+    """Check an array's header and turn it into a layout."""
+    stored = stored_type(dtype, where)
+    rows, width = checked_shape(shape, where)
+    order = ">" if dtype.byteorder == ">" else "<"
+    return MatrixLayout(rows, width, stored, order, column_major)
+
+
+def open_npy(path: Path, column: str | None) -> Cloud:
+    """Open a ``.npy`` file."""
+    if column is not None:
+        raise UsageError(f"{path} holds one array without a name; leave --column out")
+    with path.open("rb") as file:
+        layout = matrix_layout(*read_header(file, str(path)), str(path))
+        offset = file.tell()
+    present = path.stat().st_size - offset
+    if present != layout.bytes:
+        raise DataError(
+            f"{path}: its header promises {layout.rows:,} × {layout.width:,} {layout.stored} "
+            f"({layout.bytes:,} bytes), but {present:,} bytes follow"
+            + (": the file is truncated" if present < layout.bytes else ": more than one array?")
+        )
+    return MatrixFileCloud(path, layout, offset, path.stem)

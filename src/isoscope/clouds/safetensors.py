@@ -1,0 +1,110 @@
+"""``.safetensors`` files, streamed.
+
+The header is read here by hand because the ``safetensors`` library maps the file into memory,
+which a stream must not do, and gives no bfloat16 to numpy. The format is 8 bytes with the length
+of a JSON header, the header, and the tensors, row-major and little-endian.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from isoscope.clouds.candidates import choose
+from isoscope.clouds.checks import checked_shape
+from isoscope.clouds.matrix_file import MatrixFileCloud, MatrixLayout
+from isoscope.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from isoscope.clouds.contract import Cloud, Labels
+
+STORED = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}
+
+LONGEST_HEADER = 100_000_000
+"""The limit that the format's own library sets."""
+
+
+def read_header(path: Path) -> tuple[dict[str, Any], int]:
+    """Return the entry of each tensor and the byte at which the tensors begin."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if size < 8 or length > min(size - 8, LONGEST_HEADER):
+            raise DataError(
+                f"{path} is not a whole .safetensors file: its header should be {length:,} bytes "
+                f"long, the file is {size:,}"
+            )
+        try:
+            entries = json.loads(file.read(length))
+        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+            raise DataError(f"{path} is not a .safetensors file: its header is not JSON") from error
+    if not isinstance(entries, dict):
+        raise DataError(f"{path} is not a .safetensors file: its header is not a JSON object")
+    entries.pop("__metadata__", None)
+    return entries, 8 + length
+
+
+def tensor_layout(entry: Any, where: str) -> tuple[MatrixLayout, int, int]:
+    """Check one header entry: its layout and its first and last byte among the tensors."""
+    try:
+        begin, end = (int(offset) for offset in entry["data_offsets"])
+        shape = [int(length) for length in entry["shape"]]
+        stored = STORED.get(entry["dtype"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{where} has a malformed header entry") from error
+    if stored is None:
+        raise DataError(
+            f"{where} holds {entry['dtype']}; vectors are F16, BF16, F32 or F64"
+        )
+    rows, width = checked_shape(shape, where)
+    layout = MatrixLayout(rows, width, stored)
+    if begin < 0 or end - begin != layout.bytes:
+        raise DataError(
+            f"{where}: its header promises {rows:,} × {width:,} {stored} ({layout.bytes:,} bytes), "
+            f"but sets {end - begin:,} bytes aside"
+        )
+    return layout, begin, end
+
+
+def open_safetensors(
+    path: Path,
+    column: str | None,
+    name: str | None = None,
+    labeller: Callable[[int, int], Labels] | None = None,
+) -> Cloud:
+    """Open one tensor of a ``.safetensors`` file."""
+    entries, start = read_header(path)
+    everything = {key: describe(entry) for key, entry in entries.items()}
+    candidates = [key for key, entry in entries.items() if is_matrix(entry)]
+    chosen = choose(column, candidates, everything, str(path))
+    layout, begin, end = tensor_layout(entries[chosen], f"{path}:{chosen}")
+    present = path.stat().st_size - start
+    if end > present:
+        raise DataError(
+            f"{path}: its header promises {end:,} bytes of tensors, but {present:,} follow: "
+            "the file is truncated"
+        )
+    return MatrixFileCloud(path, layout, start + begin, name or f"{path.stem}:{chosen}", labeller)
+
+
+def is_matrix(entry: Any) -> bool:
+    """Whether an entry describes a two-dimensional floating tensor with something in it."""
+    shape = entry.get("shape") if isinstance(entry, dict) else None
+    return (
+        isinstance(shape, list)
+        and len(shape) == 2
+        and entry.get("dtype") in STORED
+        and all(isinstance(length, int) for length in shape)
+        and math.prod(shape) > 0
+    )
+
+
+def describe(entry: Any) -> str:
+    """Describe an entry in a few characters for a message."""
+    if not isinstance(entry, dict):
+        return "malformed"
+    return f"{entry.get('dtype')} {tuple(entry.get('shape') or ())}"

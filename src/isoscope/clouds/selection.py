@@ -1,0 +1,112 @@
+"""Which rows count, decided once, here, for every source and every measure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.clouds.arrays import is_tensor
+from isoscope.clouds.contract import Batch, LazyLabels
+from isoscope.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from isoscope.clouds.contract import CloudGroup, Labels
+
+
+class RowSelection:
+    """A cloud group without the rows that must not count.
+
+    Rows that hold NaN or an infinity stop the run, named by index and label, unless
+    ``drop_invalid`` leaves them out. After a read ``left_out`` says how many went and why.
+
+    Parameters
+    ----------
+    group : CloudGroup
+        Where the rows come from.
+    drop_invalid : bool
+        Leave out rows that are not finite, in all clouds of the group, instead of stopping.
+    """
+
+    def __init__(self, group: CloudGroup, *, drop_invalid: bool = False) -> None:
+        self._group = group
+        self._drop_invalid = drop_invalid
+        self.left_out: dict[str, int] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of each cloud."""
+        return self._group.names
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Number of dimensions of each cloud."""
+        return self._group.widths
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """Stored type of each cloud."""
+        return self._group.dtypes
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows before anything is left out, which is what progress counts."""
+        return self._group.rows
+
+    def batches(self) -> Iterator[Mapping[str, Batch]]:
+        """Read from the start; rows are numbered anew where some are left out."""
+        self.left_out = {}
+        position = 0
+        for batches in self._group.batches():
+            finite = None
+            for name, batch in batches.items():
+                good = finite_rows(batch.vectors)
+                if good is None:
+                    continue
+                if not self._drop_invalid:
+                    raise DataError(not_finite_message(name, batch, good))
+                finite = good if finite is None else finite & good
+            if finite is not None:
+                dropped = int(len(finite) - finite.sum())
+                self.left_out["not finite"] = self.left_out.get("not finite", 0) + dropped
+                batches = {name: keep(batch, finite) for name, batch in batches.items()}
+            rows = len(next(iter(batches.values())).vectors)
+            if rows:
+                yield {name: batch._replace(first_row=position) for name, batch in batches.items()}
+            position += rows
+
+
+def finite_rows(vectors: Any) -> NDArray[np.bool_] | None:
+    """Tell which rows are finite; None when all are, the case that must be fast."""
+    if is_tensor(vectors):
+        good = vectors.isfinite().all(dim=1)
+        return None if bool(good.all()) else np.asarray(good.cpu().numpy(), dtype=np.bool_)
+    elements = np.isfinite(vectors)
+    return None if elements.all() else elements.all(axis=1)
+
+
+def keep(batch: Batch, mask: NDArray[np.bool_]) -> Batch:
+    """Return the rows of a batch that the mask names, labels included."""
+    chosen = np.flatnonzero(mask)
+    makers = {key: (lambda key=key: batch.labels[key][chosen]) for key in batch.labels}
+    return Batch(batch.vectors[chosen], batch.first_row, LazyLabels(makers))
+
+
+def not_finite_message(name: str, batch: Batch, good: NDArray[np.bool_]) -> str:
+    """Name the first row that is not finite."""
+    bad = int(np.flatnonzero(~good)[0])
+    return (
+        f"{name}: row {batch.first_row + bad}{label_of(batch.labels, bad)} holds NaN or an "
+        "infinity; --drop-invalid (drop_invalid=True) leaves such rows out and counts them"
+    )
+
+
+def label_of(labels: Labels, row: int) -> str:
+    """Return the first label of a row in brackets, or nothing."""
+    for key in labels:
+        return f" ({key} {labels[key][row]!r})"
+    return ""

@@ -1,0 +1,1 @@
+"""How batches are worked through: threads of one machine."""

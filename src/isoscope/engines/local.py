@@ -1,0 +1,113 @@
+"""Worker threads of one machine over a stream of batches.
+
+One thread per core with BLAS held to one thread each: between two matrix products the other
+arithmetic of a batch then runs in parallel too, which BLAS's own threads would leave to one core.
+The caller's thread reads ahead while the workers compute.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+Item = TypeVar("Item")
+ItemIn = TypeVar("ItemIn", contravariant=True)
+Value = TypeVar("Value")
+
+
+class Accumulator(Protocol[ItemIn]):
+    """Something that batches are added to, by one thread only."""
+
+    def add(self, item: ItemIn, /) -> None:
+        """Take one batch into account."""
+
+
+State = TypeVar("State", bound=Accumulator[object])
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Lane(Generic[Item]):
+    """A thread with its accumulator and a short queue of batches in front of it."""
+
+    def __init__(self, state: Accumulator[Item]) -> None:
+        self.state = state
+        self.failure: BaseException | None = None
+        self._queue: queue.Queue[Item | None] = queue.Queue(maxsize=2)
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def put(self, item: Item) -> None:
+        """Hand a batch over; waits while the lane is behind, raises what the thread raised."""
+        self._queue.put(item)
+        if self.failure is not None:
+            raise self.failure
+
+    def close(self) -> None:
+        """Wait until everything handed over is done."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        while (item := self._queue.get()) is not None:
+            if self.failure is not None:
+                continue  # keep emptying the queue, so that put() never waits for a dead thread
+            try:
+                self.state.add(item)
+            except BaseException as error:  # noqa: BLE001  re-raised in the caller's thread
+                self.failure = error
+
+
+def accumulate(
+    items: Iterable[Item], states: Sequence[Accumulator[Item]]
+) -> None:
+    """Deal the items to the states in turn, each state on a thread of its own.
+
+    Which state an item goes to depends on its position alone, never on timing: the same input
+    with the same number of states gives the same bits every time.
+    """
+    if len(states) == 1:
+        for item in items:
+            states[0].add(item)
+        return
+    with one_blas_thread():
+        lanes = [Lane(state) for state in states]
+        try:
+            for position, item in enumerate(items):
+                lanes[position % len(lanes)].put(item)
+        finally:
+            for lane in lanes:
+                lane.close()
+    for lane in lanes:
+        if lane.failure is not None:
+            raise lane.failure
+
+
+def in_parallel(calls: Sequence[Callable[[], Value]]) -> list[Value]:
+    """Make a few independent, heavy calls, each on a thread of its own."""
+    results: dict[int, Value] = {}
+
+    class Call:
+        def add(self, job: tuple[int, Callable[[], Value]], /) -> None:
+            results[job[0]] = job[1]()
+
+    accumulate(enumerate(calls), [Call() for _ in range(min(cores(), len(calls)))])
+    return [results[position] for position in range(len(calls))]
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread per call while this package's own threads run."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield

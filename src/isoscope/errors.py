@@ -1,0 +1,40 @@
+"""What can go wrong, in one line each.
+
+The message says what is wrong, where, and what to do. The command line prints it as it stands
+and leaves with ``exit_code``; a traceback appears only with ``--debug``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class IsoscopeError(ValueError):
+    """Anything that isoscope refuses, with a message meant for a person."""
+
+    exit_code = 1
+
+
+class DataError(IsoscopeError):
+    """The data cannot be used as it is: truncated, not finite, of the wrong kind."""
+
+    exit_code = 1
+
+
+class UsageError(IsoscopeError):
+    """The call is wrong: a missing file, an unknown name, options that contradict each other."""
+
+    exit_code = 2
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
+    """Build the error for a name that does not exist, with near names first and then all."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    listed = ", ".join(names) if names else "none"
+    return UsageError(f"no {kind} is called {name!r}; {hint}known: {listed}")

@@ -1,0 +1,6 @@
+"""What is computed from two reads of a cloud.
+
+Importing the package registers every measure; the order here is the order of display.
+"""
+
+from isoscope.measures import cosine, lengths, variance, partition, dimensions  # noqa: F401, I001

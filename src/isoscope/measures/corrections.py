@@ -1,0 +1,146 @@
+"""Corrections that are views: measured from the two reads, without a corrected copy.
+
+A correction is written ``name`` or ``name:option=value:option=value``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.errors import UsageError, unknown_name
+from isoscope.measures.projections import ViewShape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from isoscope.measures.geometry import Geometry
+
+    Vector = NDArray[np.float64]
+
+NONE = "none"
+DEFAULT_CORRECTIONS = (NONE, "center", "all-but-the-top", "whiten")
+
+
+@dataclass(frozen=True)
+class View:
+    """What a correction would make of a cloud."""
+
+    correction: str
+    shape: ViewShape
+    variances: Vector
+    """Covariance eigenvalues of the corrected cloud, per direction of the covariance basis."""
+    removed: int
+    """Directions in which the corrected cloud has no extent although the cloud had."""
+
+    @property
+    def root_mean_square(self) -> float:
+        """Root of the mean squared length of the corrected vectors."""
+        return math.sqrt(float(self.variances.sum()) + self.shape.constant_length() ** 2)
+
+
+@dataclass(frozen=True)
+class CorrectionName:
+    """A correction as the user wrote it, taken apart."""
+
+    text: str
+    name: str
+    options: Mapping[str, str]
+
+
+def parse_correction(text: str) -> CorrectionName:
+    """Take ``name:option=value`` apart and check the names."""
+    name, *pairs = text.strip().split(":")
+    if name != NONE and name not in BUILDERS:
+        raise unknown_name("correction", name, [NONE, *BUILDERS])
+    allowed = OPTIONS.get(name, ())
+    options = {}
+    for pair in pairs:
+        option, equals, value = pair.partition("=")
+        if option not in allowed:
+            raise unknown_name(f"option of {name}", option, allowed)
+        if not equals or not value:
+            raise UsageError(f"correction {text!r}: write {option}=VALUE")
+        options[option] = value
+    return CorrectionName(text.strip(), name, options)
+
+
+def parse_corrections(texts: Sequence[str]) -> tuple[CorrectionName, ...]:
+    """Take a list of corrections apart, without repeats, in the order given."""
+    parsed = {text.strip(): parse_correction(text) for text in texts}
+    if not parsed:
+        raise UsageError("name at least one correction; 'none' measures the cloud as it is")
+    return tuple(parsed.values())
+
+
+def build_view(
+    correction: CorrectionName, geometry: Geometry, mean: Vector
+) -> View:
+    """Work out the gains of a correction on the covariance's eigenbasis."""
+    shape = BUILDERS[correction.name](correction, geometry, mean)
+    values = geometry.centred.values
+    present = values > geometry.null_variance
+    return View(
+        correction.text,
+        shape,
+        variances=np.where(present, values * shape.gains**2, 0.0),
+        removed=int((present & (shape.gains == 0)).sum()),
+    )
+
+
+def center(_: CorrectionName, geometry: Geometry, mean: Vector) -> ViewShape:
+    """x − μ"""
+    del geometry
+    return ViewShape(np.ones(len(mean)), np.zeros(len(mean)), on_components=False)
+
+
+def all_but_the_top(correction: CorrectionName, geometry: Geometry, mean: Vector) -> ViewShape:
+    """Centre, then take away the projections on the top D = ⌈d/100⌉ components.
+
+    ``project=centered`` removes the projections of the centred vector (Biś et al. 2021, eq.
+    9-11); ``project=original`` those of the vector itself (Mu & Viswanath 2018), which leaves the
+    constant −Σ_k≤D (v_k·μ) v_k in every vector.
+    """
+    width = len(mean)
+    count = whole_number(correction, "n_components", math.ceil(width / 100), width)
+    project = correction.options.get("project", "centered")
+    if project not in ("centered", "original"):
+        raise UsageError(f"correction {correction.text!r}: project is centered or original")
+    gains, offset = np.ones(width), np.zeros(width)
+    gains[:count] = 0.0
+    if project == "original":
+        offset[:count] = -mean @ geometry.centred.vectors[:, :count]
+    return ViewShape(gains, offset, on_components=False)
+
+
+def whiten(_: CorrectionName, geometry: Geometry, mean: Vector) -> ViewShape:
+    """(x − μ) V Λ^(−1/2), without the directions that hold rounding only."""
+    values = geometry.centred.values
+    kept = values > geometry.null_variance
+    gains = np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=kept)
+    return ViewShape(gains, np.zeros(len(mean)), on_components=True)
+
+
+def whole_number(correction: CorrectionName, option: str, default: int, most: int) -> int:
+    """Read an option that counts something."""
+    text = correction.options.get(option)
+    if text is None:
+        return default
+    if not text.isdecimal() or int(text) > most:
+        raise UsageError(
+            f"correction {correction.text!r}: {option} is a whole number from 0 to {most}"
+        )
+    return int(text)
+
+
+BUILDERS: dict[str, Callable[[CorrectionName, Geometry, Vector], ViewShape]] = {
+    "center": center,
+    "all-but-the-top": all_but_the_top,
+    "whiten": whiten,
+}
+OPTIONS: dict[str, tuple[str, ...]] = {"all-but-the-top": ("n_components", "project")}

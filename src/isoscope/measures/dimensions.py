@@ -1,0 +1,99 @@
+"""Single dimensions that stand out: extreme ones, and dead ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.measures.registry import TableValue, register
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isoscope.measures.space import Space
+
+    Vector = NDArray[np.float64]
+
+LISTED = 32
+"""Dimensions that the table of outliers shows."""
+
+SMALLEST_SHARED = 1e-3
+"""Below this mean cosine, shares of it are noise over noise and are left undefined."""
+
+
+def cosine_parts(space: Space) -> Vector:
+    """Return what each dimension adds to the mean cosine: Σ_{i≠j} u_ik u_jk / (n² − n)."""
+    found, units = space.dimensions, space.units
+    if found is None or units.rows < 2:
+        return np.zeros(space.width)
+    pairs = units.weight**2 - units.weight_squares
+    return (found.unit_sum**2 - found.unit_square_sum) / pairs
+
+
+def variance_shares(space: Space) -> Vector:
+    """Each dimension's share of the total variance."""
+    found = space.dimensions
+    total = 0.0 if found is None else float(found.variance.sum())
+    return np.zeros(space.width) if found is None or total == 0 else found.variance / total
+
+
+@register(
+    formula="per dimension: mean, share of vectors where it is the minimum or maximum, "
+    "its part of the mean cosine Σ_{i≠j} u_ik u_jk / (n² − n), its share of the variance",
+    range="[0, 1] for shares",
+    direction="neither",
+    length_dependent=False,
+    reference="Luo et al. 2021, section 3.2; Timkey & van Schijndel 2021",
+    needs=["dimensions", "scatter"],
+    table=True,
+)
+def outlier_dimensions(space: Space) -> TableValue:
+    """The dimensions that are most often extreme or carry most of the mean cosine or variance."""
+    found = space.dimensions
+    if found is None:
+        raise ValueError("outlier_dimensions needs the sums over dimensions")
+    counted = max(space.units.rows, 1)
+    lowest, highest = found.minimum_counts / counted, found.maximum_counts / counted
+    parts, spread = cosine_parts(space), variance_shares(space)
+    mean_cosine = float(parts.sum())
+    defined = abs(mean_cosine) >= SMALLEST_SHARED
+    cosine_share = parts / mean_cosine if defined else np.zeros(space.width)
+    prominence = np.max([lowest, highest, np.abs(cosine_share), spread], axis=0)
+    order = np.argsort(-prominence, kind="stable")[:LISTED]
+    rows = [
+        {
+            found.kind: int(k),
+            "mean": float(found.mean[k]),
+            "share_minimum": float(lowest[k]),
+            "share_maximum": float(highest[k]),
+            "mean_cosine_part": float(parts[k]),
+            "share_of_mean_cosine": float(cosine_share[k]) if defined else None,
+            "share_of_variance": float(spread[k]),
+        }
+        for k in order
+    ]
+    note = f"{len(rows)} of {space.width:,}, the most prominent first" * (space.width > LISTED)
+    return TableValue(rows, note)
+
+
+@register(
+    formula="dimensions with variance ≤ (eps(stored type) · root mean square entry)²",
+    range="",
+    direction="neither",
+    length_dependent=False,
+    reference="ours",
+    needs=["dimensions", "scatter"],
+    table=True,
+)
+def dead_dimensions(space: Space) -> TableValue:
+    """Dimensions that carry nothing but rounding; naive whitening blows them up."""
+    found = space.dimensions
+    if found is None:
+        raise ValueError("dead_dimensions needs the sums over dimensions")
+    dead = np.flatnonzero(found.variance <= space.dead_variance)
+    rows = [
+        {found.kind: int(k), "mean": float(found.mean[k]), "variance": float(found.variance[k])}
+        for k in dead
+    ]
+    return TableValue(rows)

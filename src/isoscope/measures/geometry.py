@@ -1,0 +1,109 @@
+"""Between the two reads: the directions in which a cloud is measured.
+
+The partition function is taken over the eigenvectors of the second moment. Where eigenvalues
+repeat, eigenvectors are whatever the LAPACK build made of the rounding; here such a group gets a
+basis that rounding cannot change, and the measures say that it was a choice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.clouds.contract import EPSILON
+from isoscope.engines.local import in_parallel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isoscope.measures.moments import Moments
+
+    Vector = NDArray[np.float64]
+    Matrix = NDArray[np.float64]
+
+REPEATED_GAP = 1e-6
+"""Eigenvalues closer than this, relative to the larger one, count as repeated (float64 sums)."""
+
+TIE = 1e-8
+"""Coordinate axes whose shares in an eigenspace differ by less than this are tied."""
+
+
+@dataclass(frozen=True)
+class EigenSystem:
+    """Eigenvalues in falling order, eigenvectors in columns, and where eigenvalues repeat."""
+
+    values: Vector
+    vectors: Matrix
+    repeated: tuple[slice, ...]
+    """Runs of at least two eigenvalues, above zero, that cannot be told apart."""
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Eigen-systems of a cloud, and what it takes for a direction to count as empty."""
+
+    raw: EigenSystem
+    """Of the second moment, XᵀX / n."""
+    centred: EigenSystem
+    """Of the covariance."""
+    stored_epsilon: float
+    """Relative rounding of the stored numbers."""
+    dead_variance: float
+    """A variance up to this is rounding of the stored numbers: (eps · root mean square entry)²."""
+    null_variance: float
+    """An eigenvalue up to this is rounding of the stored numbers or of the sums."""
+
+
+def geometry_of(moments: Moments, stored: str) -> Geometry:
+    """Decompose the second moment and the covariance, side by side."""
+    covariance = moments.covariance
+    second = covariance + np.multiply.outer(moments.mean, moments.mean)
+    raw, centred = in_parallel([partial(eigen_system, second), partial(eigen_system, covariance)])
+    entry_square = moments.norm_square_sum / moments.weight / moments.width
+    dead = EPSILON[stored] ** 2 * entry_square
+    sums = centred.values[0] * moments.width * EPSILON["float64"]
+    return Geometry(raw, centred, EPSILON[stored], dead, max(dead, float(sums)))
+
+
+def eigen_system(symmetric: Matrix) -> EigenSystem:
+    """Decompose a covariance-like matrix, with settled bases where eigenvalues repeat."""
+    values, vectors = np.linalg.eigh(symmetric)
+    values, vectors = np.maximum(values[::-1], 0.0), np.ascontiguousarray(vectors[:, ::-1])
+    null = values[0] * len(values) * EPSILON["float64"]
+    repeated = repeated_runs(values, null)
+    for run in repeated:
+        vectors[:, run] = settled_basis(vectors[:, run])
+    return EigenSystem(values, vectors, repeated)
+
+
+def repeated_runs(values: Vector, null: float, gap: float = REPEATED_GAP) -> tuple[slice, ...]:
+    """Find runs of falling eigenvalues above ``null`` whose neighbours differ by less than gap."""
+    present = values > null
+    close = (values[:-1] - values[1:] < gap * values[:-1]) & present[1:]
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], close, [False])).astype(np.int8)))
+    return tuple(slice(int(a), int(b) + 1) for a, b in edges.reshape(-1, 2))
+
+
+def settled_basis(vectors: Matrix) -> Matrix:
+    """Choose a basis of an eigenspace from the space alone, not from the vectors that span it.
+
+    Greedy: the coordinate axis that lies deepest in what is left of the space, lowest index among
+    equals, gives the next vector. The result depends on the coordinate axes (a rotation changes
+    it, as any choice must) but not on rounding, row order or the LAPACK build.
+    """
+    span = vectors.copy()
+    settled = np.empty_like(vectors)
+    for position in range(vectors.shape[1]):
+        depth = np.einsum("ij,ij->i", span, span)
+        axis = int(np.flatnonzero(depth >= depth.max() - TIE)[0])
+        direction = span @ span[axis]
+        # Twice is enough: one pass may leave a rounding of the earlier directions behind.
+        for _ in range(2):
+            direction -= settled[:, :position] @ (settled[:, :position].T @ direction)
+        direction /= np.linalg.norm(direction)
+        settled[:, position] = direction
+        span -= np.multiply.outer(direction, direction @ span)
+    return settled

@@ -1,0 +1,117 @@
+"""What both kernels share once a batch has become a few numbers per row, on the host."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.measures.moments import Moments
+from isoscope.measures.norm_bins import BINS, count_norms
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+    from isoscope.measures.projections import ProjectionPlan
+
+    Vector = NDArray[np.float64]
+    Indices = NDArray[np.int64]
+
+ZERO_TOLERANCE = 8.0
+"""A corrected vector shorter than this many roundings of the original is a zero vector."""
+
+
+def safe_exponent(dtype: DTypeLike, rows: int) -> float:
+    """Return the largest |a| for which a sum of ``rows`` terms exp(±a) neither overflows nor
+    becomes subnormal.
+    """  # noqa: D205
+    return float(np.log(np.finfo(dtype).max)) - math.log(max(rows, 1)) - 1.0
+
+
+def moments_from(
+    *,
+    norms: Vector,
+    weight: Vector,
+    mean: Vector,
+    unit_sum: Vector,
+    scatter: NDArray[np.float64] | None,
+    unit_square_sum: Vector | None,
+    extremes: tuple[Indices, Indices] | None,
+) -> Moments:
+    """Put the moments of a batch together from its row lengths and the sums of a kernel."""
+    width = len(mean)
+    nonzero = norms > 0
+    unit_weight = weight[nonzero]
+    low, high = extremes if extremes is not None else (None, None)
+    return Moments(
+        rows=len(norms),
+        zero_rows=int(len(norms) - nonzero.sum()),
+        weight=float(weight.sum()),
+        unit_weight=float(unit_weight.sum()),
+        unit_weight_squares=float((unit_weight * unit_weight).sum()),
+        mean=mean,
+        unit_sum=unit_sum,
+        norm_sum=float(weight @ norms),
+        norm_square_sum=float(weight @ (norms * norms)),
+        norm_min=float(norms.min()),
+        norm_max=float(norms.max()),
+        norm_counts=count_norms(norms[nonzero]),
+        scatter=scatter,
+        unit_square_sum=unit_square_sum,
+        minimum_counts=None if low is None else count(low, width),
+        maximum_counts=None if high is None else count(high, width),
+    )
+
+
+def count(indices: Indices, width: int) -> Indices:
+    """How often each index occurs."""
+    return np.bincount(indices, minlength=width).astype(np.int64)
+
+
+class ViewSums:
+    """What one batch adds to every view."""
+
+    def __init__(self, views: int, width: int) -> None:
+        self.zero_rows = np.zeros(views, np.int64)
+        self.norm_sum = np.zeros(views)
+        self.norm_min = np.full(views, np.inf)
+        self.norm_max = np.zeros(views)
+        self.norm_counts = np.zeros((views, BINS), np.int64)
+        self.unit_sum = np.zeros((views, width))
+        self.unit_square_sum = np.zeros((views, width))
+        self.minimum_counts = np.zeros((views, width), np.int64)
+        self.maximum_counts = np.zeros((views, width), np.int64)
+
+    def add_norms(self, plan: ProjectionPlan, norms: Vector, lengths: Vector, eps: float) -> Vector:
+        """Take the lengths of the corrected vectors, rows × views; return 1/length, 0 for zeros.
+
+        A vector that equals the mean is not exactly zero after centring, but a rounding of its
+        own length away from it; the largest gain of a view stretches that too.
+        """
+        gains = np.array([view.gains.max(initial=0.0) for view in plan.views])
+        rounding = ZERO_TOLERANCE * float(eps) * (lengths + np.linalg.norm(plan.mean))
+        nonzero = norms > rounding[:, None] * gains
+        self.zero_rows[:] = (~nonzero).sum(axis=0)
+        kept = np.where(nonzero, norms, 0.0)
+        self.norm_sum[:] = kept.sum(axis=0)
+        self.norm_min[:] = kept.min(axis=0)
+        self.norm_max[:] = kept.max(axis=0)
+        for view in range(norms.shape[1]):
+            self.norm_counts[view] = count_norms(norms[nonzero[:, view], view])
+        return np.divide(1.0, norms, out=np.zeros_like(norms), where=nonzero)
+
+    def add_units(self, plan: ProjectionPlan, weighted: Vector, weights: Vector) -> None:
+        """Take Σ_i z_i / ‖y_i‖ and Σ_i 1/‖y_i‖ of every view."""
+        for row, view in enumerate(plan.views):
+            self.unit_sum[row] = view.gains * weighted[row] + view.offset * weights[row]
+
+    def add_extremes(self, view: int, lowest: Indices, highest: Indices) -> None:
+        """Take the extreme dimension of each corrected vector that is not zero."""
+        width = self.unit_sum.shape[1]
+        self.minimum_counts[view] = count(lowest, width)
+        self.maximum_counts[view] = count(highest, width)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the sums under the names that ``Projections`` gives them."""
+        return dict(vars(self))

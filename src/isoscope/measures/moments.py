@@ -1,0 +1,173 @@
+"""The first read: everything about a cloud that is a sum over its rows.
+
+The state is a frozen dataclass of float64 arrays on the host. Merging is associative, so threads,
+processes, machines and a resumed run all use the same one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.measures.norm_bins import BINS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+    Matrix = NDArray[np.float64]
+    Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class MomentParts:
+    """Which of the dearer sums are wanted; lengths and unit vectors are always summed."""
+
+    scatter: bool = True
+    dimensions: bool = True
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over the rows x_i of a cloud with weights w_i (1 unless given).
+
+    Cosines leave zero vectors out, and so do the sums over unit vectors u_i = x_i / ‖x_i‖.
+    """
+
+    rows: int
+    """Number of rows, whatever their weight."""
+    zero_rows: int
+    """Rows of length zero."""
+    weight: float
+    """Σ w_i over all rows."""
+    unit_weight: float
+    """Σ w_i over rows that are not zero."""
+    unit_weight_squares: float
+    """Σ w_i² over rows that are not zero."""
+    mean: Vector
+    """Σ w_i x_i / Σ w_i"""
+    unit_sum: Vector
+    """Σ w_i u_i"""
+    norm_sum: float
+    """Σ w_i ‖x_i‖"""
+    norm_square_sum: float
+    """Σ w_i ‖x_i‖²"""
+    norm_min: float
+    """Smallest length."""
+    norm_max: float
+    """Largest length."""
+    norm_counts: Counts
+    """Rows per length bin, see ``norm_bins``; zero vectors are in none."""
+    scatter: Matrix | None
+    """Σ w_i (x_i − mean)(x_i − mean)ᵀ"""
+    unit_square_sum: Vector | None
+    """Σ w_i² u_ij² for each dimension j"""
+    minimum_counts: Counts | None
+    """Rows, not zero, whose smallest entry is in dimension j (the first of equals)."""
+    maximum_counts: Counts | None
+    """Rows, not zero, whose largest entry is in dimension j (the first of equals)."""
+
+    @classmethod
+    def empty(cls, width: int, parts: MomentParts = MomentParts()) -> Moments:  # noqa: B008
+        """Return the state of no rows, which changes nothing when merged."""
+        zeros = np.zeros(width)
+        counts = np.zeros(width, np.int64)
+        return cls(
+            rows=0,
+            zero_rows=0,
+            weight=0.0,
+            unit_weight=0.0,
+            unit_weight_squares=0.0,
+            mean=zeros,
+            unit_sum=zeros,
+            norm_sum=0.0,
+            norm_square_sum=0.0,
+            norm_min=np.inf,
+            norm_max=0.0,
+            norm_counts=np.zeros(BINS, np.int64),
+            scatter=np.zeros((width, width)) if parts.scatter else None,
+            unit_square_sum=zeros if parts.dimensions else None,
+            minimum_counts=counts if parts.dimensions else None,
+            maximum_counts=counts if parts.dimensions else None,
+        )
+
+    @property
+    def width(self) -> int:
+        """Number of dimensions."""
+        return len(self.mean)
+
+    @property
+    def covariance(self) -> Matrix:
+        """Population covariance: the scatter divided by the weight, not by the weight less one."""
+        if self.scatter is None:
+            raise ValueError("these moments were taken without the scatter matrix")
+        return self.scatter / self.weight
+
+    def merge(self, other: Moments) -> Moments:
+        """Combine the sums of two disjoint sets of rows.
+
+        Mean and scatter follow Chan, Golub & LeVeque (1983): sums around each part's own mean
+        lose no digits to a common offset, which plain sums of squares would.
+        """
+        if other.weight == 0 or self.weight == 0:
+            mean = self.mean if other.weight == 0 else other.mean
+            between = None
+        else:
+            step = other.mean - self.mean
+            share = other.weight / (self.weight + other.weight)
+            mean = self.mean + step * share
+            between = (step, self.weight * share)
+        return Moments(
+            rows=self.rows + other.rows,
+            zero_rows=self.zero_rows + other.zero_rows,
+            weight=self.weight + other.weight,
+            unit_weight=self.unit_weight + other.unit_weight,
+            unit_weight_squares=self.unit_weight_squares + other.unit_weight_squares,
+            mean=mean,
+            unit_sum=self.unit_sum + other.unit_sum,
+            norm_sum=self.norm_sum + other.norm_sum,
+            norm_square_sum=self.norm_square_sum + other.norm_square_sum,
+            norm_min=min(self.norm_min, other.norm_min),
+            norm_max=max(self.norm_max, other.norm_max),
+            norm_counts=self.norm_counts + other.norm_counts,
+            scatter=_merged_scatter(self.scatter, other.scatter, between),
+            unit_square_sum=_added(self.unit_square_sum, other.unit_square_sum),
+            minimum_counts=_added(self.minimum_counts, other.minimum_counts),
+            maximum_counts=_added(self.maximum_counts, other.maximum_counts),
+        )
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the state as named arrays, for a file or another process."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: np.asarray(value) for name, value in values.items() if value is not None}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Moments:
+        """Rebuild the state that ``to_arrays`` took apart."""
+        values: dict[str, Any] = {}
+        for field in fields(cls):
+            array = arrays.get(field.name)
+            values[field.name] = array if array is None or array.ndim else array.item()
+        return cls(**values)
+
+
+def _added(one: Any, other: Any) -> Any:
+    return None if one is None or other is None else one + other
+
+
+def _merged_scatter(
+    one: Matrix | None, other: Matrix | None, between: tuple[Vector, float] | None
+) -> Matrix | None:
+    if one is None or other is None:
+        return None
+    if between is None:
+        return one + other
+    step, weight = between
+    merged = np.multiply.outer(step * weight, step)
+    merged += one
+    merged += other
+    return merged

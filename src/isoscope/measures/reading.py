@@ -1,0 +1,185 @@
+"""Running the two reads over a cloud group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.clouds.arrays import is_tensor
+from isoscope.clouds.contract import Batch, CloudGroup, rows_per_batch
+from isoscope.engines.local import accumulate, cores
+from isoscope.errors import DataError
+from isoscope.measures.kernels import Projector, batch_moments, projector_for
+from isoscope.measures.sample import Sample, SampleTaker
+
+if TYPE_CHECKING:
+    from isoscope.measures.moments import MomentParts, Moments
+    from isoscope.measures.projections import ProjectionPlan, Projections
+
+Progress = Callable[[str, int, int | None], None]
+"""Called with the name of the read, the rows done and the rows in all (None: unknown)."""
+
+Batches = Mapping[str, Batch]
+
+
+@dataclass(frozen=True)
+class FirstRead:
+    """What the first read of one cloud gave."""
+
+    moments: Moments
+    sample: Sample
+
+
+class MomentsTaker:
+    """Accumulates the first read of a group on one thread."""
+
+    def __init__(
+        self, group: CloudGroup, parts: MomentParts, sample_size: int, seed: int, double: bool
+    ) -> None:
+        self._parts, self._double = parts, double
+        self.moments: dict[str, Moments] = {}
+        self.samples = {
+            name: SampleTaker(width, sample_size, seed)
+            for name, width in zip(group.names, group.widths, strict=True)
+        }
+
+    def add(self, batches: Batches, /) -> None:
+        """Take one batch of every cloud."""
+        for name, batch in batches.items():
+            found = batch_moments(batch.vectors, self._parts, double=self._double)
+            known = self.moments.get(name)
+            self.moments[name] = found if known is None else known.merge(found)
+            self.samples[name].add(batch)
+
+
+class ProjectionsTaker:
+    """Accumulates the second read of a group on one thread."""
+
+    def __init__(self, plans: Mapping[str, ProjectionPlan]) -> None:
+        self._plans = plans
+        self._projectors: dict[str, Projector] = {}
+        self.projections: dict[str, Projections] = {}
+
+    def add(self, batches: Batches, /) -> None:
+        """Take one batch of every cloud."""
+        for name, batch in batches.items():
+            if name not in self._projectors:
+                self._projectors[name] = projector_for(batch.vectors, self._plans[name])
+            found = self._projectors[name](batch.vectors)
+            known = self.projections.get(name)
+            self.projections[name] = found if known is None else known.merge(found)
+
+
+def first_read(
+    group: CloudGroup,
+    parts: MomentParts,
+    *,
+    sample_size: int = 0,
+    seed: int = 0,
+    double: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, FirstRead]:
+    """Take moments and a sample of every cloud of a group."""
+    takers: list[MomentsTaker] = []
+
+    def new() -> MomentsTaker:
+        takers.append(MomentsTaker(group, parts, sample_size, seed, double))
+        return takers[-1]
+
+    run(group, new, workers, progress, "first read")
+    result = {}
+    for name in group.names:
+        states = [taker.moments[name] for taker in takers if name in taker.moments]
+        if not states:
+            raise DataError(f"{name}: no row is left to measure")
+        moments = states[0]
+        for state in states[1:]:
+            moments = moments.merge(state)
+        sample = takers[0].samples[name].result()
+        for taker in takers[1:]:
+            sample = sample.merge(taker.samples[name].result(), sample_size)
+        check(name, moments)
+        result[name] = FirstRead(moments, sample)
+    return result
+
+
+def check(name: str, moments: Moments) -> None:
+    """Refuse what cannot be measured."""
+    if moments.rows < 2:
+        raise DataError(f"{name}: a single row is left; a cloud needs at least two")
+    if not (np.isfinite(moments.norm_square_sum) and np.isfinite(moments.mean).all()):
+        raise DataError(
+            f"{name}: squared lengths overflow (largest length {moments.norm_max:.3g}); "
+            "divide the vectors by a constant"
+        )
+
+
+def second_read(
+    group: CloudGroup,
+    plans: Mapping[str, ProjectionPlan],
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Projections]:
+    """Project every cloud of a group."""
+    takers: list[ProjectionsTaker] = []
+
+    def new() -> ProjectionsTaker:
+        takers.append(ProjectionsTaker(plans))
+        return takers[-1]
+
+    run(group, new, workers, progress, "second read")
+    result = {}
+    for name in group.names:
+        states = [taker.projections[name] for taker in takers if name in taker.projections]
+        projections = states[0]
+        for state in states[1:]:
+            projections = projections.merge(state)
+        result[name] = projections
+    return result
+
+
+def run(
+    group: CloudGroup,
+    new_taker: Callable[[], MomentsTaker | ProjectionsTaker],
+    workers: int | None,
+    progress: Progress | None,
+    stage: str,
+) -> None:
+    """Feed a group's batches to as many takers as are worth their thread.
+
+    Tensors are left to torch's own threads; a cloud of one batch needs no second thread.
+    """
+    stream = with_progress(group, progress, stage)
+    first = next(stream, None)
+    if first is None:
+        return
+    lanes = cores() if workers is None else workers
+    if any(is_tensor(batch.vectors) for batch in first.values()):
+        lanes = 1
+    if group.rows is not None:
+        lanes = min(lanes, max(1, -(-group.rows // rows_per_batch(max(group.widths)))))
+    takers: Sequence[MomentsTaker | ProjectionsTaker] = [new_taker() for _ in range(lanes)]
+    accumulate(chain_first(first, stream), takers)
+
+
+def chain_first(first: Batches, rest: Iterator[Batches]) -> Iterator[Batches]:
+    """Put the first item back in front."""
+    yield first
+    yield from rest
+
+
+def with_progress(
+    group: CloudGroup, progress: Progress | None, stage: str
+) -> Iterator[Batches]:
+    """Yield the batches of a group and report the rows handed out."""
+    done = 0
+    for batches in group.batches():
+        yield batches
+        done += len(next(iter(batches.values())).vectors)
+        if progress is not None:
+            progress(stage, done, group.rows)

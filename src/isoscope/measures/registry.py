@@ -1,0 +1,105 @@
+"""Every measure with what a reader must know before trusting it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoscope.errors import unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from isoscope.measures.space import Space
+
+Need = Literal["dimensions", "scatter", "partition", "scaled"]
+"""What a measure needs beyond the sums over lengths and unit vectors."""
+
+Direction = Literal["higher", "lower", "neither"]
+"""Which way a more evenly filled space moves the measure."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """One number; None where it is undefined, with a note that says why."""
+
+    value: float | None
+    log10: float | None = None
+    note: str = ""
+    rows: int | None = None
+    """Rows that counted, where not all did."""
+    extra: Mapping[str, float | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TableValue:
+    """Several numbers per row; ``rows`` are dictionaries with the same keys."""
+
+    rows: list[dict[str, Any]]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure and its description.
+
+    ``function`` maps a ``Space`` to a ``Value``, or to a ``TableValue`` for tables.
+    """
+
+    name: str
+    formula: str
+    range: str
+    direction: Direction
+    length_dependent: bool
+    reference: str
+    needs: frozenset[Need]
+    function: Callable[[Space], Value | TableValue]
+    alias: str = ""
+    table: bool = False
+
+
+_MEASURES: dict[str, Measure] = {}
+_ALIASES: dict[str, str] = {}
+
+
+def register(
+    *,
+    formula: str,
+    range: str,  # noqa: A002  the word that readers of the list expect
+    direction: Direction,
+    length_dependent: bool,
+    reference: str,
+    needs: Iterable[Need] = (),
+    alias: str = "",
+    table: bool = False,
+) -> Callable[[Callable[[Space], Any]], Callable[[Space], Any]]:
+    """Register the decorated function as the measure of its own name."""
+
+    def decorate(function: Callable[[Space], Any]) -> Callable[[Space], Any]:
+        name = function.__name__
+        if name in _MEASURES or name in _ALIASES or alias in _MEASURES or alias in _ALIASES:
+            raise ValueError(f"the measure {name} is registered twice")
+        _MEASURES[name] = Measure(
+            name, formula, range, direction, length_dependent, reference,
+            frozenset(needs), function, alias, table,
+        )  # fmt: skip
+        if alias:
+            _ALIASES[alias] = name
+        return function
+
+    return decorate
+
+
+def all_measures() -> tuple[Measure, ...]:
+    """Return every measure in the order in which tables show them: cosines first."""
+    return tuple(_MEASURES.values())
+
+
+def find_measure(name: str) -> Measure:
+    """Return a measure by its name or alias."""
+    wanted = name.strip().lower()
+    wanted = _ALIASES.get(wanted, wanted)
+    if wanted not in _MEASURES:
+        raise unknown_name("measure", name, [*_MEASURES, *_ALIASES])
+    return _MEASURES[wanted]

@@ -1,0 +1,87 @@
+"""A random sample of rows that does not depend on the order in which rows arrive.
+
+Each row gets a random-looking number from its index and the seed, and the rows with the smallest
+numbers are the sample. So any number of threads or machines draw the same one, in one read,
+without knowing n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.clouds.arrays import is_tensor
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isoscope.clouds.contract import Batch
+
+DEFAULT_SIZE = 2_048
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The sampled rows in the order of their indices."""
+
+    keys: NDArray[np.uint64]
+    indices: NDArray[np.int64]
+    vectors: NDArray[np.float64]
+
+    def merge(self, other: Sample, size: int) -> Sample:
+        """Return the ``size`` rows with the smallest keys of two samples."""
+        keys = np.concatenate((self.keys, other.keys))
+        indices = np.concatenate((self.indices, other.indices))
+        vectors = np.concatenate((self.vectors, other.vectors))
+        kept = np.argsort(keys, kind="stable")[:size]
+        kept = kept[np.argsort(indices[kept])]
+        return Sample(keys[kept], indices[kept], vectors[kept])
+
+
+class SampleTaker:
+    """Collects the sample from the batches of one thread."""
+
+    def __init__(self, width: int, size: int, seed: int) -> None:
+        self._size = size
+        self._seed = seed
+        self._sample = Sample(
+            np.empty(0, np.uint64), np.empty(0, np.int64), np.empty((0, width), np.float64)
+        )
+        self._highest = np.uint64(2**64 - 1)
+
+    def add(self, batch: Batch) -> None:
+        """Look at the rows of one batch."""
+        indices = np.arange(batch.first_row, batch.first_row + len(batch.vectors), dtype=np.int64)
+        keys = row_keys(indices, self._seed)
+        chosen = np.flatnonzero(keys <= self._highest)
+        if len(chosen) > self._size:
+            chosen = np.sort(np.argpartition(keys, self._size)[: self._size])
+        if not len(chosen):
+            return
+        found = Sample(keys[chosen], indices[chosen], on_host(batch.vectors, chosen))
+        self._sample = self._sample.merge(found, self._size)
+        if len(self._sample.keys) == self._size:
+            self._highest = self._sample.keys.max()
+
+    def result(self) -> Sample:
+        """Return what was collected."""
+        return self._sample
+
+
+def row_keys(indices: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
+    """Mix index and seed into 64 random-looking bits (SplitMix64; Steele, Lea & Flood 2014)."""
+    start = np.uint64((seed * 0xD1342543DE82EF95 + 1) % 2**64)
+    z = (indices.astype(np.uint64) + start) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def on_host(vectors: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the chosen rows as float64, from wherever they are."""
+    chosen = vectors[rows]
+    if is_tensor(chosen):
+        chosen = chosen.double().cpu().numpy()
+    return np.asarray(chosen, dtype=np.float64)

@@ -1,0 +1,110 @@
+"""One cloud as a measure sees it: the raw one, or what a correction would make of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+    Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class BasisRange:
+    """ln I1 over random bases of the directions that repeated eigenvalues leave open."""
+
+    low: float
+    high: float
+    bases: int
+    sample_rows: int
+    open_directions: int
+
+
+@dataclass(frozen=True)
+class Partition:
+    """ln Z(c) and ln Z(−c) for each eigenvector c of the space's second moment."""
+
+    log_plus: Vector
+    log_minus: Vector
+    axes: str
+    """Where the directions come from, for a note when eigenvalues repeat."""
+    basis_range: BasisRange | None = None
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Lengths of the vectors; zero vectors have length 0 and stand in no bin."""
+
+    mean: float
+    root_mean_square: float
+    smallest: float
+    largest: float
+    counts: Counts
+
+
+@dataclass(frozen=True)
+class UnitVectors:
+    """Sums over the vectors that are not zero, each divided by its length."""
+
+    rows: int
+    weight: float
+    weight_squares: float
+    sum_square: float
+    """‖Σ w u‖²"""
+
+
+@dataclass(frozen=True)
+class Dimensions:
+    """Each dimension of the vectors: original ones, or components after whitening."""
+
+    kind: str
+    """``dimension`` or ``component``"""
+    mean: Vector
+    variance: Vector
+    unit_sum: Vector
+    unit_square_sum: Vector
+    minimum_counts: Counts
+    maximum_counts: Counts
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """How variance is spread over directions."""
+
+    variances: Vector
+    """Eigenvalues of the covariance in falling order."""
+    second_moments: Vector
+    """Eigenvalues of XᵀX/n in falling order: with the mean still in it."""
+    null: float
+    """An eigenvalue up to this is rounding."""
+
+    @property
+    def total(self) -> float:
+        """Σ λ, or 0 when the cloud is constant up to rounding."""
+        return float(self.variances.sum()) if self.variances[0] > self.null else 0.0
+
+
+@dataclass(frozen=True)
+class Space:
+    """What is known about one space after the reads; parts that no measure asked for are None."""
+
+    correction: str
+    rows: int
+    width: int
+    zero_rows: int
+    lengths: Lengths
+    units: UnitVectors
+    norm_of_mean: float
+    mean_alignment: float | None
+    """|cos| of the mean with the top eigenspace of the second moment; None for a zero mean."""
+    dead_variance: float
+    spectrum: Spectrum | None
+    dimensions: Dimensions | None
+    partition: Partition | None
+    scaled_partition: Partition | None
+    """The same after dividing all vectors by their root mean square length."""

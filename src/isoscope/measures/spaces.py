@@ -1,0 +1,233 @@
+"""From the states of the two reads to the spaces that measures look at."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.measures.bases import basis_range
+from isoscope.measures.corrections import NONE
+from isoscope.measures.second_read import inverse_scale, root_mean_square
+from isoscope.measures.space import Dimensions, Lengths, Partition, Space, Spectrum, UnitVectors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isoscope.measures.corrections import View
+    from isoscope.measures.geometry import Geometry
+    from isoscope.measures.moments import Moments
+    from isoscope.measures.projections import Projections
+    from isoscope.measures.sample import Sample
+    from isoscope.measures.second_read import Scaling, SecondRead
+
+    Vector = NDArray[np.float64]
+    Matrix = NDArray[np.float64]
+
+SETTLED = "the coordinate axes nearest to each eigenspace"
+PRINCIPAL = "the principal axes of the cloud before whitening"
+
+
+@dataclass(frozen=True)
+class Reads:
+    """Everything that the reads of one cloud gave."""
+
+    moments: Moments
+    sample: Sample | None
+    geometry: Geometry | None
+    second: SecondRead | None
+    projections: Projections | None
+    seed: int
+
+    def log_partition(self, correction: str, scaling: Scaling) -> NDArray[np.float64] | None:
+        """ln Z of both signs for a space, where it was summed."""
+        if self.second is None or self.projections is None:
+            return None
+        row = self.second.families.get((correction, scaling))
+        return None if row is None else self.projections.log_partition[row]
+
+
+def raw_space(reads: Reads) -> Space:
+    """Describe the cloud as it is."""
+    moments, geometry = reads.moments, reads.geometry
+    scale = root_mean_square(moments)
+    return Space(
+        correction=NONE,
+        rows=moments.rows,
+        width=moments.width,
+        zero_rows=moments.zero_rows,
+        lengths=Lengths(
+            mean=moments.norm_sum / moments.weight,
+            root_mean_square=scale,
+            smallest=moments.norm_min,
+            largest=moments.norm_max,
+            counts=moments.norm_counts,
+        ),
+        units=UnitVectors(
+            rows=moments.rows - moments.zero_rows,
+            weight=moments.unit_weight,
+            weight_squares=moments.unit_weight_squares,
+            sum_square=float(moments.unit_sum @ moments.unit_sum),
+        ),
+        norm_of_mean=float(np.linalg.norm(moments.mean)),
+        mean_alignment=None if geometry is None else alignment(moments.mean, geometry, scale),
+        dead_variance=0.0 if geometry is None else geometry.dead_variance,
+        spectrum=None
+        if geometry is None
+        else Spectrum(geometry.centred.values, geometry.raw.values, geometry.null_variance),
+        dimensions=raw_dimensions(moments),
+        partition=raw_partition(reads, "plain", 1.0),
+        scaled_partition=raw_partition(reads, "scaled", inverse_scale(scale)),
+    )
+
+
+def raw_dimensions(moments: Moments) -> Dimensions | None:
+    """Describe the dimensions of the cloud as it is."""
+    if moments.minimum_counts is None or moments.maximum_counts is None:
+        return None
+    if moments.scatter is None or moments.unit_square_sum is None:
+        return None
+    return Dimensions(
+        kind="dimension",
+        mean=moments.mean,
+        variance=np.diag(moments.scatter) / moments.weight,
+        unit_sum=moments.unit_sum,
+        unit_square_sum=moments.unit_square_sum,
+        minimum_counts=moments.minimum_counts,
+        maximum_counts=moments.maximum_counts,
+    )
+
+
+def alignment(mean: Vector, geometry: Geometry, scale: float) -> float | None:
+    """|cos| of the mean with the top eigenvector, or eigenspace where the top value repeats.
+
+    A mean below the rounding of the stored vectors points nowhere.
+    """
+    length = float(np.linalg.norm(mean))
+    if length <= geometry.stored_epsilon * scale:
+        return None
+    system = geometry.raw
+    first = next((run for run in system.repeated if run.start == 0), slice(0, 1))
+    return min(float(np.linalg.norm(mean @ system.vectors[:, first])) / length, 1.0)
+
+
+def raw_partition(reads: Reads, scaling: Scaling, scale: float) -> Partition | None:
+    """Take the partition sums of the cloud as it is."""
+    logs = reads.log_partition(NONE, scaling)
+    if logs is None or reads.geometry is None:
+        return None
+    system = reads.geometry.raw
+    spread = None
+    if system.repeated and reads.sample is not None:
+        coordinates = reads.sample.vectors @ system.vectors * scale
+        spread = basis_range(coordinates, system.repeated, reads.seed)
+    return Partition(logs[0], logs[1], SETTLED, spread)
+
+
+def view_space(reads: Reads, view: View, row: int) -> Space:
+    """Describe what a correction would make of the cloud; ``row`` is its row in the projections."""
+    found, geometry = reads.projections, reads.geometry
+    if found is None or geometry is None:
+        raise ValueError("views need the second read")
+    shape = view.shape
+    constant = shape.constant_length()
+    nonzero = found.rows - int(found.zero_rows[row])
+    variances = np.sort(view.variances)[::-1]
+    return Space(
+        correction=view.correction,
+        rows=found.rows,
+        width=len(shape.gains),
+        zero_rows=int(found.zero_rows[row]),
+        lengths=Lengths(
+            mean=float(found.norm_sum[row]) / found.rows,
+            root_mean_square=view.root_mean_square,
+            smallest=float(found.norm_min[row]),
+            largest=float(found.norm_max[row]),
+            counts=found.norm_counts[row],
+        ),
+        units=UnitVectors(
+            rows=nonzero,
+            weight=float(nonzero),
+            weight_squares=float(nonzero),
+            sum_square=float(found.unit_sum[row] @ found.unit_sum[row]),
+        ),
+        norm_of_mean=constant,
+        mean_alignment=view_alignment(constant, variances),
+        dead_variance=0.0 if shape.on_components else geometry.dead_variance,
+        spectrum=Spectrum(
+            variances,
+            np.sort(np.append(variances[:-1], constant**2))[::-1] if constant else variances,
+            0.0 if shape.on_components else geometry.null_variance,
+        ),
+        dimensions=view_dimensions(reads, view, row),
+        partition=view_partition(reads, view, "plain", 1.0),
+        scaled_partition=view_partition(
+            reads, view, "scaled", inverse_scale(view.root_mean_square)
+        ),
+    )
+
+
+def view_alignment(constant: float, variances: Vector) -> float | None:
+    """Return the alignment of a constant that is orthogonal to everything that varies."""
+    if constant == 0:
+        return None
+    return 1.0 if constant**2 >= variances[0] else 0.0
+
+
+def view_dimensions(reads: Reads, view: View, row: int) -> Dimensions | None:
+    """Describe the dimensions of the corrected vectors."""
+    found, geometry, second = reads.projections, reads.geometry, reads.second
+    if found is None or geometry is None or second is None or not second.plan.dimensions:
+        return None
+    shape, basis = view.shape, geometry.centred.vectors
+    on_components = shape.on_components
+    return Dimensions(
+        kind="component" if on_components else "dimension",
+        mean=shape.offset if on_components else basis @ shape.offset,
+        variance=view.variances if on_components else (basis * basis) @ view.variances,
+        unit_sum=found.unit_sum[row] if on_components else basis @ found.unit_sum[row],
+        unit_square_sum=found.unit_square_sum[row],
+        minimum_counts=found.minimum_counts[row],
+        maximum_counts=found.maximum_counts[row],
+    )
+
+
+def view_partition(reads: Reads, view: View, scaling: Scaling, scale: float) -> Partition | None:
+    """Take the partition sums of a corrected cloud, over all d of its directions.
+
+    A removed or empty direction has Z = n exactly. The constant part of Mu & Viswanath's variant
+    lies in the removed directions: one of them has ln Z(±c) = ln n ± its length.
+    """
+    logs = reads.log_partition(view.correction, scaling)
+    geometry = reads.geometry
+    if logs is None or geometry is None or reads.projections is None:
+        return None
+    shape, system = view.shape, geometry.centred
+    empty = (shape.gains == 0) | (system.values <= geometry.null_variance)
+    log_rows = math.log(reads.projections.rows)
+    plus, minus = (np.where(empty, log_rows, log) for log in logs)
+    constant = shape.constant_length() * scale
+    carrier = int(np.flatnonzero(shape.offset)[0]) if constant else -1
+    if constant:
+        plus[carrier], minus[carrier] = log_rows + constant, log_rows - constant
+    spread = None
+    runs = open_runs(view, geometry)
+    if runs and reads.sample is not None:
+        centred = reads.sample.vectors - reads.moments.mean
+        coordinates = centred @ system.vectors * np.where(empty, 0.0, shape.gains * scale)
+        if constant:
+            coordinates[:, carrier] = constant
+        spread = basis_range(coordinates, runs, reads.seed)
+    return Partition(plus, minus, PRINCIPAL if shape.on_components else SETTLED, spread)
+
+
+def open_runs(view: View, geometry: Geometry) -> tuple[slice, ...]:
+    """Find the directions of a corrected cloud whose eigenvalues repeat."""
+    kept = np.flatnonzero(view.shape.gains)
+    if view.shape.on_components:
+        return (slice(0, len(kept)),) if len(kept) > 1 else ()
+    first = int(kept[0]) if len(kept) else view.shape.gains.size
+    runs = (slice(max(run.start, first), run.stop) for run in geometry.centred.repeated)
+    return tuple(run for run in runs if run.stop - run.start > 1)

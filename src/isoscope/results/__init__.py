@@ -1,0 +1,1 @@
+"""Results, and the call that makes them."""

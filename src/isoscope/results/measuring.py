@@ -1,0 +1,303 @@
+"""The main job: read a cloud twice, evaluate the measures, return a result."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from isoscope.clouds.opening import open_cloud
+from isoscope.clouds.selection import RowSelection
+from isoscope.errors import DataError, UsageError
+from isoscope.measures.corrections import (
+    DEFAULT_CORRECTIONS,
+    NONE,
+    build_view,
+    parse_corrections,
+)
+from isoscope.measures.geometry import geometry_of
+from isoscope.measures.moments import MomentParts
+from isoscope.measures.reading import first_read, second_read
+from isoscope.measures.registry import TableValue, all_measures, find_measure
+from isoscope.measures.sample import DEFAULT_SIZE
+from isoscope.measures.second_read import Wanted, plan_second_read
+from isoscope.measures.spaces import Reads, raw_space, view_space
+from isoscope.results.result import Result, Row, Table
+from isoscope.results.verdict import judge
+from isoscope.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from isoscope.measures.corrections import CorrectionName, View
+    from isoscope.measures.projections import Projections
+    from isoscope.measures.reading import FirstRead, Progress
+    from isoscope.measures.registry import Measure, Need
+    from isoscope.measures.second_read import SecondRead
+    from isoscope.measures.space import Space
+
+Precision = Literal["data", "double"]
+
+
+def measure(
+    cloud: Any,
+    measures: Iterable[str] | str | None = None,
+    corrections: Iterable[str] | str | None = None,
+    *,
+    column: str | None = None,
+    precision: Precision = "data",
+    drop_invalid: bool = False,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    command: str = "",
+) -> Result:
+    """Measure how evenly a cloud of vectors fills its space.
+
+    The cloud is read at most twice, batch by batch; corrected clouds are measured without being
+    made.
+
+    Parameters
+    ----------
+    cloud : str, Path, array, tensor or CloudGroup
+        Anything that ``open_cloud`` takes.
+    measures : iterable of str, optional
+        Names from ``isoscope list measures``; by default all.
+    corrections : iterable of str, optional
+        Spaces to measure: ``none`` (the cloud as it is), ``center``,
+        ``all-but-the-top[:n_components=D][:project=original]``, ``whiten``. By default one each.
+    column : str, optional
+        Which array of a file that holds several.
+    precision : {"data", "double"}
+        ``data`` projects in the precision of the vectors (half precision in single); means and
+        covariances are summed in double either way. ``double`` does everything in double.
+    drop_invalid : bool
+        Leave out rows with NaN or infinities, and count them, instead of stopping.
+    seed : int
+        Seed of the sample that shows how much a choice of basis matters.
+    workers : int, optional
+        Threads; by default one per core.
+    progress : callable, optional
+        Called with the name of the read, rows done, and rows in all.
+    command : str
+        Kept in the result, so that it can be made again.
+
+    Returns
+    -------
+    Result
+        Rows, tables and a verdict per cloud.
+
+    Examples
+    --------
+    >>> import numpy as np, isoscope
+    >>> offset = np.random.default_rng(0).normal(size=(1000, 16)) + 2
+    >>> result = isoscope.measure(offset)
+    >>> round(result.value("mean_cosine"), 2), round(result.value("mean_cosine", "center"), 2)
+    (0.8, -0.0)
+    """
+    if precision not in ("data", "double"):
+        raise UsageError(f"precision is data or double, not {precision!r}")
+    if workers is not None and workers < 1:
+        raise UsageError(f"workers is at least 1, not {workers}")
+    chosen = choose_measures(measures)
+    names = parse_corrections(listed(corrections, DEFAULT_CORRECTIONS))
+    request = Request(chosen, names, precision == "double", seed, workers, progress)
+    source = open_cloud(cloud, column=column)
+    selection = RowSelection(source, drop_invalid=drop_invalid)
+    rows: list[Row] = []
+    tables: list[Table] = []
+    verdicts: list[dict[str, Any]] = []
+    for name, spaces, protocol in request.spaces(selection):
+        subject, part = (name, "") if len(source.names) == 1 else ("", name)
+        for space in spaces:
+            for item in chosen:
+                add(item, space, (subject, part), protocol, rows, tables)
+        if spaces[0].correction == NONE and spaces[0].spectrum and spaces[0].dimensions:
+            verdict = judge(spaces[0])
+            verdicts.append({"subject": subject, "part": part, **verdict.to_dict()})
+    return Result(
+        rows,
+        tables,
+        verdicts,
+        left_out=dict(selection.left_out),
+        seeds={"seed": seed},
+        versions=versions(),
+        command=command,
+    )
+
+
+def listed(given: Iterable[str] | str | None, default: Sequence[str]) -> list[str]:
+    """Turn a comma-separated string or an iterable into a list of names."""
+    if given is None:
+        return list(default)
+    names = given.split(",") if isinstance(given, str) else list(given)
+    return [name.strip() for name in names if name.strip()]
+
+
+def choose_measures(given: Iterable[str] | str | None) -> tuple[Measure, ...]:
+    """Look the names up, without repeats, in the order of the registry."""
+    everything = all_measures()
+    wanted = {find_measure(name).name for name in listed(given, [m.name for m in everything])}
+    if not wanted:
+        raise UsageError("name at least one measure; isoscope list measures shows them")
+    return tuple(item for item in everything if item.name in wanted)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that numbers could depend on."""
+    return {
+        "isoscope": __version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for, and which reads that takes."""
+
+    measures: tuple[Measure, ...]
+    corrections: tuple[CorrectionName, ...]
+    double: bool
+    seed: int
+    workers: int | None
+    progress: Progress | None
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """Everything that any of the measures needs."""
+        return frozenset().union(*(item.needs for item in self.measures))
+
+    @property
+    def raw(self) -> bool:
+        """Whether the cloud as it is is measured."""
+        return any(correction.name == NONE for correction in self.corrections)
+
+    @property
+    def view_names(self) -> tuple[CorrectionName, ...]:
+        """The corrections to be measured."""
+        return tuple(item for item in self.corrections if item.name != NONE)
+
+    @property
+    def needs_scatter(self) -> bool:
+        """Whether eigenvectors are needed at all."""
+        return "scatter" in self.needs or bool(self.view_names)
+
+    @property
+    def needs_second_read(self) -> bool:
+        """Whether anything must be projected."""
+        return bool(self.view_names) or bool(self.needs & {"partition", "scaled"})
+
+    def spaces(self, group: RowSelection) -> list[tuple[str, list[Space], str]]:
+        """Read the group and describe every space of every cloud, with its protocol."""
+        dimensions = "dimensions" in self.needs
+        parts = MomentParts(scatter=self.needs_scatter, dimensions=dimensions)
+        first = first_read(
+            group, parts, sample_size=DEFAULT_SIZE if self.needs_second_read else 0,
+            seed=self.seed, double=self.double, workers=self.workers, progress=self.progress,
+        )  # fmt: skip
+        plans = {
+            name: self.plan(first[name], stored)
+            for name, stored in zip(group.names, group.dtypes, strict=True)
+        }
+        second: dict[str, Projections] = {}
+        if self.needs_second_read:
+            second = second_read(
+                group,
+                {name: plan.second.plan for name, plan in plans.items() if plan.second},
+                workers=self.workers,
+                progress=self.progress,
+            )
+        return [
+            (name, self.describe(name, first[name], plans[name], second), plan.protocol)
+            for name, plan in plans.items()
+        ]
+
+    def plan(self, first: FirstRead, stored: str) -> Plan:
+        """Decompose the moments of one cloud and plan its second read."""
+        if not self.needs_scatter:
+            return Plan(None, (), None, f"{stored} vectors, one read")
+        moments = first.moments
+        geometry = geometry_of(moments, stored)
+        views = tuple(build_view(name, geometry, moments.mean) for name in self.view_names)
+        if not self.needs_second_read:
+            return Plan(geometry, views, None, f"{stored} vectors, one read, sums in float64")
+        wanted = Wanted(
+            "partition" in self.needs, "scaled" in self.needs, "dimensions" in self.needs
+        )
+        second = plan_second_read(
+            moments, geometry, views, wanted, raw=self.raw, double=self.double
+        )
+        in_double = second.plan.double or stored == "float64"
+        return Plan(
+            geometry,
+            views,
+            second,
+            f"{stored} vectors, two reads, sums in float64, "
+            f"projections in {'float64' if in_double else 'float32'}",
+        )
+
+    def describe(
+        self, name: str, first: FirstRead, plan: Plan, second: dict[str, Projections]
+    ) -> list[Space]:
+        """Build the spaces of one cloud in the order in which corrections were given."""
+        projections = second.get(name)
+        if projections is not None and projections.rows != first.moments.rows:
+            raise DataError(
+                f"{name} changed while it was read: {first.moments.rows:,} rows at first, "
+                f"then {projections.rows:,}"
+            )
+        reads = Reads(
+            first.moments, first.sample, plan.geometry, plan.second, projections, self.seed
+        )
+        views = {view.correction: row for row, view in enumerate(plan.views)}
+        return [
+            raw_space(reads)
+            if correction.name == NONE
+            else view_space(reads, plan.views[views[correction.text]], views[correction.text])
+            for correction in self.corrections
+        ]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the first read of one cloud led to."""
+
+    geometry: Any
+    views: tuple[View, ...]
+    second: SecondRead | None
+    protocol: str
+
+
+def add(
+    item: Measure,
+    space: Space,
+    where: tuple[str, str],
+    protocol: str,
+    rows: list[Row],
+    tables: list[Table],
+) -> None:
+    """Evaluate one measure on one space and file what it gave."""
+    subject, part = where
+    found = item.function(space)
+    if isinstance(found, TableValue):
+        tables.append(Table(subject, part, space.correction, item.name, found.rows, found.note))
+        return
+    rows.append(
+        Row(
+            subject,
+            part,
+            space.correction,
+            item.name,
+            found.value,
+            log10=found.log10,
+            n=space.rows if found.rows is None else found.rows,
+            protocol=protocol,
+            note=found.note,
+            extra=found.extra,
+        )
+    )
+
+

@@ -1,0 +1,225 @@
+"""A result: tidy rows of numbers with all that is needed to read them again years later."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isoscope.errors import DataError, UsageError
+from isoscope.results.files import write_atomically
+
+if TYPE_CHECKING:
+    import pandas
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number about one space."""
+
+    subject: str
+    part: str
+    correction: str
+    measure: str
+    value: float | None
+    log10: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    protocol: str = ""
+    note: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields, such as i1's sign_low; in JSON they stand beside the others."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as one flat dictionary."""
+        return {**_own_fields(self), **self.extra}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Row:
+        """Rebuild a row; fields that this version does not know are kept."""
+        return cls(**_split_fields(cls, values))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A structured measure of one space: rows that are dictionaries with the same keys."""
+
+    subject: str
+    part: str
+    correction: str
+    measure: str
+    rows: list[dict[str, Any]]
+    note: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as one dictionary."""
+        return {**_own_fields(self), **self.extra}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Table:
+        """Rebuild a table; fields that this version does not know are kept."""
+        return cls(**_split_fields(cls, values))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command found.
+
+    Attributes
+    ----------
+    rows : list of Row
+        A row per subject, part, correction and measure.
+    tables : list of Table
+        Measures that are more than a number.
+    verdicts : list of dict
+        One per cloud: the likely cause and what it does and does not imply.
+    left_out : dict
+        Rows that did not count, by reason.
+    seeds, versions : dict
+        What it takes to get the same numbers again.
+    command : str
+        The command line, or the call, that made the result.
+    """
+
+    rows: list[Row]
+    tables: list[Table] = field(default_factory=list)
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
+    seeds: dict[str, int] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    command: str = ""
+    schema_version: int = SCHEMA_VERSION
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def row(self, measure: str, correction: str = "none", part: str | None = None) -> Row:
+        """Return the row of a measure and correction."""
+        found = [
+            row
+            for row in self.rows
+            if row.measure == measure
+            and row.correction == correction
+            and (part is None or row.part == part)
+        ]
+        if not found:
+            raise KeyError(f"no row for {measure} with correction {correction}")
+        return found[0]
+
+    def value(self, measure: str, correction: str = "none", part: str | None = None) -> float | None:
+        """Return the value of a measure and correction; None where it is undefined."""
+        return self.row(measure, correction, part).value
+
+    def table(self, measure: str, correction: str = "none", part: str | None = None) -> Table:
+        """Return a structured measure."""
+        for table in self.tables:
+            if (table.measure, table.correction) == (measure, correction) and part in (
+                None,
+                table.part,
+            ):
+                return table
+        raise KeyError(f"no table {measure} with correction {correction}")
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return the rows as flat dictionaries."""
+        return [row.to_dict() for row in self.rows]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain dictionaries and lists."""
+        values = _own_fields(self)
+        values["rows"] = self.to_rows()
+        values["tables"] = [table.to_dict() for table in self.tables]
+        return {"schema_version": values.pop("schema_version"), **values, **self.extra}
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """Return the result as JSON; what is undefined or infinite is null, never NaN."""
+        return json.dumps(_finite(self.to_dict()), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Result:
+        """Rebuild a result from its JSON."""
+        try:
+            values = json.loads(text)
+            version = values.get("schema_version")
+            if not isinstance(version, int) or version > SCHEMA_VERSION:
+                raise DataError(
+                    f"this result has schema version {version!r}; "
+                    f"this isoscope reads up to {SCHEMA_VERSION}"
+                )
+            values["rows"] = [Row.from_dict(row) for row in values["rows"]]
+            values["tables"] = [Table.from_dict(table) for table in values.get("tables", [])]
+            return cls(**_split_fields(cls, values))
+        except (json.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
+            raise DataError(f"this is not an isoscope result: {error}") from error
+
+    def save(self, path: str | Path) -> None:
+        """Write the result as JSON, or as Markdown when the name ends in ``.md``; atomically."""
+        target = Path(path)
+        text = self.to_markdown() if target.suffix == ".md" else self.to_json()
+        write_atomically(target, text + "\n")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Result:
+        """Read a result that ``save`` wrote as JSON."""
+        try:
+            text = Path(path).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{path} cannot be read as a result: {error}") from error
+        return cls.from_json(text)
+
+    def to_markdown(self) -> str:
+        """Return a table with corrections side by side, the verdict below."""
+        from isoscope.results.render import markdown
+
+        return markdown(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the rows as a data frame."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise UsageError("to_pandas needs pandas; pip install pandas") from error
+        return pandas.DataFrame(self.to_rows())
+
+    def __repr__(self) -> str:
+        from isoscope.results.render import plain
+
+        return plain(self)
+
+    def _repr_html_(self) -> str:
+        from isoscope.results.render import html
+
+        return html(self)
+
+
+def _own_fields(record: Any) -> dict[str, Any]:
+    names = [f.name for f in fields(record) if f.name != "extra"]
+    return {name: getattr(record, name) for name in names}
+
+
+def _split_fields(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Sort a dictionary into the fields of a record and ``extra``."""
+    known = {f.name for f in fields(cls)} - {"extra"}
+    own = {key: value for key, value in values.items() if key in known}
+    return {**own, "extra": {key: value for key, value in values.items() if key not in known}}
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    return value
