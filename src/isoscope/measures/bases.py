@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.engines.local import in_parallel
 from isoscope.measures.space import BasisRange
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from numpy.typing import NDArray
 
-    Matrix = NDArray[np.float64]
+    Matrix = NDArray[np.floating[Any]]
 
 BASES = 8
 SMALL = 64
 """Up to this many directions a uniformly distributed rotation is drawn; above, a mixing one."""
 
 
-def basis_range(coordinates: Matrix, runs: Sequence[slice], seed: int) -> BasisRange:
-    """Measure ln I1 of sampled rows on random bases of each run of directions.
+def basis_ranges(
+    coordinates: Matrix, runs: Sequence[slice], scales: Sequence[float], seed: int
+) -> list[BasisRange]:
+    """Measure ln I1 of sampled rows on random bases of each run of directions, at some scales.
 
     Parameters
     ----------
@@ -29,19 +34,35 @@ def basis_range(coordinates: Matrix, runs: Sequence[slice], seed: int) -> BasisR
         The sample on the directions of the space.
     runs : sequence of slice
         Directions within which the basis is open.
+    scales : sequence of float
+        Factors on the coordinates; every one gives a range.
     seed : int
         Seed of the random bases.
     """
-    random = np.random.default_rng(seed)
-    logs = []
-    for _ in range(BASES):
-        turned = coordinates.copy()
-        for run in runs:
-            turned[:, run] = randomly_rotated(turned[:, run], random)
-        oriented = np.maximum(log_sum_exp(turned), log_sum_exp(-turned))
-        logs.append(float(oriented.min() - oriented.max()))
+    single = coordinates.astype(np.float32)  # a range over eight bases needs no more digits
+    seeds = np.random.SeedSequence(seed).spawn(BASES)
+    logs = np.array(in_parallel([partial(one_basis, single, runs, scales, s) for s in seeds]))
     open_directions = sum(run.stop - run.start for run in runs)
-    return BasisRange(min(logs), max(logs), BASES, len(coordinates), open_directions)
+    return [
+        BasisRange(float(column.min()), float(column.max()), BASES, len(single), open_directions)
+        for column in logs.T
+    ]
+
+
+def one_basis(
+    coordinates: Matrix, runs: Sequence[slice], scales: Sequence[float], seed: np.random.SeedSequence
+) -> list[float]:
+    """Draw one random basis and return ln I1 on it at each scale."""
+    random = np.random.default_rng(seed)
+    turned = coordinates.copy()
+    for run in runs:
+        turned[:, run] = randomly_rotated(turned[:, run], random)
+    logs = []
+    for scale in scales:
+        scaled = turned * np.float32(scale)
+        oriented = np.maximum(log_sum_exp(scaled), log_sum_exp(-scaled))
+        logs.append(float(oriented.min() - oriented.max()))
+    return logs
 
 
 def randomly_rotated(coordinates: Matrix, random: np.random.Generator) -> Matrix:
@@ -53,17 +74,17 @@ def randomly_rotated(coordinates: Matrix, random: np.random.Generator) -> Matrix
     width = coordinates.shape[1]
     if width <= SMALL:
         q, r = np.linalg.qr(random.standard_normal((width, width)))
-        turned: Matrix = coordinates @ (q * np.sign(np.diag(r)))
+        turned: Matrix = coordinates @ (q * np.sign(np.diag(r))).astype(coordinates.dtype)
         return turned
     from scipy.fft import dct  # here, as it adds a tenth of a second to every import
 
     for _ in range(3):
-        signs = random.choice((-1.0, 1.0), size=width)
+        signs = random.choice((-1.0, 1.0), size=width).astype(coordinates.dtype)
         coordinates = dct(coordinates * signs, norm="ortho")
     return coordinates
 
 
-def log_sum_exp(exponents: Matrix) -> NDArray[np.float64]:
+def log_sum_exp(exponents: Matrix) -> Matrix:
     """ln Σ_i exp(a_ik) per column."""
     top = exponents.max(axis=0)
     return np.asarray(top + np.log(np.exp(exponents - top).sum(axis=0)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self, Protocol, TypeVar
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from isoscope.clouds.arrays import is_tensor
 from isoscope.clouds.contract import Batch, CloudGroup, rows_per_batch
 from isoscope.engines.local import accumulate, cores
 from isoscope.errors import DataError
-from isoscope.measures.kernels import Projector, batch_moments, projector_for
-from isoscope.measures.sample import Sample, SampleTaker
+from isoscope.measures.kernels import MomentsKernel, Projector, moments_kernel_for, projector_for
+from isoscope.measures.sample import Sample, SampleTaker, lowest
 
 if TYPE_CHECKING:
     from isoscope.measures.moments import MomentParts, Moments
@@ -23,6 +23,16 @@ Progress = Callable[[str, int, int | None], None]
 """Called with the name of the read, the rows done and the rows in all (None: unknown)."""
 
 Batches = Mapping[str, Batch]
+
+
+class Mergeable(Protocol):
+    """A state that combines with another of its kind."""
+
+    def merge(self, other: Self) -> Self:
+        """Combine two states."""
+
+
+State = TypeVar("State", bound=Mergeable)
 
 
 @dataclass(frozen=True)
@@ -40,18 +50,20 @@ class MomentsTaker:
         self, group: CloudGroup, parts: MomentParts, sample_size: int, seed: int, double: bool
     ) -> None:
         self._parts, self._double = parts, double
-        self.moments: dict[str, Moments] = {}
+        self.kernels: dict[str, MomentsKernel] = {}
         self.samples = {
-            name: SampleTaker(width, sample_size, seed)
+            name: SampleTaker(width, sample_size, seed, group.rows)
             for name, width in zip(group.names, group.widths, strict=True)
         }
 
     def add(self, batches: Batches, /) -> None:
         """Take one batch of every cloud."""
         for name, batch in batches.items():
-            found = batch_moments(batch.vectors, self._parts, double=self._double)
-            known = self.moments.get(name)
-            self.moments[name] = found if known is None else known.merge(found)
+            if name not in self.kernels:
+                self.kernels[name] = moments_kernel_for(
+                    batch.vectors, self._parts, double=self._double
+                )
+            self.kernels[name].add(batch.vectors)
             self.samples[name].add(batch)
 
 
@@ -93,15 +105,11 @@ def first_read(
     run(group, new, workers, progress, "first read")
     result = {}
     for name in group.names:
-        states = [taker.moments[name] for taker in takers if name in taker.moments]
-        if not states:
+        states = [taker.kernels[name].result() for taker in takers if name in taker.kernels]
+        moments = merged([state for state in states if state is not None])
+        if moments is None:
             raise DataError(f"{name}: no row is left to measure")
-        moments = states[0]
-        for state in states[1:]:
-            moments = moments.merge(state)
-        sample = takers[0].samples[name].result()
-        for taker in takers[1:]:
-            sample = sample.merge(taker.samples[name].result(), sample_size)
+        sample = lowest([taker.samples[name].result() for taker in takers], sample_size)
         check(name, moments)
         result[name] = FirstRead(moments, sample)
     return result
@@ -136,11 +144,21 @@ def second_read(
     result = {}
     for name in group.names:
         states = [taker.projections[name] for taker in takers if name in taker.projections]
-        projections = states[0]
-        for state in states[1:]:
-            projections = projections.merge(state)
+        projections = merged(states)
+        if projections is None:
+            raise DataError(f"{name}: no row is left in the second read")
         result[name] = projections
     return result
+
+
+def merged(states: Sequence[State]) -> State | None:
+    """Merge states in their order; None when there are none."""
+    if not states:
+        return None
+    total = states[0]
+    for state in states[1:]:
+        total = total.merge(state)
+    return total
 
 
 def run(

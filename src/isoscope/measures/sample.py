@@ -15,11 +15,13 @@ import numpy as np
 from isoscope.clouds.arrays import is_tensor
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from isoscope.clouds.contract import Batch
 
-DEFAULT_SIZE = 2_048
+DEFAULT_SIZE = 1_024
 
 
 @dataclass(frozen=True)
@@ -30,44 +32,57 @@ class Sample:
     indices: NDArray[np.int64]
     vectors: NDArray[np.float64]
 
-    def merge(self, other: Sample, size: int) -> Sample:
-        """Return the ``size`` rows with the smallest keys of two samples."""
-        keys = np.concatenate((self.keys, other.keys))
-        indices = np.concatenate((self.indices, other.indices))
-        vectors = np.concatenate((self.vectors, other.vectors))
-        kept = np.argsort(keys, kind="stable")[:size]
-        kept = kept[np.argsort(indices[kept])]
-        return Sample(keys[kept], indices[kept], vectors[kept])
-
 
 class SampleTaker:
-    """Collects the sample from the batches of one thread."""
+    """Collects the sample from the batches of one thread.
 
-    def __init__(self, width: int, size: int, seed: int) -> None:
+    Where the number of rows is known, only keys in the lowest part of their range are looked at:
+    twice as many as needed on average, so that too few are as good as impossible.
+    """
+
+    def __init__(self, width: int, size: int, seed: int, rows: int | None) -> None:
         self._size = size
         self._seed = seed
-        self._sample = Sample(
-            np.empty(0, np.uint64), np.empty(0, np.int64), np.empty((0, width), np.float64)
-        )
-        self._highest = np.uint64(2**64 - 1)
+        self._width = width
+        self._found: list[Sample] = []
+        self._held = 0
+        likely = 1.0 if rows is None else min(1.0, 2 * size / max(rows, 1))
+        self._highest = np.uint64(min(int(likely * 2**64), 2**64 - 1))
 
     def add(self, batch: Batch) -> None:
         """Look at the rows of one batch."""
         indices = np.arange(batch.first_row, batch.first_row + len(batch.vectors), dtype=np.int64)
         keys = row_keys(indices, self._seed)
         chosen = np.flatnonzero(keys <= self._highest)
-        if len(chosen) > self._size:
-            chosen = np.sort(np.argpartition(keys, self._size)[: self._size])
-        if not len(chosen):
+        if not len(chosen) or not self._size:
             return
-        found = Sample(keys[chosen], indices[chosen], on_host(batch.vectors, chosen))
-        self._sample = self._sample.merge(found, self._size)
-        if len(self._sample.keys) == self._size:
-            self._highest = self._sample.keys.max()
+        self._found.append(Sample(keys[chosen], indices[chosen], on_host(batch.vectors, chosen)))
+        self._held += len(chosen)
+        if self._held > 4 * self._size:
+            self._prune()
+
+    def _prune(self) -> None:
+        """Let go of the rows that cannot be in the sample any more."""
+        kept = lowest(self._found, self._size)
+        self._found, self._held = [kept], len(kept.keys)
+        self._highest = min(self._highest, kept.keys.max())
 
     def result(self) -> Sample:
         """Return what was collected."""
-        return self._sample
+        nothing = Sample(
+            np.empty(0, np.uint64), np.empty(0, np.int64), np.empty((0, self._width), np.float64)
+        )
+        return lowest([nothing, *self._found], self._size)
+
+
+def lowest(samples: Sequence[Sample], size: int) -> Sample:
+    """Return the ``size`` rows with the smallest keys of several samples."""
+    keys = np.concatenate([sample.keys for sample in samples])
+    indices = np.concatenate([sample.indices for sample in samples])
+    kept = np.argsort(keys, kind="stable")[:size]
+    kept = kept[np.argsort(indices[kept])]
+    vectors = np.concatenate([sample.vectors for sample in samples])
+    return Sample(keys[kept], indices[kept], vectors[kept])
 
 
 def row_keys(indices: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:

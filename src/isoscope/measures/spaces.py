@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.measures.bases import basis_range
+from isoscope.measures.bases import basis_ranges
 from isoscope.measures.corrections import NONE
 from isoscope.measures.second_read import inverse_scale, root_mean_square
-from isoscope.measures.space import Dimensions, Lengths, Partition, Space, Spectrum, UnitVectors
+from isoscope.measures.space import (
+    BasisRange,
+    Dimensions,
+    Lengths,
+    Partition,
+    Space,
+    Spectrum,
+    UnitVectors,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from isoscope.measures.corrections import View
@@ -41,18 +51,22 @@ class Reads:
     projections: Projections | None
     seed: int
 
-    def log_partition(self, correction: str, scaling: Scaling) -> NDArray[np.float64] | None:
-        """ln Z of both signs for a space, where it was summed."""
+    def log_partitions(self, correction: str) -> dict[Scaling, NDArray[np.float64]]:
+        """ln Z of both signs for a space, at the scales at which it was summed."""
         if self.second is None or self.projections is None:
-            return None
-        row = self.second.families.get((correction, scaling))
-        return None if row is None else self.projections.log_partition[row]
+            return {}
+        return {
+            scaling: self.projections.log_partition[row]
+            for (name, scaling), row in self.second.families.items()
+            if name == correction
+        }
 
 
 def raw_space(reads: Reads) -> Space:
     """Describe the cloud as it is."""
     moments, geometry = reads.moments, reads.geometry
     scale = root_mean_square(moments)
+    partitions = raw_partitions(reads, inverse_scale(scale))
     return Space(
         correction=NONE,
         rows=moments.rows,
@@ -78,8 +92,8 @@ def raw_space(reads: Reads) -> Space:
         if geometry is None
         else Spectrum(geometry.centred.values, geometry.raw.values, geometry.null_variance),
         dimensions=raw_dimensions(moments),
-        partition=raw_partition(reads, "plain", 1.0),
-        scaled_partition=raw_partition(reads, "scaled", inverse_scale(scale)),
+        partition=partitions.get("plain"),
+        scaled_partition=partitions.get("scaled"),
     )
 
 
@@ -113,17 +127,28 @@ def alignment(mean: Vector, geometry: Geometry, scale: float) -> float | None:
     return min(float(np.linalg.norm(mean @ system.vectors[:, first])) / length, 1.0)
 
 
-def raw_partition(reads: Reads, scaling: Scaling, scale: float) -> Partition | None:
-    """Take the partition sums of the cloud as it is."""
-    logs = reads.log_partition(NONE, scaling)
-    if logs is None or reads.geometry is None:
-        return None
+def raw_partitions(reads: Reads, scale: float) -> dict[Scaling, Partition]:
+    """Take the partition sums of the cloud as it is, and of the cloud at unit scale."""
+    if reads.geometry is None or reads.sample is None:
+        return {}
     system = reads.geometry.raw
-    spread = None
-    if system.repeated and reads.sample is not None:
-        coordinates = reads.sample.vectors @ system.vectors * scale
-        spread = basis_range(coordinates, system.repeated, reads.seed)
-    return Partition(logs[0], logs[1], SETTLED, spread)
+    logs = reads.log_partitions(NONE)
+    coordinates = reads.sample.vectors @ system.vectors if logs and system.repeated else None
+    spread = spreads(coordinates, system.repeated, list(logs), scale, reads.seed)
+    return {
+        scaling: Partition(plus, minus, SETTLED, spread.get(scaling))
+        for scaling, (plus, minus) in logs.items()
+    }
+
+
+def spreads(
+    coordinates: Matrix | None, runs: Sequence[slice], wanted: list[Scaling], scale: float, seed: int
+) -> dict[Scaling, BasisRange]:
+    """Measure how much the open choice of a basis matters, at the wanted scales."""
+    if coordinates is None or not runs or not wanted:
+        return {}
+    scales = [1.0 if scaling == "plain" else scale for scaling in wanted]
+    return dict(zip(wanted, basis_ranges(coordinates, runs, scales, seed), strict=True))
 
 
 def view_space(reads: Reads, view: View, row: int) -> Space:
@@ -135,6 +160,7 @@ def view_space(reads: Reads, view: View, row: int) -> Space:
     constant = shape.constant_length()
     nonzero = found.rows - int(found.zero_rows[row])
     variances = np.sort(view.variances)[::-1]
+    partitions = view_partitions(reads, view)
     return Space(
         correction=view.correction,
         rows=found.rows,
@@ -162,10 +188,8 @@ def view_space(reads: Reads, view: View, row: int) -> Space:
             0.0 if shape.on_components else geometry.null_variance,
         ),
         dimensions=view_dimensions(reads, view, row),
-        partition=view_partition(reads, view, "plain", 1.0),
-        scaled_partition=view_partition(
-            reads, view, "scaled", inverse_scale(view.root_mean_square)
-        ),
+        partition=partitions.get("plain"),
+        scaled_partition=partitions.get("scaled"),
     )
 
 
@@ -194,33 +218,39 @@ def view_dimensions(reads: Reads, view: View, row: int) -> Dimensions | None:
     )
 
 
-def view_partition(reads: Reads, view: View, scaling: Scaling, scale: float) -> Partition | None:
-    """Take the partition sums of a corrected cloud, over all d of its directions.
+def view_partitions(reads: Reads, view: View) -> dict[Scaling, Partition]:
+    """Take the partition sums of a corrected cloud over all d of its directions.
 
     A removed or empty direction has Z = n exactly. The constant part of Mu & Viswanath's variant
     lies in the removed directions: one of them has ln Z(±c) = ln n ± its length.
     """
-    logs = reads.log_partition(view.correction, scaling)
-    geometry = reads.geometry
-    if logs is None or geometry is None or reads.projections is None:
-        return None
+    geometry, found = reads.geometry, reads.projections
+    logs = reads.log_partitions(view.correction)
+    if not logs or geometry is None or found is None or reads.sample is None:
+        return {}
     shape, system = view.shape, geometry.centred
+    scale = inverse_scale(view.root_mean_square)
     empty = (shape.gains == 0) | (system.values <= geometry.null_variance)
-    log_rows = math.log(reads.projections.rows)
-    plus, minus = (np.where(empty, log_rows, log) for log in logs)
-    constant = shape.constant_length() * scale
-    carrier = int(np.flatnonzero(shape.offset)[0]) if constant else -1
-    if constant:
-        plus[carrier], minus[carrier] = log_rows + constant, log_rows - constant
-    spread = None
+    constant = shape.constant_length()
+    carrier = int(np.flatnonzero(shape.offset)[0]) if constant else None
     runs = open_runs(view, geometry)
-    if runs and reads.sample is not None:
+    coordinates = None
+    if runs:
         centred = reads.sample.vectors - reads.moments.mean
-        coordinates = centred @ system.vectors * np.where(empty, 0.0, shape.gains * scale)
-        if constant:
+        coordinates = centred @ system.vectors * np.where(empty, 0.0, shape.gains)
+        if carrier is not None:
             coordinates[:, carrier] = constant
-        spread = basis_range(coordinates, runs, reads.seed)
-    return Partition(plus, minus, PRINCIPAL if shape.on_components else SETTLED, spread)
+    spread = spreads(coordinates, runs, list(logs), scale, reads.seed)
+    partitions: dict[Scaling, Partition] = {}
+    for scaling, both in logs.items():
+        plus, minus = (np.where(empty, math.log(found.rows), log) for log in both)
+        if carrier is not None:
+            length = constant * (1.0 if scaling == "plain" else scale)
+            plus[carrier] += length
+            minus[carrier] -= length
+        axes = PRINCIPAL if shape.on_components else SETTLED
+        partitions[scaling] = Partition(plus, minus, axes, spread.get(scaling))
+    return partitions
 
 
 def open_runs(view: View, geometry: Geometry) -> tuple[slice, ...]:

@@ -86,7 +86,7 @@ def healthy(space: Space) -> Verdict:
         "none",
         f"No common offset, outlier or dead dimensions, nor low rank stand out "
         f"(mean cosine {shown(cosine)}).",
-        "cosines of unrelated vectors are near zero, as most thresholds assume",
+        "on average unrelated vectors have low cosines, as most thresholds assume",
         "that the vectors are good for a task, or that no correction could help one",
     )
 

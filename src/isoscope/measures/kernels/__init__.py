@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from isoscope.measures.projections import ProjectionPlan, Projections
 
 
+class MomentsKernel(Protocol):
+    """The first read's arithmetic, with its working memory."""
+
+    def add(self, vectors: Array, weights: Array | None = None) -> None:
+        """Take one batch into account."""
+
+    def result(self) -> Moments | None:
+        """Return the moments of all batches so far; None before the first."""
+
+
 class Projector(Protocol):
     """The second read's arithmetic for one plan, with its working memory."""
 
@@ -24,15 +34,13 @@ class Projector(Protocol):
         """Project one batch."""
 
 
-def batch_moments(
-    vectors: Array, parts: MomentParts, *, double: bool = False, weights: Array | None = None
-) -> Moments:
-    """Take the moments of one batch, where its vectors are."""
+def moments_kernel_for(vectors: Array, parts: MomentParts, *, double: bool) -> MomentsKernel:
+    """Build the kernel that computes where these vectors are."""
     if is_tensor(vectors):
         from isoscope.measures.kernels import torch_kernel
 
-        return torch_kernel.batch_moments(vectors, parts, double=double, weights=weights)
-    return numpy_kernel.batch_moments(vectors, parts, double=double, weights=weights)
+        return torch_kernel.TorchMoments(parts, double=double)
+    return numpy_kernel.NumpyMoments(parts, double=double)
 
 
 def projector_for(vectors: Array, plan: ProjectionPlan) -> Projector:
@@ -40,5 +48,5 @@ def projector_for(vectors: Array, plan: ProjectionPlan) -> Projector:
     if is_tensor(vectors):
         from isoscope.measures.kernels import torch_kernel
 
-        return torch_kernel.TorchProjector(plan, vectors.device)
+        return torch_kernel.TorchProjector(plan)
     return numpy_kernel.NumpyProjector(plan)

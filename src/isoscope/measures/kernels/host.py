@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isoscope.measures.moments import Moments
 from isoscope.measures.norm_bins import BINS, count_norms
+from isoscope.measures.projections import Projections
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -35,11 +37,10 @@ def moments_from(
     weight: Vector,
     mean: Vector,
     unit_sum: Vector,
-    scatter: NDArray[np.float64] | None,
     unit_square_sum: Vector | None,
     extremes: tuple[Indices, Indices] | None,
 ) -> Moments:
-    """Put the moments of a batch together from its row lengths and the sums of a kernel."""
+    """Put the moments of a batch together, all but the scatter, which kernels sum in place."""
     width = len(mean)
     nonzero = norms > 0
     unit_weight = weight[nonzero]
@@ -57,7 +58,7 @@ def moments_from(
         norm_min=float(norms.min()),
         norm_max=float(norms.max()),
         norm_counts=count_norms(norms[nonzero]),
-        scatter=scatter,
+        scatter=None,
         unit_square_sum=unit_square_sum,
         minimum_counts=None if low is None else count(low, width),
         maximum_counts=None if high is None else count(high, width),
@@ -72,7 +73,10 @@ def count(indices: Indices, width: int) -> Indices:
 class ViewSums:
     """What one batch adds to every view."""
 
-    def __init__(self, views: int, width: int) -> None:
+    def __init__(self, plan: ProjectionPlan) -> None:
+        views, width = len(plan.views), len(plan.mean)
+        self._plan = plan
+        self._mean_length = float(np.linalg.norm(plan.mean))
         self.zero_rows = np.zeros(views, np.int64)
         self.norm_sum = np.zeros(views)
         self.norm_min = np.full(views, np.inf)
@@ -83,35 +87,36 @@ class ViewSums:
         self.minimum_counts = np.zeros((views, width), np.int64)
         self.maximum_counts = np.zeros((views, width), np.int64)
 
-    def add_norms(self, plan: ProjectionPlan, norms: Vector, lengths: Vector, eps: float) -> Vector:
-        """Take the lengths of the corrected vectors, rows × views; return 1/length, 0 for zeros.
+    def add_norms(self, view: int, norms: Vector, lengths: Vector, eps: float) -> Vector:
+        """Take the lengths of corrected vectors; return 1/length, 0 for zero vectors.
 
         A vector that equals the mean is not exactly zero after centring, but a rounding of its
-        own length away from it; the largest gain of a view stretches that too.
+        own length away from it; the largest gain of a view stretches that too. ``lengths`` are
+        those of the centred vectors, which the mean makes an upper bound of the original ones.
         """
-        gains = np.array([view.gains.max(initial=0.0) for view in plan.views])
-        rounding = ZERO_TOLERANCE * float(eps) * (lengths + np.linalg.norm(plan.mean))
-        nonzero = norms > rounding[:, None] * gains
-        self.zero_rows[:] = (~nonzero).sum(axis=0)
+        gain = float(self._plan.views[view].gains.max(initial=0.0))
+        rounding = ZERO_TOLERANCE * float(eps) * gain * (lengths + 2 * self._mean_length)
+        nonzero = norms > rounding
         kept = np.where(nonzero, norms, 0.0)
-        self.norm_sum[:] = kept.sum(axis=0)
-        self.norm_min[:] = kept.min(axis=0)
-        self.norm_max[:] = kept.max(axis=0)
-        for view in range(norms.shape[1]):
-            self.norm_counts[view] = count_norms(norms[nonzero[:, view], view])
+        self.zero_rows[view] += int(len(norms) - nonzero.sum())
+        self.norm_sum[view] += kept.sum()
+        self.norm_min[view] = min(self.norm_min[view], kept.min())
+        self.norm_max[view] = max(self.norm_max[view], kept.max())
+        self.norm_counts[view] += count_norms(norms[nonzero])
         return np.divide(1.0, norms, out=np.zeros_like(norms), where=nonzero)
 
-    def add_units(self, plan: ProjectionPlan, weighted: Vector, weights: Vector) -> None:
-        """Take Σ_i z_i / ‖y_i‖ and Σ_i 1/‖y_i‖ of every view."""
-        for row, view in enumerate(plan.views):
-            self.unit_sum[row] = view.gains * weighted[row] + view.offset * weights[row]
+    def add_units(self, view: int, weighted: Vector, weights: float) -> None:
+        """Take Σ_i z_i / ‖y_i‖ and Σ_i 1/‖y_i‖ of a view."""
+        shape = self._plan.views[view]
+        self.unit_sum[view] += shape.gains * weighted + shape.offset * weights
 
     def add_extremes(self, view: int, lowest: Indices, highest: Indices) -> None:
         """Take the extreme dimension of each corrected vector that is not zero."""
         width = self.unit_sum.shape[1]
-        self.minimum_counts[view] = count(lowest, width)
-        self.maximum_counts[view] = count(highest, width)
+        self.minimum_counts[view] += count(lowest, width)
+        self.maximum_counts[view] += count(highest, width)
 
     def fields(self) -> dict[str, Any]:
         """Return the sums under the names that ``Projections`` gives them."""
-        return dict(vars(self))
+        names = {field.name for field in dataclass_fields(Projections)}
+        return {name: value for name, value in vars(self).items() if name in names}

@@ -1,21 +1,51 @@
-"""The arithmetic of one batch in numpy."""
+"""The arithmetic of one batch in numpy.
+
+Matrix products take a whole batch, everything element by element takes blocks of it that stay in
+the cache (a third off the time of both reads), and working memory is kept from batch to batch
+because fresh memory costs page faults.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.measures.kernels import series
 from isoscope.measures.kernels.host import ViewSums, moments_from, safe_exponent
 from isoscope.measures.projections import Projections
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Iterator
+
+    from numpy.typing import DTypeLike, NDArray
 
     from isoscope.measures.moments import MomentParts, Moments
     from isoscope.measures.projections import Exponents, ProjectionPlan, ViewShape
 
     Floats = NDArray[np.floating[Any]]
+    Doubles = NDArray[np.float64]
+
+BLOCK_ELEMENTS = 393_216
+"""Numbers in one block: 512 rows of 768. Smaller ones fit the cache better, but then threads
+spend their time on handing Python's lock to each other."""
+
+
+class WorkingMemory:
+    """Arrays as large as a batch or block, kept from one to the next."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Floats] = {}
+
+    def like(self, purpose: str, x: Floats, dtype: DTypeLike | None = None) -> Floats:
+        """Return memory with the shape of ``x``, and its type unless another is given."""
+        kind = np.dtype(dtype or x.dtype)
+        kept = self._kept.get(purpose)
+        fits = kept is not None and kept.dtype == kind and kept.shape[1] == x.shape[1]
+        if kept is None or not fits or len(kept) < len(x):
+            kept = self._kept[purpose] = np.empty(x.shape, kind)
+        return kept[: len(x)]
 
 
 def working(vectors: NDArray[Any], *, double: bool) -> Floats:
@@ -24,60 +54,105 @@ def working(vectors: NDArray[Any], *, double: bool) -> Floats:
     return np.ascontiguousarray(vectors, dtype=np.float64 if wide else np.float32)
 
 
-def square_norms(x: Floats) -> NDArray[np.float64]:
+def square_norms(x: Floats) -> Doubles:
     """‖x_i‖² of every row."""
     return np.asarray(np.einsum("ij,ij->i", x, x), dtype=np.float64)
 
 
-def batch_moments(
-    vectors: NDArray[Any],
-    parts: MomentParts,
-    *,
-    double: bool = False,
-    weights: NDArray[Any] | None = None,
-) -> Moments:
-    """Take the moments of one batch.
+def blocks(x: Floats) -> Iterator[slice]:
+    """Cut the rows of a batch into blocks."""
+    step = max(BLOCK_ELEMENTS // x.shape[1], 1)
+    for first in range(0, len(x), step):
+        yield slice(first, min(first + step, len(x)))
+
+
+class NumpyMoments:
+    """The first read's arithmetic.
 
     Means and scatter are always summed in float64. In float32 the smallest variances would drown
-    (|cov − I| of 1e-3 after whitening at a condition number of 1e6), and they cost a fifth of the
-    run at most.
+    (|cov − I| of 1e-3 after whitening at a condition number of 1e6), and float64 costs a fifth of
+    the two reads at most.
     """
-    x = working(vectors, double=double)
-    squares = square_norms(x)
-    if x.dtype == np.float32 and not within_single_range(squares):
-        x = x.astype(np.float64)
+
+    def __init__(self, parts: MomentParts, *, double: bool) -> None:
+        self._parts, self._double = parts, double
+        self._memory = WorkingMemory()
+        self._total: Moments | None = None
+        self._scatter: Doubles | None = None
+
+    def add(self, vectors: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
+        """Take one batch into account."""
+        x = working(vectors, double=self._double)
         squares = square_norms(x)
-    norms = np.sqrt(squares)
-    nonzero = squares > 0
-    weight = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
-    inverse = np.divide(weight, norms, out=np.zeros_like(norms), where=nonzero)
-    scale = inverse.astype(x.dtype)
+        if x.dtype == np.float32 and not within_single_range(squares):
+            x = x.astype(np.float64)
+            squares = square_norms(x)
+        norms = np.sqrt(squares)
+        weight = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
+        scale = np.divide(weight, norms, out=np.zeros_like(norms), where=squares > 0)
+        unit_square_sum, extremes = self._dimensions(x, scale)
+        batch = moments_from(
+            norms=norms,
+            weight=weight,
+            mean=self._mean(x, weight),
+            unit_sum=np.asarray(scale.astype(x.dtype) @ x, dtype=np.float64),
+            unit_square_sum=unit_square_sum,
+            extremes=extremes,
+        )
+        if self._parts.scatter:
+            self._add_scatter(batch, weight if weights is not None else None)
+        self._total = batch if self._total is None else self._total.merge(batch)
 
-    wide = x.astype(np.float64)
-    total = float(weight.sum())
-    mean = (weight @ wide) / total if total > 0 else np.zeros(x.shape[1])
-    scatter = None
-    if parts.scatter:
-        wide -= mean
+    def result(self) -> Moments | None:
+        """Return the moments of all batches so far; None before the first."""
+        if self._total is None:
+            return None
+        return replace(self._total, scatter=self._scatter)
+
+    def _mean(self, x: Floats, weight: Doubles) -> Doubles:
+        if not self._parts.scatter:
+            return np.asarray(np.einsum("i,ij->j", weight, x)) / max(float(weight.sum()), 1e-300)
+        wide = self._memory.like("wide", x, np.float64)
+        np.copyto(wide, x)
+        total = float(weight.sum())
+        return np.asarray(weight @ wide) / total if total > 0 else np.zeros(x.shape[1])
+
+    def _dimensions(
+        self, x: Floats, scale: Doubles
+    ) -> tuple[Doubles | None, tuple[NDArray[np.int64], NDArray[np.int64]] | None]:
+        if not self._parts.dimensions:
+            return None, None
+        total = np.zeros(x.shape[1])
+        weights = (scale * scale).astype(x.dtype)
+        for block in blocks(x):
+            squared = np.multiply(x[block], x[block], out=self._memory.like("squares", x[block]))
+            total += weights[block] @ squared
+        nonzero = scale > 0
+        return total, (x.argmin(axis=1)[nonzero], x.argmax(axis=1)[nonzero])
+
+    def _add_scatter(self, batch: Moments, weights: Doubles | None) -> None:
+        """Add the batch's scatter around its own mean, and that of the two means (Chan et al.).
+
+        ``_mean`` left the batch in float64 in the working memory.
+        """
+        width = batch.width
+        wide = self._memory.like("wide", np.empty((batch.rows, width), np.float64))
+        wide -= batch.mean
         if weights is not None:
-            wide *= np.sqrt(weight)[:, None]
-        scatter = wide.T @ wide  # numpy sees the transpose and calls syrk: half the arithmetic
-    return moments_from(
-        norms=norms,
-        weight=weight,
-        mean=mean,
-        unit_sum=np.asarray(scale @ x, dtype=np.float64),
-        scatter=scatter,
-        unit_square_sum=np.asarray((scale * scale) @ (x * x), dtype=np.float64)
-        if parts.dimensions
-        else None,
-        extremes=(x.argmin(axis=1)[nonzero], x.argmax(axis=1)[nonzero])
-        if parts.dimensions
-        else None,
-    )
+            wide *= np.sqrt(weights)[:, None]
+        if self._scatter is None:
+            self._scatter = np.zeros((width, width))
+        square = self._memory.like("scatter", self._scatter)
+        # numpy sees the transpose and calls syrk: half the arithmetic.
+        self._scatter += np.matmul(wide.T, wide, out=square)
+        known = self._total
+        if known is not None and known.weight + batch.weight > 0:
+            step = batch.mean - known.mean
+            weight = known.weight * (batch.weight / (known.weight + batch.weight))
+            self._scatter += np.multiply.outer(step * weight, step, out=square)
 
 
-def within_single_range(squares: NDArray[np.float64]) -> bool:
+def within_single_range(squares: Doubles) -> bool:
     """Whether squared lengths are far from where float32 overflows or loses digits.
 
     Exact zeros are the common exception, but lengths below 1e-23 look the same in float32: any
@@ -87,44 +162,30 @@ def within_single_range(squares: NDArray[np.float64]) -> bool:
 
 
 class NumpyProjector:
-    """The second read's arithmetic, with working memory that is used again for every batch."""
+    """The second read's arithmetic."""
 
     def __init__(self, plan: ProjectionPlan) -> None:
         self._plan = plan
-        self._memory: dict[str, Floats] = {}
+        self._memory = WorkingMemory()
         self._bases: dict[tuple[str, str], Floats] = {}
 
     def __call__(self, vectors: NDArray[Any]) -> Projections:
         """Project one batch on every basis of the plan."""
         plan = self._plan
         x = working(vectors, double=plan.double)
-        coordinates: dict[str, Floats] = {}
-        sums = ViewSums(len(plan.views), x.shape[1])
+        log_partition = np.empty((len(plan.exponents), 2, x.shape[1]))
+        sums = ViewSums(plan)
         if plan.raw_basis is not None:
-            out = self._buffer("raw", x)
-            coordinates["raw"] = np.matmul(x, self._basis("raw", x.dtype), out=out)
+            out = self._memory.like("raw", x)
+            raw = np.matmul(x, self._basis("raw", x.dtype), out=out)
+            self._sum_exponentials("raw", raw, log_partition)
         if plan.basis is not None:
             centred = self._centred(x)
-            z = np.matmul(centred, self._basis("centred", x.dtype), out=self._buffer("z", x))
+            z = np.matmul(centred, self._basis("centred", x.dtype), out=self._memory.like("z", x))
             z += self._rounding_of_mean(x.dtype)
-            coordinates["centred"] = z
-            self._sum_views(x, centred, z, sums)
-        reach = {key: np.maximum(t.max(axis=0), -t.min(axis=0)) for key, t in coordinates.items()}
-        log_partition = np.empty((len(plan.exponents), 2, x.shape[1]))
-        for row, family in enumerate(plan.exponents):
-            log_partition[row] = self._log_sums(
-                coordinates[family.source], reach[family.source], family
-            )
+            self._sum_exponentials("centred", z, log_partition)
+            self._sum_views(centred, z, sums)
         return Projections(rows=len(x), log_partition=log_partition, **sums.fields())
-
-    def _buffer(self, purpose: str, like: Floats) -> Floats:
-        """Working memory with the shape and type of the batch, kept from batch to batch."""
-        kept = self._memory.get(purpose)
-        if kept is None or kept.shape[1:] != like.shape[1:] or kept.dtype != like.dtype:
-            kept = self._memory[purpose] = np.empty_like(like)
-        if len(kept) < len(like):
-            kept = self._memory[purpose] = np.empty_like(like)
-        return kept[: len(like)]
 
     def _basis(self, which: str, dtype: np.dtype[Any]) -> Floats:
         key = (which, dtype.str)
@@ -140,7 +201,7 @@ class NumpyProjector:
         Subtracting before the product keeps the digits that a large offset would take; what the
         rounding of μ left over is a constant that ``_rounding_of_mean`` adds after the product.
         """
-        return np.subtract(x, self._plan.mean.astype(x.dtype), out=self._buffer("centred", x))
+        return np.subtract(x, self._plan.mean.astype(x.dtype), out=self._memory.like("centred", x))
 
     def _rounding_of_mean(self, dtype: np.dtype[Any]) -> Floats:
         plan = self._plan
@@ -148,61 +209,96 @@ class NumpyProjector:
         rest: Floats = (plan.mean.astype(dtype).astype(np.float64) - plan.mean) @ plan.basis
         return rest.astype(dtype)
 
-    def _sum_views(self, x: Floats, centred: Floats, z: Floats, sums: ViewSums) -> None:
-        plan = self._plan
-        squares = np.multiply(z, z, out=self._buffer("scratch", x))
-        gains = np.stack([view.gains for view in plan.views], axis=1)
-        constants = np.array([view.constant_length() ** 2 for view in plan.views])
-        view_squares = np.asarray(squares @ (gains**2).astype(z.dtype), dtype=np.float64)
-        norms = np.sqrt(view_squares + constants)
-        inverse = sums.add_norms(plan, norms, np.sqrt(square_norms(x)), np.finfo(x.dtype).eps)
-        scale = inverse.astype(z.dtype)
-        sums.add_units(plan, np.asarray(scale.T @ z, dtype=np.float64), inverse.sum(axis=0))
-        if not plan.dimensions:
-            return
-        for row, view in enumerate(plan.views):
-            y = self._output(view, centred, z)
-            nonzero = inverse[:, row] > 0
-            sums.add_extremes(row, y.argmin(axis=1)[nonzero], y.argmax(axis=1)[nonzero])
-            np.multiply(y, y, out=self._buffer("scratch", x))
-            weights = scale[:, row] * scale[:, row]
-            sums.unit_square_sum[row] = weights @ self._buffer("scratch", x)
+    def _sum_views(self, centred: Floats, z: Floats, sums: ViewSums) -> None:
+        """Add a batch to the lengths, unit vectors and extreme dimensions of every view."""
+        views = self._plan.views
+        gains = [np.ones(z.shape[1], z.dtype), *((v.gains**2).astype(z.dtype) for v in views)]
+        squares = np.empty((len(gains), len(z)))
+        for block in blocks(z):
+            squared = np.multiply(z[block], z[block], out=self._memory.like("block", z[block]))
+            for row, gain in enumerate(gains):
+                squares[row, block] = squared @ gain
+        lengths = np.sqrt(squares[0])
+        for row, view in enumerate(views):
+            norms = np.sqrt(squares[row + 1] + view.constant_length() ** 2)
+            inverse = sums.add_norms(row, norms, lengths, float(np.finfo(z.dtype).eps))
+            scale = inverse.astype(z.dtype)
+            sums.add_units(row, np.asarray(scale @ z, np.float64), float(inverse.sum()))
+            if self._plan.dimensions:
+                for block in blocks(z):
+                    y = self._output(view, centred[block], z[block])
+                    self._sum_dimensions(row, y, inverse[block], sums)
+
+    def _sum_dimensions(self, row: int, y: Floats, inverse: Doubles, sums: ViewSums) -> None:
+        """Add a block of corrected vectors to the extreme dimensions of a view."""
+        nonzero = inverse > 0
+        sums.add_extremes(row, y.argmin(axis=1)[nonzero], y.argmax(axis=1)[nonzero])
+        squared = np.multiply(y, y, out=self._memory.like("block", y))
+        sums.unit_square_sum[row] += (inverse * inverse).astype(y.dtype) @ squared
 
     def _output(self, view: ViewShape, centred: Floats, z: Floats) -> Floats:
-        """Return the corrected vectors of the batch, as an estimator would give them out."""
-        basis = self._basis("centred", z.dtype)
-        out = self._buffer("output", z)
-        constant = view.offset.astype(z.dtype)
+        """Return the corrected vectors of a block, as an estimator would give them out."""
+        out = self._memory.like("output", z)
         if view.on_components:
-            np.multiply(z, view.gains.astype(z.dtype), out=out)
-            out += constant
-            return out
+            return np.multiply(z, view.gains.astype(z.dtype), out=out)
         changed = np.flatnonzero(view.gains != 1)
         if len(changed) == 0:
             return centred
         # Few directions change, so they are taken away instead of the others being put together.
+        basis = self._basis("centred", z.dtype)
         difference = z[:, changed] * (1 - view.gains[changed]).astype(z.dtype)
-        np.matmul(difference - constant[changed], basis[:, changed].T, out=out)
+        constant = view.offset[changed].astype(z.dtype)
+        np.matmul(difference - constant, basis[:, changed].T, out=out)
         return np.subtract(centred, out, out=out)
 
-    def _log_sums(self, t: Floats, reach: Floats, family: Exponents) -> NDArray[np.float64]:
+    def _sum_exponentials(self, source: str, t: Floats, log_partition: Doubles) -> None:
+        """Fill in the rows of all families over one kind of coordinates."""
+        families = self._plan.exponents
+        rows = [row for row, family in enumerate(families) if family.source == source]
+        reach = np.maximum(t.max(axis=0), -t.min(axis=0)).astype(np.float64)
+        largest = [float((families[row].gains * reach).max()) for row in rows]
+        by_series = [rows[position] for position in series.worthwhile(largest, t.dtype)]
+        if by_series:
+            order = series.series_order(
+                max(exponent for row, exponent in zip(rows, largest, strict=True) if row in by_series),
+                t.dtype,
+            )
+            totals = self._power_sums(t, reach, order)
+            for row in by_series:
+                log_partition[row] = series.log_sums(totals, families[row].gains * reach)
+        for row in rows:
+            if row not in by_series:
+                log_partition[row] = self._log_sums(t, reach, families[row])
+
+    def _power_sums(self, t: Floats, reach: Doubles, order: int) -> Doubles:
+        """Σ_i (t_ik / reach_k)^m for every direction k and power m."""
+        scale = np.divide(1.0, reach, out=np.zeros_like(reach), where=reach > 0).astype(t.dtype)
+        totals = np.zeros((order + 1, t.shape[1]))
+        for block in blocks(t):
+            unit = np.multiply(t[block], scale, out=self._memory.like("unit", t[block]))
+            series.sum_powers(totals, unit, self._memory.like("block", t[block]))
+        return totals
+
+    def _log_sums(self, t: Floats, reach: Doubles, family: Exponents) -> Doubles:
         """Return ln Σ_i exp(g_k t_ik) and ln Σ_i exp(−g_k t_ik) for every direction k.
 
         While exponents are small both come from one exp, as exp(−a) = 1/exp(a); directions whose
         exponents could overflow are shifted by their maximum.
         """
         gains = family.gains.astype(t.dtype)
-        limit = safe_exponent(t.dtype, len(t))
-        far = np.flatnonzero(~(family.gains * reach < limit))
+        far = np.flatnonzero(~(family.gains * reach < safe_exponent(t.dtype, len(t))))
         near_gains = gains.copy()
         near_gains[far] = 0
-        ones = np.ones(len(t), t.dtype)
-        powers = np.multiply(t, near_gains, out=self._buffer("scratch", t))
-        np.exp(powers, out=powers)
-        sums = np.empty((2, t.shape[1]))
-        sums[0] = ones @ powers
-        np.reciprocal(powers, out=powers)
-        sums[1] = ones @ powers
+        plain = bool((near_gains == 1).all())
+        sums = np.zeros((2, t.shape[1]))
+        for block in blocks(t):
+            powers = self._memory.like("block", t[block])
+            ones = np.ones(len(powers), t.dtype)
+            exponents = t[block] if plain else np.multiply(t[block], near_gains, out=powers)
+            np.exp(exponents, out=powers)
+            sums[0] += ones @ powers
+            np.reciprocal(powers, out=powers)
+            sums[1] += ones @ powers
         np.log(sums, out=sums)
         if len(far):
             exponents = t[:, far] * gains[far]

@@ -1,0 +1,70 @@
+"""``--fail-if``: a measurement as a gate in a build."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isoscope.errors import DataError, UsageError
+from isoscope.measures.registry import find_measure
+
+if TYPE_CHECKING:
+    from isoscope.results.result import Result
+
+OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+PATTERN = re.compile(r"\s*([A-Za-z0-9_]+)\s*(?:@\s*([^<>=\s][^<>]*?))?\s*(>=|<=|>|<)\s*(\S+)\s*")
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A condition that fails the run when it is true."""
+
+    text: str
+    measure: str
+    correction: str
+    operator: str
+    bound: float
+
+    def tripped_by(self, result: Result) -> list[str]:
+        """Return a line for every cloud for which the condition is true."""
+        lines = []
+        for row in result.rows:
+            if (row.measure, row.correction) != (self.measure, self.correction):
+                continue
+            if row.value is None:
+                raise DataError(f"--fail-if {self.text!r} cannot be judged: {row.note}")
+            if OPERATORS[self.operator](row.value, self.bound):
+                where = " ".join(word for word in (row.subject, row.part) if word)
+                lines.append(
+                    f"{where}: {self.measure} ({self.correction}) is {row.value:.6g}, "
+                    f"which is {self.operator} {self.bound:g}"
+                )
+        return lines
+
+
+def parse_gate(text: str) -> Gate:
+    """Take ``mean_cosine>0.6`` or ``mean_cosine@center>0.1`` apart."""
+    match = PATTERN.fullmatch(text)
+    bound = None
+    if match:
+        try:
+            bound = float(match[4])
+        except ValueError:
+            bound = None
+    if match is None or bound is None or bound != bound:
+        raise UsageError(
+            f"--fail-if {text!r}: write MEASURE[@CORRECTION], one of > >= < <=, and a number, "
+            "for example 'mean_cosine>0.6' or 'mean_cosine@center>0.1'"
+        )
+    measure = find_measure(match[1])
+    if measure.table:
+        raise UsageError(f"--fail-if {text!r}: {measure.name} is a table, not a number")
+    return Gate(text, measure.name, (match[2] or "none").strip(), match[3], bound)

@@ -1,0 +1,51 @@
+"""A progress bar on standard error for work that takes longer than a second."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isoscope.measures.reading import Progress as Report
+
+PATIENCE = 1.0
+"""Seconds before a bar appears: short work needs none."""
+
+
+@contextmanager
+def progress_bar() -> Iterator[Report | None]:
+    """Give out a callback that draws a bar, or None where nobody would see it."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f} of {task.total:,.0f} rows"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )
+    tasks: dict[str, TaskID] = {}
+    started = time.monotonic()
+
+    def report(stage: str, done: int, total: int | None) -> None:
+        if time.monotonic() - started < PATIENCE:
+            return
+        if not tasks:
+            bar.start()
+        if stage not in tasks:
+            tasks[stage] = bar.add_task(stage, total=total)
+        bar.update(tasks[stage], completed=done)
+
+    try:
+        yield report
+    finally:
+        bar.stop()

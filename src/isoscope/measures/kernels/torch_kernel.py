@@ -1,0 +1,184 @@
+"""The arithmetic of one batch in torch, on whatever device the vectors are.
+
+The same sums as in numpy, in torch's own threads or on the accelerator; only numbers per row and
+per dimension come back to the host.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from isoscope.measures.kernels.host import ViewSums, moments_from, safe_exponent
+from isoscope.measures.kernels.numpy_kernel import within_single_range
+from isoscope.measures.projections import Projections
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isoscope.measures.moments import MomentParts, Moments
+    from isoscope.measures.projections import Exponents, ProjectionPlan, ViewShape
+
+    Doubles = NDArray[np.float64]
+
+NUMPY_TYPES = {torch.float32: np.float32, torch.float64: np.float64}
+
+
+def working(vectors: torch.Tensor, *, double: bool) -> torch.Tensor:
+    """Return the batch in the type that is computed in: half precision becomes single."""
+    wide = double or vectors.dtype == torch.float64
+    return vectors.detach().to(torch.float64 if wide else torch.float32)
+
+
+def widest(device: torch.device) -> torch.dtype:
+    """Return the most precise type of a device; Apple's has no float64."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def host(tensor: torch.Tensor) -> Doubles:
+    """Return a tensor as a float64 array."""
+    return np.asarray(tensor.cpu().numpy(), dtype=np.float64)
+
+
+class TorchMoments:
+    """The first read's arithmetic."""
+
+    def __init__(self, parts: MomentParts, *, double: bool) -> None:
+        self._parts, self._double = parts, double
+        self._total: Moments | None = None
+        self._scatter: torch.Tensor | None = None
+
+    @torch.no_grad()
+    def add(self, vectors: torch.Tensor, weights: Any | None = None) -> None:
+        """Take one batch into account."""
+        x = working(vectors, double=self._double)
+        squares = host((x * x).sum(dim=1))
+        if x.dtype == torch.float32 and not within_single_range(squares):
+            x = x.to(widest(x.device))
+            squares = host((x * x).sum(dim=1))
+        norms = np.sqrt(squares)
+        weight = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
+        scale = np.divide(weight, norms, out=np.zeros_like(norms), where=squares > 0)
+        wide = x.to(widest(x.device))
+        on_device = torch.from_numpy(weight).to(wide)
+        mean = on_device @ wide / max(float(weight.sum()), 1e-300)
+        unit_square_sum = extremes = None
+        factors = torch.from_numpy(scale).to(x)
+        if self._parts.dimensions:
+            unit_square_sum = host((factors * factors) @ (x * x))
+            nonzero = scale > 0
+            lowest, highest = x.argmin(dim=1).cpu().numpy(), x.argmax(dim=1).cpu().numpy()
+            extremes = lowest[nonzero], highest[nonzero]
+        batch = moments_from(
+            norms=norms,
+            weight=weight,
+            mean=host(mean),
+            unit_sum=host(factors @ x),
+            unit_square_sum=unit_square_sum,
+            extremes=extremes,
+        )
+        if self._parts.scatter:
+            self._add_scatter(batch, (wide - mean) * on_device.sqrt()[:, None])
+        self._total = batch if self._total is None else self._total.merge(batch)
+
+    def result(self) -> Moments | None:
+        """Return the moments of all batches so far; None before the first."""
+        if self._total is None:
+            return None
+        return replace(
+            self._total, scatter=None if self._scatter is None else host(self._scatter)
+        )
+
+    def _add_scatter(self, batch: Moments, centred: torch.Tensor) -> None:
+        """Add the batch's scatter around its own mean, and that of the two means (Chan et al.)."""
+        scatter = centred.T @ centred
+        known = self._total
+        if self._scatter is not None and known is not None and known.weight + batch.weight > 0:
+            step = batch.mean - known.mean
+            weight = known.weight * (batch.weight / (known.weight + batch.weight))
+            scatter += torch.from_numpy(np.multiply.outer(step * weight, step)).to(scatter)
+            scatter += self._scatter
+        self._scatter = scatter
+
+
+class TorchProjector:
+    """The second read's arithmetic."""
+
+    def __init__(self, plan: ProjectionPlan) -> None:
+        self._plan = plan
+        self._bases: dict[str, torch.Tensor] = {}
+
+    @torch.no_grad()
+    def __call__(self, vectors: torch.Tensor) -> Projections:
+        """Project one batch on every basis of the plan."""
+        plan = self._plan
+        x = working(vectors, double=plan.double)
+        coordinates: dict[str, torch.Tensor] = {}
+        sums = ViewSums(plan)
+        if plan.raw_basis is not None:
+            coordinates["raw"] = x @ self._basis("raw", plan.raw_basis, x)
+        if plan.basis is not None:
+            mean = torch.from_numpy(plan.mean).to(x)
+            centred = x - mean
+            # What the rounding of the mean left over is added after the product.
+            rest = torch.from_numpy((host(mean) - plan.mean) @ plan.basis).to(x)
+            z = centred @ self._basis("centred", plan.basis, x) + rest
+            coordinates["centred"] = z
+            self._sum_views(centred, z, sums)
+        logs = [log_sums(coordinates[family.source], family) for family in plan.exponents]
+        shape = (len(plan.exponents), 2, x.shape[1])
+        return Projections(
+            rows=len(x), log_partition=np.array(logs).reshape(shape), **sums.fields()
+        )
+
+    def _basis(self, which: str, basis: Doubles, like: torch.Tensor) -> torch.Tensor:
+        key = f"{which} {like.dtype}"
+        if key not in self._bases:
+            self._bases[key] = torch.from_numpy(np.ascontiguousarray(basis)).to(like)
+        return self._bases[key]
+
+    def _sum_views(self, centred: torch.Tensor, z: torch.Tensor, sums: ViewSums) -> None:
+        """Add a batch to the lengths, unit vectors and extreme dimensions of every view."""
+        squares = z * z
+        lengths = np.sqrt(host(squares.sum(dim=1)))
+        for row, view in enumerate(self._plan.views):
+            gains = torch.from_numpy(view.gains**2).to(z)
+            norms = np.sqrt(host(squares @ gains) + view.constant_length() ** 2)
+            inverse = sums.add_norms(row, norms, lengths, torch.finfo(z.dtype).eps)
+            scale = torch.from_numpy(inverse).to(z)
+            sums.add_units(row, host(scale @ z), float(inverse.sum()))
+            if self._plan.dimensions:
+                y = self._output(view, centred, z)
+                nonzero = inverse > 0
+                lowest, highest = y.argmin(dim=1).cpu().numpy(), y.argmax(dim=1).cpu().numpy()
+                sums.add_extremes(row, lowest[nonzero], highest[nonzero])
+                sums.unit_square_sum[row] += host((scale * scale) @ (y * y))
+
+    def _output(self, view: ViewShape, centred: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+        """Return the corrected vectors of a batch, as an estimator would give them out."""
+        if view.on_components:
+            return z * torch.from_numpy(view.gains).to(z)
+        changed = np.flatnonzero(view.gains != 1)
+        if len(changed) == 0 or self._plan.basis is None:
+            return centred
+        basis = self._basis("centred", self._plan.basis, z)[:, changed]
+        difference = z[:, changed] * torch.from_numpy(1 - view.gains[changed]).to(z)
+        return centred - (difference - torch.from_numpy(view.offset[changed]).to(z)) @ basis.T
+
+
+def log_sums(t: torch.Tensor, family: Exponents) -> Doubles:
+    """Return ln Σ_i exp(±g_k t_ik), from one exp where that is safe (see the numpy kernel)."""
+    gains = torch.from_numpy(family.gains).to(t)
+    exponents = t * gains
+    reach = exponents.abs().amax(dim=0)
+    far = torch.nonzero(~(reach < safe_exponent(NUMPY_TYPES[t.dtype], len(t)))).flatten()
+    near = exponents.index_fill(1, far, 0.0) if len(far) else exponents
+    powers = near.exp()
+    sums = torch.stack((powers.sum(dim=0).log(), powers.reciprocal().sum(dim=0).log()))
+    if len(far):
+        sums[0, far] = exponents[:, far].logsumexp(dim=0)
+        sums[1, far] = (-exponents[:, far]).logsumexp(dim=0)
+    return host(sums)
