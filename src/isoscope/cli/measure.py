@@ -57,7 +57,9 @@ def measure_command(
     column: Annotated[
         str | None, typer.Option(help="Which array or tensor of a file that holds several.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the whole result as JSON.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option(help="Also write the result to this .json or .md file.")
     ] = None,

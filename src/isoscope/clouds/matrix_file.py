@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-Labeller = "Callable[[int, int], Labels]"
-
 
 @dataclass(frozen=True)
 class MatrixLayout:
@@ -55,7 +53,7 @@ class MatrixLayout:
 
 def fill(file: BinaryIO, buffer: np.ndarray, where: str) -> None:
     """Read until the buffer is full, or say that the file ended before."""
-    view = memoryview(buffer.reshape(-1).view(np.uint8))
+    view = memoryview(buffer.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
     done = 0
     while done < len(view):
         got = file.readinto(view[done:])  # type: ignore[attr-defined]
@@ -67,7 +65,9 @@ def fill(file: BinaryIO, buffer: np.ndarray, where: str) -> None:
         done += got
 
 
-def row_batches(file: BinaryIO, layout: MatrixLayout, where: str) -> Iterator[tuple[int, np.ndarray]]:
+def row_batches(
+    file: BinaryIO, layout: MatrixLayout, where: str
+) -> Iterator[tuple[int, np.ndarray]]:
     """Read a row-major matrix from the current position on: first row and rows of each batch."""
     step = rows_per_batch(layout.width)
     for first in range(0, layout.rows, step):
@@ -132,5 +132,7 @@ class MatrixFileCloud(Cloud):
                 file.seek(self._offset, os.SEEK_SET)
                 batches = row_batches(file, self._layout, where)
             for first, vectors in batches:
-                labels = self._labeller(first, first + len(vectors)) if self._labeller else NO_LABELS
+                labels = (
+                    self._labeller(first, first + len(vectors)) if self._labeller else NO_LABELS
+                )
                 yield Batch(vectors, first, labels)

@@ -57,9 +57,7 @@ def tensor_layout(entry: Any, where: str) -> tuple[MatrixLayout, int, int]:
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{where} has a malformed header entry") from error
     if stored is None:
-        raise DataError(
-            f"{where} holds {entry['dtype']}; vectors are F16, BF16, F32 or F64"
-        )
+        raise DataError(f"{where} holds {entry['dtype']}; vectors are F16, BF16, F32 or F64")
     rows, width = checked_shape(shape, where)
     layout = MatrixLayout(rows, width, stored)
     if begin < 0 or end - begin != layout.bytes:

@@ -65,13 +65,11 @@ class Lane(Generic[Item]):
                 continue  # keep emptying the queue, so that put() never waits for a dead thread
             try:
                 self.state.add(item)
-            except BaseException as error:  # noqa: BLE001  re-raised in the caller's thread
+            except BaseException as error:
                 self.failure = error
 
 
-def accumulate(
-    items: Iterable[Item], states: Sequence[Accumulator[Item]]
-) -> None:
+def accumulate(items: Iterable[Item], states: Sequence[Accumulator[Item]]) -> None:
     """Deal the items to the states in turn, each state on a thread of its own.
 
     Which state an item goes to depends on its position alone, never on timing: the same input

@@ -50,7 +50,10 @@ def basis_ranges(
 
 
 def one_basis(
-    coordinates: Matrix, runs: Sequence[slice], scales: Sequence[float], seed: np.random.SeedSequence
+    coordinates: Matrix,
+    runs: Sequence[slice],
+    scales: Sequence[float],
+    seed: np.random.SeedSequence,
 ) -> list[float]:
     """Draw one random basis and return ln I1 on it at each scale."""
     random = np.random.default_rng(seed)

@@ -78,9 +78,7 @@ def parse_corrections(texts: Sequence[str]) -> tuple[CorrectionName, ...]:
     return tuple(parsed.values())
 
 
-def build_view(
-    correction: CorrectionName, geometry: Geometry, mean: Vector
-) -> View:
+def build_view(correction: CorrectionName, geometry: Geometry, mean: Vector) -> View:
     """Work out the gains of a correction on the covariance's eigenbasis."""
     shape = BUILDERS[correction.name](correction, geometry, mean)
     values = geometry.centred.values

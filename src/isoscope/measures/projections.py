@@ -128,5 +128,5 @@ class Projections:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Projections:
         """Rebuild the state that ``to_arrays`` took apart."""
-        values = {name: array if array.ndim else array.item() for name, array in arrays.items()}
-        return cls(**values)
+        values: dict[str, Any] = dict(arrays)
+        return cls(**{**values, "rows": int(values["rows"])})

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, Protocol, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from isoscope.clouds.arrays import is_tensor
 from isoscope.clouds.contract import Batch, CloudGroup, rows_per_batch
@@ -119,11 +117,6 @@ def check(name: str, moments: Moments) -> None:
     """Refuse what cannot be measured."""
     if moments.rows < 2:
         raise DataError(f"{name}: a single row is left; a cloud needs at least two")
-    if not (np.isfinite(moments.norm_square_sum) and np.isfinite(moments.mean).all()):
-        raise DataError(
-            f"{name}: squared lengths overflow (largest length {moments.norm_max:.3g}); "
-            "divide the vectors by a constant"
-        )
 
 
 def second_read(
@@ -191,9 +184,7 @@ def chain_first(first: Batches, rest: Iterator[Batches]) -> Iterator[Batches]:
     yield from rest
 
 
-def with_progress(
-    group: CloudGroup, progress: Progress | None, stage: str
-) -> Iterator[Batches]:
+def with_progress(group: CloudGroup, progress: Progress | None, stage: str) -> Iterator[Batches]:
     """Yield the batches of a group and report the rows handed out."""
     done = 0
     for batches in group.batches():

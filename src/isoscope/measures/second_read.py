@@ -28,6 +28,9 @@ LARGEST_SINGLE_STRETCH = 1e3
 """Whitening stretches the rounding of single-precision coordinates by length / σ. Up to this
 much the error of ln Z stays below 1e-4; beyond it the whole read is done in float64."""
 
+SINGLE_LENGTHS = (1e-12, 1e12)
+"""Vectors of lengths outside this range are projected in float64 too."""
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -98,9 +101,16 @@ def plan_second_read(
         exponents=tuple(exponents),
         views=tuple(view.shape for view in views),
         dimensions=wanted.dimensions,
-        double=double or largest_stretch(views, geometry) > LARGEST_SINGLE_STRETCH,
+        double=double or not single_suffices(moments, views, geometry),
     )
     return SecondRead(plan, families)
+
+
+def single_suffices(moments: Moments, views: Sequence[View], geometry: Geometry) -> bool:
+    """Whether float32 holds the squares of all coordinates, and whitening keeps their digits."""
+    shortest, longest = SINGLE_LENGTHS
+    fits = moments.norm_max < longest and root_mean_square(moments) > shortest
+    return fits and largest_stretch(views, geometry) <= LARGEST_SINGLE_STRETCH
 
 
 def largest_stretch(views: Sequence[View], geometry: Geometry) -> float:

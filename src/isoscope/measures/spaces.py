@@ -142,7 +142,11 @@ def raw_partitions(reads: Reads, scale: float) -> dict[Scaling, Partition]:
 
 
 def spreads(
-    coordinates: Matrix | None, runs: Sequence[slice], wanted: list[Scaling], scale: float, seed: int
+    coordinates: Matrix | None,
+    runs: Sequence[slice],
+    wanted: list[Scaling],
+    scale: float,
+    seed: int,
 ) -> dict[Scaling, BasisRange]:
     """Measure how much the open choice of a basis matters, at the wanted scales."""
     if coordinates is None or not runs or not wanted:

@@ -76,7 +76,9 @@ def effective_rank(space: Space) -> Value:
 def participation_ratio(space: Space) -> Value:
     """Number of directions that an even spread with the same Σλ² would fill."""
     p = shares(space)
-    return Value(None, note=CONSTANT) if p is None else Value(1 / float(p @ p), note=few_rows(space))
+    return (
+        Value(None, note=CONSTANT) if p is None else Value(1 / float(p @ p), note=few_rows(space))
+    )
 
 
 @register(

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from isoscope.results.result import Result, Row
 
 LENGTH_MARK = " *"
-LENGTH_LEGEND = "* changes with the length of the vectors: compare only at equal scale, or use i1_scaled"
+LENGTH_LEGEND = (
+    "* changes with the length of the vectors: compare only at equal scale, or use i1_scaled"
+)
 SMALLEST_SHOWN = 1e-4
 
 
@@ -68,8 +70,7 @@ def verdict_lines(result: Result, subject: str, part: str) -> list[str]:
             also = " ".join(verdict.get("also", []))
             lines.append(f"Verdict: {verdict['sentence']}" + (f" Also: {also}" if also else ""))
             lines.append(
-                f"It means: {verdict['implies']}. "
-                f"It does not mean: {verdict['does_not_imply']}."
+                f"It means: {verdict['implies']}. It does not mean: {verdict['does_not_imply']}."
             )
     return lines
 
@@ -151,8 +152,7 @@ def html_grid(one: Grid) -> str:
     def cells(tag: str, row: list[str]) -> str:
         align = ['style="text-align:left"'] + ['style="text-align:right"'] * (len(row) - 1)
         return "".join(
-            f"<{tag} {style}>{escape(text)}</{tag}>"
-            for style, text in zip(align, row, strict=True)
+            f"<{tag} {style}>{escape(text)}</{tag}>" for style, text in zip(align, row, strict=True)
         )
 
     head = f"<thead><tr>{cells('th', one.header)}</tr></thead>"

@@ -117,7 +117,9 @@ class Result:
             raise KeyError(f"no row for {measure} with correction {correction}")
         return found[0]
 
-    def value(self, measure: str, correction: str = "none", part: str | None = None) -> float | None:
+    def value(
+        self, measure: str, correction: str = "none", part: str | None = None
+    ) -> float | None:
         """Return the value of a measure and correction; None where it is undefined."""
         return self.row(measure, correction, part).value
 
@@ -144,7 +146,9 @@ class Result:
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return the result as JSON; what is undefined or infinite is null, never NaN."""
-        return json.dumps(_finite(self.to_dict()), indent=indent, ensure_ascii=False, allow_nan=False)
+        return json.dumps(
+            _finite(self.to_dict()), indent=indent, ensure_ascii=False, allow_nan=False
+        )
 
     @classmethod
     def from_json(cls, text: str) -> Result:

@@ -106,21 +106,17 @@ def outlier_dimensions(space: Space) -> Verdict | None:
     listed = ", ".join(str(int(k)) for k in chosen)
     name = f"dimension {listed}" if len(chosen) == 1 else f"dimensions {listed}"
     varies = float(spread[chosen].sum())
-    carried = f"{100 * float(parts[chosen].sum()) / cosine:.0f} % of the mean cosine {shown(cosine)}"
-    if by_cosine is None:
-        sentence = f"Few outlier dimensions: {name} holds {100 * varies:.0f} % of the variance."
-    else:
-        sentence = (
-            f"Few outlier dimensions: {name} gives {carried} and holds "
-            f"{100 * varies:.0f} % of the variance."
-        )
+    sentence = f"Few outlier dimensions: {name} with {100 * varies:.0f} % of the variance"
+    if by_cosine is not None:
+        carried = 100 * float(parts[chosen].sum()) / cosine
+        sentence += f" and {carried:.0f} % of the mean cosine {shown(cosine)}"
     if varies >= DOMINANT:
-        implies = "cosines are those of so few numbers; centring cannot mend it, clipping or scaling them can"
+        implies = "a few numbers decide every cosine: centring cannot mend that, clipping can"
     else:
         implies = "they act as a common offset, so that centring or clipping them takes it away"
     return Verdict(
         "outlier dimensions",
-        sentence,
+        sentence + ".",
         implies,
         "that those dimensions are useless: some models keep position or frequency in them",
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.errors import DataError
 from isoscope.measures.moments import Moments
 from isoscope.measures.norm_bins import BINS, count_norms
 from isoscope.measures.projections import Projections
@@ -24,11 +25,24 @@ ZERO_TOLERANCE = 8.0
 """A corrected vector shorter than this many roundings of the original is a zero vector."""
 
 
+LONGEST = 1e140
+"""Longest vector whose square can be summed over any number of rows."""
+
+
 def safe_exponent(dtype: DTypeLike, rows: int) -> float:
     """Return the largest |a| for which a sum of ``rows`` terms exp(±a) neither overflows nor
     becomes subnormal.
     """  # noqa: D205
     return float(np.log(np.finfo(dtype).max)) - math.log(max(rows, 1)) - 1.0
+
+
+def check_lengths(squares: Vector) -> None:
+    """Refuse vectors whose squares cannot be added up in float64."""
+    if not (squares < LONGEST**2).all():
+        raise DataError(
+            f"squared lengths overflow: a vector is longer than {LONGEST:.0e}; "
+            "divide the vectors by a constant"
+        )
 
 
 def moments_from(

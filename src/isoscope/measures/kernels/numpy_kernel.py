@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.measures.kernels import series
-from isoscope.measures.kernels.host import ViewSums, moments_from, safe_exponent
+from isoscope.measures.kernels.host import ViewSums, check_lengths, moments_from, safe_exponent
 from isoscope.measures.projections import Projections
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def working(vectors: NDArray[Any], *, double: bool) -> Floats:
 
 def square_norms(x: Floats) -> Doubles:
     """‖x_i‖² of every row."""
-    return np.asarray(np.einsum("ij,ij->i", x, x), dtype=np.float64)
+    with np.errstate(over="ignore"):  # the callers look for infinities
+        return np.asarray(np.einsum("ij,ij->i", x, x), dtype=np.float64)
 
 
 def blocks(x: Floats) -> Iterator[slice]:
@@ -87,6 +88,7 @@ class NumpyMoments:
         if x.dtype == np.float32 and not within_single_range(squares):
             x = x.astype(np.float64)
             squares = square_norms(x)
+        check_lengths(squares)
         norms = np.sqrt(squares)
         weight = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
         scale = np.divide(weight, norms, out=np.zeros_like(norms), where=squares > 0)
@@ -257,18 +259,14 @@ class NumpyProjector:
         rows = [row for row, family in enumerate(families) if family.source == source]
         reach = np.maximum(t.max(axis=0), -t.min(axis=0)).astype(np.float64)
         largest = [float((families[row].gains * reach).max()) for row in rows]
-        by_series = [rows[position] for position in series.worthwhile(largest, t.dtype)]
-        if by_series:
-            order = series.series_order(
-                max(exponent for row, exponent in zip(rows, largest, strict=True) if row in by_series),
-                t.dtype,
-            )
-            totals = self._power_sums(t, reach, order)
-            for row in by_series:
-                log_partition[row] = series.log_sums(totals, families[row].gains * reach)
-        for row in rows:
-            if row not in by_series:
-                log_partition[row] = self._log_sums(t, reach, families[row])
+        order, members = series.worthwhile(largest, t.dtype)
+        totals = self._power_sums(t, reach, order) if members else None
+        for position, row in enumerate(rows):
+            family = families[row]
+            if totals is not None and position in members:
+                log_partition[row] = series.log_sums(totals, family.gains * reach)
+            else:
+                log_partition[row] = self._log_sums(t, reach, family)
 
     def _power_sums(self, t: Floats, reach: Doubles, order: int) -> Doubles:
         """Σ_i (t_ik / reach_k)^m for every direction k and power m."""

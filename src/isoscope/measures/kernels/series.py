@@ -27,13 +27,14 @@ LARGEST_EXPONENT = 3.0
 """Beyond this the alternating series for −g would lose digits."""
 
 
-def worthwhile(largest: Sequence[float], dtype: DTypeLike) -> list[int]:
-    """Return which families to take from power sums, given the largest |exponent| of each."""
+def worthwhile(largest: Sequence[float], dtype: DTypeLike) -> tuple[int, list[int]]:
+    """Return the order of the series and the families to take from it, if it saves time.
+
+    ``largest`` holds the largest |exponent| of each family.
+    """
     small = [row for row, exponent in enumerate(largest) if exponent <= LARGEST_EXPONENT]
-    if not small:
-        return []
-    order = series_order(max(largest[row] for row in small), dtype)
-    return small if order < POWERS_PER_EXPONENTIAL * len(small) else []
+    order = series_order(max((largest[row] for row in small), default=0.0), dtype)
+    return order, small if order < POWERS_PER_EXPONENTIAL * len(small) else []
 
 
 def series_order(largest: float, dtype: DTypeLike) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from isoscope.measures.kernels.host import ViewSums, moments_from, safe_exponent
+from isoscope.measures.kernels.host import ViewSums, check_lengths, moments_from, safe_exponent
 from isoscope.measures.kernels.numpy_kernel import within_single_range
 from isoscope.measures.projections import Projections
 
@@ -59,6 +59,7 @@ class TorchMoments:
         if x.dtype == torch.float32 and not within_single_range(squares):
             x = x.to(widest(x.device))
             squares = host((x * x).sum(dim=1))
+        check_lengths(squares)
         norms = np.sqrt(squares)
         weight = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
         scale = np.divide(weight, norms, out=np.zeros_like(norms), where=squares > 0)
@@ -88,9 +89,7 @@ class TorchMoments:
         """Return the moments of all batches so far; None before the first."""
         if self._total is None:
             return None
-        return replace(
-            self._total, scatter=None if self._scatter is None else host(self._scatter)
-        )
+        return replace(self._total, scatter=None if self._scatter is None else host(self._scatter))
 
     def _add_scatter(self, batch: Moments, centred: torch.Tensor) -> None:
         """Add the batch's scatter around its own mean, and that of the two means (Chan et al.)."""

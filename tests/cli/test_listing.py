@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import json
+
+from typer.testing import CliRunner
+
+import isoscope
+from isoscope.cli.app import app
+
+NAMES = {
+    "mean_cosine", "mean_offset", "mean_norm", "norm_of_mean", "mean_alignment", "i1",
+    "i1_symmetric", "i1_scaled", "i2", "top_variance_share", "effective_rank",
+    "participation_ratio", "iso_score", "outlier_dimensions", "dead_dimensions", "spectrum",
+    "norm_density",
+}  # fmt: skip
+
+
+def test_every_measure_is_listed_with_all_that_is_known() -> None:
+    output = CliRunner().invoke(app, ["list", "measures", "--json"]).output
+    listed = json.loads(output)
+    assert {item["name"] for item in listed} == NAMES
+    assert {item["name"] for item in listed if item["length_dependent"]} == {
+        "i1", "i1_symmetric", "i2", "mean_norm", "norm_of_mean", "norm_density", "spectrum",
+    }  # fmt: skip
+    for item in listed:
+        assert item["formula"]
+        assert item["reference"]
+    assert listed[0]["name"] == "mean_cosine"
+    assert listed[0]["alias"] == "inter_sim"
+
+
+def test_for_people() -> None:
+    output = CliRunner().invoke(app, ["list", "measures"]).output
+    for item in isoscope.all_measures():
+        assert item.name in output

@@ -1,0 +1,159 @@
+"""The command line as a user has it: a process, its output, its exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from clouds_for_tests import shifted
+
+import isoscope
+
+
+def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from isoscope.cli.app import main; main()"]
+    return subprocess.run(
+        [*command, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "120", "NO_COLOR": "1", **variables},
+    )
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> Path:
+    np.save(tmp_path / "vectors.npy", shifted(0, 300, 8).astype(np.float32))
+    return tmp_path / "vectors.npy"
+
+
+def failed(process: subprocess.CompletedProcess[str], code: int, words: str) -> None:
+    """Check that an error is one line on standard error and nothing else."""
+    assert process.returncode == code, process.stderr
+    assert process.stdout == ""
+    assert process.stderr.count("\n") == 1
+    assert process.stderr.startswith("isoscope: ")
+    assert words in process.stderr
+
+
+def test_the_table_a_person_reads(vectors: Path) -> None:
+    process = run("measure", vectors)
+    assert process.returncode == 0, process.stderr
+    lines = process.stdout.splitlines()
+    header = next(line for line in lines if "measure" in line)
+    assert [w for w in header.replace("┃", " ").split()] == [
+        "measure",
+        "none",
+        "center",
+        "all-but-the-top",
+        "whiten",
+    ]
+    first = next(line for line in lines if line.startswith("│"))
+    assert "mean_cosine" in first
+    assert any("i1 *" in line for line in lines)
+    assert sum(line.startswith("Verdict:") for line in lines) == 1
+    assert "best" not in process.stdout
+    assert process.stderr == ""
+
+
+def test_json_is_the_result(vectors: Path) -> None:
+    process = run("measure", vectors, "--json", "--corrections", "none,center")
+    result = isoscope.Result.from_json(process.stdout)
+    expected = isoscope.measure(vectors, corrections=["none", "center"])
+    assert result.to_rows() == expected.to_rows()
+    assert "measure" in result.command
+    assert "--json" in result.command
+
+
+def test_some_measures_and_a_file(vectors: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.json"
+    process = run("measure", vectors, "--measures", "inter_sim,i1", "--out", out)
+    assert process.returncode == 0
+    assert {row.measure for row in isoscope.Result.load(out)} == {"mean_cosine", "i1"}
+    run("measure", vectors, "--out", tmp_path / "r.md")
+    assert "| measure |" in (tmp_path / "r.md").read_text()
+
+
+def test_tables_alone_are_shown(vectors: Path) -> None:
+    process = run("measure", vectors, "--measures", "spectrum", "--corrections", "none")
+    assert "spectrum (none): 5 of 8 rows" in process.stdout
+
+
+def test_a_gate(vectors: Path) -> None:
+    passes = run("measure", vectors, "--fail-if", "mean_cosine>0.99")
+    assert passes.returncode == 0
+    trips = run("measure", vectors, "--json", "--fail-if", "mean_cosine>0.01")
+    assert trips.returncode == 3
+    assert "vectors: mean_cosine (none) is 0." in trips.stderr
+    json.loads(trips.stdout)
+    centred = run("measure", vectors, "--measures", "i1", "--fail-if", "mean_cosine@center>0.5")
+    assert centred.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["absent.npy"], 2, "there is no file absent.npy"),
+        (["."], 2, "is a folder"),
+        (["VECTORS", "--measures", "mean_cosin"], 2, "did you mean mean_cosine"),
+        (["VECTORS", "--corrections", "centre"], 2, "did you mean center"),
+        (["VECTORS", "--column", "x"], 2, "leave --column out"),
+        (["VECTORS", "--out", "absent/r.json"], 2, "there is no folder absent"),
+        (["VECTORS", "--out", "r.pdf"], 2, "must end in .json or .md"),
+        (["VECTORS", "--fail-if", "mean_cosine"], 2, "write MEASURE"),
+        (["VECTORS", "--fail-if", "mean_cosine>many"], 2, "write MEASURE"),
+        (["VECTORS", "--fail-if", "cosine>1"], 2, "no measure is called 'cosine'"),
+        (["VECTORS", "--fail-if", "spectrum>1"], 2, "is a table"),
+        (["VECTORS", "--corrections", "none", "--fail-if", "i1@center>1"], 2, "not measured"),
+        (["VECTORS", "--measures", ""], 2, "at least one measure"),
+        (["package:word2vec"], 2, "no packaged cloud is called 'word2vec'"),
+    ],
+)
+def test_wrong_calls(vectors: Path, arguments: list[str], code: int, words: str) -> None:
+    filled = [str(vectors) if word == "VECTORS" else word for word in arguments]
+    failed(run("measure", *filled), code, words)
+
+
+def test_bad_data(tmp_path: Path) -> None:
+    array = shifted(0, 50, 4)
+    array[13, 2] = np.nan
+    np.save(tmp_path / "nan.npy", array)
+    out = tmp_path / "r.json"
+    failed(run("measure", tmp_path / "nan.npy", "--out", out), 1, "row 13 holds NaN")
+    assert not out.exists()
+    dropped = run("measure", tmp_path / "nan.npy", "--drop-invalid")
+    assert dropped.returncode == 0
+    assert "left out: 1 rows, not finite" in dropped.stdout
+    (tmp_path / "text.npy").write_text("hello")
+    failed(run("measure", tmp_path / "text.npy"), 1, "not a whole .npy file")
+
+
+def test_a_gate_on_something_undefined(tmp_path: Path) -> None:
+    np.save(tmp_path / "zero.npy", np.zeros((5, 3)))
+    process = run("measure", tmp_path / "zero.npy", "--fail-if", "mean_cosine>0.5")
+    assert process.returncode == 1
+    assert "cannot be judged" in process.stderr
+
+
+def test_debug_shows_the_traceback(tmp_path: Path) -> None:
+    process = run("measure", tmp_path / "absent.npy", "--debug")
+    assert process.returncode != 0
+    assert "Traceback" in process.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_may_not_be_written(vectors: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o500)
+    failed(run("measure", vectors, "--out", folder / "r.json"), 2, "cannot be written")
+
+
+def test_help_has_examples() -> None:
+    assert "isoscope measure package:glove" in run("measure", "--help").stdout
+    assert run("--version").stdout.startswith("isoscope ")
+    assert "Everyday" in run("--help").stdout

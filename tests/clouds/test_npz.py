@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import isoscope
+from isoscope.errors import DataError, UsageError
+
+CONTENT = np.random.default_rng(0).standard_normal((500, 6)).astype(np.float32)
+
+
+def joined(cloud: isoscope.CloudGroup) -> np.ndarray:
+    return np.concatenate([next(iter(b.values())).vectors for b in cloud.batches()])
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_only_matrix_is_found(tmp_path: Path, save: object, order: str) -> None:
+    ids = np.arange(500)
+    save(tmp_path / "a.npz", ids=ids, vectors=np.asarray(CONTENT, order=order))  # type: ignore[operator]
+    cloud = isoscope.open_cloud(tmp_path / "a.npz")
+    assert cloud.names == ("a:vectors",)
+    for _ in range(2):
+        np.testing.assert_array_equal(joined(cloud), CONTENT)
+
+
+def test_several_matrices_need_a_name(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", queries=CONTENT[:9], documents=CONTENT)
+    with pytest.raises(UsageError, match=r"--column.*queries.*documents"):
+        isoscope.open_cloud(tmp_path / "a.npz")
+    assert isoscope.open_cloud(tmp_path / "a.npz", column="queries").rows == 9
+
+
+def test_a_wrong_name_gets_near_ones(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", queries=CONTENT[:9], documents=CONTENT)
+    with pytest.raises(UsageError, match="did you mean documents"):
+        isoscope.open_cloud(tmp_path / "a.npz", column="document")
+
+
+def test_no_matrix_at_all(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", ids=np.arange(5))
+    with pytest.raises(DataError, match=r"no two-dimensional float array; it holds ids: int64"):
+        isoscope.open_cloud(tmp_path / "a.npz")
+
+
+def test_objects_are_not_unpickled(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", vectors=np.array([[1, None], [2, 3]], dtype=object))
+    with pytest.raises(DataError, match="never unpickled"):
+        isoscope.open_cloud(tmp_path / "a.npz", column="vectors")
+
+
+def test_damaged_archives(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez_compressed(path, vectors=CONTENT)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match="not a whole .npz file"):
+        isoscope.open_cloud(path)
+    middle = len(whole) // 2
+    path.write_bytes(whole[:middle] + b"\xff" * 64 + whole[middle + 64 :])
+    with pytest.raises(DataError, match="cannot be decompressed|not a whole"):
+        joined(isoscope.open_cloud(path))
+
+
+def test_a_member_that_ends_early(tmp_path: Path) -> None:
+    np.save(tmp_path / "v.npy", CONTENT)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("vectors.npy", (tmp_path / "v.npy").read_bytes()[:-40])
+    with pytest.raises(DataError, match="ends early"):
+        joined(isoscope.open_cloud(tmp_path / "a.npz"))

@@ -1,0 +1,116 @@
+"""Every number against a 50-digit oracle that shares no code with the library.
+
+Tolerances: in double |Δ ln I1| ≤ 1e-10 · max(1, |ln I1|) and in single 1e-4 (the contract); other
+measures 1e-10 in double, 1e-5 in single, a hundred roundings of a float32 sum.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import oracle
+import pytest
+from clouds_for_tests import shifted
+from mpmath import mp
+
+import isoscope
+
+LN10 = math.log(10)
+ORACLE_NAMES = {
+    "none": "none",
+    "center": "center",
+    "all-but-the-top:n_components=2": "all-but-the-top",
+    "all-but-the-top:n_components=2:project=original": "all-but-the-top-original",
+    "whiten": "whiten",
+}
+CLOUDS = {
+    "off-centre": shifted(1, 40, 5),
+    "centred": shifted(2, 40, 5, offset=0.0),
+    "far off-centre": shifted(3, 30, 4, offset=6.0),
+    "long vectors": shifted(4, 30, 4) * 60,
+    "fewer rows than dimensions": shifted(5, 4, 7),
+    "a zero row": np.concatenate((shifted(6, 25, 3), np.zeros((1, 3)))),
+}
+
+
+def expected(cloud: np.ndarray, correction: str) -> dict[str, float]:
+    """Compute all numbers of one space by definition."""
+    made = oracle.corrected(cloud, ORACLE_NAMES[correction], 2 if "top" in correction else None)
+    axes = np.eye(cloud.shape[1]).tolist() if correction == "whiten" else None
+    pairs = oracle.log_partitions(made, axes)
+    scaled = oracle.log_partitions(oracle.scaled(made), axes)
+    low, high = oracle.sign_range(pairs)
+    values = {
+        "ln i1": oracle.log_i1(pairs),
+        "ln i1_symmetric": oracle.log_i1_symmetric(pairs),
+        "ln i1_scaled": oracle.log_i1(scaled),
+        "ln sign_low": low,
+        "ln sign_high": high,
+        "i2": oracle.i2(pairs),
+        "mean_cosine": oracle.mean_cosine(made),
+        "mean_norm": oracle.mean_norm(made),
+        "norm_of_mean": oracle.norm_of_mean(made),
+        "mean_offset": oracle.mean_offset(made),
+        "top_variance_share": oracle.top_variance_share(made),
+        "effective_rank": oracle.effective_rank(made),
+        "participation_ratio": oracle.participation_ratio(made),
+        "iso_score": oracle.iso_score(made),
+    }
+    if correction == "none" or "original" in correction:
+        values["mean_alignment"] = oracle.mean_alignment(made)
+    return {name: float(value) for name, value in values.items()}
+
+
+def measured(result: isoscope.Result, correction: str) -> dict[str, float]:
+    values = {}
+    for row in result.rows:
+        if row.correction != correction or row.value is None:
+            continue
+        if row.log10 is not None:
+            values[f"ln {row.measure}"] = row.log10 * LN10
+        else:
+            values[row.measure] = row.value
+        for sign in ("sign_low", "sign_high"):
+            if sign in row.extra:
+                values[f"ln {sign}"] = row.extra[f"{sign}_log10"] * LN10
+    return values
+
+
+@pytest.mark.parametrize("correction", ORACLE_NAMES)
+@pytest.mark.parametrize("name", CLOUDS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_every_number(name: str, correction: str, dtype: str) -> None:
+    cloud = CLOUDS[name].astype(dtype)
+    found = measured(isoscope.measure(cloud, corrections=[correction]), correction)
+    tolerance = {"float64": (1e-10, 1e-10), "float32": (1e-4, 1e-5)}[dtype]
+    for measure, value in expected(cloud.astype(np.float64), correction).items():
+        limit = tolerance[0] if measure.startswith("ln ") else tolerance[1]
+        scale = max(1.0, abs(value))
+        assert abs(found[measure] - value) <= limit * scale, (measure, found[measure], value)
+
+
+@pytest.mark.parametrize("log10", [-1_000, -20_000])
+def test_values_far_below_the_smallest_double(log10: int) -> None:
+    """An outlier neuron of this length takes log10 I1 to where it was aimed."""
+    cloud = shifted(7, 30, 4)
+    cloud[:, 0] += -log10 * LN10
+    row = isoscope.measure(cloud, ["i1"], ["none"]).row("i1")
+    truth = oracle.log_i1(oracle.log_partitions(cloud)) / mp.log(10)
+    assert row.value == 0.0
+    assert row.log10 is not None
+    assert abs(row.log10 - float(truth)) <= 1e-10 * abs(float(truth))
+    assert float(truth) == pytest.approx(log10, rel=0.01)
+    single = isoscope.measure(cloud.astype(np.float32), ["i1"], ["none"]).row("i1").log10
+    assert single == pytest.approx(float(truth), rel=1e-4)
+
+
+def test_mean_cosine_by_dimension() -> None:
+    cloud = shifted(8, 30, 5)
+    table = isoscope.measure(cloud, corrections=["none", "center"])
+    for correction in ("none", "center"):
+        truth = oracle.mean_cosine_by_dimension(oracle.corrected(cloud, correction))
+        for row in table.table("outlier_dimensions", correction).rows:
+            assert row["mean_cosine_part"] == pytest.approx(
+                float(truth[row["dimension"]]), abs=1e-12
+            )

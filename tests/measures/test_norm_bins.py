@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isoscope.measures.norm_bins import BINS, EDGES, count_norms
+
+
+@given(st.lists(st.floats(1e-20, 1e20), min_size=1, max_size=50))
+def test_every_length_is_in_its_bin(lengths: list[float]) -> None:
+    counts = count_norms(np.array(lengths))
+    assert counts.sum() == len(lengths)
+    for position in np.flatnonzero(counts):
+        # A length within a rounding of an edge may fall on either side of it.
+        inside = (np.array(lengths) >= EDGES[position] * (1 - 1e-14)) & (
+            np.array(lengths) <= EDGES[position + 1] * (1 + 1e-14)
+        )
+        assert inside.sum() >= counts[position]
+
+
+def test_edges_cover_all_lengths() -> None:
+    assert len(EDGES) == BINS + 1
+    assert (EDGES[0], EDGES[-1]) == (0.0, np.inf)
+    assert (np.diff(EDGES) > 0).all()

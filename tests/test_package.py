@@ -1,0 +1,76 @@
+"""Properties of the package as a whole."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import isoscope
+from isoscope.clouds import opening
+from isoscope.results import measuring
+
+SOURCE = Path(isoscope.__file__).parent
+LEFT_TO_RIGHT = ["errors", "version", "clouds", "engines", "measures", "results", "cli"]
+
+
+def test_importing_pulls_in_no_heavy_library() -> None:
+    code = "import sys, isoscope; print(*sorted(sys.modules))"
+    modules = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    heavy = {"torch", "scipy", "sklearn", "pyarrow", "pandas", "typer", "rich", "transformers"}
+    assert not heavy & set(modules)
+
+
+def test_packages_import_only_from_their_left() -> None:
+    for path in SOURCE.rglob("*.py"):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        if parts[0] not in LEFT_TO_RIGHT:
+            continue
+        allowed = LEFT_TO_RIGHT[: LEFT_TO_RIGHT.index(parts[0]) + 1]
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("isoscope."):
+                package = (node.module or "").split(".")[1]
+                assert package in allowed, f"{path} imports {node.module}"
+
+
+@pytest.mark.parametrize("module", [opening, measuring], ids=lambda m: m.__name__)
+def test_examples_in_docstrings(module: object) -> None:
+    found = doctest.testmod(module)  # type: ignore[arg-type]
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+# The kernel's high-water mark of this process; getrusage would include the parent's before exec.
+PEAK = """
+import re, sys, isoscope
+isoscope.measure(sys.argv[1])
+print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) // 1024)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    """A 1 GB file, all measures: a fifth of it would show that rows are kept."""
+    path, rows, width = tmp_path / "large.npy", 2_000_000, 128
+    block = np.random.default_rng(0).standard_normal((50_000, width), dtype=np.float32)
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(
+            file, {"descr": "<f4", "fortran_order": False, "shape": (rows, width)}
+        )
+        for _ in range(rows // len(block)):
+            file.write(block)
+    try:
+        assert path.stat().st_size > 1_000_000_000
+        process = subprocess.run(
+            [sys.executable, "-c", PEAK, path], capture_output=True, text=True, check=True
+        )
+    finally:
+        path.unlink()
+    assert int(process.stdout) < 250
