@@ -46,7 +46,7 @@ def test_the_table_a_person_reads(vectors: Path) -> None:
     assert process.returncode == 0, process.stderr
     lines = process.stdout.splitlines()
     header = next(line for line in lines if "measure" in line)
-    assert [w for w in header.replace("┃", " ").split()] == [
+    assert list(header.replace("┃", " ").split()) == [
         "measure",
         "none",
         "center",

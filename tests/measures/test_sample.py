@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import torch
 
@@ -12,7 +14,7 @@ CLOUD = np.arange(20_000, dtype=np.float64).reshape(10_000, 2)
 def take(cuts: list[int], rows: int | None, workers: int = 1, seed: int = 3) -> np.ndarray:
     takers = [SampleTaker(2, 100, seed, rows) for _ in range(workers)]
     edges = [0, *cuts, len(CLOUD)]
-    for position, (a, b) in enumerate(zip(edges, edges[1:], strict=False)):
+    for position, (a, b) in enumerate(itertools.pairwise(edges)):
         takers[position % workers].add(Batch(CLOUD[a:b], a, {}))
     return lowest([taker.result() for taker in takers], 100).vectors
 
