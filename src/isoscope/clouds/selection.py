@@ -85,6 +85,12 @@ def finite_rows(vectors: Any) -> NDArray[np.bool_] | None:
     if is_tensor(vectors):
         good = vectors.isfinite().all(dim=1)
         return None if bool(good.all()) else np.asarray(good.cpu().numpy(), dtype=np.bool_)
+    if vectors.flags.c_contiguous and vectors.dtype.itemsize >= 4:
+        # NaN and infinities reach a sum of squares, and BLAS makes one at half the time of a
+        # look at every number; where it is not finite, large numbers may be the reason.
+        flat = vectors.reshape(-1)
+        if np.isfinite(np.dot(flat, flat)):
+            return None
     elements = np.isfinite(vectors)
     return None if elements.all() else elements.all(axis=1)
 

@@ -21,6 +21,7 @@ ZERO_MEAN = "the mean is zero, up to the rounding of the stored numbers"
     direction="lower",
     length_dependent=False,
     reference="Biś et al. 2021, table 1",
+    needs=["mean"],
 )
 def mean_offset(space: Space) -> Value:
     """How much of the vectors' length is common to all of them."""
@@ -47,6 +48,7 @@ def mean_norm(space: Space) -> Value:
     direction="neither",
     length_dependent=True,
     reference="Biś et al. 2021, table 1",
+    needs=["mean"],
 )
 def norm_of_mean(space: Space) -> Value:
     """Length of the mean vector."""

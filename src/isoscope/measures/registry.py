@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from isoscope.measures.space import Space
 
-Need = Literal["dimensions", "scatter", "partition", "scaled"]
+Need = Literal["mean", "dimensions", "scatter", "partition", "scaled"]
 """What a measure needs beyond the sums over lengths and unit vectors."""
 
 Direction = Literal["higher", "lower", "neither"]

@@ -197,7 +197,7 @@ class Request:
     def spaces(self, group: RowSelection) -> list[tuple[str, list[Space], str]]:
         """Read the group and describe every space of every cloud, with its protocol."""
         dimensions = "dimensions" in self.needs
-        parts = MomentParts(scatter=self.needs_scatter, dimensions=dimensions)
+        parts = MomentParts(self.needs_scatter, dimensions, mean="mean" in self.needs)
         first = first_read(
             group, parts, sample_size=DEFAULT_SIZE if self.needs_second_read else 0,
             seed=self.seed, double=self.double, workers=self.workers, progress=self.progress,

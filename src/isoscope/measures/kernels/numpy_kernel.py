@@ -112,12 +112,14 @@ class NumpyMoments:
         return replace(self._total, scatter=self._scatter)
 
     def _mean(self, x: Floats, weight: Doubles) -> Doubles:
-        if not self._parts.scatter:
-            return np.asarray(np.einsum("i,ij->j", weight, x)) / max(float(weight.sum()), 1e-300)
+        total = float(weight.sum())
+        if total == 0:
+            return np.zeros(x.shape[1])
+        if not self._parts.scatter and not self._parts.mean:
+            return np.asarray(weight.astype(x.dtype) @ x, dtype=np.float64) / total
         wide = self._memory.like("wide", x, np.float64)
         np.copyto(wide, x)
-        total = float(weight.sum())
-        return np.asarray(weight @ wide) / total if total > 0 else np.zeros(x.shape[1])
+        return np.asarray(weight @ wide) / total
 
     def _dimensions(
         self, x: Floats, scale: Doubles

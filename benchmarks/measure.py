@@ -1,0 +1,177 @@
+"""How fast and how small is ``isoscope.measure``? Everything as ratios of times in one run.
+
+    python benchmarks/measure.py              all of it, about five minutes
+    python benchmarks/measure.py speed peers  some parts of it
+
+Sides alternate and the best of several rounds counts: machines are noisy.
+"""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+import isoscope
+from isoscope.clouds.contract import rows_per_batch
+from isoscope.engines.local import cores
+
+ROUNDS = 5
+SIZE = (100_000, 768)
+PEER_SIZE = (20_000, 384)
+LARGE_FILE = 6 * 10**9
+PEAK = """
+import re, sys, isoscope
+isoscope.measure(sys.argv[1])
+print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) // 1024)
+"""
+IMPORT = """
+import sys, time
+start = time.perf_counter()
+import isoscope
+print(time.perf_counter() - start, "torch" in sys.modules)
+"""
+
+
+def cloud(rows: int, width: int) -> np.ndarray:
+    """Return vectors with a falling spectrum and a common offset."""
+    random = np.random.default_rng(0)
+    spread = np.geomspace(1, 0.05, width, dtype=np.float32)
+    return random.standard_normal((rows, width), dtype=np.float32) * spread + np.float32(0.1)
+
+
+def best(sides: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
+    """Time every side in turn, several times over; return the best of each."""
+    times = dict.fromkeys(sides, float("inf"))
+    for _ in range(rounds):
+        for name, call in sides.items():
+            start = time.perf_counter()
+            call()
+            times[name] = min(times[name], time.perf_counter() - start)
+    return times
+
+
+def floor(x: np.ndarray) -> None:
+    """One XᵀX and two X·V over the same batches with the same BLAS: what cannot be saved."""
+    step = rows_per_batch(x.shape[1])
+    basis = np.eye(x.shape[1], dtype=x.dtype)
+    for first in range(0, len(x), step):
+        batch = x[first : first + step]
+        _ = batch.T @ batch
+    for first in range(0, len(x), step):
+        batch = x[first : first + step]
+        _ = batch @ basis
+        _ = batch @ basis
+
+
+def speed() -> None:
+    x = cloud(*SIZE)
+    times = best(
+        {
+            "floor": lambda: floor(x),
+            "measure": lambda: isoscope.measure(x),
+            "read": lambda: x.sum(),
+            "cosine": lambda: isoscope.measure(x, ["mean_cosine"], ["none"]),
+        }
+    )
+    print(f"\n{SIZE[0]:,} × {SIZE[1]} float32")
+    print(f"  arithmetic floor (XᵀX, two X·V)  {times['floor']:7.3f} s")
+    over_floor = times["measure"] / times["floor"]
+    print(f"  all measures, four corrections   {times['measure']:7.3f} s", end="")
+    print(f"  {over_floor:.2f} × floor (at most 2.0)")
+    print(f"  one read of the array, x.sum()   {times['read']:7.3f} s")
+    over_read = times["cosine"] / times["read"]
+    print(f"  mean_cosine alone                {times['cosine']:7.3f} s", end="")
+    print(f"  {over_read:.2f} × read (at most 3)")
+
+
+def scaling() -> None:
+    print(f"\nTime over n, width {SIZE[1]}")
+    x = cloud(200_000, SIZE[1])
+    counts = (25_000, 50_000, 100_000, 200_000)
+    sides = {str(n): (lambda n=n: isoscope.measure(x[:n])) for n in counts}
+    times = best(sides, rounds=3)
+    for n in counts:
+        seconds = times[str(n)]
+        print(f"  {n:>7,} rows  {seconds:7.3f} s  {1e6 * seconds / n:6.2f} µs a row")
+
+
+def peers() -> None:
+    """Other packages, each doing what it is for, on a cloud that they can handle."""
+    import torch
+    from IsoScore.IsoScore import IsoScore
+    from sklearn.decomposition import PCA
+    from spectralyte import Spectralyte
+    from vecscope import audit
+
+    x = cloud(*PEER_SIZE)
+    tensor = torch.from_numpy(x)
+    sides: dict[str, Callable[[], object]] = {
+        "isoscope, all measures, four corrections": lambda: isoscope.measure(x),
+        "isoscope, mean_cosine": lambda: isoscope.measure(x, ["mean_cosine"], ["none"]),
+        "isoscope, iso_score": lambda: isoscope.measure(x, ["iso_score"], ["none"]),
+        "scikit-learn PCA (covariance_eigh)": lambda: PCA(svd_solver="covariance_eigh").fit(x),
+        "scikit-learn PCA (full)": lambda: PCA(svd_solver="full").fit(x),
+        "IsoScore 2.0.1": lambda: IsoScore(tensor),
+    }
+    slow: dict[str, Callable[[], object]] = {
+        "spectralyte 0.4.0, audit": lambda: Spectralyte(x).run(verbose=False),
+        "vecscope 0.2.0, audit": lambda: audit(x),
+    }
+    print(f"\nBeside other packages, {PEER_SIZE[0]:,} × {PEER_SIZE[1]} float32")
+    times = best(sides, rounds=3) | best(slow, rounds=1)
+    reference = next(iter(times.values()))
+    for name, seconds in times.items():
+        print(f"  {name:<42} {seconds:8.3f} s  {seconds / reference:7.2f} ×")
+
+
+def memory() -> None:
+    """Peak resident memory over a file, in a process of its own."""
+    width = SIZE[1]
+    rows = LARGE_FILE // (4 * width)
+    block = cloud(50_000, width)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.npy"
+        with path.open("wb") as file:
+            np.lib.format.write_array_header_1_0(
+                file, {"descr": "<f4", "fortran_order": False, "shape": (rows, width)}
+            )
+            for first in range(0, rows, len(block)):
+                file.write(block[: rows - first])
+        start = time.perf_counter()
+        peak = int(subprocess.check_output([sys.executable, "-c", PEAK, path]))
+        seconds = time.perf_counter() - start
+        size = path.stat().st_size
+    print(f"\nA file of {size / 1e9:.1f} GB ({rows:,} × {width}), all measures, four corrections")
+    print(f"  peak resident memory {peak:,} MB (≤ 700), {seconds:.0f} s")
+
+
+def importing() -> None:
+    times = []
+    for _ in range(ROUNDS):
+        output = subprocess.check_output([sys.executable, "-c", IMPORT], text=True).split()
+        times.append(float(output[0]))
+    print(f"\nimport isoscope: {min(times):.2f} s (≤ 0.5), torch imported: {output[1]}")
+
+
+PARTS = {
+    "import": importing,
+    "speed": speed,
+    "scaling": scaling,
+    "peers": peers,
+    "memory": memory,
+}
+
+if __name__ == "__main__":
+    print(f"{date.today()}, {cores()} cores, {platform.machine()}, seed 0")
+    print(f"Python {platform.python_version()}, numpy {np.__version__}, isoscope", end=" ")
+    print(isoscope.__version__)
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part]()
