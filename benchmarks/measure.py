@@ -13,8 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +48,7 @@ def cloud(rows: int, width: int) -> np.ndarray:
     return random.standard_normal((rows, width), dtype=np.float32) * spread + np.float32(0.1)
 
 
-def best(sides: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
+def best(sides: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
     """Time every side in turn, several times over; return the best of each."""
     times = dict.fromkeys(sides, float("inf"))
     for _ in range(rounds):
@@ -96,7 +97,7 @@ def scaling() -> None:
     print(f"\nTime over n, width {SIZE[1]}")
     x = cloud(200_000, SIZE[1])
     counts = (25_000, 50_000, 100_000, 200_000)
-    sides = {str(n): (lambda n=n: isoscope.measure(x[:n])) for n in counts}
+    sides = {str(n): partial(isoscope.measure, x[:n]) for n in counts}
     times = best(sides, rounds=3)
     for n in counts:
         seconds = times[str(n)]
@@ -105,21 +106,19 @@ def scaling() -> None:
 
 def peers() -> None:
     """Other packages, each doing what it is for, on a cloud that they can handle."""
-    import torch
     from IsoScore.IsoScore import IsoScore
     from sklearn.decomposition import PCA
     from spectralyte import Spectralyte
     from vecscope import audit
 
     x = cloud(*PEER_SIZE)
-    tensor = torch.from_numpy(x)
     sides: dict[str, Callable[[], object]] = {
         "isoscope, all measures, four corrections": lambda: isoscope.measure(x),
         "isoscope, mean_cosine": lambda: isoscope.measure(x, ["mean_cosine"], ["none"]),
         "isoscope, iso_score": lambda: isoscope.measure(x, ["iso_score"], ["none"]),
         "scikit-learn PCA (covariance_eigh)": lambda: PCA(svd_solver="covariance_eigh").fit(x),
         "scikit-learn PCA (full)": lambda: PCA(svd_solver="full").fit(x),
-        "IsoScore 2.0.1": lambda: IsoScore(tensor),
+        "IsoScore 2.0.1": lambda: IsoScore(x),
     }
     slow: dict[str, Callable[[], object]] = {
         "spectralyte 0.4.0, audit": lambda: Spectralyte(x).run(verbose=False),
@@ -144,7 +143,7 @@ def memory() -> None:
                 file, {"descr": "<f4", "fortran_order": False, "shape": (rows, width)}
             )
             for first in range(0, rows, len(block)):
-                file.write(block[: rows - first])
+                file.write(block[: rows - first].tobytes())
         start = time.perf_counter()
         peak = int(subprocess.check_output([sys.executable, "-c", PEAK, path]))
         seconds = time.perf_counter() - start

@@ -106,7 +106,7 @@ def measure_command(
     if as_json:
         typer.echo(result.to_json())
     else:
-        show(result)
+        show(result, Console(highlight=False, markup=False))
     stop_if_tripped(result, gates)
 
 
@@ -130,9 +130,8 @@ def stop_if_tripped(result: Result, gates: list[Gate]) -> None:
         raise typer.Exit(3)
 
 
-def show(result: Result) -> None:
+def show(result: Result, console: Console) -> None:
     """Print the result for a person."""
-    console = Console(highlight=False, markup=False)
     for one in grids(result):
         table = Table(title=one.title, title_justify="left")
         for k, name in enumerate(one.header):

@@ -221,13 +221,14 @@ class Request:
 
     def plan(self, first: FirstRead, stored: str) -> Plan:
         """Decompose the moments of one cloud and plan its second read."""
-        if not self.needs_scatter:
-            return Plan(None, (), None, f"{stored} vectors, one read")
         moments = first.moments
+        what = f"{moments.width:,} dimensions, {stored}"
+        if not self.needs_scatter:
+            return Plan(None, (), None, f"{what}; one read")
         geometry = geometry_of(moments, stored)
         views = tuple(build_view(name, geometry, moments.mean) for name in self.view_names)
         if not self.needs_second_read:
-            return Plan(geometry, views, None, f"{stored} vectors, one read, sums in float64")
+            return Plan(geometry, views, None, f"{what}; one read, sums in float64")
         wanted = Wanted(
             "partition" in self.needs, "scaled" in self.needs, "dimensions" in self.needs
         )
@@ -239,7 +240,7 @@ class Request:
             geometry,
             views,
             second,
-            f"{stored} vectors, two reads, sums in float64, "
+            f"{what}; two reads, sums in float64, "
             f"projections in {'float64' if in_double else 'float32'}",
         )
 
