@@ -89,8 +89,9 @@ def finite_rows(vectors: Any) -> NDArray[np.bool_] | None:
         # NaN and infinities reach a sum of squares, and BLAS makes one at half the time of a
         # look at every number; where it is not finite, large numbers may be the reason.
         flat = vectors.reshape(-1)
-        if np.isfinite(np.dot(flat, flat)):
-            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(np.dot(flat, flat)):
+                return None
     elements = np.isfinite(vectors)
     return None if elements.all() else elements.all(axis=1)
 
