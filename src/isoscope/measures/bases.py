@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.engines.local import in_parallel
+from isoscope.measures.kernels.host import safe_exponent
 from isoscope.measures.space import BasisRange
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ def one_basis(
         turned[:, run] = randomly_rotated(turned[:, run], random)
     logs = []
     for scale in scales:
-        scaled = turned * np.float32(scale)
-        oriented = np.maximum(log_sum_exp(scaled), log_sum_exp(-scaled))
+        oriented = oriented_log_sums(turned * np.float32(scale))
         logs.append(float(oriented.min() - oriented.max()))
     return logs
 
@@ -87,7 +87,13 @@ def randomly_rotated(coordinates: Matrix, random: np.random.Generator) -> Matrix
     return coordinates
 
 
-def log_sum_exp(exponents: Matrix) -> Matrix:
-    """ln Σ_i exp(a_ik) per column."""
-    top = exponents.max(axis=0)
-    return np.asarray(top + np.log(np.exp(exponents - top).sum(axis=0)))
+def oriented_log_sums(exponents: Matrix) -> Matrix:
+    """The larger of ln Σ_i exp(a_ik) and ln Σ_i exp(−a_ik) per column; ``exponents`` is used up."""
+    top = np.maximum(exponents.max(axis=0), -exponents.min(axis=0))
+    if top.max() < safe_exponent(exponents.dtype, len(exponents)):
+        powers = np.exp(exponents, out=exponents)
+        plus = powers.sum(axis=0)
+        return np.log(np.maximum(plus, np.reciprocal(powers, out=powers).sum(axis=0)))
+    plus = np.exp(exponents - top).sum(axis=0)
+    minus = np.exp(-exponents - top).sum(axis=0)
+    return np.asarray(top + np.log(np.maximum(plus, minus)))
