@@ -28,7 +28,7 @@ def progress_bar() -> Iterator[Report | None]:
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:,.0f} of {task.total:,.0f} rows"),
+        TextColumn("{task.fields[rows]}"),
         TimeRemainingColumn(),
         console=console,
         transient=True,
@@ -42,8 +42,9 @@ def progress_bar() -> Iterator[Report | None]:
         if not tasks:
             bar.start()
         if stage not in tasks:
-            tasks[stage] = bar.add_task(stage, total=total)
-        bar.update(tasks[stage], completed=done)
+            tasks[stage] = bar.add_task(stage, total=total, rows="")
+        rows = f"{done:,} rows" if total is None else f"{done:,} of {total:,} rows"
+        bar.update(tasks[stage], completed=done, rows=rows)
 
     try:
         yield report
