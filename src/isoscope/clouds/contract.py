@@ -73,17 +73,17 @@ class Cloud(ABC):
     ----------
     name : str
         What results call the cloud.
-    rows : int
-        Number of vectors.
+    rows : int or None
+        Number of vectors; None when only reading tells.
     width : int
         Number of dimensions.
     dtype : str
         Type in which the vectors are stored, a key of ``EPSILON``.
     """
 
-    def __init__(self, name: str, rows: int, width: int, dtype: str) -> None:
+    def __init__(self, name: str, rows: int | None, width: int, dtype: str) -> None:
         self.name = name
-        self.rows: int | None = rows
+        self.rows = rows
         self.width = width
         self.dtype = dtype
 

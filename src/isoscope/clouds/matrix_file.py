@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from isoscope.clouds.checks import widen_bfloat16
 from isoscope.clouds.contract import NO_LABELS, Batch, Cloud, Labels, rows_per_batch
+from isoscope.clouds.streams import readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
+
+    from isoscope.clouds.location import Location
 
 
 @dataclass(frozen=True)
@@ -93,11 +95,11 @@ def column_batches(
 
 
 class MatrixFileCloud(Cloud):
-    """A matrix inside an uncompressed local file.
+    """A matrix inside an uncompressed file.
 
     Parameters
     ----------
-    path : Path
+    location : Location
         The file.
     layout : MatrixLayout
         Shape and type of the matrix.
@@ -111,21 +113,20 @@ class MatrixFileCloud(Cloud):
 
     def __init__(
         self,
-        path: Path,
+        location: Location,
         layout: MatrixLayout,
         offset: int,
         name: str,
         labeller: Callable[[int, int], Labels] | None = None,
     ) -> None:
         super().__init__(name, layout.rows, layout.width, layout.stored)
-        self._path, self._layout, self._offset = path, layout, offset
+        self._location, self._layout, self._offset = location, layout, offset
         self._labeller = labeller
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order."""
-        where = str(self._path)
-        # Unbuffered: every read already fills megabytes, and a buffer would copy them again.
-        with self._path.open("rb", buffering=0) as file:
+        where = str(self._location)
+        with readable(where), self._location.open() as file:
             if self._layout.column_major:
                 batches = column_batches(file, self._layout, where, self._offset)
             else:

@@ -9,12 +9,12 @@ from numpy.lib import format as npy_format
 
 from isoscope.clouds.checks import checked_shape, stored_type
 from isoscope.clouds.matrix_file import MatrixFileCloud, MatrixLayout
+from isoscope.clouds.streams import first_line
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from isoscope.clouds.contract import Cloud
+    from isoscope.clouds.location import Location
 
 
 def read_header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], bool, np.dtype]:
@@ -38,12 +38,6 @@ def read_header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], bool, np.d
     return shape, column_major, dtype
 
 
-def first_line(error: Exception) -> str:
-    """Return the first line of an exception's message, which may be long."""
-    text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0]
-
-
 def matrix_layout(
     shape: tuple[int, ...], column_major: bool, dtype: np.dtype, where: str
 ) -> MatrixLayout:
@@ -54,18 +48,23 @@ def matrix_layout(
     return MatrixLayout(rows, width, stored, order, column_major)
 
 
-def open_npy(path: Path, column: str | None) -> Cloud:
+def open_npy(location: Location, column: str | None) -> Cloud:
     """Open a ``.npy`` file."""
     if column is not None:
-        raise UsageError(f"{path} holds one array without a name; leave --column out")
-    with path.open("rb") as file:
-        layout = matrix_layout(*read_header(file, str(path)), str(path))
-        offset = file.tell()
-    present = path.stat().st_size - offset
+        raise UsageError(f"{location} holds one array without a name; leave --column out")
+    layout, offset = read_layout(location)
+    present = location.size() - offset
     if present != layout.bytes:
         raise DataError(
-            f"{path}: its header promises {layout.rows:,} × {layout.width:,} {layout.stored} "
+            f"{location}: its header promises {layout.rows:,} × {layout.width:,} {layout.stored} "
             f"({layout.bytes:,} bytes), but {present:,} bytes follow"
             + (": the file is truncated" if present < layout.bytes else ": more than one array?")
         )
-    return MatrixFileCloud(path, layout, offset, path.stem)
+    return MatrixFileCloud(location, layout, offset, location.stem)
+
+
+def read_layout(location: Location) -> tuple[MatrixLayout, int]:
+    """Return the layout of a ``.npy`` file's matrix and the byte at which it starts."""
+    with location.open() as file:
+        layout = matrix_layout(*read_header(file, str(location)), str(location))
+        return layout, file.tell()

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from isoscope.clouds.candidates import choose
 from isoscope.clouds.contract import NO_LABELS, Batch, Cloud
 from isoscope.clouds.matrix_file import MatrixLayout, column_batches, row_batches
-from isoscope.clouds.npy import first_line, matrix_layout, read_header
+from isoscope.clouds.npy import matrix_layout, read_header
+from isoscope.clouds.streams import first_line
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+    from isoscope.clouds.location import Location
 
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 """What the standard library raises for damaged, encrypted or unsupported archives."""
@@ -25,15 +27,19 @@ BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Runtime
 class ZippedCloud(Cloud):
     """One array of a ``.npz`` file, decompressed as it is read; the archive checks its sum."""
 
-    def __init__(self, path: Path, member: str, layout: MatrixLayout, name: str) -> None:
+    def __init__(self, location: Location, member: str, layout: MatrixLayout, name: str) -> None:
         super().__init__(name, layout.rows, layout.width, layout.stored)
-        self._path, self._member, self._layout = path, member, layout
+        self._location, self._member, self._layout = location, member, layout
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order."""
-        where = f"{self._path}:{self._member}"
+        where = f"{self._location}:{self._member}"
         try:
-            with zipfile.ZipFile(self._path) as archive, archive.open(self._member) as opened:
+            with (
+                self._location.open() as raw,
+                zipfile.ZipFile(raw) as archive,
+                archive.open(self._member) as opened,
+            ):
                 file = cast("BinaryIO", opened)
                 read_header(file, where)
                 for first, vectors in self._batches(file, where):
@@ -54,24 +60,24 @@ class ZippedCloud(Cloud):
             yield from column_batches(cast("BinaryIO", unpacked), self._layout, where, 0)
 
 
-def open_npz(path: Path, column: str | None) -> Cloud:
+def open_npz(location: Location, column: str | None) -> Cloud:
     """Open one array of a ``.npz`` file."""
     headers: dict[str, tuple[tuple[int, ...], bool, object]] = {}
     try:
-        with zipfile.ZipFile(path) as archive:
+        with location.open() as raw, zipfile.ZipFile(raw) as archive:
             for member in archive.namelist():
                 if member.endswith(".npy"):
                     with archive.open(member) as file:
-                        header = read_header(cast("BinaryIO", file), f"{path}:{member}")
+                        header = read_header(cast("BinaryIO", file), f"{location}:{member}")
                     headers[member.removesuffix(".npy")] = header
     except BROKEN as error:
-        raise DataError(f"{path} is not a whole .npz file: {first_line(error)}") from error
+        raise DataError(f"{location} is not a whole .npz file: {first_line(error)}") from error
     everything = {name: f"{dtype} {shape}" for name, (shape, _, dtype) in headers.items()}
     candidates = [
         name
         for name, (shape, _, dtype) in headers.items()
         if len(shape) == 2 and getattr(dtype, "kind", "") in "fV"
     ]
-    chosen = choose(column, candidates, everything, str(path))
-    layout = matrix_layout(*headers[chosen], f"{path}:{chosen}")  # type: ignore[arg-type]
-    return ZippedCloud(path, f"{chosen}.npy", layout, f"{path.stem}:{chosen}")
+    chosen = choose(column, candidates, everything, str(location))
+    layout = matrix_layout(*headers[chosen], f"{location}:{chosen}")  # type: ignore[arg-type]
+    return ZippedCloud(location, f"{chosen}.npy", layout, f"{location.stem}:{chosen}")

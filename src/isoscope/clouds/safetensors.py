@@ -18,9 +18,9 @@ from isoscope.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from isoscope.clouds.contract import Cloud, Labels
+    from isoscope.clouds.location import Location
 
 STORED = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}
 
@@ -28,22 +28,24 @@ LONGEST_HEADER = 100_000_000
 """The limit that the format's own library sets."""
 
 
-def read_header(path: Path) -> tuple[dict[str, Any], int]:
+def read_header(location: Location) -> tuple[dict[str, Any], int]:
     """Return the entry of each tensor and the byte at which the tensors begin."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
+    size = location.size()
+    with location.open() as file:
         length = int.from_bytes(file.read(8), "little")
         if size < 8 or length > min(size - 8, LONGEST_HEADER):
             raise DataError(
-                f"{path} is not a whole .safetensors file: its header should be {length:,} bytes "
+                f"{location} is not a whole .safetensors file: its header should be {length:,} bytes "
                 f"long, the file is {size:,}"
             )
         try:
             entries = json.loads(file.read(length))
         except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-            raise DataError(f"{path} is not a .safetensors file: its header is not JSON") from error
+            raise DataError(
+                f"{location} is not a .safetensors file: its header is not JSON"
+            ) from error
     if not isinstance(entries, dict):
-        raise DataError(f"{path} is not a .safetensors file: its header is not a JSON object")
+        raise DataError(f"{location} is not a .safetensors file: its header is not a JSON object")
     entries.pop("__metadata__", None)
     return entries, 8 + length
 
@@ -69,24 +71,25 @@ def tensor_layout(entry: Any, where: str) -> tuple[MatrixLayout, int, int]:
 
 
 def open_safetensors(
-    path: Path,
+    location: Location,
     column: str | None,
     name: str | None = None,
     labeller: Callable[[int, int], Labels] | None = None,
 ) -> Cloud:
     """Open one tensor of a ``.safetensors`` file."""
-    entries, start = read_header(path)
+    entries, start = read_header(location)
     everything = {key: describe(entry) for key, entry in entries.items()}
     candidates = [key for key, entry in entries.items() if is_matrix(entry)]
-    chosen = choose(column, candidates, everything, str(path))
-    layout, begin, end = tensor_layout(entries[chosen], f"{path}:{chosen}")
-    present = path.stat().st_size - start
+    chosen = choose(column, candidates, everything, str(location))
+    layout, begin, end = tensor_layout(entries[chosen], f"{location}:{chosen}")
+    present = location.size() - start
     if end > present:
         raise DataError(
-            f"{path}: its header promises {end:,} bytes of tensors, but {present:,} follow: "
+            f"{location}: its header promises {end:,} bytes of tensors, but {present:,} follow: "
             "the file is truncated"
         )
-    return MatrixFileCloud(path, layout, start + begin, name or f"{path.stem}:{chosen}", labeller)
+    named = name or f"{location.stem}:{chosen}"
+    return MatrixFileCloud(location, layout, start + begin, named, labeller)
 
 
 def is_matrix(entry: Any) -> bool:

@@ -60,7 +60,7 @@ class RowSelection:
     def batches(self) -> Iterator[Mapping[str, Batch]]:
         """Read from the start; rows are numbered anew where some are left out."""
         self.left_out = {}
-        position = 0
+        positions = dict.fromkeys(self.names, 0)
         for batches in self._group.batches():
             finite = None
             for name, batch in batches.items():
@@ -74,10 +74,15 @@ class RowSelection:
                 dropped = int(len(finite) - finite.sum())
                 self.left_out["not finite"] = self.left_out.get("not finite", 0) + dropped
                 batches = {name: keep(batch, finite) for name, batch in batches.items()}
-            rows = len(next(iter(batches.values())).vectors)
-            if rows:
-                yield {name: batch._replace(first_row=position) for name, batch in batches.items()}
-            position += rows
+            kept = {
+                name: batch._replace(first_row=positions[name])
+                for name, batch in batches.items()
+                if len(batch.vectors)
+            }
+            for name, batch in kept.items():
+                positions[name] += len(batch.vectors)
+            if kept:
+                yield kept
 
 
 def finite_rows(vectors: Any) -> NDArray[np.bool_] | None:

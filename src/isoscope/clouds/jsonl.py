@@ -1,0 +1,96 @@
+"""JSON lines: an object a line, one of whose fields is a vector."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from isoscope.clouds.candidates import choose
+from isoscope.clouds.contract import Batch, Cloud, rows_per_batch
+from isoscope.clouds.streams import readable
+from isoscope.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isoscope.clouds.location import Location
+
+
+class JsonLinesCloud(Cloud):
+    """The vectors of one field; other fields with a plain value are labels."""
+
+    def __init__(self, location: Location, column: str, first: dict[str, Any]) -> None:
+        super().__init__(f"{location.stem}:{column}", None, len(first[column]), "float64")
+        self._location, self._column = location, column
+        plain = (str, int, float, bool, type(None))
+        self._labels = [key for key, value in first.items() if isinstance(value, plain)]
+
+    def read(self) -> Iterator[Batch]:
+        """Yield the rows in order."""
+        step = rows_per_batch(self.width)
+        where = str(self._location)
+        first, vectors, labels = 0, [], []
+        with readable(where), self._location.stream() as file:
+            for row, entry in enumerate(objects(file, where)):
+                vectors.append(self._vector(entry, row))
+                labels.append([entry.get(name) for name in self._labels])
+                if len(vectors) == step:
+                    yield self._batch(vectors, labels, first)
+                    first, vectors, labels = row + 1, [], []
+        if vectors:
+            yield self._batch(vectors, labels, first)
+
+    def _vector(self, entry: dict[str, Any], row: int) -> list[float]:
+        vector = entry.get(self._column)
+        where = f"{self._location}: row {row}"
+        if not isinstance(vector, list):
+            raise DataError(f"{where} has no list in the field {self._column!r}")
+        if len(vector) != self.width:
+            raise DataError(f"{where} has {len(vector)} numbers, the first has {self.width}")
+        if not all(type(number) in (int, float) for number in vector):
+            raise DataError(f"{where} holds something that is not a number in {self._column!r}")
+        return vector
+
+    def _batch(self, vectors: list[list[float]], labels: list[list[Any]], first: int) -> Batch:
+        columns: dict[str, np.ndarray] = {}
+        for position, name in enumerate(self._labels):
+            column = np.empty(len(labels), dtype=object)
+            column[:] = [row[position] for row in labels]
+            columns[name] = column
+        return Batch(np.array(vectors, np.float64), first, columns)
+
+
+def objects(file: BinaryIO, where: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a file; blank lines are passed over."""
+    for number, line in enumerate(file, start=1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+            raise DataError(f"{where}: line {number} is not JSON") from error
+        if not isinstance(entry, dict):
+            raise DataError(f"{where}: line {number} is not a JSON object")
+        yield entry
+
+
+def open_json_lines(location: Location, column: str | None) -> Cloud:
+    """Open the field of vectors of a JSON lines file, named or the only one."""
+    where = str(location)
+    with readable(where), location.stream() as file:
+        first = next(objects(file, where), None)
+    if first is None:
+        raise DataError(f"{where} has no rows")
+    everything = {key: type(value).__name__ for key, value in first.items()}
+    candidates = [key for key, value in first.items() if is_vector(value)]
+    chosen = choose(column, candidates, everything, where)
+    if chosen not in candidates:
+        raise DataError(f"{where}: the field {chosen!r} of the first row is not a list of numbers")
+    return JsonLinesCloud(location, chosen, first)
+
+
+def is_vector(value: Any) -> bool:
+    """Whether a JSON value is a list of numbers with something in it."""
+    return isinstance(value, list) and bool(value) and all(type(v) in (int, float) for v in value)

@@ -1,0 +1,119 @@
+"""Where a file is: on this machine, or behind any address that fsspec knows."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import io
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, cast
+
+from isoscope.errors import UsageError
+
+COMPRESSIONS = (".gz", ".zst")
+WILDCARDS = "*?["
+
+
+@dataclass(frozen=True)
+class Location:
+    """One file, named by a path or by an address such as ``s3://bucket/vectors.parquet``."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the name is an address rather than a path."""
+        return "://" in self.text
+
+    @property
+    def path(self) -> Path:
+        """The path of a local file."""
+        return Path(self.text).expanduser()
+
+    @property
+    def compression(self) -> str:
+        """``.gz``, ``.zst`` or nothing."""
+        suffix = self._name.suffix.lower()
+        return suffix if suffix in COMPRESSIONS else ""
+
+    @property
+    def ending(self) -> str:
+        """The ending that says what is inside, below a compression."""
+        return self._inner.suffix.lower()
+
+    @property
+    def stem(self) -> str:
+        """The name without folders and endings."""
+        return self._inner.stem
+
+    @property
+    def _name(self) -> PurePosixPath:
+        return PurePosixPath(self.text.split("://", 1)[-1])
+
+    @property
+    def _inner(self) -> PurePosixPath:
+        return self._name.with_suffix("") if self.compression else self._name
+
+    def size(self) -> int:
+        """Return the number of bytes in the file."""
+        if not self.is_remote:
+            return self.path.stat().st_size
+        filesystem, path = remote(self.text)
+        return int(filesystem.size(path))
+
+    def open(self) -> BinaryIO:
+        """Open the file for reading, with seeking."""
+        if not self.is_remote:
+            # Unbuffered: readers fill megabytes at a time, and a buffer would copy them again.
+            return cast("BinaryIO", self.path.open("rb", buffering=0))
+        filesystem, path = remote(self.text)
+        return cast("BinaryIO", filesystem.open(path, "rb"))
+
+    def stream(self) -> BinaryIO:
+        """Open the file for reading from front to back, decompressed."""
+        raw = self.open()
+        if self.compression == ".gz":
+            return cast("BinaryIO", gzip.GzipFile(fileobj=raw))
+        if self.compression == ".zst":
+            import pyarrow
+
+            return cast("BinaryIO", io.BufferedReader(pyarrow.CompressedInputStream(raw, "zstd")))
+        return cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", raw), 1 << 20))
+
+    def exists(self) -> bool:
+        """Whether there is a file, or folder, of this name."""
+        if not self.is_remote:
+            return self.path.exists()
+        filesystem, path = remote(self.text)
+        return bool(filesystem.exists(path))
+
+
+def remote(address: str) -> tuple[Any, str]:
+    """Return the file system of an address and the path in it."""
+    import fsspec
+
+    try:
+        filesystem, path = fsspec.core.url_to_fs(address)
+    except ImportError as error:
+        raise UsageError(f"{address}: {error}") from error
+    except ValueError as error:
+        raise UsageError(f"{address}: {error}") from error
+    return filesystem, path
+
+
+def matches(pattern: str) -> list[Location]:
+    """Return the files that a pattern with * ? or [ ] names, sorted; itself without any."""
+    if not any(sign in pattern for sign in WILDCARDS):
+        return [Location(pattern)]
+    if "://" in pattern:
+        filesystem, path = remote(pattern)
+        found = [filesystem.unstrip_protocol(match) for match in filesystem.glob(path)]
+    else:
+        found = glob.glob(str(Path(pattern).expanduser()))
+    if not found:
+        raise UsageError(f"no file matches {pattern}")
+    return [Location(name) for name in sorted(found)]
