@@ -128,7 +128,7 @@ def test_bad_data(tmp_path: Path) -> None:
     assert not out.exists()
     dropped = run("measure", tmp_path / "nan.npy", "--drop-invalid")
     assert dropped.returncode == 0
-    assert "left out: 1 rows, not finite" in dropped.stdout
+    assert "left out, not finite: 1 row" in dropped.stdout
     (tmp_path / "text.npy").write_text("hello")
     failed(run("measure", tmp_path / "text.npy"), 1, "not a whole .npy file")
 

@@ -98,6 +98,36 @@ def test_broken_header(tmp_path: Path, size: int) -> None:
         isoscope.open_cloud(tmp_path / "head.npy")
 
 
+@pytest.mark.parametrize(
+    "header", ["{'descr': '<f4', 'fortran_order': False, 'shape': (3, 3)", "{'descr': ", "((((", ""]
+)
+def test_headers_that_do_not_parse(tmp_path: Path, header: str) -> None:
+    text = header.encode().ljust(118)
+    content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+    (tmp_path / "a.npy").write_bytes(content + bytes(36))
+    with pytest.raises(DataError, match="not a whole .npy file"):
+        isoscope.open_cloud(tmp_path / "a.npy")
+
+
+def test_negative_shapes_and_version_three(tmp_path: Path) -> None:
+    for version, shape, content in ((1, (-3, -3), bytes(36)), (3, (3, 3), bytes(36))):
+        text = repr({"descr": "<f4", "fortran_order": False, "shape": shape}).encode()
+        size = len(text).to_bytes(2 if version == 1 else 4, "little")
+        magic = b"\x93NUMPY" + bytes([version, 0])
+        (tmp_path / f"{version}.npy").write_bytes(magic + size + text + content)
+    with pytest.raises(DataError, match="says shape"):
+        isoscope.open_cloud(tmp_path / "1.npy")
+    assert isoscope.open_cloud(tmp_path / "3.npy").rows == 3
+
+
+def test_a_file_that_vanishes(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", CONTENT)
+    cloud = isoscope.open_cloud(tmp_path / "a.npy")
+    (tmp_path / "a.npy").unlink()
+    with pytest.raises(DataError, match="cannot be read"):
+        list(cloud.batches())
+
+
 def test_a_header_that_promises_too_much(tmp_path: Path) -> None:
     path = tmp_path / "huge.npy"
     with path.open("wb") as file:

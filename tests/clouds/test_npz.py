@@ -40,6 +40,25 @@ def test_a_wrong_name_gets_near_ones(tmp_path: Path) -> None:
         isoscope.open_cloud(tmp_path / "a.npz", column="document")
 
 
+def test_a_strange_neighbour_does_not_matter(tmp_path: Path) -> None:
+    np.save(tmp_path / "v.npy", CONTENT)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("vectors.npy", (tmp_path / "v.npy").read_bytes())
+        archive.writestr("broken.npy", b"no array")
+    assert isoscope.open_cloud(tmp_path / "a.npz").rows == 500
+    np.savez(tmp_path / "b.npz", v=CONTENT, empty=np.zeros((0, 3)), named=np.zeros((3, 3), "f4,f4"))
+    assert isoscope.open_cloud(tmp_path / "b.npz").rows == 500
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_more_bytes_than_promised(tmp_path: Path, order: str) -> None:
+    np.save(tmp_path / "v.npy", np.asarray(CONTENT, order=order))
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("vectors.npy", (tmp_path / "v.npy").read_bytes() + b"more")
+    with pytest.raises(DataError, match="more bytes"):
+        joined(isoscope.open_cloud(tmp_path / "a.npz"))
+
+
 def test_no_matrix_at_all(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", ids=np.arange(5))
     with pytest.raises(DataError, match=r"no two-dimensional float array; it holds ids: int64"):

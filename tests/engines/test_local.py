@@ -3,8 +3,9 @@ from __future__ import annotations
 import threading
 
 import pytest
+from threadpoolctl import threadpool_info
 
-from isoscope.engines.local import accumulate, in_parallel
+from isoscope.engines.local import accumulate, in_parallel, one_blas_thread
 
 
 class Collector:
@@ -42,6 +43,27 @@ def test_an_error_in_the_source_ends_the_threads() -> None:
     with pytest.raises(OSError, match="gone"):
         accumulate(source(), [Collector(), Collector()])
     assert threading.active_count() == before
+
+
+def test_overlapping_runs_restore_the_threads_of_blas() -> None:
+    def threads() -> list[int]:
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    before = threads()
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    assert set(threads()) == {1}
+    first.__exit__(None, None, None)
+    assert set(threads()) == {1}
+    second.__exit__(None, None, None)
+    assert threads() == before
+
+
+def test_none_is_an_item_like_any_other() -> None:
+    state, other = Collector(), Collector()
+    accumulate([None, None, None], [state, other])  # type: ignore[list-item]
+    assert len(state.items) == 2
 
 
 def test_results_keep_their_order() -> None:

@@ -22,7 +22,7 @@ def test_names_and_options() -> None:
         ("center:n_components=2", "no option of center"),
         ("all-but-the-top:components=2", "did you mean n_components"),
         ("all-but-the-top:n_components", "write n_components=VALUE"),
-        ("all-but-the-top:n_components=-1", "whole number from 0 to 4"),
+        ("all-but-the-top:n_components=-1", "is a whole number"),
         ("all-but-the-top:n_components=5", "whole number from 0 to 4"),
         ("all-but-the-top:project=sideways", "centered or original"),
     ],
@@ -48,4 +48,4 @@ def test_removing_nothing_is_centring_and_removing_all_leaves_nothing() -> None:
     assert result.value("i1", everything) == 1.0
     assert result.value("mean_cosine", everything) is None
     assert result.value("mean_norm", everything) == 0.0
-    assert "80 zero vectors" in result.row("mean_cosine", everything).note
+    assert "80 zero vectors left out" in result.row("mean_cosine", everything).note

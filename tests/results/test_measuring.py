@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from clouds_for_tests import shifted
+import torch
+from clouds_for_tests import cross_polytope, shifted
 
 import isoscope
 from isoscope.clouds.contract import Batch
@@ -81,7 +82,7 @@ def test_zero_vectors_are_left_out_of_cosines_and_counted() -> None:
     row = isoscope.measure(padded, ["mean_cosine"], ["none"]).rows[0]
     assert row.value == pytest.approx(isoscope.measure(cloud).value("mean_cosine"), rel=1e-12)
     assert row.n == 50
-    assert "5 zero vectors" in row.note
+    assert "5 zero vectors left out" in row.note
 
 
 def test_a_vector_that_equals_the_mean_is_a_zero_vector_once_centred() -> None:
@@ -113,6 +114,91 @@ def test_all_zero_and_two_rows() -> None:
 def test_values_too_large_to_square() -> None:
     with pytest.raises(DataError, match="overflow"):
         isoscope.measure(np.full((5, 3), 1e200))
+
+
+def test_values_too_small_to_square() -> None:
+    with pytest.raises(DataError, match="underflow"):
+        isoscope.measure(shifted(0, 30, 3) * 1e-150)
+
+
+def test_a_far_offset_in_single_precision_keeps_its_rows() -> None:
+    """What was stored is coarse, but centring it is nearly exact."""
+    cloud = (shifted(1, 400, 5, 0.0) + 1e6).astype(np.float32)
+    single, double = isoscope.measure(cloud), isoscope.measure(cloud.astype(np.float64))
+    for correction in ("center", "whiten"):
+        for measure in ("mean_norm", "mean_cosine", "i1"):
+            expected = double.value(measure, correction)
+            assert single.value(measure, correction) == pytest.approx(expected, rel=5e-3, abs=1e-3)
+
+
+def test_half_precision_loses_no_direction_beside_a_large_dimension() -> None:
+    random = np.random.default_rng(0)
+    cloud = random.standard_normal((2_000, 64)) * 0.5
+    cloud[:, 7] = random.normal(-1_000, 30, 2_000)
+    stored = torch.from_numpy(cloud).to(torch.bfloat16)
+    half, single = isoscope.measure(stored), isoscope.measure(stored.float())
+    assert half.table("dead_dimensions").rows == []
+    for row in single.rows:
+        if row.value is not None and row.measure != "mean_alignment":
+            value = half.value(row.measure, row.correction)
+            assert value == pytest.approx(row.value, rel=1e-6), row
+
+
+def test_a_dead_dimension_is_found_in_double_however_many_rows() -> None:
+    cloud = np.random.default_rng(0).standard_normal((20_000, 8))
+    cloud[:, 3] = 0.7
+    rows = isoscope.measure(cloud).table("dead_dimensions").rows
+    assert [row["dimension"] for row in rows] == [3]
+
+
+def test_a_cloud_centred_in_double_has_no_mean_to_align() -> None:
+    cloud = shifted(1, 300, 5)
+    cloud -= cloud.mean(axis=0)
+    original = "all-but-the-top:project=original"
+    result = isoscope.measure(cloud, corrections=["none", original])
+    assert result.value("mean_alignment") is None
+    assert result.value("mean_alignment", original) is None
+
+
+def test_few_rows_left_after_dropping_many() -> None:
+    cloud = np.full((60_000, 3), np.nan, np.float32)
+    cloud[:300] = shifted(0, 300, 3)
+    result = isoscope.measure(cloud, drop_invalid=True)
+    assert result.left_out == {"not finite": 59_700}
+    assert "300 sampled rows" in result.row("i1", "whiten").note
+
+
+def test_removing_more_components_than_the_cloud_has_is_settled() -> None:
+    cloud, correction = shifted(5, 4, 7), "all-but-the-top:n_components=5:project=original"
+    values = {
+        round(isoscope.measure(cloud[order], ["i1"], [correction]).rows[0].value or 0, 9)
+        for order in ([0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 1, 0])
+    }
+    assert len(values) == 1
+
+
+def test_a_cut_through_equal_components_is_noted() -> None:
+    cloud = cross_polytope(4) * np.array([2.0, 2.0, 1.0, 0.5])
+    result = isoscope.measure(cloud, ["i1"], ["center", "all-but-the-top"])
+    assert "equal top components" in result.row("i1", "all-but-the-top").note
+    assert "equal top components" not in result.row("i1", "center").note
+
+
+@pytest.mark.parametrize("scale", [1e-50, 1e50])
+def test_the_range_over_bases_at_any_scale(scale: float) -> None:
+    result = isoscope.measure(cross_polytope(4) * scale)
+    assert "nan" not in result.to_json().lower().replace("finance", "")
+    row = result.row("i1_scaled")
+    assert 0 < row.extra["basis_low"] <= row.extra["basis_high"] <= 1
+
+
+def test_a_column_or_a_mask_that_would_be_ignored() -> None:
+    with pytest.raises(UsageError, match="leave --column out"):
+        isoscope.measure(TwoLayers(), column="x")
+    with pytest.raises(DataError, match="masked"):
+        isoscope.measure(np.ma.masked_less(np.eye(4), 0.5))
+    with pytest.raises(UsageError, match="seed"):
+        isoscope.measure(np.eye(4), seed=-1)
 
 
 def test_a_source_that_changes_between_the_reads() -> None:

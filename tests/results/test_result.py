@@ -98,6 +98,18 @@ def test_repr_is_readable(result: isoscope.Result) -> None:
     assert lines[2].split()[0] == "mean_cosine"
 
 
+def test_tables_alone_are_shown_too() -> None:
+    result = isoscope.measure(shifted(0, 60, 5), ["spectrum", "outlier_dimensions"], ["none"])
+    assert "spectrum (none): 5 of 5 rows" in repr(result)
+    assert "| component |" in result.to_markdown()
+    assert "<caption>spectrum" in result._repr_html_()
+    assert "Verdict:" in repr(result)
+
+
+def test_lookup_by_alias(result: isoscope.Result) -> None:
+    assert result.value("inter_sim") == result.value("mean_cosine")
+
+
 def test_lookup_errors(result: isoscope.Result) -> None:
     with pytest.raises(KeyError, match="no row for i3"):
         result.value("i3")

@@ -69,7 +69,7 @@ def test_low_rank_and_dead_dimensions() -> None:
     dead[:, [3, 70]] = 0.5
     found = verdict(dead)
     assert found["cause"] == "dead dimensions"
-    assert "3, 70 of 80" in str(found["sentence"])
+    assert found["sentence"] == "Dead dimensions: 2 of 80 never vary (3, 70)."
 
 
 def test_several_findings_are_all_told() -> None:
@@ -77,10 +77,56 @@ def test_several_findings_are_all_told() -> None:
     cloud[:, 4] = 1.0
     found = verdict(cloud)
     assert found["cause"] == "common offset"
-    assert any("Dead dimension" in line for line in found["also"])  # type: ignore[attr-defined]
+    assert any("Dead dimensions: 1 of 100 never varies (4)." in line for line in found["also"])  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("width", [8, 16, 24, 32, 300])
+def test_an_offset_in_a_random_direction_is_no_outlier(width: int) -> None:
+    """In few dimensions a few carry half of any direction."""
+    causes = []
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        direction = random.standard_normal(width)
+        offset = 2 * np.sqrt(width) * direction / np.linalg.norm(direction)
+        causes.append(verdict(random.standard_normal((300, width)) + offset)["cause"])
+    assert causes.count("common offset") >= 38
+
+
+def test_outliers_in_few_dimensions() -> None:
+    cloud = np.random.default_rng(0).standard_normal((2_000, 4))
+    cloud[:, 1] *= 100
+    assert verdict(cloud)["cause"] == "outlier dimensions"
+
+
+def test_one_long_vector() -> None:
+    cloud = np.random.default_rng(0).standard_normal((5_000, 64))
+    cloud[7] *= 200
+    found = verdict(cloud)
+    assert found["cause"] == "long vectors"
+    shifted = verdict(cloud + 3)
+    assert shifted["cause"] == "long vectors"
+    assert any("common offset" in line for line in shifted["also"])  # type: ignore[attr-defined]
+
+
+def test_unit_vectors_share_what_the_mean_does_not_show() -> None:
+    """Nine in ten point one way, the tenth is nine times as long and points the other way."""
+    random = np.random.default_rng(0)
+    cloud = 0.1 * random.standard_normal((5_000, 30))
+    cloud[:, :] += np.where(np.arange(5_000) % 10 == 0, -9.0, 1.0)[:, None] / np.sqrt(30)
+    result = isoscope.measure(cloud)
+    assert result.verdicts[0]["cause"] == "uneven lengths"
+    cosines = result.value("mean_cosine"), result.value("mean_cosine", "center")
+    assert cosines[1] == pytest.approx(cosines[0], abs=0.05)
+
+
+def test_the_verdict_does_not_depend_on_the_order_of_corrections() -> None:
+    result = isoscope.measure(with_offset(), corrections=["center", "none"])
+    assert result.verdicts[0]["cause"] == "common offset"
 
 
 def test_a_constant_cloud() -> None:
+    for rows in (50, 1_000, 20_000):
+        assert verdict(np.full((rows, 6), 0.1))["cause"] == "constant"
     assert verdict(np.full((50, 6), 0.1, np.float32))["cause"] == "constant"
     assert verdict(np.zeros((50, 6)))["cause"] == "constant"
 

@@ -25,6 +25,16 @@ app = typer.Typer(
 )
 
 
+EXAMPLES = """Examples:
+
+isoscope measure package:glove
+
+isoscope measure vectors.npy --corrections none,center --json
+
+isoscope measure model.safetensors --column embed.weight --fail-if "mean_cosine>0.6"
+"""
+
+
 def show_version(wanted: bool) -> None:
     """Print the version and leave."""
     if wanted:
@@ -42,7 +52,7 @@ def options(
     del version
 
 
-app.command("measure", rich_help_panel="Everyday")(measure_command)
+app.command("measure", rich_help_panel="Everyday", epilog=EXAMPLES)(measure_command)
 app.add_typer(list_app, name="list", rich_help_panel="Everyday")
 
 

@@ -17,26 +17,11 @@ from isoscope.errors import UsageError
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS, parse_corrections
 from isoscope.results.files import check_writable
 from isoscope.results.measuring import choose_measures, listed, measure
-from isoscope.results.render import grids, table_preview
+from isoscope.results.render import grids, previews
 
 if TYPE_CHECKING:
     from isoscope.cli.gate import Gate
     from isoscope.results.result import Result
-
-TELLING = ("outlier_dimensions", "dead_dimensions")
-"""Structured measures that the terminal shows beside the numbers."""
-
-PREVIEWED = 5
-"""Rows of a structured measure that the terminal shows; --json has all."""
-
-EXAMPLES = """Examples:
-
-isoscope measure package:glove
-
-isoscope measure vectors.npy --corrections none,center --json
-
-isoscope measure model.safetensors --column embed.weight --fail-if "mean_cosine>0.6"
-"""
 
 
 def measure_command(
@@ -83,7 +68,8 @@ def measure_command(
     """Measure how evenly a cloud of vectors fills its space, and what corrections would change."""
     del debug  # the frame looks for it, so that it works before the options are parsed
     gates = [parse_gate(text) for text in fail_if or []]
-    spaces = with_gates([c.text for c in parse_corrections(listed(corrections, ()))], gates)
+    spaces = [correction.text for correction in parse_corrections(listed(corrections, ()))]
+    check_gates(gates, spaces)
     names = None if measures is None else listed(measures, ()) + [gate.measure for gate in gates]
     choose_measures(names)
     if out is not None:
@@ -110,7 +96,7 @@ def measure_command(
     stop_if_tripped(result, gates)
 
 
-def with_gates(corrections: list[str], gates: list[Gate]) -> list[str]:
+def check_gates(gates: list[Gate], corrections: list[str]) -> None:
     """Refuse a gate on a space that is not measured."""
     for gate in gates:
         if gate.correction not in corrections:
@@ -118,7 +104,6 @@ def with_gates(corrections: list[str], gates: list[Gate]) -> list[str]:
                 f"--fail-if {gate.text!r} looks at {gate.correction}, which is not measured; "
                 f"--corrections has {', '.join(corrections)}"
             )
-    return corrections
 
 
 def stop_if_tripped(result: Result, gates: list[Gate]) -> None:
@@ -148,23 +133,11 @@ def show(result: Result, console: Console) -> None:
 
 
 def show_tables(result: Result, console: Console) -> None:
-    """Print the first rows of the structured measures of the raw cloud."""
-    everything = not result.rows  # only structured measures were asked for
-    for found in result.tables:
-        preview = table_preview(found.rows, PREVIEWED)
-        telling = found.correction == "none" and found.measure in TELLING
-        if not preview or not (telling or everything):
-            continue
-        table = Table(
-            title=f"{found.measure} ({found.correction}): {len(preview) - 1} of "
-            f"{len(found.rows):,} rows, all with --json",
-            title_justify="left",
-        )
-        for name in preview[0]:
-            table.add_column(name, justify="right")
-        for row in preview[1:]:
+    """Print the first rows of the structured measures that tell most."""
+    for title, header, rows in previews(result):
+        table = Table(title=f"{title}, all with --json", title_justify="left")
+        for name in header:
+            table.add_column(name, justify="right", min_width=8)
+        for row in rows:
             table.add_row(*row)
         console.print(table)
-
-
-measure_command.__doc__ = f"{measure_command.__doc__}\n\n{EXAMPLES}"

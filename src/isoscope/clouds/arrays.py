@@ -38,6 +38,8 @@ class TensorCloud(Cloud):
 
     def __init__(self, tensor: Any, name: str = "tensor") -> None:
         rows, width = checked_shape(tensor.shape, name)
+        if str(tensor.layout) != "torch.strided" or tensor.is_meta:
+            raise DataError(f"{name} is sparse or has no data; pass a dense tensor")
         dtype = str(tensor.dtype).removeprefix("torch.")
         if dtype not in ("float16", "bfloat16", "float32", "float64"):
             raise DataError(

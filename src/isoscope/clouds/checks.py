@@ -54,6 +54,15 @@ def stored_type(dtype: DTypeLike, where: str) -> str:
     )
 
 
+def is_cloud(shape: Sequence[int], dtype: DTypeLike) -> bool:
+    """Whether an array could be meant as a cloud."""
+    try:
+        stored_type(dtype, "")
+    except DataError:
+        return False
+    return len(shape) == 2 and shape[0] > 0 and shape[1] > 0
+
+
 def widen_bfloat16(bits: np.ndarray) -> np.ndarray:
     """Turn the bits of bfloat16 into float32: its upper half, so a shift is exact."""
     wide = bits.astype(np.uint32)

@@ -137,4 +137,4 @@ NO_LABELS: Labels = {}
 
 def rows_per_batch(width: int) -> int:
     """Rows of this width that make a batch of ``BATCH_ELEMENTS``, within sensible bounds."""
-    return int(np.clip(BATCH_ELEMENTS // max(width, 1), 128, 16_384))
+    return int(np.clip(BATCH_ELEMENTS // max(width, 1), 128, 4_096))

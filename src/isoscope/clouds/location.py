@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
+from isoscope.clouds.streams import readable
 from isoscope.errors import UsageError
 
 COMPRESSIONS = (".gz", ".zst")
@@ -32,7 +33,10 @@ class Location:
     @property
     def path(self) -> Path:
         """The path of a local file."""
-        return Path(self.text).expanduser()
+        try:
+            return Path(self.text).expanduser()
+        except RuntimeError as error:  # ~name of somebody unknown
+            raise UsageError(f"{self.text}: {error}") from error
 
     @property
     def compression(self) -> str:
@@ -87,7 +91,8 @@ class Location:
     def exists(self) -> bool:
         """Whether there is a file, or folder, of this name."""
         if not self.is_remote:
-            return self.path.exists()
+            with readable(self.text):
+                return self.path.exists()
         filesystem, path = remote(self.text)
         return bool(filesystem.exists(path))
 
@@ -113,7 +118,7 @@ def matches(pattern: str) -> list[Location]:
         filesystem, path = remote(pattern)
         found = [filesystem.unstrip_protocol(match) for match in filesystem.glob(path)]
     else:
-        found = glob.glob(str(Path(pattern).expanduser()))
+        found = glob.glob(str(Path(pattern).expanduser()))  # noqa: PTH207  absolute patterns too
     if not found:
         raise UsageError(f"no file matches {pattern}")
     return [Location(name) for name in sorted(found)]

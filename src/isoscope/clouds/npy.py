@@ -13,7 +13,9 @@ from isoscope.clouds.streams import first_line
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from isoscope.clouds.contract import Cloud
+    from collections.abc import Callable
+
+    from isoscope.clouds.contract import Cloud, Labels
     from isoscope.clouds.location import Location
 
 
@@ -23,18 +25,15 @@ def read_header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], bool, np.d
         version = npy_format.read_magic(file)
         if version == (1, 0):
             shape, column_major, dtype = npy_format.read_array_header_1_0(file)
-        elif version == (2, 0):
-            shape, column_major, dtype = npy_format.read_array_header_2_0(file)
         else:
-            # 3.0 exists for field names that are not latin-1: structured arrays only.
-            raise DataError(
-                f"{where} is in .npy format {version[0]}.{version[1]}, which holds "
-                "structured arrays; save the vectors as one plain float array"
-            )
-    except DataError:
+            # 3.0 differs from 2.0 in the encoding of field names, which vectors do not have.
+            shape, column_major, dtype = npy_format.read_array_header_2_0(file)
+    except OSError:
         raise
-    except (ValueError, EOFError, SyntaxError, TypeError, OverflowError, RecursionError) as error:
+    except Exception as error:  # numpy evaluates the header, so that anything may be raised
         raise DataError(f"{where} is not a whole .npy file: {first_line(error)}") from error
+    if any(length < 0 for length in shape):
+        raise DataError(f"{where} is not a .npy file: its header says shape {shape}")
     return shape, column_major, dtype
 
 
@@ -48,11 +47,18 @@ def matrix_layout(
     return MatrixLayout(rows, width, stored, order, column_major)
 
 
-def open_npy(location: Location, column: str | None) -> Cloud:
+def open_npy(
+    location: Location,
+    column: str | None,
+    name: str | None = None,
+    labeller: Callable[[int, int], Labels] | None = None,
+) -> Cloud:
     """Open a ``.npy`` file."""
     if column is not None:
         raise UsageError(f"{location} holds one array without a name; leave --column out")
-    layout, offset = read_layout(location)
+    with location.open() as file:
+        layout = matrix_layout(*read_header(file, str(location)), str(location))
+        offset = file.tell()
     present = location.size() - offset
     if present != layout.bytes:
         raise DataError(
@@ -60,11 +66,4 @@ def open_npy(location: Location, column: str | None) -> Cloud:
             f"({layout.bytes:,} bytes), but {present:,} bytes follow"
             + (": the file is truncated" if present < layout.bytes else ": more than one array?")
         )
-    return MatrixFileCloud(location, layout, offset, location.stem)
-
-
-def read_layout(location: Location) -> tuple[MatrixLayout, int]:
-    """Return the layout of a ``.npy`` file's matrix and the byte at which it starts."""
-    with location.open() as file:
-        layout = matrix_layout(*read_header(file, str(location)), str(location))
-        return layout, file.tell()
+    return MatrixFileCloud(location, layout, offset, name or location.stem, labeller)

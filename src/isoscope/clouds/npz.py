@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import lzma
 import shutil
 import tempfile
 import zipfile
 import zlib
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+import numpy as np
+
 from isoscope.clouds.candidates import choose
+from isoscope.clouds.checks import is_cloud
 from isoscope.clouds.contract import NO_LABELS, Batch, Cloud
 from isoscope.clouds.matrix_file import MatrixLayout, column_batches, row_batches
 from isoscope.clouds.npy import matrix_layout, read_header
@@ -20,8 +24,19 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.location import Location
 
-BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    UnicodeDecodeError,
+)
 """What the standard library raises for damaged, encrypted or unsupported archives."""
+
+Header = tuple[tuple[int, ...], bool, np.dtype]
 
 
 class ZippedCloud(Cloud):
@@ -44,40 +59,61 @@ class ZippedCloud(Cloud):
                 read_header(file, where)
                 for first, vectors in self._batches(file, where):
                     yield Batch(vectors, first, NO_LABELS)
-                if opened.read(1):
-                    raise DataError(f"{where} holds more bytes than its header promises")
         except BROKEN as error:
             raise DataError(f"{where} cannot be decompressed: {first_line(error)}") from error
 
-    def _batches(self, file: BinaryIO, where: str) -> Iterator[tuple[int, object]]:
+    def _batches(self, file: BinaryIO, where: str) -> Iterator[tuple[int, np.ndarray]]:
         if not self._layout.column_major:
             yield from row_batches(file, self._layout, where)
+            refuse_more(file.read(1), where)
             return
         # Rows of a column-major array are spread over the whole stream, which cannot be sought in:
         # it is unpacked to disk, not to memory.
         with tempfile.TemporaryFile() as unpacked:
             shutil.copyfileobj(file, unpacked, 1 << 20)
+            refuse_more(unpacked.tell() > self._layout.bytes, where)
             yield from column_batches(cast("BinaryIO", unpacked), self._layout, where, 0)
+
+
+def refuse_more(more: object, where: str) -> None:
+    """Refuse a member that goes on behind its array."""
+    if more:
+        raise DataError(f"{where} holds more bytes than its header promises")
 
 
 def open_npz(location: Location, column: str | None) -> Cloud:
     """Open one array of a ``.npz`` file."""
-    headers: dict[str, tuple[tuple[int, ...], bool, object]] = {}
+    headers: dict[str, Header | str] = {}
     try:
         with location.open() as raw, zipfile.ZipFile(raw) as archive:
             for member in archive.namelist():
                 if member.endswith(".npy"):
-                    with archive.open(member) as file:
-                        header = read_header(cast("BinaryIO", file), f"{location}:{member}")
-                    headers[member.removesuffix(".npy")] = header
+                    headers[member.removesuffix(".npy")] = member_header(archive, member)
     except BROKEN as error:
         raise DataError(f"{location} is not a whole .npz file: {first_line(error)}") from error
-    everything = {name: f"{dtype} {shape}" for name, (shape, _, dtype) in headers.items()}
+    everything = {name: describe(header) for name, header in headers.items()}
     candidates = [
         name
-        for name, (shape, _, dtype) in headers.items()
-        if len(shape) == 2 and getattr(dtype, "kind", "") in "fV"
+        for name, header in headers.items()
+        if not isinstance(header, str) and is_cloud(header[0], header[2])
     ]
     chosen = choose(column, candidates, everything, str(location))
-    layout = matrix_layout(*headers[chosen], f"{location}:{chosen}")  # type: ignore[arg-type]
+    header = headers[chosen]
+    if isinstance(header, str):
+        raise DataError(f"{location}:{chosen}: {header}")
+    layout = matrix_layout(*header, f"{location}:{chosen}")
     return ZippedCloud(location, f"{chosen}.npy", layout, f"{location.stem}:{chosen}")
+
+
+def member_header(archive: zipfile.ZipFile, member: str) -> Header | str:
+    """Return the header of a member, or what is wrong with it: another may be the one wanted."""
+    try:
+        with archive.open(member) as file:
+            return read_header(cast("BinaryIO", file), member)
+    except DataError as error:
+        return str(error)
+
+
+def describe(header: Header | str) -> str:
+    """Describe a member in a few characters for a message."""
+    return "unreadable" if isinstance(header, str) else f"{header[2]} {header[0]}"

@@ -80,11 +80,13 @@ def open_cloud(source: Any, *, column: str | None = None) -> CloudGroup:
     """
     if isinstance(source, str | os.PathLike):
         return open_location(os.fspath(source), column)
+    refuse_column("a cloud that is not a file", column)
     if isinstance(source, CloudGroup):
         return source
-    refuse_column("an array in memory", column)
     if is_tensor(source):
         return TensorCloud(source)
+    if np.ma.isMaskedArray(source):
+        raise DataError("a masked array says nothing of how to fill its gaps; pass .filled() of it")
     try:
         array = np.asarray(source)
     except ValueError as error:

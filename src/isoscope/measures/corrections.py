@@ -35,8 +35,6 @@ class View:
     shape: ViewShape
     variances: Vector
     """Covariance eigenvalues of the corrected cloud, per direction of the covariance basis."""
-    removed: int
-    """Directions in which the corrected cloud has no extent although the cloud had."""
 
     @property
     def root_mean_square(self) -> float:
@@ -67,7 +65,9 @@ def parse_correction(text: str) -> CorrectionName:
         if not equals or not value:
             raise UsageError(f"correction {text!r}: write {option}=VALUE")
         options[option] = value
-    return CorrectionName(text.strip(), name, options)
+    correction = CorrectionName(text.strip(), name, options)
+    check_options(correction)
+    return correction
 
 
 def parse_corrections(texts: Sequence[str]) -> tuple[CorrectionName, ...]:
@@ -83,12 +83,7 @@ def build_view(correction: CorrectionName, geometry: Geometry, mean: Vector) -> 
     shape = BUILDERS[correction.name](correction, geometry, mean)
     values = geometry.centred.values
     present = values > geometry.null_variance
-    return View(
-        correction.text,
-        shape,
-        variances=np.where(present, values * shape.gains**2, 0.0),
-        removed=int((present & (shape.gains == 0)).sum()),
-    )
+    return View(correction.text, shape, np.where(present, values * shape.gains**2, 0.0))
 
 
 def center(_: CorrectionName, geometry: Geometry, mean: Vector) -> ViewShape:
@@ -105,14 +100,14 @@ def all_but_the_top(correction: CorrectionName, geometry: Geometry, mean: Vector
     constant −Σ_k≤D (v_k·μ) v_k in every vector.
     """
     width = len(mean)
-    count = whole_number(correction, "n_components", math.ceil(width / 100), width)
+    count = int(correction.options.get("n_components", math.ceil(width / 100)))
     project = correction.options.get("project", "centered")
-    if project not in ("centered", "original"):
-        raise UsageError(f"correction {correction.text!r}: project is centered or original")
     gains, offset = np.ones(width), np.zeros(width)
     gains[:count] = 0.0
-    if project == "original":
-        offset[:count] = -mean @ geometry.centred.vectors[:, :count]
+    if project == "original" and np.linalg.norm(mean) > geometry.null_length:
+        # Beyond the rank of the cloud the components are arbitrary, and nothing is removed there.
+        present = geometry.centred.values[:count] > geometry.null_variance
+        offset[:count] = np.where(present, -mean @ geometry.centred.vectors[:, :count], 0.0)
     return ViewShape(gains, offset, on_components=False)
 
 
@@ -124,16 +119,14 @@ def whiten(_: CorrectionName, geometry: Geometry, mean: Vector) -> ViewShape:
     return ViewShape(gains, np.zeros(len(mean)), on_components=True)
 
 
-def whole_number(correction: CorrectionName, option: str, default: int, most: int) -> int:
-    """Read an option that counts something."""
-    text = correction.options.get(option)
-    if text is None:
-        return default
-    if not text.isdecimal() or int(text) > most:
-        raise UsageError(
-            f"correction {correction.text!r}: {option} is a whole number from 0 to {most}"
-        )
-    return int(text)
+def check_options(correction: CorrectionName, width: int | None = None) -> None:
+    """Refuse option values that make no sense, or that a cloud of this width does not allow."""
+    count = correction.options.get("n_components", "0")
+    if not count.isdecimal() or (width is not None and int(count) > width):
+        most = "" if width is None else f" from 0 to {width}"
+        raise UsageError(f"correction {correction.text!r}: n_components is a whole number{most}")
+    if correction.options.get("project", "centered") not in ("centered", "original"):
+        raise UsageError(f"correction {correction.text!r}: project is centered or original")
 
 
 BUILDERS: dict[str, Callable[[CorrectionName, Geometry, Vector], ViewShape]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoscope.measures.registry import Value, register
+from isoscope.measures.registry import Value, counted, register
 
 if TYPE_CHECKING:
     from isoscope.measures.space import Space
@@ -24,10 +24,10 @@ def mean_cosine(space: Space) -> Value:
     With row weights w it is Σ_{i≠j} w_i w_j cos_ij / Σ_{i≠j} w_i w_j.
     """
     units = space.units
-    note = f"{space.zero_rows:,} zero vectors have no cosine and are left out" * (
-        space.zero_rows > 0
-    )
+    zero = space.zero_rows
+    note = f"{counted(zero, 'zero vector')} left out: no cosine" if zero else ""
     if units.rows < 2:
         return Value(None, note=note or "fewer than two vectors", rows=units.rows)
     pairs = units.weight**2 - units.weight_squares
-    return Value((units.sum_square - units.weight_squares) / pairs, note=note, rows=units.rows)
+    cosine = (units.sum_square - units.weight_squares) / pairs
+    return Value(min(cosine, 1.0), note=note, rows=units.rows)  # rounding may pass 1

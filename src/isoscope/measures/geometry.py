@@ -7,6 +7,7 @@ basis that rounding cannot change, and the measures say that it was a choice.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 REPEATED_GAP = 1e-6
 """Eigenvalues closer than this, relative to the larger one, count as repeated (float64 sums)."""
+
+NULL_ROUNDINGS = 8
+"""A mean vector of up to this many roundings of the vectors' length is zero."""
 
 TIE = 1e-8
 """Coordinate axes whose shares in an eigenspace differ by less than this are tied."""
@@ -49,12 +53,12 @@ class Geometry:
     """Of the second moment, XᵀX / n."""
     centred: EigenSystem
     """Of the covariance."""
-    stored_epsilon: float
-    """Relative rounding of the stored numbers."""
     dead_variance: float
-    """A variance up to this is rounding of the stored numbers: (eps · root mean square entry)²."""
+    """A variance up to this is rounding: (eps · root mean square entry)²."""
     null_variance: float
     """An eigenvalue up to this is rounding of the stored numbers or of the sums."""
+    null_length: float
+    """A mean vector up to this long is rounding: 8 eps · root mean square length."""
 
 
 def geometry_of(moments: Moments, stored: str) -> Geometry:
@@ -62,10 +66,14 @@ def geometry_of(moments: Moments, stored: str) -> Geometry:
     covariance = moments.covariance
     second = covariance + np.multiply.outer(moments.mean, moments.mean)
     raw, centred = in_parallel([partial(eigen_system, second), partial(eigen_system, covariance)])
-    entry_square = moments.norm_square_sum / moments.weight / moments.width
-    dead = EPSILON[stored] ** 2 * entry_square
+    length_square = moments.norm_square_sum / moments.weight
+    # Small numbers in half precision have a rounding of their own, far below that of the largest:
+    # only what single precision would drown beside the others counts as rounding.
+    eps = min(EPSILON[stored], EPSILON["float32"])
+    dead = eps**2 * length_square / moments.width
     sums = centred.values[0] * moments.width * EPSILON["float64"]
-    return Geometry(raw, centred, EPSILON[stored], dead, max(dead, float(sums)))
+    null_length = NULL_ROUNDINGS * eps * math.sqrt(length_square)
+    return Geometry(raw, centred, dead, max(dead, float(sums)), null_length)
 
 
 def eigen_system(symmetric: Matrix) -> EigenSystem:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.measures.norm_bins import EDGES
-from isoscope.measures.registry import TableValue, Value, register
+from isoscope.measures.registry import TableValue, Value, counted, register
 
 if TYPE_CHECKING:
     from isoscope.measures.space import Space
@@ -27,7 +27,7 @@ def mean_offset(space: Space) -> Value:
     """How much of the vectors' length is common to all of them."""
     if space.lengths.mean == 0:
         return Value(None, note="all vectors are zero")
-    return Value(space.norm_of_mean / space.lengths.mean)
+    return Value(min(space.norm_of_mean / space.lengths.mean, 1.0))  # rounding may pass 1
 
 
 @register(
@@ -91,5 +91,5 @@ def norm_density(space: Space) -> TableValue:
         }
         for bin_ in filled
     ]
-    note = f"{space.zero_rows:,} zero vectors are in no bin" if space.zero_rows else ""
+    note = f"{counted(space.zero_rows, 'zero vector')} in no bin" if space.zero_rows else ""
     return TableValue(rows, note)

@@ -59,8 +59,6 @@ class Moments:
     """Σ w_i ‖x_i‖"""
     norm_square_sum: float
     """Σ w_i ‖x_i‖²"""
-    norm_min: float
-    """Smallest length."""
     norm_max: float
     """Largest length."""
     norm_counts: Counts
@@ -89,7 +87,6 @@ class Moments:
             unit_sum=zeros,
             norm_sum=0.0,
             norm_square_sum=0.0,
-            norm_min=np.inf,
             norm_max=0.0,
             norm_counts=np.zeros(BINS, np.int64),
             scatter=np.zeros((width, width)) if parts.scatter else None,
@@ -116,14 +113,8 @@ class Moments:
         Mean and scatter follow Chan, Golub & LeVeque (1983): sums around each part's own mean
         lose no digits to a common offset, which plain sums of squares would.
         """
-        if other.weight == 0 or self.weight == 0:
-            mean = self.mean if other.weight == 0 else other.mean
-            between = None
-        else:
-            step = other.mean - self.mean
-            share = other.weight / (self.weight + other.weight)
-            mean = self.mean + step * share
-            between = (step, self.weight * share)
+        step, weight = self.step_to(other)
+        mean = other.mean if self.weight == 0 else self.mean + step * (weight / self.weight)
         return Moments(
             rows=self.rows + other.rows,
             zero_rows=self.zero_rows + other.zero_rows,
@@ -134,14 +125,19 @@ class Moments:
             unit_sum=self.unit_sum + other.unit_sum,
             norm_sum=self.norm_sum + other.norm_sum,
             norm_square_sum=self.norm_square_sum + other.norm_square_sum,
-            norm_min=min(self.norm_min, other.norm_min),
             norm_max=max(self.norm_max, other.norm_max),
             norm_counts=self.norm_counts + other.norm_counts,
-            scatter=_merged_scatter(self.scatter, other.scatter, between),
+            scatter=_merged_scatter(self.scatter, other.scatter, step, weight),
             unit_square_sum=_added(self.unit_square_sum, other.unit_square_sum),
             minimum_counts=_added(self.minimum_counts, other.minimum_counts),
             maximum_counts=_added(self.maximum_counts, other.maximum_counts),
         )
+
+    def step_to(self, other: Moments) -> tuple[Vector, float]:
+        """Return the step δ between two means and the weight w of the scatter w δδᵀ of them."""
+        total = self.weight + other.weight
+        weight = self.weight * (other.weight / total) if total > 0 else 0.0
+        return other.mean - self.mean, weight
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state as named arrays, for a file or another process."""
@@ -163,13 +159,10 @@ def _added(one: Any, other: Any) -> Any:
 
 
 def _merged_scatter(
-    one: Matrix | None, other: Matrix | None, between: tuple[Vector, float] | None
+    one: Matrix | None, other: Matrix | None, step: Vector, weight: float
 ) -> Matrix | None:
     if one is None or other is None:
         return None
-    if between is None:
-        return one + other
-    step, weight = between
     merged = np.multiply.outer(step * weight, step)
     merged += one
     merged += other

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
 
 LN10 = math.log(10.0)
+CUT = "which of several equal top components are removed is a choice"
 REFERENCE = "Mu & Viswanath 2018, eq. 2; Biś et al. 2021, eq. 7"
 
 
@@ -165,13 +166,15 @@ def log_value(log: float, *, note: str, extra: dict[str, float | None] | None = 
 def basis_note(found: Partition) -> str:
     """Say that repeated eigenvalues left the directions open."""
     spread = found.basis_range
+    notes = [CUT] if found.arbitrary_cut else []
     if spread is None:
-        return ""
-    return (
+        return "; ".join(notes)
+    notes.append(
         f"{spread.open_directions:,} directions have repeated eigenvalues and are a choice: "
         f"taken on {found.axes}; over {spread.bases} random bases of {spread.sample_rows:,} "
         f"sampled rows log10 i1 is {spread.low / LN10:.4g} to {spread.high / LN10:.4g}"
     )
+    return "; ".join(notes)
 
 
 def basis_extra(found: Partition) -> dict[str, float | None]:

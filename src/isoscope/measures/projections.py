@@ -77,7 +77,6 @@ class Projections:
     zero_rows: NDArray[np.int64]
     """(views): rows that a view makes zero, up to rounding"""
     norm_sum: NDArray[np.float64]
-    norm_min: NDArray[np.float64]
     norm_max: NDArray[np.float64]
     norm_counts: NDArray[np.int64]
     """(views, bins)"""
@@ -96,7 +95,6 @@ class Projections:
             log_partition=np.full((families, 2, width), -np.inf),
             zero_rows=np.zeros(views, np.int64),
             norm_sum=np.zeros(views),
-            norm_min=np.full(views, np.inf),
             norm_max=np.zeros(views),
             norm_counts=np.zeros((views, BINS), np.int64),
             unit_sum=np.zeros((views, width)),
@@ -112,7 +110,6 @@ class Projections:
             log_partition=np.logaddexp(self.log_partition, other.log_partition),
             zero_rows=self.zero_rows + other.zero_rows,
             norm_sum=self.norm_sum + other.norm_sum,
-            norm_min=np.minimum(self.norm_min, other.norm_min),
             norm_max=np.maximum(self.norm_max, other.norm_max),
             norm_counts=self.norm_counts + other.norm_counts,
             unit_sum=self.unit_sum + other.unit_sum,

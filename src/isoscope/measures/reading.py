@@ -22,6 +22,13 @@ Progress = Callable[[str, int, int | None], None]
 
 Batches = Mapping[str, Batch]
 
+SHORTEST = 1e-140
+"""Clouds whose longest vector is shorter than this cannot be squared in float64."""
+
+MATRICES_PER_LANE = 4
+LANE_BYTES = 2**30
+"""Memory that the d × d matrices of all threads together may take."""
+
 
 class Mergeable(Protocol):
     """A state that combines with another of its kind."""
@@ -50,7 +57,7 @@ class MomentsTaker:
         self._parts, self._double = parts, double
         self.kernels: dict[str, MomentsKernel] = {}
         self.samples = {
-            name: SampleTaker(width, sample_size, seed, group.rows)
+            name: SampleTaker(width, sample_size, seed)
             for name, width in zip(group.names, group.widths, strict=True)
         }
 
@@ -117,6 +124,11 @@ def check(name: str, moments: Moments) -> None:
     """Refuse what cannot be measured."""
     if moments.rows < 2:
         raise DataError(f"{name}: a single row is left; a cloud needs at least two")
+    if 0 < moments.norm_max < SHORTEST:
+        raise DataError(
+            f"{name}: squared lengths underflow: all vectors are shorter than {SHORTEST:.0e}; "
+            "multiply them by a constant"
+        )
 
 
 def second_read(
@@ -172,8 +184,10 @@ def run(
     lanes = cores() if workers is None else workers
     if any(is_tensor(batch.vectors) for batch in first.values()):
         lanes = 1
+    widest = max(group.widths)
+    lanes = min(lanes, max(1, LANE_BYTES // (MATRICES_PER_LANE * 8 * widest * widest)))
     if group.rows is not None:
-        lanes = min(lanes, max(1, -(-group.rows // rows_per_batch(max(group.widths)))))
+        lanes = min(lanes, max(1, -(-group.rows // rows_per_batch(widest))))
     takers: Sequence[MomentsTaker | ProjectionsTaker] = [new_taker() for _ in range(lanes)]
     accumulate(chain_first(first, stream), takers)
 

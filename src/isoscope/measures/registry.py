@@ -20,6 +20,11 @@ Direction = Literal["higher", "lower", "neither"]
 """Which way a more evenly filled space moves the measure."""
 
 
+def counted(number: int, thing: str) -> str:
+    """Return a number with its thing, in the plural where it takes one."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
 @dataclass(frozen=True)
 class Value:
     """One number; None where it is undefined, with a note that says why."""

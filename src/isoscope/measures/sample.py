@@ -34,20 +34,15 @@ class Sample:
 
 
 class SampleTaker:
-    """Collects the sample from the batches of one thread.
+    """Collects the sample from the batches of one thread."""
 
-    Where the number of rows is known, only keys in the lowest part of their range are looked at:
-    twice as many as needed on average, so that too few are as good as impossible.
-    """
-
-    def __init__(self, width: int, size: int, seed: int, rows: int | None) -> None:
+    def __init__(self, width: int, size: int, seed: int) -> None:
         self._size = size
         self._seed = seed
         self._width = width
         self._found: list[Sample] = []
         self._held = 0
-        likely = 1.0 if rows is None else min(1.0, 2 * size / max(rows, 1))
-        self._highest = np.uint64(min(int(likely * 2**64), 2**64 - 1))
+        self._highest = np.uint64(2**64 - 1)
 
     def add(self, batch: Batch) -> None:
         """Look at the rows of one batch."""
@@ -56,6 +51,8 @@ class SampleTaker:
         chosen = np.flatnonzero(keys <= self._highest)
         if not len(chosen) or not self._size:
             return
+        if len(chosen) > self._size:
+            chosen = np.sort(np.argpartition(keys, self._size)[: self._size])
         self._found.append(Sample(keys[chosen], indices[chosen], on_host(batch.vectors, chosen)))
         self._held += len(chosen)
         if self._held > 4 * self._size:

@@ -34,6 +34,8 @@ class Partition:
     axes: str
     """Where the directions come from, for a note when eigenvalues repeat."""
     basis_range: BasisRange | None = None
+    arbitrary_cut: bool = False
+    """Whether the components that were removed are a choice among equals."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,6 @@ class Lengths:
 
     mean: float
     root_mean_square: float
-    smallest: float
     largest: float
     counts: Counts
 

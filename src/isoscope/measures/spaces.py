@@ -75,7 +75,6 @@ def raw_space(reads: Reads) -> Space:
         lengths=Lengths(
             mean=moments.norm_sum / moments.weight,
             root_mean_square=scale,
-            smallest=moments.norm_min,
             largest=moments.norm_max,
             counts=moments.norm_counts,
         ),
@@ -86,7 +85,7 @@ def raw_space(reads: Reads) -> Space:
             sum_square=float(moments.unit_sum @ moments.unit_sum),
         ),
         norm_of_mean=float(np.linalg.norm(moments.mean)),
-        mean_alignment=None if geometry is None else alignment(moments.mean, geometry, scale),
+        mean_alignment=None if geometry is None else alignment(moments.mean, geometry),
         dead_variance=0.0 if geometry is None else geometry.dead_variance,
         spectrum=None
         if geometry is None
@@ -114,13 +113,13 @@ def raw_dimensions(moments: Moments) -> Dimensions | None:
     )
 
 
-def alignment(mean: Vector, geometry: Geometry, scale: float) -> float | None:
+def alignment(mean: Vector, geometry: Geometry) -> float | None:
     """|cos| of the mean with the top eigenvector, or eigenspace where the top value repeats.
 
     A mean below the rounding of the stored vectors points nowhere.
     """
     length = float(np.linalg.norm(mean))
-    if length <= geometry.stored_epsilon * scale:
+    if length <= geometry.null_length:
         return None
     system = geometry.raw
     first = next((run for run in system.repeated if run.start == 0), slice(0, 1))
@@ -173,7 +172,6 @@ def view_space(reads: Reads, view: View, row: int) -> Space:
         lengths=Lengths(
             mean=float(found.norm_sum[row]) / found.rows,
             root_mean_square=view.root_mean_square,
-            smallest=float(found.norm_min[row]),
             largest=float(found.norm_max[row]),
             counts=found.norm_counts[row],
         ),
@@ -245,6 +243,8 @@ def view_partitions(reads: Reads, view: View) -> dict[Scaling, Partition]:
         if carrier is not None:
             coordinates[:, carrier] = constant
     spread = spreads(coordinates, runs, list(logs), scale, reads.seed)
+    removed = int((shape.gains == 0).sum())
+    cut = any(run.start < removed < run.stop for run in system.repeated)
     partitions: dict[Scaling, Partition] = {}
     for scaling, both in logs.items():
         plus, minus = (np.where(empty, math.log(found.rows), log) for log in both)
@@ -253,7 +253,7 @@ def view_partitions(reads: Reads, view: View) -> dict[Scaling, Partition]:
             plus[carrier] += length
             minus[carrier] -= length
         axes = PRINCIPAL if shape.on_components else SETTLED
-        partitions[scaling] = Partition(plus, minus, axes, spread.get(scaling))
+        partitions[scaling] = Partition(plus, minus, axes, spread.get(scaling), cut)
     return partitions
 
 

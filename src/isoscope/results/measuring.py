@@ -15,6 +15,7 @@ from isoscope.measures.corrections import (
     DEFAULT_CORRECTIONS,
     NONE,
     build_view,
+    check_options,
     parse_corrections,
 )
 from isoscope.measures.geometry import geometry_of
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from isoscope.measures.corrections import CorrectionName, View
+    from isoscope.measures.geometry import Geometry
     from isoscope.measures.projections import Projections
     from isoscope.measures.reading import FirstRead, Progress
     from isoscope.measures.registry import Measure, Need
@@ -105,10 +107,14 @@ def measure(
         raise UsageError(f"precision is data or double, not {precision!r}")
     if workers is not None and workers < 1:
         raise UsageError(f"workers is at least 1, not {workers}")
+    if seed < 0:
+        raise UsageError(f"seed is at least 0, not {seed}")
     chosen = choose_measures(measures)
     names = parse_corrections(listed(corrections, DEFAULT_CORRECTIONS))
     request = Request(chosen, names, precision == "double", seed, workers, progress)
     source = open_cloud(cloud, column=column)
+    for correction in names:
+        check_options(correction, min(source.widths))
     selection = RowSelection(source, drop_invalid=drop_invalid)
     rows: list[Row] = []
     tables: list[Table] = []
@@ -118,9 +124,10 @@ def measure(
         for space in spaces:
             for item in chosen:
                 add(item, space, (subject, part), protocol, rows, tables)
-        if spaces[0].correction == NONE and spaces[0].spectrum and spaces[0].dimensions:
-            verdict = judge(spaces[0])
-            verdicts.append({"subject": subject, "part": part, **verdict.to_dict()})
+        for space in spaces:
+            if space.correction == NONE and space.spectrum and space.dimensions:
+                verdict = judge(space)
+                verdicts.append({"subject": subject, "part": part, **verdict.to_dict()})
     return Result(
         rows,
         tables,
@@ -270,7 +277,7 @@ class Request:
 class Plan:
     """What the first read of one cloud led to."""
 
-    geometry: Any
+    geometry: Geometry | None
     views: tuple[View, ...]
     second: SecondRead | None
     protocol: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from isoscope.measures.registry import all_measures
+from isoscope.measures.registry import all_measures, counted
 
 if TYPE_CHECKING:
     from isoscope.results.result import Result, Row
@@ -16,6 +16,12 @@ LENGTH_LEGEND = (
     "* changes with the length of the vectors: compare only at equal scale, or use i1_scaled"
 )
 SMALLEST_SHOWN = 1e-4
+
+TELLING = ("outlier_dimensions", "dead_dimensions")
+"""Structured measures that are shown beside the numbers."""
+
+PREVIEWED = 5
+"""Rows of a structured measure that are shown; JSON has all."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,10 @@ class Grid:
 
 def grids(result: Result) -> list[Grid]:
     """Arrange a result in one grid per cloud."""
-    clouds = dict.fromkeys((row.subject, row.part) for row in result.rows)
+    clouds = dict.fromkeys(
+        [(row.subject, row.part) for row in result.rows]
+        + [(str(verdict["subject"]), str(verdict["part"])) for verdict in result.verdicts]
+    )
     return [grid(result, subject, part) for subject, part in clouds]
 
 
@@ -49,12 +58,12 @@ def grid(result: Result, subject: str, part: str) -> Grid:
     ]
     name = " ".join(word for word in (subject, part) if word)
     count = max((row.n or 0 for row in rows), default=0)
-    protocol = rows[0].protocol if rows else ""
+    title = f"{name}: {count:,} vectors ({rows[0].protocol})" if rows else name
     notes = [LENGTH_LEGEND] if dependent & set(measures) else []
     notes += grouped_notes(rows)
-    notes += [f"left out: {number:,} rows, {why}" for why, number in result.left_out.items()]
+    notes += [f"left out, {why}: {counted(n, 'row')}" for why, n in result.left_out.items()]
     return Grid(
-        f"{name}: {count:,} vectors ({protocol})",
+        title,
         ["measure", *corrections],
         body,
         notes,
@@ -109,65 +118,92 @@ def plain(result: Result) -> str:
     """Return aligned text, for a Python prompt."""
     parts = []
     for one in grids(result):
-        table = [one.header, *one.rows]
-        widths = [max(len(row[k]) for row in table) for k in range(len(one.header))]
-        lines = [
-            "  ".join(
-                text.ljust(width) if k == 0 else text.rjust(width)
-                for k, (text, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in table
-        ]
+        lines = aligned([one.header, *one.rows]) if one.rows else []
         parts.append("\n".join([one.title, *lines, *one.notes, *one.verdict]))
+    parts += ["\n".join([title, *aligned([head, *rows])]) for title, head, rows in previews(result)]
     return "\n\n".join(parts) or "empty result"
+
+
+def aligned(table: list[list[str]]) -> list[str]:
+    """Pad the columns of a table, numbers to the right."""
+    widths = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
+    return [
+        "  ".join(
+            text.ljust(width) if k == 0 else text.rjust(width)
+            for k, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]
 
 
 def markdown(result: Result) -> str:
     """Return Markdown tables, with notes and verdict below each."""
     parts = []
     for one in grids(result):
-        head = "| " + " | ".join(one.header) + " |"
-        rule = "| --- |" + " ---: |" * (len(one.header) - 1)
-        # An asterisk would start emphasis, a bar a new column.
-        body = [
-            "| " + " | ".join(text.replace("*", "\\*").replace("|", "\\|") for text in row) + " |"
-            for row in one.rows
-        ]
-        notes = [f"- {note.replace('*', chr(92) + '*')}" for note in one.notes]
-        blocks = [f"**{one.title}**", "\n".join([head, rule, *body])]
-        if notes:
-            blocks.append("\n".join(notes))
-        parts.append("\n\n".join([*blocks, *one.verdict]))
+        parts.append(f"**{one.title}**")
+        if one.rows:
+            parts.append(markdown_table([one.header, *one.rows]))
+        if one.notes:
+            parts.append("\n".join(f"- {escaped(note)}" for note in one.notes))
+        parts += one.verdict
+    for title, header, rows in previews(result):
+        parts += [f"**{title}**", markdown_table([header, *rows])]
     return "\n\n".join(parts)
+
+
+def markdown_table(table: list[list[str]]) -> str:
+    """Return rows as a Markdown table, the first as its header."""
+    lines = ["| " + " | ".join(escaped(text) for text in row) + " |" for row in table]
+    lines.insert(1, "| --- |" + " ---: |" * (len(table[0]) - 1))
+    return "\n".join(lines)
+
+
+def escaped(text: str) -> str:
+    """Return text in which Markdown sees no emphasis and no new column."""
+    return text.replace("*", "\\*").replace("|", "\\|")
 
 
 def html(result: Result) -> str:
     """Return HTML tables without styles or scripts of their own, for notebooks."""
-    return "".join(html_grid(one) for one in grids(result))
+    parts = []
+    for one in grids(result):
+        parts.append(html_table(one.title, [one.header, *one.rows]) if one.rows else "")
+        parts += [f"<p>{escape(line)}</p>" for line in [*one.verdict, *one.notes]]
+    parts += [html_table(title, [header, *rows]) for title, header, rows in previews(result)]
+    return "".join(parts)
 
 
-def html_grid(one: Grid) -> str:
-    """Return one grid as HTML."""
+def html_table(title: str, table: list[list[str]]) -> str:
+    """Return rows as an HTML table, the first as its header."""
 
     def cells(tag: str, row: list[str]) -> str:
-        align = ['style="text-align:left"'] + ['style="text-align:right"'] * (len(row) - 1)
+        sides = ["left"] + ["right"] * (len(row) - 1)
         return "".join(
-            f"<{tag} {style}>{escape(text)}</{tag}>" for style, text in zip(align, row, strict=True)
+            f'<{tag} style="text-align:{side}">{escape(text)}</{tag}>'
+            for side, text in zip(sides, row, strict=True)
         )
 
-    head = f"<thead><tr>{cells('th', one.header)}</tr></thead>"
-    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in one.rows)
-    below = "".join(f"<p>{escape(line)}</p>" for line in [*one.verdict, *one.notes])
-    caption = f"<caption>{escape(one.title)}</caption>"
-    return f"<table>{caption}{head}<tbody>{body}</tbody></table>{below}"
+    head = f"<thead><tr>{cells('th', table[0])}</tr></thead>"
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in table[1:])
+    return f"<table><caption>{escape(title)}</caption>{head}<tbody>{body}</tbody></table>"
 
 
-def table_preview(rows: list[dict[str, Any]], most: int) -> list[list[str]]:
-    """Return the first rows of a structured measure as text, a header first."""
-    if not rows:
-        return []
-    shown = [[preview_cell(value) for value in row.values()] for row in rows[:most]]
-    return [[name.replace("_", " ") for name in rows[0]], *shown]
+def previews(result: Result) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Return title, header and first rows of the structured measures to show.
+
+    Beside numbers those of the raw cloud that tell most; all of them where there are no numbers.
+    """
+    shown = []
+    for found in result.tables:
+        telling = found.correction == "none" and found.measure in TELLING
+        if found.rows and (telling or not result.rows):
+            where = ", ".join(word for word in (found.part, found.correction) if word)
+            count = min(PREVIEWED, len(found.rows))
+            title = f"{found.measure} ({where}): {count} of {len(found.rows):,} rows"
+            header = [name.replace("_", " ") for name in found.rows[0]]
+            rows = [[preview_cell(v) for v in row.values()] for row in found.rows[:PREVIEWED]]
+            shown.append((title, header, rows))
+    return shown
 
 
 def preview_cell(value: Any) -> str:

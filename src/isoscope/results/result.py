@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoscope.errors import DataError, UsageError
+from isoscope.measures.registry import find_measure
 from isoscope.results.files import write_atomically
 
 if TYPE_CHECKING:
@@ -105,7 +107,9 @@ class Result:
         return len(self.rows)
 
     def row(self, measure: str, correction: str = "none", part: str | None = None) -> Row:
-        """Return the row of a measure and correction."""
+        """Return the row of a measure, by name or alias, and correction."""
+        with suppress(UsageError):
+            measure = find_measure(measure).name
         found = [
             row
             for row in self.rows

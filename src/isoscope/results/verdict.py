@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 Cause = Literal[
     "constant",
+    "long vectors",
     "outlier dimensions",
     "common offset",
+    "uneven lengths",
     "low rank",
     "dead dimensions",
     "none",
@@ -35,6 +37,15 @@ DOMINANT = 0.5
 
 FEW = 3
 """How many dimensions are few; 1 % of the width where that is more."""
+
+STANDING_OUT = 8.0
+"""An outlier carries at least this many times an even share (or 0.9, in few dimensions): of any
+direction in few dimensions, a few carry half."""
+
+ALMOST_ALL = 0.9
+
+LONG = 0.1
+"""A single vector with this share of all squared length decides means and variances."""
 
 LOW_RANK = 0.1
 """An effective rank below this share of what n and d allow is low."""
@@ -69,7 +80,7 @@ def judge(space: Space) -> Verdict:
         )
     findings = [
         finding
-        for look in (outlier_dimensions, common_offset, low_rank, dead)
+        for look in (long_vectors, outlier_dimensions, common_offset, low_rank, dead)
         if (finding := look(space)) is not None
     ]
     if not findings:
@@ -91,15 +102,31 @@ def healthy(space: Space) -> Verdict:
     )
 
 
+def long_vectors(space: Space) -> Verdict | None:
+    """One vector so long that means and variances describe it instead of the cloud."""
+    total = space.rows * space.lengths.root_mean_square**2
+    share = space.lengths.largest**2 / total if total > 0 else 0.0
+    if share < max(LONG, 10 / space.rows):
+        return None
+    times = space.lengths.largest / space.lengths.mean
+    return Verdict(
+        "long vectors",
+        f"Long vectors: one is {times:.3g} times as long as the average and has "
+        f"{100 * share:.0f} % of all squared length.",
+        "mean, variances, ranks and I1 describe it more than the cloud; look at the longest rows",
+        "that cosines are affected: they do not depend on length",
+    )
+
+
 def outlier_dimensions(space: Space) -> Verdict | None:
     """A few dimensions that carry most of the mean cosine, or most of the variance."""
     few = max(FEW, space.width // 100)
-    if space.width <= 2 * few:
+    cosine = mean_cosine(space).value
+    if cosine is None or space.width < 2:
         return None
-    cosine = mean_cosine(space).value or 0.0
     parts, spread = cosine_parts(space), variance_shares(space)
-    by_variance = smallest_set(spread, DOMINANT, few)
-    by_cosine = smallest_set(parts / cosine, DOMINANT, few) if cosine >= HIGH_COSINE else None
+    by_variance = smallest_set(spread, few)
+    by_cosine = smallest_set(parts / cosine, few) if cosine >= HIGH_COSINE else None
     chosen = by_cosine if by_cosine is not None else by_variance
     if chosen is None:
         return None
@@ -108,8 +135,8 @@ def outlier_dimensions(space: Space) -> Verdict | None:
     varies = float(spread[chosen].sum())
     sentence = f"Few outlier dimensions: {name} with {100 * varies:.0f} % of the variance"
     if by_cosine is not None:
-        carried = 100 * float(parts[chosen].sum()) / cosine
-        sentence += f" and {carried:.0f} % of the mean cosine {shown(cosine)}"
+        carried = min(float(parts[chosen].sum()) / cosine, 1.0)  # others may be negative
+        sentence += f" and {100 * carried:.0f} % of the mean cosine {shown(cosine)}"
     if varies >= DOMINANT:
         implies = "a few numbers decide every cosine: centring cannot mend that, clipping can"
     else:
@@ -122,19 +149,31 @@ def outlier_dimensions(space: Space) -> Verdict | None:
     )
 
 
-def smallest_set(shares: np.ndarray, enough: float, most: int) -> np.ndarray | None:
-    """Return the fewest dimensions, at most ``most``, whose shares add up to ``enough``."""
+def smallest_set(shares: np.ndarray, most: int) -> np.ndarray | None:
+    """Return the fewest dimensions, at most ``most``, that dominate; each must stand out."""
     order = np.argsort(-shares, kind="stable")[:most]
-    reached = np.flatnonzero(np.cumsum(shares[order]) >= enough)
-    return order[: int(reached[0]) + 1] if len(reached) else None
+    reached = np.flatnonzero(np.cumsum(shares[order]) >= DOMINANT)
+    if not len(reached):
+        return None
+    chosen = order[: int(reached[0]) + 1]
+    least = min(STANDING_OUT / len(shares), ALMOST_ALL)
+    return chosen if (shares[chosen] >= least).all() else None
 
 
 def common_offset(space: Space) -> Verdict | None:
-    """A mean vector that all vectors share."""
+    """A direction that all vectors share: in their mean, or only once they have unit length."""
     cosine = mean_cosine(space).value
     if cosine is None or cosine < HIGH_COSINE:
         return None
-    share = space.norm_of_mean / space.lengths.mean
+    share = min(space.norm_of_mean / space.lengths.mean, 1.0)
+    if share < np.sqrt(cosine) / 2:
+        return Verdict(
+            "uneven lengths",
+            f"Uneven lengths: the mean cosine is {shown(cosine)}, but the mean is only "
+            f"{100 * share:.0f} % as long as the vectors.",
+            "short vectors share a direction that long ones cancel: normalise before centring",
+            "that centring alone lowers the cosines",
+        )
     return Verdict(
         "common offset",
         f"A common offset: the mean is {100 * share:.0f} % as long as the vectors, and lifts the "
@@ -164,11 +203,11 @@ def dead(space: Space) -> Verdict | None:
     if not rows:
         return None
     listed = ", ".join(str(next(iter(row.values()))) for row in rows[:5])
-    more = f" and {len(rows) - 5:,} more" if len(rows) > 5 else ""
-    word = "dimension" if len(rows) == 1 else "dimensions"
+    more = ", …" if len(rows) > 5 else ""
+    verb = "varies" if len(rows) == 1 else "vary"
     return Verdict(
         "dead dimensions",
-        f"Dead {word}: {listed}{more} of {space.width:,} never vary.",
+        f"Dead dimensions: {len(rows):,} of {space.width:,} never {verb} ({listed}{more}).",
         "they cost memory, and whitening that does not drop them amplifies rounding",
         "that the other dimensions are unevenly filled",
     )
@@ -176,4 +215,4 @@ def dead(space: Space) -> Verdict | None:
 
 def shown(value: float | None) -> str:
     """Return a cosine as text."""
-    return "undefined" if value is None else f"{value:.2f}"
+    return "undefined" if value is None else f"{value:.2f}".replace("-0.00", "0.00")

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Indices = NDArray[np.int64]
 
-ZERO_TOLERANCE = 8.0
-"""A corrected vector shorter than this many roundings of the original is a zero vector."""
+PRODUCT_ROUNDINGS = 8.0
+"""How many roundings of its length a projected vector may be off."""
 
 
 LONGEST = 1e140
@@ -69,7 +69,6 @@ def moments_from(
         unit_sum=unit_sum,
         norm_sum=float(weight @ norms),
         norm_square_sum=float(weight @ (norms * norms)),
-        norm_min=float(norms.min()),
         norm_max=float(norms.max()),
         norm_counts=count_norms(norms[nonzero]),
         scatter=None,
@@ -93,7 +92,6 @@ class ViewSums:
         self._mean_length = float(np.linalg.norm(plan.mean))
         self.zero_rows = np.zeros(views, np.int64)
         self.norm_sum = np.zeros(views)
-        self.norm_min = np.full(views, np.inf)
         self.norm_max = np.zeros(views)
         self.norm_counts = np.zeros((views, BINS), np.int64)
         self.unit_sum = np.zeros((views, width))
@@ -104,17 +102,16 @@ class ViewSums:
     def add_norms(self, view: int, norms: Vector, lengths: Vector, eps: float) -> Vector:
         """Take the lengths of corrected vectors; return 1/length, 0 for zero vectors.
 
-        A vector that equals the mean is not exactly zero after centring, but a rounding of its
-        own length away from it; the largest gain of a view stretches that too. ``lengths`` are
-        those of the centred vectors, which the mean makes an upper bound of the original ones.
+        A vector that equals the mean is not exactly zero after centring: it was rounded when it
+        was stored, by half an eps of the mean at most, and the products round by some eps of the
+        centred ``lengths``. The largest gain of a view stretches both.
         """
         gain = float(self._plan.views[view].gains.max(initial=0.0))
-        rounding = ZERO_TOLERANCE * float(eps) * gain * (lengths + 2 * self._mean_length)
+        rounding = eps * gain * (PRODUCT_ROUNDINGS * lengths + self._mean_length / 2)
         nonzero = norms > rounding
         kept = np.where(nonzero, norms, 0.0)
         self.zero_rows[view] += int(len(norms) - nonzero.sum())
         self.norm_sum[view] += kept.sum()
-        self.norm_min[view] = min(self.norm_min[view], kept.min())
         self.norm_max[view] = max(self.norm_max[view], kept.max())
         self.norm_counts[view] += count_norms(norms[nonzero])
         return np.divide(1.0, norms, out=np.zeros_like(norms), where=nonzero)

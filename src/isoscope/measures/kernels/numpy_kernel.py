@@ -31,6 +31,9 @@ BLOCK_ELEMENTS = 393_216
 """Numbers in one block: 512 rows of 768. Smaller ones fit the cache better, but then threads
 spend their time on handing Python's lock to each other."""
 
+LONGEST_SINGLE_SUM = 1_024
+"""Rows that are added up in float32 before float64 takes over."""
+
 
 class WorkingMemory:
     """Arrays as large as a batch or block, kept from one to the next."""
@@ -62,7 +65,7 @@ def square_norms(x: Floats) -> Doubles:
 
 def blocks(x: Floats) -> Iterator[slice]:
     """Cut the rows of a batch into blocks."""
-    step = max(BLOCK_ELEMENTS // x.shape[1], 1)
+    step = min(max(BLOCK_ELEMENTS // x.shape[1], 1), LONGEST_SINGLE_SUM)
     for first in range(0, len(x), step):
         yield slice(first, min(first + step, len(x)))
 
@@ -102,7 +105,7 @@ class NumpyMoments:
             extremes=extremes,
         )
         if self._parts.scatter:
-            self._add_scatter(batch, weight if weights is not None else None)
+            batch = self._add_scatter(batch, weight if weights is not None else None)
         self._total = batch if self._total is None else self._total.merge(batch)
 
     def result(self) -> Moments | None:
@@ -134,26 +137,32 @@ class NumpyMoments:
         nonzero = scale > 0
         return total, (x.argmin(axis=1)[nonzero], x.argmax(axis=1)[nonzero])
 
-    def _add_scatter(self, batch: Moments, weights: Doubles | None) -> None:
+    def _add_scatter(self, batch: Moments, weights: Doubles | None) -> Moments:
         """Add the batch's scatter around its own mean, and that of the two means (Chan et al.).
 
-        ``_mean`` left the batch in float64 in the working memory.
+        ``_mean`` left the batch in float64 in the working memory. What its mean lacks for being
+        exact is found once the batch is centred, and taken out of mean and scatter: a constant
+        cloud would have a variance otherwise. Returns the batch with the better mean.
         """
         width = batch.width
         wide = self._memory.like("wide", np.empty((batch.rows, width), np.float64))
         wide -= batch.mean
         if weights is not None:
             wide *= np.sqrt(weights)[:, None]
+        roots = np.ones(batch.rows) if weights is None else np.sqrt(weights)
+        rest = (roots @ wide) / batch.weight if batch.weight > 0 else np.zeros(width)
         if self._scatter is None:
             self._scatter = np.zeros((width, width))
         square = self._memory.like("scatter", self._scatter)
         # numpy sees the transpose and calls syrk: half the arithmetic.
         self._scatter += np.matmul(wide.T, wide, out=square)
-        known = self._total
-        if known is not None and known.weight + batch.weight > 0:
-            step = batch.mean - known.mean
-            weight = known.weight * (batch.weight / (known.weight + batch.weight))
+        if rest.any():
+            self._scatter -= np.multiply.outer(rest * batch.weight, rest, out=square)
+        better = replace(batch, mean=batch.mean + rest)
+        if self._total is not None:
+            step, weight = self._total.step_to(better)
             self._scatter += np.multiply.outer(step * weight, step, out=square)
+        return better
 
 
 def within_single_range(squares: Doubles) -> bool:

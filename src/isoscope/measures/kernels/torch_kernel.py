@@ -30,7 +30,7 @@ NUMPY_TYPES = {torch.float32: np.float32, torch.float64: np.float64}
 def working(vectors: torch.Tensor, *, double: bool) -> torch.Tensor:
     """Return the batch in the type that is computed in: half precision becomes single."""
     wide = double or vectors.dtype == torch.float64
-    return vectors.detach().to(torch.float64 if wide else torch.float32)
+    return vectors.detach().to(widest(vectors.device) if wide else torch.float32)
 
 
 def widest(device: torch.device) -> torch.dtype:
@@ -41,6 +41,11 @@ def widest(device: torch.device) -> torch.dtype:
 def host(tensor: torch.Tensor) -> Doubles:
     """Return a tensor as a float64 array."""
     return np.asarray(tensor.cpu().numpy(), dtype=np.float64)
+
+
+def on(like: torch.Tensor, array: Doubles) -> torch.Tensor:
+    """Return an array as a tensor with the device and type of another."""
+    return torch.from_numpy(np.ascontiguousarray(array)).to(like.device, like.dtype)
 
 
 class TorchMoments:
@@ -64,10 +69,10 @@ class TorchMoments:
         weight = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
         scale = np.divide(weight, norms, out=np.zeros_like(norms), where=squares > 0)
         wide = x.to(widest(x.device))
-        on_device = torch.from_numpy(weight).to(wide)
+        on_device = on(wide, weight)
         mean = on_device @ wide / max(float(weight.sum()), 1e-300)
         unit_square_sum = extremes = None
-        factors = torch.from_numpy(scale).to(x)
+        factors = on(x, scale)
         if self._parts.dimensions:
             unit_square_sum = host((factors * factors) @ (x * x))
             nonzero = scale > 0
@@ -82,7 +87,7 @@ class TorchMoments:
             extremes=extremes,
         )
         if self._parts.scatter:
-            self._add_scatter(batch, (wide - mean) * on_device.sqrt()[:, None])
+            batch = self._add_scatter(batch, wide - mean, on_device)
         self._total = batch if self._total is None else self._total.merge(batch)
 
     def result(self) -> Moments | None:
@@ -91,16 +96,19 @@ class TorchMoments:
             return None
         return replace(self._total, scatter=None if self._scatter is None else host(self._scatter))
 
-    def _add_scatter(self, batch: Moments, centred: torch.Tensor) -> None:
-        """Add the batch's scatter around its own mean, and that of the two means (Chan et al.)."""
-        scatter = centred.T @ centred
-        known = self._total
-        if self._scatter is not None and known is not None and known.weight + batch.weight > 0:
-            step = batch.mean - known.mean
-            weight = known.weight * (batch.weight / (known.weight + batch.weight))
-            scatter += torch.from_numpy(np.multiply.outer(step * weight, step)).to(scatter)
+    def _add_scatter(self, batch: Moments, centred: torch.Tensor, weight: torch.Tensor) -> Moments:
+        """Add the batch's scatter; see the numpy kernel, which does the same step by step."""
+        rest = host(weight @ centred) / batch.weight if batch.weight > 0 else 0 * batch.mean
+        rooted = centred * weight.sqrt()[:, None]
+        scatter = rooted.T @ rooted
+        scatter -= on(scatter, np.multiply.outer(rest * batch.weight, rest))
+        better = replace(batch, mean=batch.mean + rest)
+        if self._scatter is not None and self._total is not None:
+            step, between = self._total.step_to(better)
+            scatter += on(scatter, np.multiply.outer(step * between, step))
             scatter += self._scatter
         self._scatter = scatter
+        return better
 
 
 class TorchProjector:
@@ -120,10 +128,10 @@ class TorchProjector:
         if plan.raw_basis is not None:
             coordinates["raw"] = x @ self._basis("raw", plan.raw_basis, x)
         if plan.basis is not None:
-            mean = torch.from_numpy(plan.mean).to(x)
+            mean = on(x, plan.mean)
             centred = x - mean
             # What the rounding of the mean left over is added after the product.
-            rest = torch.from_numpy((host(mean) - plan.mean) @ plan.basis).to(x)
+            rest = on(x, (host(mean) - plan.mean) @ plan.basis)
             z = centred @ self._basis("centred", plan.basis, x) + rest
             coordinates["centred"] = z
             self._sum_views(centred, z, sums)
@@ -136,7 +144,7 @@ class TorchProjector:
     def _basis(self, which: str, basis: Doubles, like: torch.Tensor) -> torch.Tensor:
         key = f"{which} {like.dtype}"
         if key not in self._bases:
-            self._bases[key] = torch.from_numpy(np.ascontiguousarray(basis)).to(like)
+            self._bases[key] = on(like, basis)
         return self._bases[key]
 
     def _sum_views(self, centred: torch.Tensor, z: torch.Tensor, sums: ViewSums) -> None:
@@ -144,10 +152,10 @@ class TorchProjector:
         squares = z * z
         lengths = np.sqrt(host(squares.sum(dim=1)))
         for row, view in enumerate(self._plan.views):
-            gains = torch.from_numpy(view.gains**2).to(z)
+            gains = on(z, view.gains**2)
             norms = np.sqrt(host(squares @ gains) + view.constant_length() ** 2)
             inverse = sums.add_norms(row, norms, lengths, torch.finfo(z.dtype).eps)
-            scale = torch.from_numpy(inverse).to(z)
+            scale = on(z, inverse)
             sums.add_units(row, host(scale @ z), float(inverse.sum()))
             if self._plan.dimensions:
                 y = self._output(view, centred, z)
@@ -159,18 +167,18 @@ class TorchProjector:
     def _output(self, view: ViewShape, centred: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
         """Return the corrected vectors of a batch, as an estimator would give them out."""
         if view.on_components:
-            return z * torch.from_numpy(view.gains).to(z)
+            return z * on(z, view.gains)
         changed = np.flatnonzero(view.gains != 1)
         if len(changed) == 0 or self._plan.basis is None:
             return centred
         basis = self._basis("centred", self._plan.basis, z)[:, changed]
-        difference = z[:, changed] * torch.from_numpy(1 - view.gains[changed]).to(z)
-        return centred - (difference - torch.from_numpy(view.offset[changed]).to(z)) @ basis.T
+        difference = z[:, changed] * on(z, 1 - view.gains[changed])
+        return centred - (difference - on(z, view.offset[changed])) @ basis.T
 
 
 def log_sums(t: torch.Tensor, family: Exponents) -> Doubles:
     """Return ln Σ_i exp(±g_k t_ik), from one exp where that is safe (see the numpy kernel)."""
-    gains = torch.from_numpy(family.gains).to(t)
+    gains = on(t, family.gains)
     exponents = t * gains
     reach = exponents.abs().amax(dim=0)
     far = torch.nonzero(~(reach < safe_exponent(NUMPY_TYPES[t.dtype], len(t)))).flatten()
