@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from isoscope import CloudGroup
 
 
 def shifted(seed: int, rows: int, width: int, offset: float = 0.7) -> np.ndarray:
@@ -16,3 +21,23 @@ def shifted(seed: int, rows: int, width: int, offset: float = 0.7) -> np.ndarray
 def cross_polytope(width: int) -> np.ndarray:
     """Return ±e_k: every direction is an eigenvector."""
     return np.concatenate((np.eye(width), -np.eye(width)))
+
+
+def joined(cloud: CloudGroup) -> np.ndarray:
+    """Read a cloud of one part and put its batches together, checking their row numbers."""
+    parts, position = [], 0
+    for batches in cloud.batches():
+        (batch,) = batches.values()
+        assert batch.first_row == position
+        position += len(batch.vectors)
+        parts.append(np.asarray(batch.vectors))
+    return np.concatenate(parts)
+
+
+def labels(cloud: CloudGroup, name: str) -> list[object]:
+    """Read one label of a cloud of one part."""
+    found: list[object] = []
+    for batches in cloud.batches():
+        (batch,) = batches.values()
+        found.extend(batch.labels[name])
+    return found

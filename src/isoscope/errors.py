@@ -36,5 +36,5 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
-    listed = ", ".join(names) if names else "none"
-    return UsageError(f"no {kind} is called {name!r}; {hint}known: {listed}")
+    listed = f"known: {', '.join(names)}" if names else "there are none"
+    return UsageError(f"no {kind} is called {name!r}; {hint}{listed}")

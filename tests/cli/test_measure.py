@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +16,12 @@ from clouds_for_tests import shifted
 
 import isoscope
 
+COMMAND = [sys.executable, "-c", "from isoscope.cli.app import main; main()"]
+
 
 def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from isoscope.cli.app import main; main()"]
     return subprocess.run(
-        [*command, *map(str, arguments)],
+        [*COMMAND, *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
@@ -81,7 +84,7 @@ def test_some_measures_and_a_file(vectors: Path, tmp_path: Path) -> None:
 
 def test_tables_alone_are_shown(vectors: Path) -> None:
     process = run("measure", vectors, "--measures", "spectrum", "--corrections", "none")
-    assert "spectrum (none): 5 of 8 rows" in process.stdout
+    assert "spectrum (none): 8 rows, here the first 5" in process.stdout
 
 
 def test_a_gate(vectors: Path) -> None:
@@ -112,6 +115,12 @@ def test_a_gate(vectors: Path) -> None:
         (["VECTORS", "--corrections", "none", "--fail-if", "i1@center>1"], 2, "not measured"),
         (["VECTORS", "--measures", ""], 2, "at least one measure"),
         (["package:word2vec"], 2, "no packaged cloud is called 'word2vec'"),
+        (["VECTORS", "--threads", "0"], 2, "--threads"),
+        (["VECTORS", "--precision", "half"], 2, "--precision"),
+        (["VECTORS", "--nope"], 2, "No such option: --nope"),
+        (["VECTORS", "VECTORS"], 2, "unexpected extra argument"),
+        ([], 2, "Missing argument"),
+        ([""], 2, "name a file"),
     ],
 )
 def test_wrong_calls(vectors: Path, arguments: list[str], code: int, words: str) -> None:
@@ -142,8 +151,67 @@ def test_a_gate_on_something_undefined(tmp_path: Path) -> None:
 
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:
     process = run("measure", tmp_path / "absent.npy", "--debug")
-    assert process.returncode != 0
+    assert process.returncode == 2
     assert "Traceback" in process.stderr
+
+
+def test_a_closed_pipe_does_not_lose_the_gate(vectors: Path) -> None:
+    for form in ([], ["--json"]):
+        process = subprocess.Popen(
+            [*COMMAND, "measure", str(vectors), "--fail-if", "mean_cosine<1", *form],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.wait() == 3
+        assert process.stderr is not None
+        assert b"Traceback" not in process.stderr.read()
+        process.stderr.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
+def test_a_full_disk_behind_standard_output(vectors: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.run(
+            [*COMMAND, "measure", str(vectors)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert process.returncode == 1
+    assert process.stderr.count("\n") == 1
+    assert "cannot be written" in process.stderr
+
+
+def test_ctrl_c_ends_at_once_even_in_a_decomposition(tmp_path: Path) -> None:
+    np.save(tmp_path / "wide.npy", shifted(0, 100, 50).repeat(60, axis=1))
+    process = subprocess.Popen(
+        [*COMMAND, "measure", str(tmp_path / "wide.npy")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(3)  # by now it decomposes a 3,000 × 3,000 matrix, for ten seconds and more
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode in (130, 0)  # a fast machine may have finished
+    if process.returncode == 130:
+        assert errors == "isoscope: interrupted\n"
+
+
+def test_terminals_without_mathematical_letters() -> None:
+    process = run("list", "measures", PYTHONIOENCODING="ascii")
+    assert process.returncode == 0
+    assert "mean_cosine" in process.stdout
+
+
+def test_wide_tables_are_stacked_rather_than_cut(vectors: Path) -> None:
+    names = "none,center,all-but-the-top,all-but-the-top:n_components=3,whiten"
+    process = run("measure", vectors, "--corrections", names, COLUMNS="60")
+    assert process.stdout.count("participation_ratio") == 3
+    assert "…" not in process.stdout
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from clouds_for_tests import joined
 
 import isoscope
 from isoscope.errors import DataError, UsageError
@@ -11,24 +12,12 @@ from isoscope.errors import DataError, UsageError
 CONTENT = np.random.default_rng(0).standard_normal((3_000, 7))
 
 
-def read_back(source: object, **options: object) -> np.ndarray:
-    """Join the batches of a cloud again."""
-    cloud = isoscope.open_cloud(source, **options)
-    parts, position = [], 0
-    for batches in cloud.batches():
-        (batch,) = batches.values()
-        assert batch.first_row == position
-        position += len(batch.vectors)
-        parts.append(np.asarray(batch.vectors))
-    return np.concatenate(parts)
-
-
 @pytest.mark.parametrize("dtype", ["<f2", "<f4", "<f8", ">f4", ">f8"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_rows_come_back_in_order(tmp_path: Path, dtype: str, order: str) -> None:
     array = np.asarray(CONTENT.astype(dtype), order=order)
     np.save(tmp_path / "a.npy", array)
-    np.testing.assert_array_equal(read_back(tmp_path / "a.npy"), array)
+    np.testing.assert_array_equal(joined(isoscope.open_cloud(tmp_path / "a.npy")), array)
 
 
 def test_many_batches_and_a_second_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,15 +36,15 @@ def test_bfloat16_as_numpy_saves_it(tmp_path: Path) -> None:
     np.save(tmp_path / "b.npy", bits.view("V2"))
     expected = (bits.astype(np.uint32) << 16).view(np.float32)
     assert isoscope.open_cloud(tmp_path / "b.npy").dtypes == ("bfloat16",)
-    np.testing.assert_array_equal(read_back(tmp_path / "b.npy"), expected)
+    np.testing.assert_array_equal(joined(isoscope.open_cloud(tmp_path / "b.npy")), expected)
 
 
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (np.zeros(5), "1 dimensions"),
-        (np.zeros((2, 2, 2)), "3 dimensions"),
-        (np.zeros(()), "0 dimensions"),
+        (np.zeros(5), "is 1-dimensional"),
+        (np.zeros((2, 2, 2)), "is 3-dimensional"),
+        (np.zeros(()), "is 0-dimensional"),
         (np.zeros((0, 4)), "no vectors"),
         (np.zeros((4, 0)), "without dimensions"),
         (np.zeros((1, 4)), "at least two"),

@@ -5,15 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from clouds_for_tests import joined
 
 import isoscope
 from isoscope.errors import DataError, UsageError
 
 CONTENT = np.random.default_rng(0).standard_normal((500, 6)).astype(np.float32)
-
-
-def joined(cloud: isoscope.CloudGroup) -> np.ndarray:
-    return np.concatenate([next(iter(b.values())).vectors for b in cloud.batches()])
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])

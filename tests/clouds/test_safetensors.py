@@ -8,15 +8,12 @@ import pytest
 import safetensors.numpy
 import safetensors.torch
 import torch
+from clouds_for_tests import joined
 
 import isoscope
 from isoscope.errors import DataError, UsageError
 
 CONTENT = torch.randn(700, 12, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-
-
-def joined(cloud: isoscope.CloudGroup) -> np.ndarray:
-    return np.concatenate([next(iter(b.values())).vectors for b in cloud.batches()])
 
 
 @pytest.mark.parametrize(
@@ -91,7 +88,7 @@ def test_what_is_not_safetensors(tmp_path: Path, content: bytes) -> None:
 def test_a_chosen_tensor_must_be_a_cloud(tmp_path: Path) -> None:
     arrays = {"a": np.ones(4, np.float32), "b": np.ones((4, 4), np.int32)}
     safetensors.numpy.save_file(arrays, tmp_path / "m.safetensors")
-    with pytest.raises(DataError, match="1 dimensions"):
+    with pytest.raises(DataError, match="is 1-dimensional"):
         isoscope.open_cloud(tmp_path / "m.safetensors", column="a")
     with pytest.raises(DataError, match="I32"):
         isoscope.open_cloud(tmp_path / "m.safetensors", column="b")

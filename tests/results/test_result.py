@@ -100,7 +100,7 @@ def test_repr_is_readable(result: isoscope.Result) -> None:
 
 def test_tables_alone_are_shown_too() -> None:
     result = isoscope.measure(shifted(0, 60, 5), ["spectrum", "outlier_dimensions"], ["none"])
-    assert "spectrum (none): 5 of 5 rows" in repr(result)
+    assert "spectrum (none): 5 rows" in repr(result)
     assert "| component |" in result.to_markdown()
     assert "<caption>spectrum" in result._repr_html_()
     assert "Verdict:" in repr(result)

@@ -5,20 +5,30 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
+import traceback
 from typing import Annotated
 
 import typer
 
 from isoscope.cli.listing import list_app
 from isoscope.cli.measure import measure_command
+from isoscope.cli.output import silence_stdout
 from isoscope.errors import IsoscopeError
 from isoscope.version import __version__
+
+INTERRUPTED = 130
+
+WrongCall: type[Exception] = next(
+    base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
+)
+"""What a wrong option raises; newer releases of typer bring a click of their own."""
 
 app = typer.Typer(
     name="isoscope",
     help="How evenly do embeddings fill their space, why not, and what does it cost?",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     epilog="Try it on real vectors: isoscope measure package:glove",
@@ -42,14 +52,20 @@ def show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def options(
+    context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show it.")
+        bool,
+        typer.Option(
+            "--version", callback=show_version, is_eager=True, help="Show the version and leave."
+        ),
     ] = False,
 ) -> None:
-    """Take the options that stand before a command."""
+    """Take the options that stand before a command; without one, help."""
     del version
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 app.command("measure", rich_help_panel="Everyday", epilog=EXAMPLES)(measure_command)
@@ -58,18 +74,34 @@ app.add_typer(list_app, name="list", rich_help_panel="Everyday")
 
 def main() -> None:
     """Run the command line; every expected error is one line on standard error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ≤ or ‖ shows ? instead
     try:
-        app()
-    except IsoscopeError as error:
-        if "--debug" in sys.argv:
-            raise
-        print(f"isoscope: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("isoscope: interrupted", file=sys.stderr)
-        sys.exit(130)
-    except MemoryError as error:
-        if "--debug" in sys.argv:
-            raise
-        print(f"isoscope: not enough memory: {error}", file=sys.stderr)
-        sys.exit(1)
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except (IsoscopeError, WrongCall, OSError, MemoryError) as error:
+        code = report(error)
+    if code == INTERRUPTED:  # which typer makes of Ctrl-C
+        print("isoscope: interrupted", file=sys.stderr, flush=True)
+        # Not sys.exit: leaving politely waits for BLAS threads that may be in the middle of a
+        # long decomposition, and some builds of BLAS never answer.
+        os._exit(code)
+    sys.exit(code)
+
+
+def report(error: Exception) -> int:
+    """Say what went wrong and return the exit code."""
+    if "--debug" in sys.argv:
+        traceback.print_exc()
+    code = getattr(error, "exit_code", 1)
+    message = str(error.format_message() if hasattr(error, "format_message") else error)
+    if isinstance(error, OSError):
+        silence_stdout()
+        message = f"the output cannot be written: {error.strerror or error}"
+    elif isinstance(error, MemoryError):
+        message = f"not enough memory: {error}"
+    print(f"isoscope: {' '.join(message.split())}", file=sys.stderr)
+    return int(code)

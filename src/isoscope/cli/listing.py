@@ -6,12 +6,13 @@ import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.padding import Padding
 
+from isoscope.cli.output import console
+from isoscope.measures.corrections import CORRECTIONS
 from isoscope.measures.registry import Measure, all_measures
 
-list_app = typer.Typer(help="Show what there is to choose from.", no_args_is_help=True)
+list_app = typer.Typer(help="Show what there is to choose from.")
 
 BETTER = {
     "higher": "higher is more even",
@@ -20,9 +21,18 @@ BETTER = {
 }
 
 
-@list_app.callback()
-def choose() -> None:
+SYMBOLS = (
+    "x: a vector, one of n with d dimensions; u = x/‖x‖; μ: their mean; X: all of them, a row "
+    "each; λ: eigenvalues of their covariance, falling; Z(c) = Σ exp(c·x) over all x, for the unit "
+    "eigenvectors c of XᵀX. * changes with the length of the vectors."
+)
+
+
+@list_app.callback(invoke_without_command=True)
+def choose(context: typer.Context) -> None:
     """Show what there is to choose from."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @list_app.command("measures", epilog="Example: isoscope list measures --json")
@@ -34,12 +44,14 @@ def list_measures(
         rows = [describe(item) for item in all_measures()]
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
-    console = Console(highlight=False, markup=False)
+    screen = console()
+    screen.print(SYMBOLS)
     for item in all_measures():
         kind = " (table)" if item.table else ""
         alias = f", also {item.alias}" if item.alias else ""
-        console.print(f"{item.name}{alias}{kind}", style="bold")
+        screen.print(f"{item.name}{alias}{kind}", style="bold")
         for title, text in (
+            ("", item.summary),
             ("formula", item.formula),
             ("range", item.range),
             ("direction", BETTER[item.direction]),
@@ -47,7 +59,23 @@ def list_measures(
             ("reference", item.reference),
         ):
             if text:
-                console.print(Padding(f"{title}: {text}", (0, 0, 0, 4)))
+                line = f"{title}: {text}" if title else text
+                screen.print(Padding(line, (0, 0, 0, 4), expand=False))
+
+
+@list_app.command("corrections", epilog="Example: isoscope list corrections")
+def list_corrections(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show every correction with its options, written NAME:option=value:option=value."""
+    if as_json:
+        rows = [{"name": name, "about": about} for name, about in CORRECTIONS.items()]
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    screen = console()
+    for name, about in CORRECTIONS.items():
+        screen.print(name, style="bold")
+        screen.print(Padding(about, (0, 0, 0, 4), expand=False))
 
 
 def describe(item: Measure) -> dict[str, object]:
@@ -55,6 +83,7 @@ def describe(item: Measure) -> dict[str, object]:
     return {
         "name": item.name,
         "alias": item.alias or None,
+        "summary": item.summary,
         "formula": item.formula,
         "range": item.range,
         "direction": item.direction,

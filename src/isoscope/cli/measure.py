@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from isoscope.cli.gate import parse_gate
+from isoscope.cli.output import console, silence_stdout
 from isoscope.cli.progress import progress_bar
 from isoscope.errors import UsageError
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS, parse_corrections
@@ -20,8 +20,15 @@ from isoscope.results.measuring import choose_measures, listed, measure
 from isoscope.results.render import grids, previews
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from isoscope.cli.gate import Gate
+    from isoscope.results.render import Grid
     from isoscope.results.result import Result
+
+
+LONGEST_HEADER = 16
+"""A correction's name is folded beyond this width."""
 
 
 def measure_command(
@@ -37,7 +44,10 @@ def measure_command(
         typer.Option(help="Names, with commas; see isoscope list measures. Default: all."),
     ] = None,
     corrections: Annotated[
-        str, typer.Option(help="Spaces to measure, with commas; options as NAME:option=value.")
+        str,
+        typer.Option(
+            help="Spaces to measure, with commas; see isoscope list corrections for their options."
+        ),
     ] = ",".join(DEFAULT_CORRECTIONS),
     column: Annotated[
         str | None, typer.Option(help="Which array or tensor of a file that holds several.")
@@ -57,9 +67,18 @@ def measure_command(
     ] = False,
     fail_if: Annotated[
         list[str] | None,
-        typer.Option(help="Exit with 3 when true, e.g. 'mean_cosine>0.6'. May be repeated."),
+        typer.Option(
+            metavar="CONDITION",
+            help="Leave with 3 when true, e.g. 'mean_cosine>0.6' or 'mean_cosine@center>0.1'. "
+            "May be repeated.",
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample.", min=0)] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="Seed of the rows and bases that show what an open choice matters.", min=0
+        ),
+    ] = 0,
     threads: Annotated[
         int | None, typer.Option(help="Worker threads. Default: one per core.", min=1)
     ] = None,
@@ -90,10 +109,18 @@ def measure_command(
     if out is not None:
         result.save(out)
     if as_json:
-        typer.echo(result.to_json())
+        print_json(result)
     else:
-        show(result, Console(highlight=False, markup=False))
+        show(result, console())
     stop_if_tripped(result, gates)
+
+
+def print_json(result: Result) -> None:
+    """Print the whole result, unless nobody listens any more."""
+    try:
+        print(result.to_json(), flush=True)
+    except BrokenPipeError:
+        silence_stdout()
 
 
 def check_gates(gates: list[Gate], corrections: list[str]) -> None:
@@ -115,29 +142,58 @@ def stop_if_tripped(result: Result, gates: list[Gate]) -> None:
         raise typer.Exit(3)
 
 
-def show(result: Result, console: Console) -> None:
+def show(result: Result, screen: Console) -> None:
     """Print the result for a person."""
     for one in grids(result):
-        table = Table(title=one.title, title_justify="left")
-        for k, name in enumerate(one.header):
-            table.add_column(name, justify="left" if k == 0 else "right", no_wrap=k > 0)
-        for row in one.rows:
-            table.add_row(*row)
-        if one.rows:
-            console.print(table)
+        screen.print(one.title, style="italic")
+        for header, rows in fitting(one, screen.width):
+            table = Table()
+            for k, name in enumerate(header):
+                first = k == 0
+                table.add_column(
+                    name, justify="left" if first else "right", no_wrap=first, overflow="fold"
+                )
+            for row in rows:
+                table.add_row(*row)
+            screen.print(table)
         for line in one.verdict:
-            console.print(line, style="bold" if line.startswith("Verdict") else "")
+            screen.print(line, style="bold" if line.startswith("Verdict") else "")
         for note in one.notes:
-            console.print(note, style="dim")
-    show_tables(result, console)
+            screen.print(note, style="dim")
+    show_tables(result, screen)
 
 
-def show_tables(result: Result, console: Console) -> None:
+def fitting(one: Grid, width: int) -> list[tuple[list[str], list[list[str]]]]:
+    """Cut a grid into tables that fit a screen of this width, each with the names in front."""
+    if not one.rows:
+        return []
+    names = max(len(row[0]) for row in one.rows) + 4
+    widths = [max(len(row[k]) for row in one.rows) for k in range(1, len(one.header))]
+    taken = [
+        max(cells, min(len(head), LONGEST_HEADER)) + 3
+        for cells, head in zip(widths, one.header[1:], strict=True)
+    ]
+    tables: list[list[int]] = [[]]
+    for k, columns in enumerate(taken, start=1):
+        used = names + sum(taken[c - 1] for c in tables[-1])
+        if tables[-1] and used + columns > width:
+            tables.append([])
+        tables[-1].append(k)
+    return [
+        ([one.header[0], *(one.header[k] for k in chosen)],
+         [[row[0], *(row[k] for k in chosen)] for row in one.rows])
+        for chosen in tables
+    ]  # fmt: skip
+
+
+def show_tables(result: Result, screen: Console) -> None:
     """Print the first rows of the structured measures that tell most."""
     for title, header, rows in previews(result):
-        table = Table(title=f"{title}, all with --json", title_justify="left")
-        for name in header:
-            table.add_column(name, justify="right", min_width=8)
-        for row in rows:
-            table.add_row(*row)
-        console.print(table)
+        screen.print(f"{title}, all with --json" if rows else title, style="italic")
+        if rows:
+            table = Table()
+            for name in header:
+                table.add_column(name, justify="right", min_width=9)
+            for row in rows:
+                table.add_row(*row)
+            screen.print(table)

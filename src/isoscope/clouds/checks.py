@@ -18,8 +18,8 @@ def checked_shape(shape: Sequence[int], where: str) -> tuple[int, int]:
     """Return (rows, width) of a two-dimensional, non-empty array, or say what is wrong with it."""
     if len(shape) != 2:
         raise DataError(
-            f"{where} has {len(shape)} dimensions, shape {tuple(shape)}; "
-            "a cloud needs two: one row per vector"
+            f"{where} is {len(shape)}-dimensional, shape {tuple(shape)}; "
+            "a cloud has two dimensions: one row per vector"
         )
     rows, width = int(shape[0]), int(shape[1])
     if width == 0:
@@ -45,8 +45,8 @@ def stored_type(dtype: DTypeLike, where: str) -> str:
         return "bfloat16"
     if kind.hasobject:
         raise DataError(
-            f"{where} holds Python objects, which are never unpickled; "
-            "save the vectors as one plain float array"
+            f"{where} holds Python objects (which are never unpickled), not numbers; "
+            "make one plain float array of the vectors"
         )
     raise DataError(
         f"{where} holds {kind.name}; vectors are float16, bfloat16, float32 or float64 "

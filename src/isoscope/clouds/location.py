@@ -81,7 +81,7 @@ class Location:
         """Open the file for reading from front to back, decompressed."""
         raw = self.open()
         if self.compression == ".gz":
-            return cast("BinaryIO", gzip.GzipFile(fileobj=raw))
+            return cast("BinaryIO", ClosingGzip(raw))
         if self.compression == ".zst":
             import pyarrow
 
@@ -95,6 +95,19 @@ class Location:
                 return self.path.exists()
         filesystem, path = remote(self.text)
         return bool(filesystem.exists(path))
+
+
+class ClosingGzip(gzip.GzipFile):
+    """A gzip stream that closes the file below it."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        super().__init__(fileobj=raw)
+        self._raw = raw
+
+    def close(self) -> None:
+        """Close the stream and the file."""
+        super().close()
+        self._raw.close()
 
 
 def remote(address: str) -> tuple[Any, str]:

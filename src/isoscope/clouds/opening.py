@@ -91,11 +91,15 @@ def open_cloud(source: Any, *, column: str | None = None) -> CloudGroup:
         array = np.asarray(source)
     except ValueError as error:
         raise DataError(f"the rows do not make an array: {error}") from error
+    if array.ndim == 0:
+        raise DataError(f"{type(source).__name__} is nothing that vectors can be read from")
     return ArrayCloud(array)
 
 
 def open_location(text: str, column: str | None) -> CloudGroup:
     """Open what a string names: a package, a file, or a pattern of files."""
+    if not text:
+        raise UsageError("name a file")
     if text.startswith(PREFIX):
         return open_package(text, column)
     if is_pattern(text) and not Location(text).exists():

@@ -34,8 +34,8 @@ def read_header(location: Location) -> tuple[dict[str, Any], int]:
         length = int.from_bytes(file.read(8), "little")
         if size < 8 or length > min(size - 8, LONGEST_HEADER):
             raise DataError(
-                f"{location} is not a whole .safetensors file: its header should be {length:,} "
-                f"bytes long, the file is {size:,}"
+                f"{location} is not a whole .safetensors file: it is {size:,} bytes long, too "
+                "short for the header that it announces"
             )
         try:
             entries = json.loads(file.read(length))

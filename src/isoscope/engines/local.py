@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from threadpoolctl import threadpool_limits
@@ -63,6 +63,17 @@ class Lane(Generic[Item]):
         """Wait until everything handed over is done."""
         self._thread.join()
 
+    def abandon(self) -> None:
+        """Let go of what is queued; the thread ends after the item that it is at.
+
+        Nobody waits for that after Ctrl-C: a decomposition may take minutes.
+        """
+        self.failure = self.failure or KeyboardInterrupt()
+        with suppress(queue.Empty):
+            while True:
+                self._queue.get_nowait()
+        self._queue.put(END)
+
     def _work(self) -> None:
         while (item := self._queue.get()) is not END:
             if self.failure is not None:
@@ -88,11 +99,20 @@ def accumulate(items: Iterable[Item], states: Sequence[Accumulator[Item]]) -> No
         try:
             for position, item in enumerate(items):
                 lanes[position % len(lanes)].put(item)
-        finally:
             for lane in lanes:
                 lane.finish()
             for lane in lanes:
                 lane.join()
+        except KeyboardInterrupt:
+            for lane in lanes:
+                lane.abandon()
+            raise
+        except BaseException:
+            for lane in lanes:
+                lane.abandon()
+            for lane in lanes:
+                lane.join()
+            raise
     for lane in lanes:
         if lane.failure is not None:
             raise lane.failure

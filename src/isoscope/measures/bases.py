@@ -47,11 +47,14 @@ def basis_ranges(
     single = (coordinates / reach).astype(np.float32)  # a range needs no more digits
     factors = [scale * reach for scale in scales]
     seeds = np.random.SeedSequence(seed).spawn(BASES)
+    here = one_basis(single, (), factors, seeds[0])
     logs = np.array(in_parallel([partial(one_basis, single, runs, factors, s) for s in seeds]))
     open_directions = sum(run.stop - run.start for run in runs)
     return [
-        BasisRange(float(column.min()), float(column.max()), BASES, len(single), open_directions)
-        for column in logs.T
+        BasisRange(
+            value, float(column.min()), float(column.max()), BASES, len(single), open_directions
+        )
+        for value, column in zip(here, logs.T, strict=True)
     ]
 
 

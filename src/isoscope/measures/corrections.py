@@ -135,3 +135,14 @@ BUILDERS: dict[str, Callable[[CorrectionName, Geometry, Vector], ViewShape]] = {
     "whiten": whiten,
 }
 OPTIONS: dict[str, tuple[str, ...]] = {"all-but-the-top": ("n_components", "project")}
+CORRECTIONS = {
+    NONE: "the cloud as it is",
+    "center": "x − μ",
+    "all-but-the-top": "centre, then remove the top components: n_components=D (default: a "
+    "hundredth of the dimensions, rounded up); project=centered removes the projections of the "
+    "centred vector (Biś et al. 2021), project=original those of the vector itself (Mu & "
+    "Viswanath 2018)",
+    "whiten": "centre, turn to the principal axes, and bring every axis to variance 1; axes that "
+    "hold rounding only are dropped",
+}
+"""What each correction does, and its options."""

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 REPEATED_GAP = 1e-6
 """Eigenvalues closer than this, relative to the larger one, count as repeated (float64 sums)."""
 
+SUM_ROUNDINGS = 8
+"""An eigenvalue of up to this many roundings of d times the largest is zero."""
+
 NULL_ROUNDINGS = 8
 """A mean vector of up to this many roundings of the vectors' length is zero."""
 
@@ -71,7 +74,7 @@ def geometry_of(moments: Moments, stored: str) -> Geometry:
     # only what single precision would drown beside the others counts as rounding.
     eps = min(EPSILON[stored], EPSILON["float32"])
     dead = eps**2 * length_square / moments.width
-    sums = centred.values[0] * moments.width * EPSILON["float64"]
+    sums = SUM_ROUNDINGS * centred.values[0] * moments.width * EPSILON["float64"]
     null_length = NULL_ROUNDINGS * eps * math.sqrt(length_square)
     return Geometry(raw, centred, dead, max(dead, float(sums)), null_length)
 
@@ -80,7 +83,7 @@ def eigen_system(symmetric: Matrix) -> EigenSystem:
     """Decompose a covariance-like matrix, with settled bases where eigenvalues repeat."""
     values, vectors = np.linalg.eigh(symmetric)
     values, vectors = np.maximum(values[::-1], 0.0), np.ascontiguousarray(vectors[:, ::-1])
-    null = values[0] * len(values) * EPSILON["float64"]
+    null = SUM_ROUNDINGS * values[0] * len(values) * EPSILON["float64"]
     repeated = repeated_runs(values, null)
     for run in repeated:
         vectors[:, run] = settled_basis(vectors[:, run])

@@ -69,7 +69,7 @@ def i1_symmetric(space: Space) -> Value:
         raise ValueError("i1_symmetric needs the second read")
     lowest = min(found.log_plus.min(), found.log_minus.min())
     highest = max(found.log_plus.max(), found.log_minus.max())
-    return log_value(float(lowest - highest), note=basis_note(found))
+    return log_value(float(lowest - highest), note=choice_note(found))
 
 
 @register(
@@ -103,7 +103,7 @@ def i2(space: Space) -> Value:
         raise ValueError("i2 needs the second read")
     logs = oriented(found)
     z = np.exp(logs - logs.max())
-    return Value(float(z.std() / z.mean()), note=basis_note(found))
+    return Value(float(z.std() / z.mean()), note=choice_note(found))
 
 
 def oriented(found: Partition) -> Vector:
@@ -164,17 +164,25 @@ def log_value(log: float, *, note: str, extra: dict[str, float | None] | None = 
 
 
 def basis_note(found: Partition) -> str:
-    """Say that repeated eigenvalues left the directions open."""
+    """Say that repeated eigenvalues left the directions open, and what that means for i1."""
     spread = found.basis_range
     notes = [CUT] if found.arbitrary_cut else []
     if spread is None:
         return "; ".join(notes)
     notes.append(
-        f"{spread.open_directions:,} directions have repeated eigenvalues and are a choice: "
-        f"taken on {found.axes}; over {spread.bases} random bases of {spread.sample_rows:,} "
-        f"sampled rows log10 i1 is {spread.low / LN10:.4g} to {spread.high / LN10:.4g}"
+        f"{spread.open_directions:,} directions have repeated eigenvalues and are a choice, here "
+        f"{found.axes}; on {spread.sample_rows:,} sampled rows its logarithm (base 10) is "
+        f"{spread.here / LN10:.4g} on these axes and {spread.low / LN10:.4g} to "
+        f"{spread.high / LN10:.4g} on {spread.bases} random bases"
     )
     return "; ".join(notes)
+
+
+def choice_note(found: Partition) -> str:
+    """Say in short that the directions are a choice."""
+    if found.basis_range is None:
+        return CUT if found.arbitrary_cut else ""
+    return f"{found.basis_range.open_directions:,} of the directions are a choice, as for i1"
 
 
 def basis_extra(found: Partition) -> dict[str, float | None]:

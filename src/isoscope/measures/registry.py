@@ -63,6 +63,11 @@ class Measure:
     alias: str = ""
     table: bool = False
 
+    @property
+    def summary(self) -> str:
+        """What it tells, in a sentence: the first line of the function's docstring."""
+        return (self.function.__doc__ or "").strip().splitlines()[0]
+
 
 _MEASURES: dict[str, Measure] = {}
 _ALIASES: dict[str, str] = {}

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class BasisRange:
     """ln I1 over random bases of the directions that repeated eigenvalues leave open."""
 
+    here: float
+    """ln I1 of the same rows on the axes that were taken."""
     low: float
     high: float
     bases: int

@@ -11,10 +11,15 @@ from isoscope.errors import UsageError
 ENDINGS = (".json", ".md")
 
 
+def check_ending(path: Path) -> None:
+    """Refuse a result file of a kind that is not written."""
+    if path.suffix.lower() not in ENDINGS:
+        raise UsageError(f"{path}: the name of a result must end in {' or '.join(ENDINGS)}")
+
+
 def check_writable(path: Path) -> None:
     """Refuse a result file that could not be written, before any work is done."""
-    if path.suffix not in ENDINGS:
-        raise UsageError(f"--out {path}: the name must end in {' or '.join(ENDINGS)}")
+    check_ending(path)
     if path.is_dir():
         raise UsageError(f"--out {path} is a folder; name a file")
     folder = path.parent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,9 @@ SMALLEST_SHOWN = 1e-4
 
 TELLING = ("outlier_dimensions", "dead_dimensions")
 """Structured measures that are shown beside the numbers."""
+
+TOO_MUCH = ("mean_cosine_part",)
+"""Columns that are not shown beside their share."""
 
 PREVIEWED = 5
 """Rows of a structured measure that are shown; JSON has all."""
@@ -39,7 +43,7 @@ def grids(result: Result) -> list[Grid]:
     """Arrange a result in one grid per cloud."""
     clouds = dict.fromkeys(
         [(row.subject, row.part) for row in result.rows]
-        + [(str(verdict["subject"]), str(verdict["part"])) for verdict in result.verdicts]
+        + [(table.subject, table.part) for table in result.tables]
     )
     return [grid(result, subject, part) for subject, part in clouds]
 
@@ -102,7 +106,7 @@ def cell(row: Row | None) -> str:
     """Return a number as a person reads it; tiny ones by their power of ten."""
     if row is None:
         return ""
-    if row.value is None:
+    if row.value is None or not math.isfinite(row.value):
         return "undefined"
     if row.log10 is not None and abs(row.value) < SMALLEST_SHOWN:
         return f"10^{row.log10:.4f}" if row.log10 > -100 else f"10^{row.log10:.1f}"
@@ -119,8 +123,9 @@ def plain(result: Result) -> str:
     parts = []
     for one in grids(result):
         lines = aligned([one.header, *one.rows]) if one.rows else []
-        parts.append("\n".join([one.title, *lines, *one.notes, *one.verdict]))
-    parts += ["\n".join([title, *aligned([head, *rows])]) for title, head, rows in previews(result)]
+        parts.append("\n".join([one.title, *lines, *one.verdict, *one.notes]))
+    for title, header, rows in previews(result):
+        parts.append("\n".join([title, *(aligned([header, *rows]) if rows else [])]))
     return "\n\n".join(parts) or "empty result"
 
 
@@ -143,11 +148,13 @@ def markdown(result: Result) -> str:
         parts.append(f"**{one.title}**")
         if one.rows:
             parts.append(markdown_table([one.header, *one.rows]))
+        parts += one.verdict
         if one.notes:
             parts.append("\n".join(f"- {escaped(note)}" for note in one.notes))
-        parts += one.verdict
     for title, header, rows in previews(result):
-        parts += [f"**{title}**", markdown_table([header, *rows])]
+        parts.append(f"**{title}**")
+        if rows:
+            parts.append(markdown_table([header, *rows]))
     return "\n\n".join(parts)
 
 
@@ -169,7 +176,10 @@ def html(result: Result) -> str:
     for one in grids(result):
         parts.append(html_table(one.title, [one.header, *one.rows]) if one.rows else "")
         parts += [f"<p>{escape(line)}</p>" for line in [*one.verdict, *one.notes]]
-    parts += [html_table(title, [header, *rows]) for title, header, rows in previews(result)]
+    parts += [
+        html_table(title, [header, *rows]) if rows else f"<p>{escape(title)}</p>"
+        for title, header, rows in previews(result)
+    ]
     return "".join(parts)
 
 
@@ -196,13 +206,14 @@ def previews(result: Result) -> list[tuple[str, list[str], list[list[str]]]]:
     shown = []
     for found in result.tables:
         telling = found.correction == "none" and found.measure in TELLING
-        if found.rows and (telling or not result.rows):
+        if (telling and found.rows) or not result.rows:
             where = ", ".join(word for word in (found.part, found.correction) if word)
-            count = min(PREVIEWED, len(found.rows))
-            title = f"{found.measure} ({where}): {count} of {len(found.rows):,} rows"
-            header = [name.replace("_", " ") for name in found.rows[0]]
-            rows = [[preview_cell(v) for v in row.values()] for row in found.rows[:PREVIEWED]]
-            shown.append((title, header, rows))
+            title = f"{found.measure} ({where}): {len(found.rows):,} rows"
+            if len(found.rows) > PREVIEWED:
+                title += f", here the first {PREVIEWED}"
+            names = [name for name in found.rows[0] if name not in TOO_MUCH] if found.rows else []
+            rows = [[preview_cell(row[name]) for name in names] for row in found.rows[:PREVIEWED]]
+            shown.append((title, [name.replace("_", " ") for name in names], rows))
     return shown
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.registry import find_measure
-from isoscope.results.files import write_atomically
+from isoscope.results.files import check_ending, write_atomically
 
 if TYPE_CHECKING:
     import pandas
@@ -174,7 +174,8 @@ class Result:
     def save(self, path: str | Path) -> None:
         """Write the result as JSON, or as Markdown when the name ends in ``.md``; atomically."""
         target = Path(path)
-        text = self.to_markdown() if target.suffix == ".md" else self.to_json()
+        check_ending(target)
+        text = self.to_markdown() if target.suffix.lower() == ".md" else self.to_json()
         write_atomically(target, text + "\n")
 
     @classmethod

@@ -61,10 +61,14 @@ class Verdict:
     does_not_imply: str
     also: tuple[str, ...] = ()
     """Further findings, less important than the cause."""
+    explains_offset: bool = False
+    """Whether the mean cosine is already accounted for."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as a plain dictionary."""
-        return {**asdict(self), "also": list(self.also)}
+        values = {**asdict(self), "also": list(self.also)}
+        del values["explains_offset"]
+        return values
 
 
 def judge(space: Space) -> Verdict:
@@ -78,11 +82,12 @@ def judge(space: Space) -> Verdict:
             "there is nothing to compare: check how the vectors were made",
             "anything about a model",
         )
-    findings = [
-        finding
-        for look in (long_vectors, outlier_dimensions, common_offset, low_rank, dead)
-        if (finding := look(space)) is not None
-    ]
+    findings: list[Verdict] = []
+    for look in (long_vectors, outlier_dimensions, common_offset, low_rank, dead):
+        finding = look(space)
+        explained = look is common_offset and any(f.explains_offset for f in findings)
+        if finding is not None and not explained:
+            findings.append(finding)
     if not findings:
         return healthy(space)
     first, *rest = findings
@@ -146,6 +151,7 @@ def outlier_dimensions(space: Space) -> Verdict | None:
         sentence + ".",
         implies,
         "that those dimensions are useless: some models keep position or frequency in them",
+        explains_offset=by_cosine is not None,
     )
 
 
