@@ -11,8 +11,8 @@ from isoscope.measures.sample import SampleTaker, lowest, row_keys
 CLOUD = np.arange(20_000, dtype=np.float64).reshape(10_000, 2)
 
 
-def take(cuts: list[int], workers: int = 1, seed: int = 3) -> np.ndarray:
-    takers = [SampleTaker(2, 100, seed) for _ in range(workers)]
+def take(cuts: list[int], workers: int = 1, seed: int = 3, rows: int | None = None) -> np.ndarray:
+    takers = [SampleTaker(2, 100, seed, rows) for _ in range(workers)]
     edges = [0, *cuts, len(CLOUD)]
     for position, (a, b) in enumerate(itertools.pairwise(edges)):
         takers[position % workers].add(Batch(CLOUD[a:b], a, {}))
@@ -24,7 +24,8 @@ def test_the_sample_does_not_depend_on_how_rows_arrive() -> None:
     assert reference.shape == (100, 2)
     for cuts in ([5_000], [17, 18, 9_000], list(range(100, 10_000, 100))):
         for workers in (1, 2, 3):
-            np.testing.assert_array_equal(take(cuts, workers), reference)
+            for rows in (None, 10_000):
+                np.testing.assert_array_equal(take(cuts, workers, rows=rows), reference)
 
 
 def test_another_seed_is_another_sample_over_the_whole_file() -> None:

@@ -57,6 +57,11 @@ class RowSelection:
         """Number of rows before anything is left out, which is what progress counts."""
         return self._group.rows
 
+    @property
+    def certain_rows(self) -> int | None:
+        """Number of rows that will be read; None when some may be left out."""
+        return None if self._drop_invalid else self._group.rows
+
     def batches(self) -> Iterator[Mapping[str, Batch]]:
         """Read from the start; rows are numbered anew where some are left out."""
         self.left_out = {}

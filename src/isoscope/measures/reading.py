@@ -56,8 +56,9 @@ class MomentsTaker:
     ) -> None:
         self._parts, self._double = parts, double
         self.kernels: dict[str, MomentsKernel] = {}
+        rows = getattr(group, "certain_rows", None) if len(group.names) == 1 else None
         self.samples = {
-            name: SampleTaker(width, sample_size, seed)
+            name: SampleTaker(width, sample_size, seed, rows)
             for name, width in zip(group.names, group.widths, strict=True)
         }
 

@@ -34,15 +34,20 @@ class Sample:
 
 
 class SampleTaker:
-    """Collects the sample from the batches of one thread."""
+    """Collects the sample from the batches of one thread.
 
-    def __init__(self, width: int, size: int, seed: int) -> None:
+    Where ``rows`` are known to come, only keys in the lowest part of their range are looked at:
+    twice as many as needed on average, so that too few are as good as impossible.
+    """
+
+    def __init__(self, width: int, size: int, seed: int, rows: int | None = None) -> None:
         self._size = size
         self._seed = seed
         self._width = width
         self._found: list[Sample] = []
         self._held = 0
-        self._highest = np.uint64(2**64 - 1)
+        likely = 1.0 if rows is None else min(1.0, 2 * size / max(rows, 1))
+        self._highest = np.uint64(min(int(likely * 2**64), 2**64 - 1))
 
     def add(self, batch: Batch) -> None:
         """Look at the rows of one batch."""

@@ -140,29 +140,38 @@ class NumpyMoments:
     def _add_scatter(self, batch: Moments, weights: Doubles | None) -> Moments:
         """Add the batch's scatter around its own mean, and that of the two means (Chan et al.).
 
-        ``_mean`` left the batch in float64 in the working memory. What its mean lacks for being
-        exact is found once the batch is centred, and taken out of mean and scatter: a constant
-        cloud would have a variance otherwise. Returns the batch with the better mean.
+        ``_mean`` left the batch in float64 in the working memory. Returns the batch, with a
+        better mean where that matters.
         """
         width = batch.width
         wide = self._memory.like("wide", np.empty((batch.rows, width), np.float64))
         wide -= batch.mean
         if weights is not None:
             wide *= np.sqrt(weights)[:, None]
-        roots = np.ones(batch.rows) if weights is None else np.sqrt(weights)
-        rest = (roots @ wide) / batch.weight if batch.weight > 0 else np.zeros(width)
         if self._scatter is None:
             self._scatter = np.zeros((width, width))
         square = self._memory.like("scatter", self._scatter)
         # numpy sees the transpose and calls syrk: half the arithmetic.
         self._scatter += np.matmul(wide.T, wide, out=square)
-        if rest.any():
-            self._scatter -= np.multiply.outer(rest * batch.weight, rest, out=square)
-        better = replace(batch, mean=batch.mean + rest)
+        if (np.diagonal(square) <= NEARLY_CONSTANT * batch.weight * batch.mean**2).any():
+            roots = np.ones(batch.rows) if weights is None else np.sqrt(weights)
+            batch = self._with_exact_mean(batch, roots @ wide)
         if self._total is not None:
-            step, weight = self._total.step_to(better)
+            step, weight = self._total.step_to(batch)
             self._scatter += np.multiply.outer(step * weight, step, out=square)
-        return better
+        return batch
+
+    def _with_exact_mean(self, batch: Moments, rest: Doubles) -> Moments:
+        """Take what the mean lacked out of mean and scatter: a constant has no variance."""
+        if self._scatter is None or batch.weight == 0:
+            return batch
+        step = rest / batch.weight
+        self._scatter -= np.multiply.outer(rest, step)
+        return replace(batch, mean=batch.mean + step)
+
+
+NEARLY_CONSTANT = 1e-20
+"""A variance below this share of the squared mean could be the rounding of that mean."""
 
 
 def within_single_range(squares: Doubles) -> bool:
