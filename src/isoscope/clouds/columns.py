@@ -13,7 +13,7 @@ from isoscope.clouds.candidates import choose
 from isoscope.clouds.checks import checked_shape
 from isoscope.clouds.contract import Batch, Cloud, LazyLabels, rows_per_batch
 from isoscope.clouds.streams import first_line, readable
-from isoscope.errors import DataError
+from isoscope.errors import DataError, IsoscopeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -106,19 +106,28 @@ class ArrowFile(ColumnFile):
         """Yield one column of one record batch."""
         position = self.schema().names.index(column)
         with self._opened(position) as file:
-            array = file.get_batch(stretch).column(column)
+            batch = file.get_batch(stretch)
+            batch.validate(
+                full=True
+            )  # Arrow trusts the offsets of a file, and crashes on wrong ones
+            array = batch.column(column)
             for first in range(0, len(array), step):
                 yield array.slice(first, step)
 
 
 @contextmanager
 def arrow_errors(where: str) -> Iterator[None]:
-    """Turn what Arrow raises for damaged files into one clear line."""
+    """Turn what Arrow raises for damaged files into one clear line.
+
+    Its own exceptions are mixed with Python's: a name that is no UTF-8, a length that overflows.
+    """
     import pyarrow
 
     try:
         yield
-    except (pyarrow.ArrowException, pyarrow.ArrowInvalid) as error:
+    except IsoscopeError:
+        raise
+    except (pyarrow.ArrowException, LookupError, MemoryError, OverflowError, ValueError) as error:
         raise DataError(f"{where} cannot be read: {first_line(error)}") from error
 
 
@@ -139,8 +148,8 @@ class ColumnCloud(Cloud):
         """Return the length of the first list."""
         for stretch, rows in enumerate(self._stretches):
             if rows:
-                first = next(self._file.read(stretch, self._column, 1))
-                return len(vectors_of(first, None, where, 0)[0])
+                for first in self._file.read(stretch, self._column, 1):
+                    return len(vectors_of(first, None, where, 0)[0])
         raise DataError(f"{where} has no rows")
 
     def read(self) -> Iterator[Batch]:
@@ -155,6 +164,8 @@ class ColumnCloud(Cloud):
                 yield Batch(vectors, first, self._labels(stretch, within, len(vectors)))
                 first += len(vectors)
                 within += len(vectors)
+        if first != self.rows:
+            raise DataError(f"{where}: the file promises {self.rows:,} rows, but has {first:,}")
 
     def _labels(self, stretch: int, start: int, count: int) -> LazyLabels:
         return LazyLabels(
@@ -204,16 +215,18 @@ def is_vector_column(kind: Any) -> bool:
 
 def open_columns(file: ColumnFile, column: str | None) -> Cloud:
     """Open the column of vectors of a file, named or the only one."""
-    schema = file.schema()
-    everything = {field.name: str(field.type) for field in schema}
-    candidates = [field.name for field in schema if is_vector_column(field.type)]
+    with arrow_errors(str(file.location)):
+        schema = file.schema()
+        everything = {field.name: str(field.type) for field in schema}
+        candidates = [field.name for field in schema if is_vector_column(field.type)]
     chosen = choose(column, candidates, everything, str(file.location))
     if chosen not in candidates:
         raise DataError(
             f"{file.location}: column {chosen} holds {everything[chosen]}; vectors are lists of "
             "float16, float32 or float64"
         )
-    return ColumnCloud(file, chosen)
+    with arrow_errors(str(file.location)):
+        return ColumnCloud(file, chosen)
 
 
 def open_parquet(location: Location, column: str | None) -> Cloud:
