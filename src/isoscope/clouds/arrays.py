@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class ArrayCloud(Cloud):
     """The rows of a numpy array; nothing is copied until a batch is computed on."""
 
-    def __init__(self, array: np.ndarray, name: str = "array") -> None:
-        rows, width = checked_shape(array.shape, name)
+    def __init__(self, array: np.ndarray, name: str = "array", *, fewest: int = 2) -> None:
+        rows, width = checked_shape(array.shape, name, fewest)
         super().__init__(name, rows, width, stored_type(array.dtype, name))
         self._array = array
 
@@ -36,8 +36,8 @@ class ArrayCloud(Cloud):
 class TensorCloud(Cloud):
     """The rows of a torch tensor, computed on the device on which they are."""
 
-    def __init__(self, tensor: Any, name: str = "tensor") -> None:
-        rows, width = checked_shape(tensor.shape, name)
+    def __init__(self, tensor: Any, name: str = "tensor", *, fewest: int = 2) -> None:
+        rows, width = checked_shape(tensor.shape, name, fewest)
         if str(tensor.layout) != "torch.strided" or tensor.is_meta:
             raise DataError(f"{name} is sparse or has no data; pass a dense tensor")
         dtype = str(tensor.dtype).removeprefix("torch.")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
 
-def checked_shape(shape: Sequence[int], where: str) -> tuple[int, int]:
+def checked_shape(shape: Sequence[int], where: str, fewest: int = 2) -> tuple[int, int]:
     """Return (rows, width) of a two-dimensional, non-empty array, or say what is wrong with it."""
     if len(shape) != 2:
         raise DataError(
@@ -26,7 +26,7 @@ def checked_shape(shape: Sequence[int], where: str) -> tuple[int, int]:
         raise DataError(f"{where} has shape ({rows}, 0): vectors without dimensions")
     if rows == 0:
         raise DataError(f"{where} has shape (0, {width}): there are no vectors in it")
-    if rows == 1:
+    if rows < fewest:
         raise DataError(
             f"{where} holds a single vector; how evenly a space is filled needs at least two"
         )

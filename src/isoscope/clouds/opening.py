@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.clouds.arrays import ArrayCloud, TensorCloud, is_tensor
+from isoscope.clouds.batches import is_batches, open_batches, refuse_one_shot
 from isoscope.clouds.binary_vectors import open_fvecs, open_word2vec
 from isoscope.clouds.columns import open_arrow, open_parquet
 from isoscope.clouds.contract import CloudGroup
@@ -60,10 +61,13 @@ def open_cloud(source: Any, *, column: str | None = None) -> CloudGroup:
 
     Parameters
     ----------
-    source : str, Path, array or tensor
-        A ``.npy``, ``.npz`` or ``.safetensors`` file; ``package:glove`` or ``package:minilm``;
-        a two-dimensional numpy array, torch tensor, or anything numpy makes an array of.
-        A cloud is returned as it is.
+    source : str, Path, array, tensor or batches
+        A file (``.npy``, ``.npz``, ``.safetensors``, ``.parquet``, ``.feather``, ``.arrow``,
+        ``.txt``, ``.vec``, ``.bin``, ``.fvecs``, ``.jsonl``), a path or any fsspec address;
+        ``parts-*.parquet`` joins files, ``layer_{layer}.npy`` makes a part of each;
+        ``package:glove`` or ``package:minilm``; a two-dimensional numpy array, torch tensor, or
+        anything numpy makes an array of; a list of such batches, or a function that returns a
+        new iterable of them. A cloud is returned as it is.
     column : str, optional
         Which array of a file that holds several.
 
@@ -85,6 +89,9 @@ def open_cloud(source: Any, *, column: str | None = None) -> CloudGroup:
         return source
     if is_tensor(source):
         return TensorCloud(source)
+    refuse_one_shot(source)
+    if is_batches(source):
+        return open_batches(source)
     if np.ma.isMaskedArray(source):
         raise DataError("a masked array says nothing of how to fill its gaps; pass .filled() of it")
     try:
