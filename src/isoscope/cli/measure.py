@@ -73,12 +73,10 @@ def measure_command(
             "May be repeated.",
         ),
     ] = None,
-    seed: Annotated[
-        int,
-        typer.Option(
-            help="Seed of the rows and bases that show what an open choice matters.", min=0
-        ),
-    ] = 0,
+    sample: Annotated[
+        int | None, typer.Option(help="Measure a random sample of this many rows.", min=2)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all that is drawn at random.", min=0)] = 0,
     threads: Annotated[
         int | None, typer.Option(help="Worker threads. Default: one per core.", min=1)
     ] = None,
@@ -101,6 +99,7 @@ def measure_command(
             column=column,
             precision=precision,
             drop_invalid=drop_invalid,
+            sample=sample,
             seed=seed,
             workers=threads,
             progress=progress,

@@ -14,14 +14,23 @@ from isoscope.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from isoscope.clouds.contract import Labels
+
 
 class ArrayCloud(Cloud):
     """The rows of a numpy array; nothing is copied until a batch is computed on."""
 
-    def __init__(self, array: np.ndarray, name: str = "array", *, fewest: int = 2) -> None:
+    def __init__(
+        self,
+        array: np.ndarray,
+        name: str = "array",
+        *,
+        fewest: int = 2,
+        labels: Labels = NO_LABELS,
+    ) -> None:
         rows, width = checked_shape(array.shape, name, fewest)
         super().__init__(name, rows, width, stored_type(array.dtype, name))
-        self._array = array
+        self._array, self._labels = array, labels
 
     def read(self) -> Iterator[Batch]:
         """Yield views of the array (float32 copies of bfloat16)."""
@@ -30,7 +39,8 @@ class ArrayCloud(Cloud):
             rows = self._array[first : first + step]
             if self.dtype == "bfloat16":
                 rows = widen_bfloat16(np.ascontiguousarray(rows).view(np.uint16))
-            yield Batch(rows, first, NO_LABELS)
+            labels = {key: values[first : first + step] for key, values in self._labels.items()}
+            yield Batch(rows, first, labels)
 
 
 class TensorCloud(Cloud):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from isoscope.clouds.arrays import is_tensor
 from isoscope.clouds.contract import Batch, CloudGroup, rows_per_batch
+from isoscope.clouds.sample import Sample, SampleTaker, lowest
 from isoscope.engines.local import accumulate, cores
 from isoscope.errors import DataError
 from isoscope.measures.kernels import MomentsKernel, Projector, moments_kernel_for, projector_for
-from isoscope.measures.sample import Sample, SampleTaker, lowest
 
 if TYPE_CHECKING:
     from isoscope.measures.moments import MomentParts, Moments

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.clouds.sample import Sample
     from isoscope.measures.corrections import View
     from isoscope.measures.geometry import Geometry
     from isoscope.measures.moments import Moments
     from isoscope.measures.projections import Projections
-    from isoscope.measures.sample import Sample
     from isoscope.measures.second_read import Scaling, SecondRead
 
     Vector = NDArray[np.float64]

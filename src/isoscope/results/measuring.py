@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from isoscope.clouds.opening import open_cloud
+from isoscope.clouds.sample import DEFAULT_SIZE, draw
 from isoscope.clouds.selection import RowSelection
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.corrections import (
@@ -22,7 +23,6 @@ from isoscope.measures.geometry import geometry_of
 from isoscope.measures.moments import MomentParts
 from isoscope.measures.reading import first_read, second_read
 from isoscope.measures.registry import TableValue, all_measures, find_measure
-from isoscope.measures.sample import DEFAULT_SIZE
 from isoscope.measures.second_read import Wanted, plan_second_read
 from isoscope.measures.spaces import Reads, raw_space, view_space
 from isoscope.results.result import Result, Row, Table
@@ -51,6 +51,7 @@ def measure(
     column: str | None = None,
     precision: Precision = "data",
     drop_invalid: bool = False,
+    sample: int | None = None,
     seed: int = 0,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -77,8 +78,11 @@ def measure(
         covariances are summed in double either way. ``double`` does everything in double.
     drop_invalid : bool
         Leave out rows with NaN or infinities, and count them, instead of stopping.
+    sample : int, optional
+        Measure a random sample of this many rows instead of all; the source is read once to draw
+        it, and every row has the same chance.
     seed : int
-        Seed of the sample that shows how much a choice of basis matters.
+        Seed of that sample, and of the one that shows how much a choice of basis matters.
     workers : int, optional
         Threads; by default one per core.
     progress : callable, optional
@@ -113,6 +117,10 @@ def measure(
     names = parse_corrections(listed(corrections, DEFAULT_CORRECTIONS))
     request = Request(chosen, names, precision == "double", seed, workers, progress)
     source = open_cloud(cloud, column=column)
+    if sample is not None:
+        if sample < 2:
+            raise UsageError(f"sample is at least 2, not {sample}")
+        source = draw(source, sample, seed)
     for correction in names:
         check_options(correction, min(source.widths))
     selection = RowSelection(source, drop_invalid=drop_invalid)
@@ -121,6 +129,7 @@ def measure(
     verdicts: list[dict[str, Any]] = []
     for name, spaces, protocol in request.spaces(selection):
         subject, part = (name, "") if len(source.names) == 1 else ("", name)
+        protocol += f"; a random sample, seed {seed}" if sample is not None else ""
         for space in spaces:
             for item in chosen:
                 add(item, space, (subject, part), protocol, rows, tables)

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
+from clouds_for_tests import shifted
 
+import isoscope
 from isoscope.clouds.contract import Batch
-from isoscope.measures.sample import SampleTaker, lowest, row_keys
+from isoscope.clouds.sample import SampleTaker, draw, lowest, row_keys
+from isoscope.errors import DataError, UsageError
 
 CLOUD = np.arange(20_000, dtype=np.float64).reshape(10_000, 2)
 
@@ -39,6 +44,40 @@ def test_fewer_rows_than_wanted_are_all_taken() -> None:
     taker = SampleTaker(2, 100, 0)
     taker.add(Batch(CLOUD[:7], 0, {}))
     np.testing.assert_array_equal(taker.result().vectors, CLOUD[:7])
+
+
+def test_a_drawn_sample_is_measured_like_its_rows(tmp_path: Path) -> None:
+    """From a file that is sorted: its head would give another answer."""
+    cloud = shifted(0, 20_000, 6)
+    cloud = cloud[np.argsort(cloud[:, 0])].astype(np.float32)
+    np.save(tmp_path / "sorted.npy", cloud)
+    drawn = isoscope.measure(tmp_path / "sorted.npy", sample=2_000, seed=5)
+    assert drawn.row("mean_cosine").n == 2_000
+    assert "a random sample, seed 5" in drawn.rows[0].protocol
+    whole = isoscope.measure(cloud)
+    assert drawn.value("mean_cosine") == pytest.approx(whole.value("mean_cosine"), abs=0.03)
+    kept = draw(isoscope.open_cloud(cloud), 2_000, 5)
+    (batch,) = next(iter(kept.batches())).values()
+    indices = batch.labels["row of the source"]
+    np.testing.assert_array_equal(batch.vectors, cloud[indices])
+    assert len(set(indices)) == 2_000
+    again = isoscope.measure(tmp_path / "sorted.npy", sample=2_000, seed=5)
+    assert again.to_rows() == drawn.to_rows()
+
+
+def test_a_sample_as_large_as_the_cloud_is_the_cloud() -> None:
+    cloud = shifted(1, 300, 4)
+    all_rows, sampled = isoscope.measure(cloud), isoscope.measure(cloud, sample=1_000)
+    assert [row.value for row in sampled] == [row.value for row in all_rows]
+    with pytest.raises(UsageError, match="at least 2"):
+        isoscope.measure(cloud, sample=1)
+
+
+def test_a_bad_row_is_named_by_its_place_in_the_source() -> None:
+    cloud = shifted(2, 300, 4)
+    cloud[123, 1] = np.nan
+    with pytest.raises(DataError, match=r"row of the source (np.int64\()?123"):
+        isoscope.measure(cloud, sample=300)
 
 
 def test_keys_are_spread_evenly() -> None:

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.arrays import is_tensor
+from isoscope.clouds.arrays import ArrayCloud, is_tensor
+from isoscope.clouds.parts import FileParts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Batch
+    from isoscope.clouds.contract import Batch, Cloud, CloudGroup
 
 DEFAULT_SIZE = 1_024
 
@@ -102,3 +103,24 @@ def on_host(vectors: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     if is_tensor(chosen):
         chosen = chosen.double().cpu().numpy()
     return np.asarray(chosen, dtype=np.float64)
+
+
+def draw(group: CloudGroup, size: int, seed: int) -> CloudGroup:
+    """Read a group once and keep a random sample of rows of each of its clouds in memory.
+
+    Every row of the source has the same chance, wherever it stands: the file is read to its end.
+    """
+    takers = {
+        name: SampleTaker(width, size, seed)
+        for name, width in zip(group.names, group.widths, strict=True)
+    }
+    for batches in group.batches():
+        for name, batch in batches.items():
+            takers[name].add(batch)
+    drawn: dict[str, Cloud] = {}
+    for name, stored in zip(group.names, group.dtypes, strict=True):
+        sample = takers[name].result()
+        dtype = np.float64 if stored == "float64" else np.float32
+        labels = {"row of the source": sample.indices}
+        drawn[name] = ArrayCloud(sample.vectors.astype(dtype), name, labels=labels)
+    return drawn[group.names[0]] if len(drawn) == 1 else FileParts(drawn)
