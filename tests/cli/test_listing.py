@@ -8,10 +8,10 @@ import isoscope
 from isoscope.cli.app import app
 
 NAMES = {
-    "mean_cosine", "mean_offset", "mean_norm", "norm_of_mean", "mean_alignment", "i1",
-    "i1_symmetric", "i1_scaled", "i2", "top_variance_share", "effective_rank",
-    "participation_ratio", "iso_score", "outlier_dimensions", "dead_dimensions", "spectrum",
-    "norm_density",
+    "mean_cosine", "cosine_quantiles", "mean_offset", "mean_norm", "norm_of_mean",
+    "mean_alignment", "i1", "i1_symmetric", "i1_scaled", "i2", "top_variance_share",
+    "effective_rank", "participation_ratio", "iso_score", "outlier_dimensions",
+    "dead_dimensions", "spectrum", "norm_density",
 }  # fmt: skip
 
 

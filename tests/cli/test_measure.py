@@ -94,6 +94,10 @@ def test_a_gate(vectors: Path) -> None:
     assert trips.returncode == 3
     assert "vectors: mean_cosine (none) is 0." in trips.stderr
     json.loads(trips.stdout)
+    tail = run("measure", vectors, "--measures", "i1", "--fail-if", "cosine_quantiles/99%>0.1")
+    assert tail.returncode == 3
+    whole = run("measure", vectors, "--fail-if", "cosine_quantiles>0.1")
+    assert "is not one number" in whole.stderr
     centred = run("measure", vectors, "--measures", "i1", "--fail-if", "mean_cosine@center>0.5")
     assert centred.returncode == 0
 

@@ -20,7 +20,9 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-PATTERN = re.compile(r"\s*([A-Za-z0-9_]+)\s*(?:@\s*([^<>=\s][^<>]*?))?\s*(>=|<=|>|<)\s*(\S+)\s*")
+PATTERN = re.compile(
+    r"\s*([A-Za-z0-9_]+)(/\d+%)?\s*(?:@\s*([^<>=\s][^<>]*?))?\s*(>=|<=|>|<)\s*(\S+)\s*"
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Gate:
     def tripped_by(self, result: Result) -> list[str]:
         """Return a line for every cloud for which the condition is true."""
         lines = []
+        if not any(row.measure == self.measure for row in result.rows):
+            raise UsageError(f"--fail-if {self.text!r}: {self.measure} is not one number")
         for row in result.rows:
             if (row.measure, row.correction) != (self.measure, self.correction):
                 continue
@@ -56,7 +60,7 @@ def parse_gate(text: str) -> Gate:
     bound = None
     if match:
         try:
-            bound = float(match[4])
+            bound = float(match[5])
         except ValueError:
             bound = None
     if match is None or bound is None or bound != bound:
@@ -67,4 +71,5 @@ def parse_gate(text: str) -> Gate:
     measure = find_measure(match[1])
     if measure.table:
         raise UsageError(f"--fail-if {text!r}: {measure.name} is a table, not a number")
-    return Gate(text, measure.name, (match[2] or "none").strip(), match[3], bound)
+    name = measure.name + (match[2] or "")
+    return Gate(text, name, (match[3] or "none").strip(), match[4], bound)

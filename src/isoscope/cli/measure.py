@@ -87,7 +87,11 @@ def measure_command(
     gates = [parse_gate(text) for text in fail_if or []]
     spaces = [correction.text for correction in parse_corrections(listed(corrections, ()))]
     check_gates(gates, spaces)
-    names = None if measures is None else listed(measures, ()) + [gate.measure for gate in gates]
+    names = (
+        None
+        if measures is None
+        else listed(measures, ()) + [gate.measure.split("/")[0] for gate in gates]
+    )
     choose_measures(names)
     if out is not None:
         check_writable(out)

@@ -3,4 +3,4 @@
 Importing the package registers every measure; the order here is the order of display.
 """
 
-from isoscope.measures import cosine, lengths, variance, partition, dimensions  # noqa: F401, I001
+from isoscope.measures import cosine, sampled, lengths, variance, partition, dimensions  # noqa: F401, I001

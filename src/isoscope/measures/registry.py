@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from isoscope.measures.space import Space
 
-Need = Literal["mean", "dimensions", "scatter", "partition", "scaled"]
+Need = Literal["mean", "dimensions", "sample", "scatter", "partition", "scaled"]
 """What a measure needs beyond the sums over lengths and unit vectors."""
 
 Direction = Literal["higher", "lower", "neither"]
@@ -49,7 +49,8 @@ class TableValue:
 class Measure:
     """A measure and its description.
 
-    ``function`` maps a ``Space`` to a ``Value``, or to a ``TableValue`` for tables.
+    ``function`` maps a ``Space`` to a ``Value``, to several under names of their own, or to a
+    ``TableValue`` for tables.
     """
 
     name: str
@@ -59,7 +60,7 @@ class Measure:
     length_dependent: bool
     reference: str
     needs: frozenset[Need]
-    function: Callable[[Space], Value | TableValue]
+    function: Callable[[Space], Value | Mapping[str, Value] | TableValue]
     alias: str = ""
     table: bool = False
 

@@ -109,5 +109,7 @@ class Space:
     spectrum: Spectrum | None
     dimensions: Dimensions | None
     partition: Partition | None
+    sample: NDArray[np.float64] | None
+    """Sampled vectors, up to a rotation, where a measure asks for them."""
     scaled_partition: Partition | None
     """The same after dividing all vectors by their root mean square length."""

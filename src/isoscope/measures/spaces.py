@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,6 +51,16 @@ class Reads:
     second: SecondRead | None
     projections: Projections | None
     seed: int
+    sampled: bool
+    """Whether measures want the sample itself."""
+
+    @cached_property
+    def sample_coordinates(self) -> Matrix:
+        """The centred sample on the eigenvectors of the covariance."""
+        if self.sample is None or self.geometry is None:
+            raise ValueError("coordinates need the sample and the geometry")
+        centred: Matrix = self.sample.vectors - self.moments.mean
+        return centred @ self.geometry.centred.vectors
 
     def log_partitions(self, correction: str) -> dict[Scaling, NDArray[np.float64]]:
         """ln Z of both signs for a space, at the scales at which it was summed."""
@@ -93,6 +104,7 @@ def raw_space(reads: Reads) -> Space:
         dimensions=raw_dimensions(moments),
         partition=partitions.get("plain"),
         scaled_partition=partitions.get("scaled"),
+        sample=reads.sample.vectors if reads.sample is not None and reads.sampled else None,
     )
 
 
@@ -192,6 +204,7 @@ def view_space(reads: Reads, view: View, row: int) -> Space:
         dimensions=view_dimensions(reads, view, row),
         partition=partitions.get("plain"),
         scaled_partition=partitions.get("scaled"),
+        sample=reads.sample_coordinates * shape.gains + shape.offset if reads.sampled else None,
     )
 
 
@@ -238,8 +251,7 @@ def view_partitions(reads: Reads, view: View) -> dict[Scaling, Partition]:
     runs = open_runs(view, geometry)
     coordinates = None
     if runs:
-        centred = reads.sample.vectors - reads.moments.mean
-        coordinates = centred @ system.vectors * np.where(empty, 0.0, shape.gains)
+        coordinates = reads.sample_coordinates * np.where(empty, 0.0, shape.gains)
         if carrier is not None:
             coordinates[:, carrier] = constant
     spread = spreads(coordinates, runs, list(logs), scale, reads.seed)

@@ -22,7 +22,7 @@ from isoscope.measures.corrections import (
 from isoscope.measures.geometry import geometry_of
 from isoscope.measures.moments import MomentParts
 from isoscope.measures.reading import first_read, second_read
-from isoscope.measures.registry import TableValue, all_measures, find_measure
+from isoscope.measures.registry import TableValue, Value, all_measures, find_measure
 from isoscope.measures.second_read import Wanted, plan_second_read
 from isoscope.measures.spaces import Reads, raw_space, view_space
 from isoscope.results.result import Result, Row, Table
@@ -214,8 +214,9 @@ class Request:
         """Read the group and describe every space of every cloud, with its protocol."""
         dimensions = "dimensions" in self.needs
         parts = MomentParts(self.needs_scatter, dimensions, mean="mean" in self.needs)
+        sampled = self.needs_second_read or "sample" in self.needs
         first = first_read(
-            group, parts, sample_size=DEFAULT_SIZE if self.needs_second_read else 0,
+            group, parts, sample_size=DEFAULT_SIZE if sampled else 0,
             seed=self.seed, double=self.double, workers=self.workers, progress=self.progress,
         )  # fmt: skip
         plans = {
@@ -271,7 +272,13 @@ class Request:
                 f"then {projections.rows:,}"
             )
         reads = Reads(
-            first.moments, first.sample, plan.geometry, plan.second, projections, self.seed
+            first.moments,
+            first.sample,
+            plan.geometry,
+            plan.second,
+            projections,
+            self.seed,
+            sampled="sample" in self.needs,
         )
         views = {view.correction: row for row, view in enumerate(plan.views)}
         return [
@@ -306,17 +313,19 @@ def add(
     if isinstance(found, TableValue):
         tables.append(Table(subject, part, space.correction, item.name, found.rows, found.note))
         return
-    rows.append(
-        Row(
-            subject,
-            part,
-            space.correction,
-            item.name,
-            found.value,
-            log10=found.log10,
-            n=space.rows if found.rows is None else found.rows,
-            protocol=protocol,
-            note=found.note,
-            extra=found.extra,
+    several = {"": found} if isinstance(found, Value) else found
+    for key, value in several.items():
+        rows.append(
+            Row(
+                subject,
+                part,
+                space.correction,
+                f"{item.name}/{key}" if key else item.name,
+                value.value,
+                log10=value.log10,
+                n=space.rows if value.rows is None else value.rows,
+                protocol=protocol,
+                note=value.note,
+                extra=value.extra,
+            )
         )
-    )

@@ -56,7 +56,7 @@ def grid(result: Result, subject: str, part: str) -> Grid:
     cells = {(row.measure, row.correction): row for row in rows}
     dependent = {item.name for item in all_measures() if item.length_dependent}
     body = [
-        [name + LENGTH_MARK * (name in dependent)]
+        [name + LENGTH_MARK * (name.split("/")[0] in dependent)]
         + [cell(cells.get((name, correction))) for correction in corrections]
         for name in measures
     ]
@@ -94,7 +94,7 @@ def grouped_notes(rows: list[Row]) -> list[str]:
     for row in rows:
         if row.note:
             measures, corrections = groups.setdefault(row.note, ({}, {}))
-            measures[row.measure] = None
+            measures[row.measure.split("/")[0]] = None
             corrections[row.correction] = None
     return [
         f"{', '.join(measures)} ({', '.join(corrections)}): {note}"
