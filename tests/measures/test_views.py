@@ -52,7 +52,9 @@ def test_a_view_equals_the_corrected_cloud(name: str, correction: str) -> None:
             continue
         if correction == "whiten" and row.measure.startswith(("i1", "i2")):
             continue  # a whitened cloud's eigenvectors are open; the oracle takes its axes
-        assert mine.value == pytest.approx(row.value, abs=1e-12, rel=1e-10), row.measure
+        # Cosines of a large sample's pairs are taken in single precision.
+        tolerance = 1e-6 if row.measure.startswith("cosine_quantiles") else 1e-12
+        assert mine.value == pytest.approx(row.value, abs=tolerance, rel=1e-10), row.measure
         if row.log10 is not None:
             assert mine.log10 == pytest.approx(row.log10, abs=1e-12, rel=1e-10), row.measure
 
