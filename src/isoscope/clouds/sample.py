@@ -52,10 +52,12 @@ class SampleTaker:
 
     def add(self, batch: Batch) -> None:
         """Look at the rows of one batch."""
+        if not self._size:
+            return
         indices = np.arange(batch.first_row, batch.first_row + len(batch.vectors), dtype=np.int64)
         keys = row_keys(indices, self._seed)
         chosen = np.flatnonzero(keys <= self._highest)
-        if not len(chosen) or not self._size:
+        if not len(chosen):
             return
         if len(chosen) > self._size:
             chosen = np.sort(np.argpartition(keys, self._size)[: self._size])

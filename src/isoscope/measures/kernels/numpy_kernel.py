@@ -116,10 +116,8 @@ class NumpyMoments:
 
     def _mean(self, x: Floats, weight: Doubles) -> Doubles:
         total = float(weight.sum())
-        if total == 0:
+        if total == 0 or not (self._parts.scatter or self._parts.mean):
             return np.zeros(x.shape[1])
-        if not self._parts.scatter and not self._parts.mean:
-            return np.asarray(weight.astype(x.dtype) @ x, dtype=np.float64) / total
         wide = self._memory.like("wide", x, np.float64)
         np.copyto(wide, x)
         return np.asarray(weight @ wide) / total
