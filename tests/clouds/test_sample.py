@@ -10,7 +10,8 @@ from clouds_for_tests import shifted
 
 import isoscope
 from isoscope.clouds.contract import Batch
-from isoscope.clouds.sample import SampleTaker, draw, lowest, row_keys
+from isoscope.clouds.row_keys import row_keys
+from isoscope.clouds.sample import SampleTaker, draw, lowest
 from isoscope.errors import DataError, UsageError
 
 CLOUD = np.arange(20_000, dtype=np.float64).reshape(10_000, 2)

@@ -27,6 +27,8 @@ WIDEST = 1_000_000
 class Word2VecCloud(Cloud):
     """word2vec's binary form: a header line, then word, space and float32 numbers a row."""
 
+    population = True  # a vocabulary
+
     def __init__(self, location: Location, rows: int, width: int) -> None:
         super().__init__(location.stem, rows, width, "float32")
         self._location = location

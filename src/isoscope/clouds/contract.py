@@ -81,6 +81,9 @@ class Cloud(ABC):
         Type in which the vectors are stored, a key of ``EPSILON``.
     """
 
+    population = False
+    """Whether the rows are all there are, such as a vocabulary: then a number has no error."""
+
     def __init__(self, name: str, rows: int | None, width: int, dtype: str) -> None:
         self.name = name
         self.rows = rows

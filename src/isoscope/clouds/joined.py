@@ -31,6 +31,7 @@ class JoinedCloud(Cloud):
         rows = sum(known) if len(known) == len(counts) else None
         super().__init__(name, rows, first.width, first.dtype)
         self._clouds = tuple(clouds)
+        self.population = all(cloud.population for cloud in clouds)
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows of every cloud in turn."""

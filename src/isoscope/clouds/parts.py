@@ -21,6 +21,7 @@ class FileParts:
 
     def __init__(self, clouds: Mapping[str, Cloud]) -> None:
         self._clouds = dict(clouds)
+        self.population = all(cloud.population for cloud in clouds.values())
 
     @property
     def names(self) -> tuple[str, ...]:

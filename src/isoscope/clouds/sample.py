@@ -14,6 +14,7 @@ import numpy as np
 
 from isoscope.clouds.arrays import ArrayCloud, is_tensor
 from isoscope.clouds.parts import FileParts
+from isoscope.clouds.row_keys import row_keys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.clouds.contract import Batch, Cloud, CloudGroup
+    from isoscope.clouds.dealing import Dealt
 
 DEFAULT_SIZE = 1_024
+LARGE_SIZE = 4_096
+"""For measures of neighbours, which a small sample moves far apart."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class Sample:
     keys: NDArray[np.uint64]
     indices: NDArray[np.int64]
     vectors: NDArray[np.float64]
+    groups: NDArray[np.int64]
+    """The document of each row, or its position where rows are not dealt by documents."""
 
 
 class SampleTaker:
@@ -50,7 +56,7 @@ class SampleTaker:
         likely = 1.0 if rows is None else min(1.0, 2 * size / max(rows, 1))
         self._highest = np.uint64(min(int(likely * 2**64), 2**64 - 1))
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: Batch, dealt: Dealt | None = None) -> None:
         """Look at the rows of one batch."""
         if not self._size:
             return
@@ -61,7 +67,15 @@ class SampleTaker:
             return
         if len(chosen) > self._size:
             chosen = np.sort(np.argpartition(keys, self._size)[: self._size])
-        self._found.append(Sample(keys[chosen], indices[chosen], on_host(batch.vectors, chosen)))
+        groups = indices if dealt is None else dealt.groups
+        self._found.append(
+            Sample(
+                keys[chosen],
+                indices[chosen],
+                on_host(batch.vectors, chosen),
+                groups[chosen],
+            )
+        )
         self._held += len(chosen)
         if self._held > 4 * self._size:
             self._prune()
@@ -75,7 +89,10 @@ class SampleTaker:
     def result(self) -> Sample:
         """Return what was collected."""
         nothing = Sample(
-            np.empty(0, np.uint64), np.empty(0, np.int64), np.empty((0, self._width), np.float64)
+            np.empty(0, np.uint64),
+            np.empty(0, np.int64),
+            np.empty((0, self._width), np.float64),
+            np.empty(0, np.int64),
         )
         return lowest([nothing, *self._found], self._size)
 
@@ -87,16 +104,8 @@ def lowest(samples: Sequence[Sample], size: int) -> Sample:
     kept = np.argsort(keys, kind="stable")[:size]
     kept = kept[np.argsort(indices[kept])]
     vectors = np.concatenate([sample.vectors for sample in samples])
-    return Sample(keys[kept], indices[kept], vectors[kept])
-
-
-def row_keys(indices: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
-    """Mix index and seed into 64 random-looking bits (SplitMix64; Steele, Lea & Flood 2014)."""
-    start = np.uint64((seed * 0xD1342543DE82EF95 + 1) % 2**64)
-    z = (indices.astype(np.uint64) + start) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    groups = np.concatenate([sample.groups for sample in samples])
+    return Sample(keys[kept], indices[kept], vectors[kept], groups[kept])
 
 
 def on_host(vectors: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:

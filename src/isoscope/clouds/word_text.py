@@ -45,6 +45,8 @@ class TextShape:
 class WordTextCloud(Cloud):
     """Word vectors in a text file, compressed or not."""
 
+    population = True  # a vocabulary
+
     def __init__(self, location: Location, shape: TextShape) -> None:
         super().__init__(location.stem, shape.rows, shape.width, "float32")
         self._location, self._shape = location, shape
