@@ -11,7 +11,8 @@ NAMES = {
     "mean_cosine", "cosine_quantiles", "mean_offset", "mean_norm", "norm_of_mean",
     "mean_alignment", "i1", "i1_symmetric", "i1_scaled", "i2", "top_variance_share",
     "effective_rank", "participation_ratio", "iso_score", "outlier_dimensions",
-    "dead_dimensions", "spectrum", "norm_density",
+    "dead_dimensions", "spectrum", "norm_density", "random_pair_cosine", "uniformity", "hubness",
+    "intrinsic_dimension",
 }  # fmt: skip
 
 
@@ -25,6 +26,7 @@ def test_every_measure_is_listed_with_all_that_is_known() -> None:
     for item in listed:
         assert item["formula"]
         assert item["reference"]
+        assert item["table"] or bool(item["interval"]) != bool(item["no_interval"])
     assert listed[0]["name"] == "mean_cosine"
     assert listed[0]["alias"] == "inter_sim"
 

@@ -48,6 +48,7 @@ def list_measures(
     screen.print(SYMBOLS)
     for item in all_measures():
         kind = " (table)" if item.table else ""
+        kind += "" if item.default else ", by name or with all"
         alias = f", also {item.alias}" if item.alias else ""
         screen.print(f"{item.name}{alias}{kind}", style="bold")
         for title, text in (
@@ -56,6 +57,7 @@ def list_measures(
             ("range", item.range),
             ("direction", BETTER[item.direction]),
             ("depends on vector length", "yes *" if item.length_dependent else "no"),
+            ("interval", interval_of(item)),
             ("reference", item.reference),
         ):
             if text:
@@ -90,4 +92,14 @@ def describe(item: Measure) -> dict[str, object]:
         "length_dependent": item.length_dependent,
         "reference": item.reference,
         "table": item.table,
+        "default": item.default,
+        "interval": item.interval,
+        "no_interval": item.no_interval or None,
     }
+
+
+def interval_of(item: Measure) -> str:
+    """Say whether a measure comes with an interval."""
+    if item.table:
+        return ""
+    return f"none: {item.no_interval}" if item.no_interval else "95 %"

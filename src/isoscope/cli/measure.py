@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from isoscope.results.result import Result
 
 
-LONGEST_HEADER = 16
-"""A correction's name is folded beyond this width."""
+LONGEST_HEADER = 10
+"""A correction's name is folded behind a hyphen or colon where a line would get longer."""
 
 
 def measure_command(
@@ -41,7 +42,10 @@ def measure_command(
     ],
     measures: Annotated[
         str | None,
-        typer.Option(help="Names, with commas; see isoscope list measures. Default: all."),
+        typer.Option(
+            help="Names, with commas, or all; see isoscope list measures. Default: those that two "
+            "reads give."
+        ),
     ] = None,
     corrections: Annotated[
         str,
@@ -71,6 +75,20 @@ def measure_command(
             metavar="CONDITION",
             help="Leave with 3 when true, e.g. 'mean_cosine>0.6' or 'mean_cosine@center>0.1'. "
             "May be repeated.",
+        ),
+    ] = None,
+    documents: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL",
+            help="Column that tells which rows are from one document; intervals allow for it.",
+        ),
+    ] = None,
+    intervals: Annotated[
+        bool | None,
+        typer.Option(
+            "--intervals/--no-intervals",
+            help="Give 95 % intervals. Default: for all but whole vocabularies.",
         ),
     ] = None,
     sample: Annotated[
@@ -103,6 +121,8 @@ def measure_command(
             column=column,
             precision=precision,
             drop_invalid=drop_invalid,
+            documents=documents,
+            intervals=intervals,
             sample=sample,
             seed=seed,
             workers=threads,
@@ -154,8 +174,9 @@ def show(result: Result, screen: Console) -> None:
             for k, name in enumerate(header):
                 first = k == 0
                 table.add_column(
-                    name, justify="left" if first else "right", no_wrap=first, overflow="fold"
-                )
+                    folded(name), justify="left" if first else "right", no_wrap=first,
+                    overflow="fold",
+                )  # fmt: skip
             for row in rows:
                 table.add_row(*row)
             screen.print(table)
@@ -166,6 +187,16 @@ def show(result: Result, screen: Console) -> None:
     show_tables(result, screen)
 
 
+def folded(name: str) -> str:
+    """Break a long name into lines."""
+    lines = [""]
+    for piece in re.split(r"(?<=[-:])", name):
+        if lines[-1] and len(lines[-1]) + len(piece) > LONGEST_HEADER:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(lines)
+
+
 def fitting(one: Grid, width: int) -> list[tuple[list[str], list[list[str]]]]:
     """Cut a grid into tables that fit a screen of this width, each with the names in front."""
     if not one.rows:
@@ -173,7 +204,7 @@ def fitting(one: Grid, width: int) -> list[tuple[list[str], list[list[str]]]]:
     names = max(len(row[0]) for row in one.rows) + 4
     widths = [max(len(row[k]) for row in one.rows) for k in range(1, len(one.header))]
     taken = [
-        max(cells, min(len(head), LONGEST_HEADER)) + 3
+        max(cells, max(len(line) for line in folded(head).splitlines())) + 3
         for cells, head in zip(widths, one.header[1:], strict=True)
     ]
     tables: list[list[int]] = [[]]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from isoscope.measures.space import Space
 
-Need = Literal["mean", "dimensions", "sample", "scatter", "partition", "scaled"]
+Need = Literal["mean", "dimensions", "sample", "large sample", "scatter", "partition", "scaled"]
 """What a measure needs beyond the sums over lengths and unit vectors."""
 
 Direction = Literal["higher", "lower", "neither"]
@@ -23,6 +23,11 @@ Direction = Literal["higher", "lower", "neither"]
 def counted(number: int, thing: str) -> str:
     """Return a number with its thing, in the plural where it takes one."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+IntervalKind = Literal["sums", "spectrum", "own"]
+"""Where an interval comes from: leaving out blocks of sums over rows, or of the variances along
+eigenvectors; or the measure gives its own."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,10 @@ class Value:
     rows: int | None = None
     """Rows that counted, where not all did."""
     extra: Mapping[str, float | None] = field(default_factory=dict)
+    low: float | None = None
+    high: float | None = None
+    no_interval: str = ""
+    """Why a measure that gives its own interval could not."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,11 @@ class Measure:
     function: Callable[[Space], Value | Mapping[str, Value] | TableValue]
     alias: str = ""
     table: bool = False
+    interval: IntervalKind | None = None
+    no_interval: str = ""
+    """Why there is no interval, for a measure without one."""
+    default: bool = True
+    """Whether it is measured unless others are named."""
 
     @property
     def summary(self) -> str:
@@ -84,6 +98,9 @@ def register(
     needs: Iterable[Need] = (),
     alias: str = "",
     table: bool = False,
+    interval: IntervalKind | None = None,
+    no_interval: str = "",
+    default: bool = True,
 ) -> Callable[[Callable[[Space], Any]], Callable[[Space], Any]]:
     """Register the decorated function as the measure of its own name."""
 
@@ -93,7 +110,7 @@ def register(
             raise ValueError(f"the measure {name} is registered twice")
         _MEASURES[name] = Measure(
             name, formula, range, direction, length_dependent, reference,
-            frozenset(needs), function, alias, table,
+            frozenset(needs), function, alias, table, interval, no_interval, default,
         )  # fmt: skip
         if alias:
             _ALIASES[alias] = name
@@ -105,6 +122,11 @@ def register(
 def all_measures() -> tuple[Measure, ...]:
     """Return every measure in the order in which tables show them: cosines first."""
     return tuple(_MEASURES.values())
+
+
+def default_measures() -> tuple[Measure, ...]:
+    """Return the measures that are taken unless others are named."""
+    return tuple(item for item in _MEASURES.values() if item.default)
 
 
 def find_measure(name: str) -> Measure:

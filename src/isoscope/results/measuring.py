@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from isoscope.clouds.dealing import DOCUMENT, Dealer
+from isoscope.clouds.labelled import LabelledCloud
 from isoscope.clouds.opening import open_cloud
-from isoscope.clouds.sample import DEFAULT_SIZE, draw
+from isoscope.clouds.sample import DEFAULT_SIZE, LARGE_SIZE, draw
 from isoscope.clouds.selection import RowSelection
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.corrections import (
@@ -20,9 +22,16 @@ from isoscope.measures.corrections import (
     parse_corrections,
 )
 from isoscope.measures.geometry import geometry_of
+from isoscope.measures.intervals import IntervalEstimator
 from isoscope.measures.moments import MomentParts
 from isoscope.measures.reading import first_read, second_read
-from isoscope.measures.registry import TableValue, Value, all_measures, find_measure
+from isoscope.measures.registry import (
+    TableValue,
+    Value,
+    all_measures,
+    default_measures,
+    find_measure,
+)
 from isoscope.measures.second_read import Wanted, plan_second_read
 from isoscope.measures.spaces import Reads, raw_space, view_space
 from isoscope.results.result import Result, Row, Table
@@ -41,6 +50,8 @@ if TYPE_CHECKING:
     from isoscope.measures.space import Space
 
 Precision = Literal["data", "double"]
+ALL = "all"
+"""Stands for every measure, in place of names."""
 
 
 def measure(
@@ -51,6 +62,8 @@ def measure(
     column: str | None = None,
     precision: Precision = "data",
     drop_invalid: bool = False,
+    documents: Any = None,
+    intervals: bool | None = None,
     sample: int | None = None,
     seed: int = 0,
     workers: int | None = None,
@@ -67,7 +80,7 @@ def measure(
     cloud : str, Path, array, tensor or CloudGroup
         Anything that ``open_cloud`` takes.
     measures : iterable of str, optional
-        Names from ``isoscope list measures``; by default all.
+        Names from ``isoscope list measures``, or ``all``; by default those that two reads give.
     corrections : iterable of str, optional
         Spaces to measure: ``none`` (the cloud as it is), ``center``,
         ``all-but-the-top[:n_components=D][:project=original]``, ``whiten``. By default one each.
@@ -78,6 +91,13 @@ def measure(
         covariances are summed in double either way. ``double`` does everything in double.
     drop_invalid : bool
         Leave out rows with NaN or infinities, and count them, instead of stopping.
+    documents : str or array-like, optional
+        Which rows belong together: the name of a label, such as a column of a Parquet file, or
+        the document of every row. Rows of one document are not independent, and the intervals
+        then allow for it. By default the label ``document`` where there is one.
+    intervals : bool, optional
+        Whether to give 95 % intervals, for a larger population of which the rows are a sample.
+        By default for all sources but whole vocabularies, which are their own population.
     sample : int, optional
         Measure a random sample of this many rows instead of all; the source is read once to draw
         it, and every row has the same chance.
@@ -115,8 +135,13 @@ def measure(
         raise UsageError(f"seed is at least 0, not {seed}")
     chosen = choose_measures(measures)
     names = parse_corrections(listed(corrections, DEFAULT_CORRECTIONS))
-    request = Request(chosen, names, precision == "double", seed, workers, progress)
     source = open_cloud(cloud, column=column)
+    if documents is not None and not isinstance(documents, str):
+        source, documents = LabelledCloud(source, DOCUMENT, documents), DOCUMENT
+    # A sample of a population is a sample, and has an error.
+    population = sample is None and bool(getattr(source, "population", False))
+    dealer = Dealer(documents) if (not population if intervals is None else intervals) else None
+    request = Request(chosen, names, precision == "double", dealer, seed, workers, progress)
     if sample is not None:
         if sample < 2:
             raise UsageError(f"sample is at least 2, not {sample}")
@@ -127,13 +152,14 @@ def measure(
     rows: list[Row] = []
     tables: list[Table] = []
     verdicts: list[dict[str, Any]] = []
-    for name, spaces, protocol in request.spaces(selection):
+    for name, found, protocol in request.spaces(selection):
         subject, part = (name, "") if len(source.names) == 1 else ("", name)
         protocol += f"; a random sample, seed {seed}" if sample is not None else ""
-        for space in spaces:
+        estimator = IntervalEstimator(found.reads, dealer is not None, given=intervals is not False)
+        for space in found.spaces:
             for item in chosen:
-                add(item, space, (subject, part), protocol, rows, tables)
-        for space in spaces:
+                add(item, space, estimator, (subject, part), protocol, rows, tables)
+        for space in found.spaces:
             if space.correction == NONE and space.spectrum and space.dimensions:
                 verdict = judge(space)
                 verdicts.append({"subject": subject, "part": part, **verdict.to_dict()})
@@ -159,7 +185,10 @@ def listed(given: Iterable[str] | str | None, default: Sequence[str]) -> list[st
 def choose_measures(given: Iterable[str] | str | None) -> tuple[Measure, ...]:
     """Look the names up, without repeats, in the order of the registry."""
     everything = all_measures()
-    wanted = {find_measure(name).name for name in listed(given, [m.name for m in everything])}
+    names = listed(given, [item.name for item in default_measures()])
+    if ALL in names:
+        return everything
+    wanted = {find_measure(name).name for name in names}
     if not wanted:
         raise UsageError("name at least one measure; isoscope list measures shows them")
     return tuple(item for item in everything if item.name in wanted)
@@ -181,6 +210,7 @@ class Request:
     measures: tuple[Measure, ...]
     corrections: tuple[CorrectionName, ...]
     double: bool
+    dealer: Dealer | None
     seed: int
     workers: int | None
     progress: Progress | None
@@ -206,18 +236,35 @@ class Request:
         return "scatter" in self.needs or bool(self.view_names)
 
     @property
+    def deals_variances(self) -> bool:
+        """Whether an interval needs the variances along eigenvectors by block."""
+        return self.dealer is not None and any(
+            item.interval == "spectrum" for item in self.measures
+        )
+
+    @property
     def needs_second_read(self) -> bool:
         """Whether anything must be projected."""
-        return bool(self.view_names) or bool(self.needs & {"partition", "scaled"})
+        return (
+            bool(self.view_names)
+            or bool(self.needs & {"partition", "scaled"})
+            or self.deals_variances
+        )
 
-    def spaces(self, group: RowSelection) -> list[tuple[str, list[Space], str]]:
+    @property
+    def sample_size(self) -> int:
+        """Rows that are drawn."""
+        if "large sample" in self.needs:
+            return LARGE_SIZE
+        return DEFAULT_SIZE if self.needs_second_read or "sample" in self.needs else 0
+
+    def spaces(self, group: RowSelection) -> list[tuple[str, Described, str]]:
         """Read the group and describe every space of every cloud, with its protocol."""
         dimensions = "dimensions" in self.needs
         parts = MomentParts(self.needs_scatter, dimensions, mean="mean" in self.needs)
-        sampled = self.needs_second_read or "sample" in self.needs
         first = first_read(
-            group, parts, sample_size=DEFAULT_SIZE if sampled else 0,
-            seed=self.seed, double=self.double, workers=self.workers, progress=self.progress,
+            group, parts, sample_size=self.sample_size, seed=self.seed, double=self.double,
+            dealer=self.dealer, workers=self.workers, progress=self.progress,
         )  # fmt: skip
         plans = {
             name: self.plan(first[name], stored)
@@ -228,6 +275,7 @@ class Request:
             second = second_read(
                 group,
                 {name: plan.second.plan for name, plan in plans.items() if plan.second},
+                dealer=self.dealer if self.deals_variances else None,
                 workers=self.workers,
                 progress=self.progress,
             )
@@ -250,8 +298,9 @@ class Request:
             "partition" in self.needs, "scaled" in self.needs, "dimensions" in self.needs
         )
         second = plan_second_read(
-            moments, geometry, views, wanted, raw=self.raw, double=self.double
-        )
+            moments, geometry, views, wanted,
+            raw=self.raw, dealt=self.deals_variances, double=self.double,
+        )  # fmt: skip
         in_double = second.plan.double or stored == "float64"
         return Plan(
             geometry,
@@ -263,7 +312,7 @@ class Request:
 
     def describe(
         self, name: str, first: FirstRead, plan: Plan, second: dict[str, Projections]
-    ) -> list[Space]:
+    ) -> Described:
         """Build the spaces of one cloud in the order in which corrections were given."""
         projections = second.get(name)
         if projections is not None and projections.rows != first.moments.rows:
@@ -278,15 +327,24 @@ class Request:
             plan.second,
             projections,
             self.seed,
-            sampled="sample" in self.needs,
+            sampled=bool(self.needs & {"sample", "large sample"}),
         )
         views = {view.correction: row for row, view in enumerate(plan.views)}
-        return [
+        spaces = [
             raw_space(reads)
             if correction.name == NONE
             else view_space(reads, plan.views[views[correction.text]], views[correction.text])
             for correction in self.corrections
         ]
+        return Described(reads, spaces)
+
+
+@dataclass(frozen=True)
+class Described:
+    """The spaces of one cloud, and what was read of it."""
+
+    reads: Reads
+    spaces: list[Space]
 
 
 @dataclass(frozen=True)
@@ -302,6 +360,7 @@ class Plan:
 def add(
     item: Measure,
     space: Space,
+    estimator: IntervalEstimator,
     where: tuple[str, str],
     protocol: str,
     rows: list[Row],
@@ -315,6 +374,7 @@ def add(
         return
     several = {"": found} if isinstance(found, Value) else found
     for key, value in several.items():
+        interval = estimator.interval(item, space, value)
         rows.append(
             Row(
                 subject,
@@ -323,9 +383,11 @@ def add(
                 f"{item.name}/{key}" if key else item.name,
                 value.value,
                 log10=value.log10,
+                low=interval.low,
+                high=interval.high,
                 n=space.rows if value.rows is None else value.rows,
                 protocol=protocol,
                 note=value.note,
-                extra=value.extra,
+                extra={**value.extra, **interval.reasons()},
             )
         )
