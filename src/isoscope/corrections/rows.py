@@ -40,7 +40,7 @@ def corrected_rows(
     if is_tensor(vectors):
         wide = vectors.float() if vectors.element_size() < 4 else vectors
         corrected = correct(wide)
-        return (unit_tensor(corrected) if renormalize else corrected).to(vectors.dtype)
+        return (unit(corrected) if renormalize else corrected).to(vectors.dtype)
     out = np.empty((len(vectors), width), vectors.dtype)
 
     class Lane:
@@ -48,7 +48,7 @@ def corrected_rows(
             rows = vectors[block]
             wide = rows.astype(np.float32) if rows.dtype == np.float16 else rows
             corrected = correct(wide)
-            out[block] = unit_rows(corrected) if renormalize else corrected
+            out[block] = unit(corrected) if renormalize else corrected
 
     step = rows_per_batch(max(width, vectors.shape[1]))
     blocks = [slice(first, first + step) for first in range(0, len(vectors), step)]
@@ -57,22 +57,21 @@ def corrected_rows(
     return out
 
 
-def unit_rows(rows: Floats) -> Floats:
-    """Divide every row by its length, in place; zero rows stay zero."""
+def lengths(rows: Array) -> Array:
+    """‖x_i‖ of every row in the type of the rows; squares neither overflow nor vanish."""
+    if is_tensor(rows):
+        largest = rows.abs().amax(dim=1, keepdim=True)
+        scaled = rows / largest.masked_fill(largest == 0, 1.0)
+        return scaled.norm(dim=1) * largest[:, 0]
     squares = square_norms(rows)
     if rows.dtype == np.float32 and not within_single_range(squares):
-        rows = rows.astype(np.float64)
-        squares = square_norms(rows)
-    lengths = np.sqrt(squares)
-    inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    rows *= inverse.astype(rows.dtype)[:, None]
-    return rows
+        squares = square_norms(rows.astype(np.float64))
+    return np.sqrt(squares).astype(rows.dtype)
 
 
-def unit_tensor(rows: Any) -> Any:
-    """Divide every row of a tensor by its length; zero rows stay zero."""
-    largest = rows.abs().amax(dim=1, keepdim=True)
-    # Squares of the scaled rows neither overflow nor vanish.
-    scaled = rows / largest.masked_fill(largest == 0, 1.0)
-    lengths = scaled.norm(dim=1, keepdim=True)
-    return scaled / lengths.masked_fill(lengths == 0, 1.0)
+def unit(rows: Array) -> Array:
+    """Divide every row by its length; zero rows stay zero."""
+    found = lengths(rows)[:, None]
+    if is_tensor(rows):
+        return rows / found.masked_fill(found == 0, 1.0)
+    return np.divide(rows, found, out=np.zeros_like(rows), where=found > 0)
