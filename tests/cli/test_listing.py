@@ -12,7 +12,7 @@ NAMES = {
     "mean_alignment", "i1", "i1_symmetric", "i1_scaled", "i2", "top_variance_share",
     "effective_rank", "participation_ratio", "iso_score", "outlier_dimensions",
     "dead_dimensions", "spectrum", "norm_density", "random_pair_cosine", "uniformity", "hubness",
-    "intrinsic_dimension",
+    "intrinsic_dimension", "local_i1",
 }  # fmt: skip
 
 
@@ -22,6 +22,7 @@ def test_every_measure_is_listed_with_all_that_is_known() -> None:
     assert {item["name"] for item in listed} == NAMES
     assert {item["name"] for item in listed if item["length_dependent"]} == {
         "i1", "i1_symmetric", "i2", "mean_norm", "norm_of_mean", "norm_density", "spectrum",
+        "local_i1",
     }  # fmt: skip
     for item in listed:
         assert item["formula"]

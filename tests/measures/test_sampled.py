@@ -117,5 +117,5 @@ def test_all_means_more_than_the_default() -> None:
     default = {row.measure for row in isoscope.measure(cloud, corrections="none").rows}
     assert named > default
     assert named - default == {
-        "random_pair_cosine", "uniformity", "hubness", "intrinsic_dimension",
+        "random_pair_cosine", "uniformity", "hubness", "intrinsic_dimension", "local_i1",
     }  # fmt: skip

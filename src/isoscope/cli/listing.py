@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.padding import Padding
 
 from isoscope.cli.output import console
-from isoscope.measures.corrections import CORRECTIONS
 from isoscope.measures.registry import Measure, all_measures
 
 list_app = typer.Typer(help="Show what there is to choose from.")
@@ -70,14 +70,30 @@ def list_corrections(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show every correction with its options, written NAME:option=value:option=value."""
+    from isoscope.corrections import all_corrections  # imports scikit-learn
+
+    kinds = {name: described(kind) for name, kind in all_corrections().items()}
+    everything = {"none": ("The cloud as it is.", {}), **kinds}
     if as_json:
-        rows = [{"name": name, "about": about} for name, about in CORRECTIONS.items()]
+        rows = [
+            {"name": name, "about": about, "options": options}
+            for name, (about, options) in everything.items()
+        ]
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     screen = console()
-    for name, about in CORRECTIONS.items():
+    for name, (about, options) in everything.items():
         screen.print(name, style="bold")
         screen.print(Padding(about, (0, 0, 0, 4), expand=False))
+        if options:
+            text = ", ".join(f"{key}={value}" for key, value in options.items())
+            screen.print(Padding(f"options: {text}", (0, 0, 0, 4), expand=False))
+
+
+def described(kind: type[Any]) -> tuple[str, dict[str, Any]]:
+    """Return the first paragraph of a class's description and its options with their defaults."""
+    paragraph = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0]
+    return " ".join(paragraph.split()), kind().get_params()
 
 
 def describe(item: Measure) -> dict[str, object]:

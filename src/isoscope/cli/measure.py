@@ -15,7 +15,9 @@ from isoscope.cli.gate import parse_gate
 from isoscope.cli.output import console, silence_stdout
 from isoscope.cli.progress import progress_bar
 from isoscope.errors import UsageError
-from isoscope.measures.corrections import DEFAULT_CORRECTIONS, parse_corrections
+from isoscope.measures.corrections import DEFAULT_CORRECTIONS
+from isoscope.measures.registry import default_measures
+from isoscope.results.asked import parse_corrections
 from isoscope.results.files import check_writable
 from isoscope.results.measuring import choose_measures, listed, measure
 from isoscope.results.render import grids, previews
@@ -105,11 +107,8 @@ def measure_command(
     gates = [parse_gate(text) for text in fail_if or []]
     spaces = [correction.text for correction in parse_corrections(listed(corrections, ()))]
     check_gates(gates, spaces)
-    names = (
-        None
-        if measures is None
-        else listed(measures, ()) + [gate.measure.split("/")[0] for gate in gates]
-    )
+    default = [item.name for item in default_measures()]
+    names = listed(measures, default) + [gate.measure.split("/")[0] for gate in gates]
     choose_measures(names)
     if out is not None:
         check_writable(out)

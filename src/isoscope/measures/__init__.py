@@ -10,5 +10,6 @@ from isoscope.measures import (  # noqa: F401, I001
     lengths,
     variance,
     partition,
+    local,
     dimensions,
 )

@@ -221,5 +221,5 @@ class Jackknife:
 
 def number(item: Measure, space: Space) -> float | None:
     """Evaluate a measure that gives one number."""
-    found = item.function(space)
+    found = item.of(space)
     return found.value if isinstance(found, Value) else None

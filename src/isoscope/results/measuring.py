@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,17 +13,18 @@ from isoscope.clouds.labelled import LabelledCloud
 from isoscope.clouds.opening import open_cloud
 from isoscope.clouds.sample import DEFAULT_SIZE, LARGE_SIZE, draw
 from isoscope.clouds.selection import RowSelection
+from isoscope.clouds.single import SingleCloud
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.corrections import (
     DEFAULT_CORRECTIONS,
     NONE,
+    CorrectionName,
     build_view,
-    check_options,
-    parse_corrections,
 )
 from isoscope.measures.geometry import geometry_of
 from isoscope.measures.intervals import IntervalEstimator
 from isoscope.measures.moments import MomentParts
+from isoscope.measures.partition import log_i1
 from isoscope.measures.reading import first_read, second_read
 from isoscope.measures.registry import (
     TableValue,
@@ -34,6 +35,7 @@ from isoscope.measures.registry import (
 )
 from isoscope.measures.second_read import Wanted, plan_second_read
 from isoscope.measures.spaces import Reads, raw_space, view_space
+from isoscope.results.asked import check_width, is_view, parse_corrections
 from isoscope.results.result import Result, Row, Table
 from isoscope.results.verdict import judge
 from isoscope.version import __version__
@@ -41,7 +43,7 @@ from isoscope.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from isoscope.measures.corrections import CorrectionName, View
+    from isoscope.measures.corrections import View
     from isoscope.measures.geometry import Geometry
     from isoscope.measures.projections import Projections
     from isoscope.measures.reading import FirstRead, Progress
@@ -80,10 +82,13 @@ def measure(
     cloud : str, Path, array, tensor or CloudGroup
         Anything that ``open_cloud`` takes.
     measures : iterable of str, optional
-        Names from ``isoscope list measures``, or ``all``; by default those that two reads give.
+        Names from ``isoscope list measures``, with options as in ``local_i1:n_clusters=9``, or
+        ``all``; by default those that two reads give.
     corrections : iterable of str, optional
-        Spaces to measure: ``none`` (the cloud as it is), ``center``,
-        ``all-but-the-top[:n_components=D][:project=original]``, ``whiten``. By default one each.
+        Spaces to measure: ``none`` (the cloud as it is) and any correction that
+        ``isoscope list corrections`` shows, with its options. By default ``none``, ``center``,
+        ``all-but-the-top`` and ``whiten``, which two reads measure together; others are fitted
+        first and take two more reads each.
     column : str, optional
         Which array of a file that holds several.
     precision : {"data", "double"}
@@ -147,7 +152,7 @@ def measure(
             raise UsageError(f"sample is at least 2, not {sample}")
         source = draw(source, sample, seed)
     for correction in names:
-        check_options(correction, min(source.widths))
+        check_width(correction, min(source.widths))
     selection = RowSelection(source, drop_invalid=drop_invalid)
     rows: list[Row] = []
     tables: list[Table] = []
@@ -156,7 +161,12 @@ def measure(
         subject, part = (name, "") if len(source.names) == 1 else ("", name)
         protocol += f"; a random sample, seed {seed}" if sample is not None else ""
         estimator = IntervalEstimator(found.reads, dealer is not None, given=intervals is not False)
-        for space in found.spaces:
+        spaces = request.with_clusters(found.spaces, selection, name)
+        measured = {space.correction: space for space in spaces}
+        for space in request.corrected(selection, name):
+            measured[space.correction] = space
+        for correction in names:
+            space = measured[correction.text]
             for item in chosen:
                 add(item, space, estimator, (subject, part), protocol, rows, tables)
         for space in found.spaces:
@@ -188,10 +198,11 @@ def choose_measures(given: Iterable[str] | str | None) -> tuple[Measure, ...]:
     names = listed(given, [item.name for item in default_measures()])
     if ALL in names:
         return everything
-    wanted = {find_measure(name).name for name in names}
+    wanted = {item.text: item for item in map(find_measure, names)}
     if not wanted:
         raise UsageError("name at least one measure; isoscope list measures shows them")
-    return tuple(item for item in everything if item.name in wanted)
+    order = [item.name for item in everything]
+    return tuple(sorted(wanted.values(), key=lambda item: order.index(item.name)))
 
 
 def versions() -> dict[str, str]:
@@ -227,8 +238,18 @@ class Request:
 
     @property
     def view_names(self) -> tuple[CorrectionName, ...]:
-        """The corrections to be measured."""
-        return tuple(item for item in self.corrections if item.name != NONE)
+        """The corrections that the two reads measure as well."""
+        return tuple(item for item in self.corrections if item.name != NONE and is_view(item.text))
+
+    @property
+    def fitted_names(self) -> tuple[CorrectionName, ...]:
+        """The corrections that are fitted, and measured on what they make of the cloud."""
+        return tuple(item for item in self.corrections if not is_view(item.text))
+
+    def of_corrected(self) -> Request:
+        """Return the request for a corrected cloud."""
+        plain = tuple(item for item in self.corrections if item.name == NONE)
+        return replace(self, corrections=plain or (CorrectionName(NONE, NONE, {}),), dealer=None)
 
     @property
     def needs_scatter(self) -> bool:
@@ -335,8 +356,55 @@ class Request:
             if correction.name == NONE
             else view_space(reads, plan.views[views[correction.text]], views[correction.text])
             for correction in self.corrections
+            if is_view(correction.text)
         ]
         return Described(reads, spaces)
+
+    def with_clusters(self, spaces: list[Space], group: RowSelection, name: str) -> list[Space]:
+        """Let the cloud as it is be measured within clusters, where a measure asks for it."""
+        if "clusters" not in self.needs:
+            return spaces
+        local = LocalIsotropy(SingleCloud(group, name), self)
+        return [
+            replace(space, local_log_i1=local.log_i1) if space.correction == NONE else space
+            for space in spaces
+        ]
+
+    def corrected(self, group: RowSelection, name: str) -> list[Space]:
+        """Fit each correction that is not a view on one cloud, and describe what it makes of it."""
+        if not self.fitted_names:
+            return []
+        from isoscope.corrections import CorrectedCloud, make_correction  # imports scikit-learn
+
+        cloud = SingleCloud(group, name)
+        spaces = []
+        for correction in self.fitted_names:
+            fitted = make_correction(correction.text).fit_cloud(cloud, progress=self.progress)
+            made = RowSelection(CorrectedCloud(cloud, fitted))
+            ((_, found, _),) = self.of_corrected().spaces(made)
+            spaces += [replace(space, correction=correction.text) for space in found.spaces]
+        return spaces
+
+
+@dataclass(frozen=True)
+class LocalIsotropy:
+    """I1 of a cloud whose clusters are centred each on its own mean."""
+
+    cloud: SingleCloud
+    request: Request
+
+    def log_i1(self, n_clusters: int, seed: int) -> float:
+        """Cluster with a seed, centre, and take ln I1 of the result."""
+        from isoscope.corrections import ClusterRemoval, CorrectedCloud  # imports scikit-learn
+
+        progress = self.request.progress
+        centring = ClusterRemoval(n_clusters, n_components=0, random_state=seed)
+        made = CorrectedCloud(self.cloud, centring.fit_cloud(self.cloud, progress=progress))
+        asked = replace(self.request.of_corrected(), measures=(find_measure("i1"),))
+        ((_, found, _),) = asked.spaces(RowSelection(made))
+        partition = found.spaces[0].partition
+        assert partition is not None
+        return log_i1(partition)
 
 
 @dataclass(frozen=True)
@@ -368,7 +436,7 @@ def add(
 ) -> None:
     """Evaluate one measure on one space and file what it gave."""
     subject, part = where
-    found = item.function(space)
+    found = item.of(space)
     if isinstance(found, TableValue):
         tables.append(Table(subject, part, space.correction, item.name, found.rows, found.note))
         return
@@ -380,7 +448,7 @@ def add(
                 subject,
                 part,
                 space.correction,
-                f"{item.name}/{key}" if key else item.name,
+                f"{item.text}/{key}" if key else item.text,
                 value.value,
                 log10=value.log10,
                 low=interval.low,

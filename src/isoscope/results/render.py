@@ -63,7 +63,7 @@ def grid(result: Result, subject: str, part: str) -> Grid:
     cells = {(row.measure, row.correction): row for row in rows}
     dependent = {item.name for item in all_measures() if item.length_dependent}
     body = [
-        [name + LENGTH_MARK * (name.split("/")[0] in dependent)]
+        [name + LENGTH_MARK * (base_name(name) in dependent)]
         + [
             cell(cells.get((name, correction)), error=correction == UNCORRECTED)
             for correction in corrections
@@ -73,7 +73,7 @@ def grid(result: Result, subject: str, part: str) -> Grid:
     name = " ".join(word for word in (subject, part) if word)
     count = max((row.n or 0 for row in rows), default=0)
     title = f"{name}: {count:,} vectors ({rows[0].protocol})" if rows else name
-    notes = [LENGTH_LEGEND] if dependent & set(measures) else []
+    notes = [LENGTH_LEGEND] if dependent & set(map(base_name, measures)) else []
     notes += interval_notes(rows)
     notes += grouped_notes(rows)
     notes += [f"left out, {why}: {counted(n, 'row')}" for why, n in result.left_out.items()]
@@ -97,6 +97,11 @@ def verdict_lines(result: Result, subject: str, part: str) -> list[str]:
                 f"It means: {verdict['implies']}. It does not mean: {verdict['does_not_imply']}."
             )
     return lines
+
+
+def base_name(measure: str) -> str:
+    """Return the name of a measure without its options and without which of its numbers."""
+    return measure.split("/")[0].split(":")[0]
 
 
 def interval_notes(rows: list[Row]) -> list[str]:
