@@ -48,8 +48,9 @@ def words_for(ending: str) -> st.SearchStrategy[str]:
         # taken for part of a line end only if no number followed, and one always does.
         return ANY_TEXT.filter(lambda word: "\n" not in word)
     if ending.startswith(".bin"):
-        # A space ends the word; some writers put a line feed before it.
-        return ANY_TEXT.filter(lambda word: " " not in word and not word.startswith("\n"))
+        # A space ends the word, and some writers put a line feed before it. Without a word the
+        # vector before is too short.
+        return ANY_TEXT.filter(lambda word: word and " " not in word and not word.startswith("\n"))
     return ANY_TEXT
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from isoscope.clouds.candidates import choose
 from isoscope.clouds.contract import Batch, Cloud, rows_per_batch
+from isoscope.clouds.location import steady
 from isoscope.clouds.streams import readable
 from isoscope.errors import DataError
 
@@ -28,8 +29,14 @@ class JsonLinesCloud(Cloud):
     def __init__(self, location: Location, column: str, first: dict[str, Any]) -> None:
         super().__init__(f"{location.stem}:{column}", None, len(first[column]), "float64")
         self._location, self._column = location, column
+        self._size = location.size()
         plain = (str, int, float, bool, type(None))
         self._labels = [key for key, value in first.items() if isinstance(value, plain)]
+
+    @property
+    def where(self) -> str:
+        """The file."""
+        return str(self._location)
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order."""
@@ -38,7 +45,7 @@ class JsonLinesCloud(Cloud):
         first = 0
         vectors: list[np.ndarray] = []
         labels: list[list[Any]] = []
-        with readable(where), self._location.stream() as file:
+        with steady(self._location, self._size), self._location.stream() as file:
             for row, entry in enumerate(objects(file, where)):
                 vectors.append(self._vector(entry, row))
                 labels.append([entry.get(name) for name in self._labels])

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from isoscope.clouds.contract import Batch, Cloud, rows_per_batch
+from isoscope.clouds.contract import Batch, Cloud, LazyLabels, rows_per_batch
+from isoscope.clouds.location import steady
 from isoscope.clouds.packages import refuse_column
 from isoscope.clouds.streams import readable
 from isoscope.errors import DataError
@@ -56,12 +58,18 @@ class WordTextCloud(Cloud):
     def __init__(self, location: Location, shape: TextShape) -> None:
         super().__init__(location.stem, shape.rows, shape.width, "float32")
         self._location, self._shape = location, shape
+        self._size = location.size()
+
+    @property
+    def where(self) -> str:
+        """The file."""
+        return str(self._location)
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order, with the label ``word``."""
         first, step = 0, rows_per_batch(self.width)
         where = str(self._location)
-        with readable(where), self._location.stream() as file:
+        with steady(self._location, self._size), self._location.stream() as file:
             skip_signature(file)
             if self._shape.header:
                 file.readline()
@@ -69,7 +77,8 @@ class WordTextCloud(Cloud):
                 words, vectors = parse_lines(lines, self._shape, where, first)
                 for start in range(0, len(vectors), step):
                     rows = slice(start, start + step)
-                    yield Batch(vectors[rows], first + start, {"word": words[rows]})
+                    labels = LazyLabels({"word": partial(as_words, words[rows])})
+                    yield Batch(vectors[rows], first + start, labels)
                 first += len(vectors)
         if self.rows is not None and first != self.rows:
             raise DataError(f"{where}: its header promises {self.rows:,} vectors, {first:,} follow")
@@ -148,7 +157,7 @@ def whole_lines(file: BinaryIO, where: str) -> Iterator[bytes]:
 
 def parse_lines(
     lines: bytes, shape: TextShape, where: str, first: int
-) -> tuple[NDArray[Any], NDArray[np.float32]]:
+) -> tuple[list[bytes], NDArray[np.float32]]:
     """Turn lines into words and vectors; ``first`` is the index of the first row."""
     import pyarrow
     from pyarrow import csv
@@ -172,12 +181,12 @@ def parse_lines(
     vectors = np.empty((len(table), shape.width), np.float32)
     for k in range(shape.width):
         vectors[:, k] = table.column(k + 1).to_numpy()
-    return as_words(table.column(0).to_pylist()), vectors
+    return table.column(0).to_pylist(), vectors
 
 
 def parse_slowly(
     lines: bytes, shape: TextShape, where: str, first: int
-) -> tuple[NDArray[Any], NDArray[np.float32]]:
+) -> tuple[list[bytes], NDArray[np.float32]]:
     """Parse line by line: the last d fields are the vector, whatever is in the word."""
     words: list[bytes] = []
     rows: list[list[float]] = []
@@ -199,7 +208,7 @@ def parse_slowly(
             ) from error
         words.append(word)
     with np.errstate(over="ignore"):  # a number too large for float32 is reported as infinite
-        return as_words(words), np.array(rows, np.float32).reshape(-1, shape.width)
+        return words, np.array(rows, np.float32).reshape(-1, shape.width)
 
 
 def as_words(words: list[bytes]) -> NDArray[Any]:
