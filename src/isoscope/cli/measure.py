@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from rich.console import Console
 from rich.table import Table
 
 from isoscope.cli.gate import parse_gate
@@ -23,8 +25,6 @@ from isoscope.results.measuring import choose_measures, listed, measure
 from isoscope.results.render import grids, previews
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from isoscope.cli.gate import Gate
     from isoscope.results.render import Grid
     from isoscope.results.result import Result
@@ -112,7 +112,8 @@ def measure_command(
     choose_measures(names)
     if out is not None:
         check_writable(out)
-    with progress_bar() as progress:
+    screen = Console(stderr=True)
+    with progress_bar(screen) as progress:
         result = measure(
             source,
             names,
@@ -126,6 +127,7 @@ def measure_command(
             seed=seed,
             workers=threads,
             progress=progress,
+            provisional=partial(show_provisional, screen) if screen.is_terminal else None,
             command=shlex.join(["isoscope", *sys.argv[1:]]),
         )
     if out is not None:
@@ -135,6 +137,12 @@ def measure_command(
     else:
         show(result, console())
     stop_if_tripped(result, gates)
+
+
+def show_provisional(screen: Console, result: Result) -> None:
+    """Print what a sample says while the whole is still read."""
+    screen.print("Provisional, from a random sample; the full answer follows.", style="bold")
+    show(result, screen)
 
 
 def print_json(result: Result) -> None:

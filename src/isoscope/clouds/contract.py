@@ -105,10 +105,28 @@ class Cloud(ABC):
         """Stored type, as a group of one."""
         return (self.dtype,)
 
+    @property
+    def where(self) -> str:
+        """Where the vectors are, for messages: the file, where there is one."""
+        return self.name
+
+    def place(self, name: str, row: int) -> str:
+        """Say where a row is, for messages; a group of one knows which cloud is meant."""
+        del name
+        return f"{self.where}: row {row}"
+
     def batches(self) -> Iterator[Mapping[str, Batch]]:
         """Read from the start, one batch after the other."""
         for batch in self.read():
             yield {self.name: batch}
+
+    def read_rows(self, indices: NDArray[np.int64]) -> NDArray[Any] | None:
+        """Return the rows of these rising indices without reading the others.
+
+        None where the source can only be read from its start.
+        """
+        del indices
+        return None
 
     @abstractmethod
     def read(self) -> Iterator[Batch]:

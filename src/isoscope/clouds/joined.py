@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from typing import TYPE_CHECKING
 
 from isoscope.clouds.contract import Batch, Cloud
@@ -19,12 +20,13 @@ class JoinedCloud(Cloud):
         for cloud in clouds:
             if cloud.width != first.width:
                 raise DataError(
-                    f"{name}: {cloud.name} has {cloud.width} dimensions, {first.name} has "
-                    f"{first.width}"
+                    f"{cloud.where} has {cloud.width} dimensions, {first.where} has {first.width}: "
+                    f"{name} is not one cloud"
                 )
             if cloud.dtype != first.dtype:
                 raise DataError(
-                    f"{name}: {cloud.name} holds {cloud.dtype}, {first.name} holds {first.dtype}"
+                    f"{cloud.where} holds {cloud.dtype}, {first.where} holds {first.dtype}: "
+                    f"{name} is not one cloud"
                 )
         counts = [cloud.rows for cloud in clouds]
         known = [count for count in counts if count is not None]
@@ -32,12 +34,24 @@ class JoinedCloud(Cloud):
         super().__init__(name, rows, first.width, first.dtype)
         self._clouds = tuple(clouds)
         self.population = all(cloud.population for cloud in clouds)
+        self._starts: list[int] = []
+        """First row of each cloud, as far as it has been read."""
+
+    def place(self, name: str, row: int) -> str:
+        """Say in which file a row is, and which row of that."""
+        del name
+        at = max(bisect.bisect_right(self._starts, row) - 1, 0)
+        start = self._starts[at] if self._starts else 0
+        cloud = self._clouds[at]
+        return cloud.place(cloud.name, row - start)
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows of every cloud in turn."""
         start = 0
+        self._starts = []
         for cloud in self._clouds:
             count = 0
+            self._starts.append(start)
             for batch in cloud.read():
                 yield batch._replace(first_row=start + batch.first_row)
                 count = batch.first_row + len(batch.vectors)

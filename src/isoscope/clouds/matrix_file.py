@@ -123,6 +123,11 @@ class MatrixFileCloud(Cloud):
         self._location, self._layout, self._offset = location, layout, offset
         self._labeller = labeller
 
+    @property
+    def where(self) -> str:
+        """The file."""
+        return str(self._location)
+
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order."""
         where = str(self._location)

@@ -46,9 +46,14 @@ class ZippedCloud(Cloud):
         super().__init__(name, layout.rows, layout.width, layout.stored)
         self._location, self._member, self._layout = location, member, layout
 
+    @property
+    def where(self) -> str:
+        """The file and the array."""
+        return f"{self._location}:{self._member.removesuffix('.npy')}"
+
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order."""
-        where = f"{self._location}:{self._member}"
+        where = self.where
         try:
             with (
                 self._location.open() as raw,

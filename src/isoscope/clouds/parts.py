@@ -45,6 +45,10 @@ class FileParts:
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
 
+    def place(self, name: str, row: int) -> str:
+        """Say in which file and part a row is."""
+        return f"{self._clouds[name].where}, {name}: row {row}"
+
     def batches(self) -> Iterator[Mapping[str, Batch]]:
         """Read part after part."""
         for name, cloud in self._clouds.items():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.clouds.arrays import ArrayCloud, is_tensor
+from isoscope.clouds.contract import Cloud
 from isoscope.clouds.parts import FileParts
 from isoscope.clouds.row_keys import row_keys
 
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Batch, Cloud, CloudGroup
+    from isoscope.clouds.contract import Batch, CloudGroup
     from isoscope.clouds.dealing import Dealt
 
 DEFAULT_SIZE = 1_024
 LARGE_SIZE = 4_096
 """For measures of neighbours, which a small sample moves far apart."""
+
+
+KEYS_AT_ONCE = 4_000_000
+"""Rows whose keys are held at a time when only a few are read."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +122,36 @@ def on_host(vectors: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def draw(group: CloudGroup, size: int, seed: int) -> CloudGroup:
-    """Read a group once and keep a random sample of rows of each of its clouds in memory.
+    """Keep a random sample of rows of each cloud of a group in memory.
 
-    Every row of the source has the same chance, wherever it stands: the file is read to its end.
+    Every row of the source has the same chance, wherever it stands. Sources that can be read
+    anywhere are asked for the sampled rows alone; others are read to their end.
     """
+    return draw_rows(group, size, seed) or draw_from_all(group, size, seed)
+
+
+def draw_rows(group: CloudGroup, size: int, seed: int) -> CloudGroup | None:
+    """Draw a sample by reading its rows alone; None where the source cannot do that."""
+    if not isinstance(group, Cloud) or group.rows is None:
+        return None
+    indices = lowest_indices(group.rows, size, seed)
+    rows = group.read_rows(indices)
+    return None if rows is None else sampled_cloud(group.name, group.dtype, rows, indices)
+
+
+def lowest_indices(rows: int, size: int, seed: int) -> NDArray[np.int64]:
+    """Return the indices that ``SampleTaker`` would keep of this many rows, rising."""
+    kept = np.empty(0, np.int64)
+    for first in range(0, rows, KEYS_AT_ONCE):
+        these = np.arange(first, min(first + KEYS_AT_ONCE, rows), dtype=np.int64)
+        candidates = np.concatenate((kept, these))
+        order = np.argsort(row_keys(candidates, seed), kind="stable")[:size]
+        kept = candidates[order]
+    return np.sort(kept)
+
+
+def draw_from_all(group: CloudGroup, size: int, seed: int) -> CloudGroup:
+    """Draw a sample while reading everything."""
     takers = {
         name: SampleTaker(width, size, seed)
         for name, width in zip(group.names, group.widths, strict=True)
@@ -131,7 +162,13 @@ def draw(group: CloudGroup, size: int, seed: int) -> CloudGroup:
     drawn: dict[str, Cloud] = {}
     for name, stored in zip(group.names, group.dtypes, strict=True):
         sample = takers[name].result()
-        dtype = np.float64 if stored == "float64" else np.float32
-        labels = {"row of the source": sample.indices}
-        drawn[name] = ArrayCloud(sample.vectors.astype(dtype), name, labels=labels)
+        drawn[name] = sampled_cloud(name, stored, sample.vectors, sample.indices)
     return drawn[group.names[0]] if len(drawn) == 1 else FileParts(drawn)
+
+
+def sampled_cloud(
+    name: str, stored: str, vectors: NDArray[Any], indices: NDArray[np.int64]
+) -> ArrayCloud:
+    """Make a cloud of sampled rows, which remember where they stood."""
+    dtype = np.float64 if stored == "float64" else np.float32
+    return ArrayCloud(vectors.astype(dtype), name, labels={"row of the source": indices})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -36,12 +37,13 @@ from isoscope.measures.registry import (
 from isoscope.measures.second_read import Wanted, plan_second_read
 from isoscope.measures.spaces import Reads, raw_space, view_space
 from isoscope.results.asked import check_width, is_view, parse_corrections
+from isoscope.results.provisional import Provisional
 from isoscope.results.result import Result, Row, Table
 from isoscope.results.verdict import judge
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from isoscope.measures.corrections import View
     from isoscope.measures.geometry import Geometry
@@ -70,6 +72,7 @@ def measure(
     seed: int = 0,
     workers: int | None = None,
     progress: Progress | None = None,
+    provisional: Callable[[Result], None] | None = None,
     command: str = "",
 ) -> Result:
     """Measure how evenly a cloud of vectors fills its space.
@@ -112,6 +115,8 @@ def measure(
         Threads; by default one per core.
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
+    provisional : callable, optional
+        Called with a result from a random sample when the full one takes longer than ten seconds.
     command : str
         Kept in the result, so that it can be made again.
 
@@ -147,6 +152,14 @@ def measure(
     population = sample is None and bool(getattr(source, "population", False))
     dealer = Dealer(documents) if (not population if intervals is None else intervals) else None
     request = Request(chosen, names, precision == "double", dealer, seed, workers, progress)
+    if provisional is not None and sample is None:
+        ask = partial(
+            measure, measures=measures, corrections=corrections, precision=precision,
+            drop_invalid=drop_invalid, intervals=intervals is not False, seed=seed,
+            workers=workers, command=command,
+        )  # fmt: skip
+        watch = Provisional(source, ask, provisional, progress, seed)
+        request = replace(request, progress=watch.report, watch=watch)
     if sample is not None:
         if sample < 2:
             raise UsageError(f"sample is at least 2, not {sample}")
@@ -225,6 +238,7 @@ class Request:
     seed: int
     workers: int | None
     progress: Progress | None
+    watch: Provisional | None = None
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -248,8 +262,8 @@ class Request:
 
     def of_corrected(self) -> Request:
         """Return the request for a corrected cloud."""
-        plain = tuple(item for item in self.corrections if item.name == NONE)
-        return replace(self, corrections=plain or (CorrectionName(NONE, NONE, {}),), dealer=None)
+        plain = (CorrectionName(NONE, NONE, {}),)
+        return replace(self, corrections=plain, dealer=None, watch=None)
 
     @property
     def needs_scatter(self) -> bool:
@@ -287,6 +301,8 @@ class Request:
             group, parts, sample_size=self.sample_size, seed=self.seed, double=self.double,
             dealer=self.dealer, workers=self.workers, progress=self.progress,
         )  # fmt: skip
+        if self.watch is not None:
+            self.watch.after_first_read(first, dict(zip(group.names, group.dtypes, strict=True)))
         plans = {
             name: self.plan(first[name], stored)
             for name, stored in zip(group.names, group.dtypes, strict=True)
