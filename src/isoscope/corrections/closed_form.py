@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from isoscope.clouds.contract import EPSILON
 from isoscope.corrections.base import Correction, in_memory, one_cloud
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Array, CloudGroup
+    from isoscope.clouds.contract import CloudGroup
+    from isoscope.corrections.reading import Weights
     from isoscope.measures.geometry import Geometry
     from isoscope.measures.reading import Progress
 
@@ -79,7 +80,7 @@ class ClosedForm(Correction):
         del y
         self._check_params()
         vectors = self._vectors(X, reset=True)
-        weights = checked_weights(sample_weight, vectors)
+        weights = checked_weights(sample_weight, len(vectors))
         return self._take(in_memory(vectors), weights, None)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -89,7 +90,7 @@ class ClosedForm(Correction):
             return self.fit(X, sample_weight=sample_weight)
         vectors = self._vectors(X, reset=False)
         cloud = in_memory(vectors)
-        weights = checked_weights(sample_weight, vectors)
+        weights = checked_weights(sample_weight, len(vectors))
         more = read_moments(cloud, self._parts(), weights=weights)
         self._keep(self.moments_.merge(more), coarser(self.stored_, cloud.dtype))
         return self
@@ -112,8 +113,7 @@ class ClosedForm(Correction):
         self._check_params()
         group = one_cloud(cloud)
         self._forget_names(group.widths[0])
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        return self._take(group, weights, progress)
+        return self._take(group, checked_weights(sample_weight), progress)
 
     def fit_moments(self, moments: Moments, stored: str = "float64") -> Self:
         """Learn from sums that were taken before, by ``measure``, elsewhere or in parts.
@@ -171,9 +171,7 @@ class ClosedForm(Correction):
         self._prepare(solution)
         self._solution = solution
 
-    def _take(
-        self, group: CloudGroup, weights: NDArray[np.float64] | None, progress: Progress | None
-    ) -> Self:
+    def _take(self, group: CloudGroup, weights: Weights | None, progress: Progress | None) -> Self:
         moments = read_moments(group, self._parts(), weights=weights, progress=progress)
         return self._fit_summary(Summary(moments, group.dtypes[0]))
 
@@ -229,12 +227,14 @@ def coarser(one: str, other: str) -> str:
     return max(one, other, key=EPSILON.__getitem__)
 
 
-def checked_weights(sample_weight: Any, vectors: Array) -> NDArray[np.float64] | None:
-    """Return one weight per row, not negative; None where there are none."""
+def checked_weights(sample_weight: Any, rows: int | None = None) -> Weights | None:
+    """Return one finite weight per row, not negative; None where there are none."""
     if sample_weight is None:
         return None
-    rows = np.empty((len(vectors), 0))
-    weights: NDArray[np.float64] = _check_sample_weight(
-        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
-    )
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim != 1 or (rows is not None and len(weights) != rows):
+        wanted = "one number per row" if rows is None else f"{rows:,} numbers, one per row"
+        raise UsageError(f"sample_weight is {wanted}; its shape is {weights.shape}")
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise DataError("sample_weight holds negative numbers, NaN or infinities")
     return weights

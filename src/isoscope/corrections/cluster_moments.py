@@ -7,12 +7,14 @@ buffer until there are enough.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from isoscope.corrections.kmeans import host_rows
+from isoscope.engines.local import accumulate, cores
 from isoscope.measures.moments import Moments
+from isoscope.measures.reading import with_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.contract import CloudGroup
     from isoscope.corrections.kmeans import Nearest
-    from isoscope.measures.reading import Progress
+    from isoscope.measures.reading import Batches, Progress
 
 BUFFERED = 1_024
 """Rows of one cluster that wait for a product."""
@@ -80,6 +82,28 @@ class RunningMoments:
         )
 
 
+class LabelledRows(NamedTuple):
+    """A batch sorted by cluster."""
+
+    rows: NDArray[Any]
+    order: NDArray[np.int64]
+    edges: NDArray[np.int64]
+    """Where each cluster begins in ``order``, and where the last one ends."""
+
+
+class ClustersTaker:
+    """Accumulates some of the clusters on one thread."""
+
+    def __init__(self, running: dict[int, RunningMoments]) -> None:
+        self.running = running
+
+    def add(self, batch: LabelledRows, /) -> None:
+        """Take the rows of these clusters into account."""
+        for cluster, moments in self.running.items():
+            start, stop = batch.edges[cluster : cluster + 2]
+            moments.add(batch.rows[batch.order[start:stop]])
+
+
 def moments_of_clusters(
     group: CloudGroup, nearest: Nearest, progress: Progress | None
 ) -> Iterator[tuple[int, Moments]]:
@@ -100,23 +124,32 @@ def moments_of_clusters(
 def one_pass(
     group: CloudGroup, nearest: Nearest, chosen: range, progress: Progress | None
 ) -> dict[int, RunningMoments]:
-    """Sum over the rows of some clusters."""
+    """Sum over the rows of some clusters.
+
+    Every thread sees every batch and takes the rows of its own clusters, so that there is one
+    scatter matrix for each cluster whatever the number of threads.
+    """
     width = group.widths[0]
     dtype = np.dtype(np.float64 if group.dtypes[0] == "float64" else np.float32)
     room = BUFFER_BYTES // (len(chosen) * width * dtype.itemsize)
-    running = {
-        cluster: RunningMoments(width, dtype, max(64, min(BUFFERED, room))) for cluster in chosen
-    }
-    done = 0
-    for batches in group.batches():
+    buffered = max(64, min(BUFFERED, room))
+    running = {cluster: RunningMoments(width, dtype, buffered) for cluster in chosen}
+    lanes = min(cores(), len(chosen))
+    takers = [
+        ClustersTaker({cluster: running[cluster] for cluster in chosen[lane::lanes]})
+        for lane in range(lanes)
+    ]
+    batches = labelled(with_progress(group, progress, "clusters"), nearest)
+    accumulate((batch for batch in batches for _ in takers), takers)
+    return running
+
+
+def labelled(stream: Iterator[Batches], nearest: Nearest) -> Iterator[LabelledRows]:
+    """Assign the rows of every batch."""
+    for batches in stream:
         (batch,) = batches.values()
         rows = host_rows(batch.vectors)
         labels = nearest(rows)
         order = np.argsort(labels, kind="stable")
-        edges = np.searchsorted(labels[order], np.arange(chosen.start, chosen.stop + 1))
-        for cluster, start, stop in zip(chosen, edges[:-1], edges[1:], strict=True):
-            running[cluster].add(rows[order[start:stop]])
-        done += len(rows)
-        if progress is not None:
-            progress("clusters", done, group.rows)
-    return running
+        edges = np.searchsorted(labels[order], np.arange(len(nearest.centers) + 1))
+        yield LabelledRows(rows, order, edges)

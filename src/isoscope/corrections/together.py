@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from isoscope.corrections.base import one_cloud
-from isoscope.corrections.closed_form import ClosedForm, Summary
+from isoscope.corrections.closed_form import ClosedForm, Summary, checked_weights
 from isoscope.corrections.reading import read_moments
 from isoscope.measures.moments import MomentParts
 
@@ -57,7 +55,7 @@ def fit_together(
             dimensions=any(part.dimensions for part in wanted),
             mean=any(part.mean for part in wanted),
         )
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        weights = checked_weights(sample_weight)
         moments = read_moments(group, parts, weights=weights, progress=progress)
         summary = Summary(moments, group.dtypes[0])
         for correction in closed:
