@@ -61,8 +61,7 @@ def grid(result: Result, subject: str, part: str) -> Grid:
         for name in measures
     ]
     name = " ".join(word for word in (subject, part) if word)
-    count = max((row.n or 0 for row in rows), default=0)
-    title = f"{name}: {count:,} vectors ({rows[0].protocol})" if rows else name
+    title = grid_title(name, rows)
     notes = [LENGTH_LEGEND] if dependent & set(measures) else []
     notes += grouped_notes(rows)
     notes += [f"left out, {why}: {counted(n, 'row')}" for why, n in result.left_out.items()]
@@ -73,6 +72,14 @@ def grid(result: Result, subject: str, part: str) -> Grid:
         notes,
         verdict_lines(result, subject, part),
     )
+
+
+def grid_title(name: str, rows: list[Row]) -> str:
+    """Return name, number of vectors and protocol; scores count other things than vectors."""
+    if not rows:
+        return name
+    counts = [row.n or 0 for row in rows if "unit" not in row.extra]
+    return (f"{name}: {max(counts):,} vectors" if counts else name) + f" ({rows[0].protocol})"
 
 
 def verdict_lines(result: Result, subject: str, part: str) -> list[str]:
@@ -115,7 +122,14 @@ def cell(row: Row | None) -> str:
     if abs(row.value) < SMALLEST_SHOWN or abs(row.value) >= 1e6:
         return f"{row.value:.2e}"
     digits = 4 if abs(row.value) < 100 else 1
-    return f"{row.value:.{digits}f}"
+    return f"{row.value:.{digits}f}{interval(row)}"
+
+
+def interval(row: Row) -> str:
+    """Return the interval of a score behind its value."""
+    if "unit" not in row.extra or row.low is None or row.high is None:
+        return ""
+    return f" ({row.low:.4f} to {row.high:.4f})"
 
 
 def plain(result: Result) -> str:

@@ -29,8 +29,9 @@ difference of two correlations of the same pairs is that of the difference of th
 References
 ----------
 Hampel (1974), The influence curve and its role in robust estimation. Croux & Dehon (2010),
-Influence functions of the Spearman and Kendall correlation measures. Efron & Stein (1981), The jackknife
-estimate of variance. Fisher (1921), On the "probable error" of a coefficient of correlation.
+Influence functions of the Spearman and Kendall correlation measures. Efron & Stein (1981), The
+jackknife estimate of variance. Fisher (1921), On the "probable error" of a coefficient of
+correlation.
 """
 
 from __future__ import annotations
