@@ -16,7 +16,16 @@ from isoscope.clouds import opening
 from isoscope.results import measuring
 
 SOURCE = Path(isoscope.__file__).parent
-LEFT_TO_RIGHT = ["errors", "version", "clouds", "engines", "measures", "results", "cli"]
+LEFT_TO_RIGHT = [
+    "errors",
+    "version",
+    "clouds",
+    "engines",
+    "measures",
+    "corrections",
+    "results",
+    "cli",
+]
 
 
 def test_importing_pulls_in_no_heavy_library() -> None:

@@ -27,8 +27,14 @@ def cosine_parts(space: Space) -> Vector:
     found, units = space.dimensions, space.units
     if found is None or units.rows < 2:
         return np.zeros(space.width)
-    pairs = units.weight**2 - units.weight_squares
-    return (found.unit_sum**2 - found.unit_square_sum) / pairs
+    return split_cosine(found.unit_sum, found.unit_square_sum, units.weight, units.weight_squares)
+
+
+def split_cosine(
+    unit_sum: Vector, unit_square_sum: Vector, weight: float, weight_squares: float
+) -> Vector:
+    """Split the mean cosine of distinct rows over dimensions, from sums over unit vectors."""
+    return (unit_sum**2 - unit_square_sum) / (weight**2 - weight_squares)
 
 
 def variance_shares(space: Space) -> Vector:

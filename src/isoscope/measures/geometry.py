@@ -69,14 +69,20 @@ def geometry_of(moments: Moments, stored: str) -> Geometry:
     covariance = moments.covariance
     second = covariance + np.multiply.outer(moments.mean, moments.mean)
     raw, centred = in_parallel([partial(eigen_system, second), partial(eigen_system, covariance)])
-    length_square = moments.norm_square_sum / moments.weight
-    # Small numbers in half precision have a rounding of their own, far below that of the largest:
-    # only what single precision would drown beside the others counts as rounding.
-    eps = min(EPSILON[stored], EPSILON["float32"])
-    dead = eps**2 * length_square / moments.width
+    dead = dead_variance(moments, stored)
     sums = SUM_ROUNDINGS * centred.values[0] * moments.width * EPSILON["float64"]
-    null_length = NULL_ROUNDINGS * eps * math.sqrt(length_square)
+    null_length = NULL_ROUNDINGS * math.sqrt(dead * moments.width)
     return Geometry(raw, centred, dead, max(dead, float(sums)), null_length)
+
+
+def dead_variance(moments: Moments, stored: str) -> float:
+    """Variance up to which a dimension is rounding: (eps · root mean square entry)².
+
+    Small numbers in half precision have a rounding of their own, far below that of the largest:
+    only what single precision would drown beside the others counts as rounding.
+    """
+    eps = min(EPSILON[stored], EPSILON["float32"])
+    return eps**2 * moments.norm_square_sum / moments.weight / moments.width
 
 
 def eigen_system(symmetric: Matrix) -> EigenSystem:
@@ -87,7 +93,17 @@ def eigen_system(symmetric: Matrix) -> EigenSystem:
     repeated = repeated_runs(values, null)
     for run in repeated:
         vectors[:, run] = settled_basis(vectors[:, run])
-    return EigenSystem(values, vectors, repeated)
+    return EigenSystem(values, oriented(vectors), repeated)
+
+
+def oriented(vectors: Matrix) -> Matrix:
+    """Turn every eigenvector so that its largest entry, the first of equals, is positive.
+
+    The sign is as open as a basis is: this one does not depend on rounding or the LAPACK build.
+    """
+    sizes = np.abs(vectors)
+    largest = np.argmax(sizes >= sizes.max(axis=0) - TIE, axis=0)
+    return vectors * np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
 
 
 def repeated_runs(values: Vector, null: float, gap: float = REPEATED_GAP) -> tuple[slice, ...]:

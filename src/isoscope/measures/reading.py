@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 from isoscope.clouds.arrays import is_tensor
 from isoscope.clouds.contract import Batch, CloudGroup, rows_per_batch
 from isoscope.clouds.sample import Sample, SampleTaker, lowest
-from isoscope.engines.local import accumulate, cores
+from isoscope.engines.local import Accumulator, accumulate, cores
 from isoscope.errors import DataError
 from isoscope.measures.kernels import MomentsKernel, Projector, moments_kernel_for, projector_for
 
@@ -169,7 +169,7 @@ def merged(states: Sequence[State]) -> State | None:
 
 def run(
     group: CloudGroup,
-    new_taker: Callable[[], MomentsTaker | ProjectionsTaker],
+    new_taker: Callable[[], Accumulator[Batches]],
     workers: int | None,
     progress: Progress | None,
     stage: str,
@@ -189,8 +189,7 @@ def run(
     lanes = min(lanes, max(1, LANE_BYTES // (MATRICES_PER_LANE * 8 * widest * widest)))
     if group.rows is not None:
         lanes = min(lanes, max(1, -(-group.rows // rows_per_batch(widest))))
-    takers: Sequence[MomentsTaker | ProjectionsTaker] = [new_taker() for _ in range(lanes)]
-    accumulate(chain_first(first, stream), takers)
+    accumulate(chain_first(first, stream), [new_taker() for _ in range(lanes)])
 
 
 def chain_first(first: Batches, rest: Iterator[Batches]) -> Iterator[Batches]:

@@ -1,0 +1,218 @@
+"""Corrections of the form y = x A + b.
+
+A is seldom a full matrix: centring has none, and taking away a few directions is two thin
+products. So the map is kept in the form in which it is cheap and exact to apply.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from isoscope.clouds.arrays import is_tensor
+from isoscope.corrections.base import FLOATS
+from isoscope.corrections.closed_form import ClosedForm
+from isoscope.corrections.rows import corrected_rows
+from isoscope.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from isoscope.clouds.contract import Array
+    from isoscope.corrections.closed_form import Arrays
+
+    Vector = NDArray[np.float64]
+    Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AffineMap:
+    """y = L(x − center) + shift, where L scales, then removes directions, then multiplies.
+
+    The centre is taken off before anything else: a large common offset would otherwise cost
+    digits in every product. What rounding it to the type of the vectors leaves over is constant
+    and is added at the end.
+    """
+
+    center: Vector
+    shift: Vector
+    scale: Vector | None = None
+    """A factor for each dimension."""
+    removed: Matrix | None = None
+    """Orthonormal directions in columns; projections on them are taken away."""
+    product: Matrix | None = None
+    double: bool = False
+    """Whether float32 would lose too many digits, so that float64 is used whatever comes."""
+    _prepared: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def width(self) -> int:
+        """Number of dimensions of the result."""
+        return len(self.shift)
+
+    def linear(self, x: Array, scale: Array, removed: Array, product: Array) -> Array:
+        """L x for rows x, with its parts in the type and place of ``x``; None leaves one out."""
+        if scale is not None:
+            x = x * scale
+        if removed is not None:
+            x = x - (x @ removed) @ removed.T
+        if product is not None:
+            x = x @ product
+        return x
+
+    def __call__(self, rows: Array) -> Array:
+        """Apply the map to float32 or float64 rows, array or tensor; never in place."""
+        wide = in_double(rows) if self.double else rows
+        center, constant, scale, removed, product = self._parts_like(wide)
+        moved = wide if center is None else wide - center
+        y = self.linear(moved, scale, removed, product)
+        if constant is not None:
+            return y + constant
+        return y.copy() if y is rows and not is_tensor(y) else y
+
+    def _parts_like(self, rows: Array) -> tuple[Any, ...]:
+        """Return centre, constant and the parts of L as ``rows`` needs them, kept for next time."""
+        place = f"{rows.dtype} {rows.device}" if is_tensor(rows) else rows.dtype.str
+        if place not in self._prepared:
+            single = "float32" in str(rows.dtype)
+            rounded = self.center.astype(np.float32 if single else np.float64).astype(np.float64)
+            rest = (rounded - self.center)[None, :]
+            constant = self.linear(rest, self.scale, self.removed, self.product)[0] + self.shift
+            parts = (
+                rounded if rounded.any() else None,
+                constant if constant.any() else None,
+                self.scale,
+                self.removed,
+                self.product,
+            )
+            self._prepared[place] = tuple(like(rows, part) for part in parts)
+        prepared: tuple[Any, ...] = self._prepared[place]
+        return prepared
+
+    @property
+    def matrix(self) -> Matrix:
+        """A of y = x A + b."""
+        found = self.linear(np.eye(len(self.center)), self.scale, self.removed, self.product)
+        return np.asarray(found)
+
+    @property
+    def offset(self) -> Vector:
+        """b of y = x A + b."""
+        moved = self.linear(-self.center[None, :], self.scale, self.removed, self.product)
+        return np.asarray(moved[0] + self.shift)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the parts that there are, by name."""
+        values = {name: getattr(self, name) for name in part_names()}
+        return {name: np.asarray(value) for name, value in values.items() if value is not None}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> AffineMap:
+        """Rebuild the map that ``to_arrays`` took apart; other arrays are left alone."""
+        parts: dict[str, Any] = {name: arrays[name] for name in part_names() if name in arrays}
+        return cls(**{**parts, "double": bool(parts.get("double", False))})
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_prepared": {}}
+
+
+def part_names() -> list[str]:
+    """Names of the fields of a map that are stored."""
+    return [item.name for item in fields(AffineMap) if not item.name.startswith("_")]
+
+
+def in_double(rows: Array) -> Array:
+    """Return rows in float64 where their device has it; Apple's has not."""
+    if not is_tensor(rows):
+        return rows.astype(np.float64)
+    return rows if rows.device.type == "mps" else rows.double()
+
+
+def like(rows: Array, part: NDArray[Any] | None) -> Any:
+    """Return a part of the map in the type and place of some rows."""
+    if part is None:
+        return None
+    if not is_tensor(rows):
+        return np.ascontiguousarray(part, dtype=rows.dtype)
+    import torch
+
+    return torch.from_numpy(np.ascontiguousarray(part)).to(rows.device, rows.dtype)
+
+
+class AffineCorrection(ClosedForm):
+    """A correction that is an affine map.
+
+    Attributes
+    ----------
+    matrix_ : array of shape (n_features_in_, n_features_out), float64
+    offset_ : array of shape (n_features_out,), float64
+        transform(x) = x @ matrix_ + offset_, before any renormalisation.
+    """
+
+    _map: AffineMap | None = None
+    _inverse: AffineMap | None = None
+
+    @property
+    def matrix_(self) -> Matrix:
+        """The linear part of the map."""
+        return self._affine().matrix
+
+    @property
+    def offset_(self) -> Vector:
+        """The constant part of the map."""
+        return self._affine().offset
+
+    def _affine(self) -> AffineMap:
+        self._solved()
+        assert self._map is not None
+        return self._map
+
+    def _prepare(self, solution: Arrays) -> None:
+        self._map, self._inverse = AffineMap.from_arrays(solution), None
+
+    def _correct(self, rows: Array) -> Array:
+        return self._affine()(rows)
+
+    @property
+    def _output_width(self) -> int:
+        return self._affine().width
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._output_width
+
+
+class Invertible(AffineCorrection):
+    """An affine correction that can be undone."""
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Undo the correction; what it dropped comes back as the mean."""
+        check_is_fitted(self)
+        if self.renormalize:
+            raise UsageError(f"{self.name} with renormalize=True has no inverse: lengths are gone")
+        if self._inverse is None:
+            self._inverse = self._inverted(self._affine())
+        vectors = plain_vectors(X, self._output_width)
+        return corrected_rows(
+            vectors, self._inverse, self._inverse.width, renormalize=False, threads=True
+        )
+
+    def _inverted(self, affine: AffineMap) -> AffineMap:
+        """Return the map that undoes another."""
+        raise NotImplementedError
+
+
+def plain_vectors(X: Any, width: int) -> Array:
+    """Check corrected vectors that are to be turned back."""
+    vectors = X if is_tensor(X) else check_array(X, dtype=FLOATS)
+    if len(vectors.shape) != 2 or vectors.shape[1] != width:
+        raise DataError(
+            f"corrected vectors have {width} dimensions; these have the shape "
+            f"{tuple(vectors.shape)}"
+        )
+    return vectors

@@ -1,0 +1,59 @@
+"""x − μ"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin
+
+from isoscope.corrections.affine import AffineMap, Invertible
+from isoscope.measures.moments import MomentParts
+
+if TYPE_CHECKING:
+    from isoscope.corrections.closed_form import Arrays, Summary
+
+
+class Center(OneToOneFeatureMixin, Invertible):  # type: ignore[misc]
+    """Subtract the mean: y = x − μ.
+
+    Takes a common offset away, and with it the part of the mean cosine that comes from one.
+
+    Parameters
+    ----------
+    renormalize : bool
+        Bring corrected vectors to length 1.
+
+    Attributes
+    ----------
+    mean_ : array of shape (n_features_in_,)
+        μ, weighted where weights were given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isoscope.corrections import Center
+    >>> Center().fit_transform(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+
+    name = "center"
+
+    def __init__(self, *, renormalize: bool = False) -> None:
+        self.renormalize = renormalize
+
+    @property
+    def mean_(self) -> np.ndarray:
+        """The mean that is subtracted."""
+        return self._affine().center
+
+    def _parts(self) -> MomentParts:
+        return MomentParts(scatter=False, dimensions=False)
+
+    def _solve(self, summary: Summary) -> Arrays:
+        mean = summary.moments.mean
+        return AffineMap(center=mean, shift=np.zeros_like(mean)).to_arrays()
+
+    def _inverted(self, affine: AffineMap) -> AffineMap:
+        return AffineMap(center=-affine.center, shift=affine.shift)

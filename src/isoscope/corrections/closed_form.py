@@ -1,0 +1,240 @@
+"""Corrections that follow from sums over the rows: they merge, and they take new rows exactly.
+
+What is kept is the ``Moments``; what is applied is solved from them when it is first needed, so
+that a stream of small batches costs no decomposition each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from isoscope.clouds.contract import EPSILON
+from isoscope.corrections.base import Correction, in_memory, one_cloud
+from isoscope.corrections.reading import read_moments
+from isoscope.errors import DataError, UsageError
+from isoscope.measures.geometry import geometry_of
+from isoscope.measures.moments import MomentParts, Moments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from isoscope.clouds.contract import Array, CloudGroup
+    from isoscope.measures.geometry import Geometry
+    from isoscope.measures.reading import Progress
+
+    Arrays = dict[str, NDArray[Any]]
+
+MOMENTS = "moments."
+"""Stands before the names of the moments among the fitted arrays."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What was summed over a cloud, decomposed once for all corrections that share it."""
+
+    moments: Moments
+    stored: str
+    """Type in which the vectors are stored, which decides what counts as rounding."""
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """Eigen-systems and rounding floors, as the measures take them."""
+        return geometry_of(self.moments, self.stored)
+
+
+class ClosedForm(Correction):
+    """A correction that is a function of the moments.
+
+    Attributes
+    ----------
+    moments_ : Moments
+        The sums over all rows seen.
+    stored_ : str
+        The coarsest type in which they were stored.
+    """
+
+    _solution: Arrays | None = None
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from vectors in memory.
+
+        Parameters
+        ----------
+        X : array or tensor of shape (n_samples, n_features)
+            The vectors.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n_samples,), optional
+            Weight of each vector, such as a word's frequency; 1 by default. A weight of 2 is a
+            vector that is there twice.
+        """
+        del y
+        self._check_params()
+        vectors = self._vectors(X, reset=True)
+        weights = checked_weights(sample_weight, vectors)
+        return self._take(in_memory(vectors), weights, None)
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from some more vectors: the same as one fit on all of them together."""
+        del y
+        if not hasattr(self, "moments_"):
+            return self.fit(X, sample_weight=sample_weight)
+        vectors = self._vectors(X, reset=False)
+        cloud = in_memory(vectors)
+        weights = checked_weights(sample_weight, vectors)
+        more = read_moments(cloud, self._parts(), weights=weights)
+        self._keep(self.moments_.merge(more), coarser(self.stored_, cloud.dtype))
+        return self
+
+    def fit_cloud(
+        self, cloud: Any, *, sample_weight: Any = None, progress: Progress | None = None
+    ) -> Self:
+        """Learn from a cloud of any size in one read.
+
+        Parameters
+        ----------
+        cloud : str, Path, array, tensor or CloudGroup
+            Anything that ``isoscope.open_cloud`` takes. Rows that are not finite are refused; a
+            ``RowSelection(cloud, drop_invalid=True)`` leaves them out.
+        sample_weight : array of shape (n_samples,), optional
+            Weight of each row, in the order of the cloud.
+        progress : callable, optional
+            Called with the name of the read, rows done, and rows in all.
+        """
+        self._check_params()
+        group = one_cloud(cloud)
+        self._forget_names(group.widths[0])
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return self._take(group, weights, progress)
+
+    def fit_moments(self, moments: Moments, stored: str = "float64") -> Self:
+        """Learn from sums that were taken before, by ``measure``, elsewhere or in parts.
+
+        Parameters
+        ----------
+        moments : Moments
+            The sums; some corrections need the scatter matrix among them.
+        stored : str
+            Type in which the vectors are stored: it decides which variance is rounding.
+        """
+        if stored not in EPSILON:
+            raise UsageError(f"stored is one of {', '.join(EPSILON)}, not {stored!r}")
+        self._forget_names(moments.width)
+        return self._fit_summary(Summary(moments, stored))
+
+    def merge(self, other: Self) -> Self:
+        """Return the correction that all vectors of two fitted ones together would give.
+
+        Both need the same parameters, and neither changes.
+        """
+        check_is_fitted(self)
+        check_is_fitted(other)
+        if type(other) is not type(self) or other.get_params() != self.get_params():
+            raise UsageError(f"{self} and {other} differ; only equal corrections merge")
+        if other.n_features_in_ != self.n_features_in_:
+            raise DataError(
+                f"corrections of {self.n_features_in_} and {other.n_features_in_} dimensions "
+                "cannot be merged"
+            )
+        merged: Self = clone(self)
+        moments = self.moments_.merge(other.moments_)
+        return merged.fit_moments(moments, coarser(self.stored_, other.stored_))
+
+    def _parts(self) -> MomentParts:
+        """Return which sums this correction needs."""
+        raise NotImplementedError
+
+    def _solve(self, summary: Summary) -> Arrays:
+        """Work out what to apply, as named arrays."""
+        raise NotImplementedError
+
+    def _prepare(self, solution: Arrays) -> None:
+        """Get ready to apply a solution."""
+
+    def _solved(self) -> Arrays:
+        """Return what to apply, worked out anew where vectors were added."""
+        check_is_fitted(self)
+        if self._solution is None:
+            self._set_solution(self._solve(Summary(self.moments_, self.stored_)))
+        assert self._solution is not None
+        return self._solution
+
+    def _set_solution(self, solution: Arrays) -> None:
+        self._prepare(solution)
+        self._solution = solution
+
+    def _take(
+        self, group: CloudGroup, weights: NDArray[np.float64] | None, progress: Progress | None
+    ) -> Self:
+        moments = read_moments(group, self._parts(), weights=weights, progress=progress)
+        return self._fit_summary(Summary(moments, group.dtypes[0]))
+
+    def _fit_summary(self, summary: Summary) -> Self:
+        """Learn from a summary, which several corrections may share."""
+        self._check_params()
+        self._keep(summary.moments, summary.stored)
+        self._set_solution(self._solve(summary))
+        return self
+
+    def _keep(self, moments: Moments, stored: str) -> None:
+        """Keep the sums that this correction needs, and forget what was solved before."""
+        parts = self._parts()
+        if parts.scatter and moments.scatter is None:
+            raise UsageError(f"{self.name} needs moments that were taken with the scatter matrix")
+        if parts.dimensions and moments.unit_square_sum is None:
+            raise UsageError(f"{self.name} needs moments that were taken with the dimensions")
+        if not moments.weight > 0:
+            raise DataError("the weights of all vectors sum to zero")
+        self.moments_ = with_parts(moments, parts)
+        self.stored_ = stored
+        self._solution = None
+
+    def _fitted_arrays(self) -> Arrays:
+        moments = {MOMENTS + key: value for key, value in self.moments_.to_arrays().items()}
+        stored = np.frombuffer(self.stored_.encode(), np.uint8)
+        return {"stored": stored, **moments, **self._solved()}
+
+    def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        known = {key.removeprefix(MOMENTS): value for key, value in arrays.items()}
+        self._keep(Moments.from_arrays(known), bytes(arrays["stored"]).decode())
+        own = {"stored", "n_features_in"}
+        self._set_solution(
+            {
+                key: np.asarray(value)
+                for key, value in arrays.items()
+                if key not in own and not key.startswith(MOMENTS)
+            }
+        )
+
+
+def with_parts(moments: Moments, parts: MomentParts) -> Moments:
+    """Let go of sums that are not needed: they would be kept, stored and merged."""
+    if not parts.scatter:
+        moments = replace(moments, scatter=None)
+    if not parts.dimensions:
+        moments = replace(moments, unit_square_sum=None, minimum_counts=None, maximum_counts=None)
+    return moments
+
+
+def coarser(one: str, other: str) -> str:
+    """Return the type with the larger rounding."""
+    return max(one, other, key=EPSILON.__getitem__)
+
+
+def checked_weights(sample_weight: Any, vectors: Array) -> NDArray[np.float64] | None:
+    """Return one weight per row, not negative; None where there are none."""
+    if sample_weight is None:
+        return None
+    rows = np.empty((len(vectors), 0))
+    weights: NDArray[np.float64] = _check_sample_weight(
+        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+    )
+    return weights

@@ -1,0 +1,85 @@
+"""Corrections by name, as the command line writes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isoscope.corrections.all_but_the_top import AllButTheTop
+from isoscope.corrections.base import Correction
+from isoscope.corrections.center import Center
+from isoscope.corrections.clip import Clip
+from isoscope.corrections.scaled_center import ScaledCenter
+from isoscope.corrections.standardize import Standardize
+from isoscope.corrections.whiten import Whiten
+from isoscope.errors import UsageError, unknown_name
+
+CLASSES: tuple[type[Correction], ...] = (
+    Center,
+    ScaledCenter,
+    AllButTheTop,
+    Whiten,
+    Clip,
+    Standardize,
+)
+"""Every correction, in the order in which they are listed. The next one is a line here."""
+
+WORDS = {"none": None, "true": True, "false": False}
+
+
+def all_corrections() -> dict[str, type[Correction]]:
+    """Return the class of every correction under its name."""
+    return {kind.name: kind for kind in CLASSES}
+
+
+def make_correction(text: str) -> Correction:
+    """Build a correction from ``name`` or ``name:option=value:option=value``.
+
+    Options are the parameters of its class; a list of numbers is written ``127+223+319``.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``whiten:kind=zca`` or ``all-but-the-top:n_components=8:renormalize=true``.
+
+    Returns
+    -------
+    Correction
+        The correction, not fitted yet.
+
+    Examples
+    --------
+    >>> from isoscope.corrections import make_correction
+    >>> make_correction("all-but-the-top:n_components=8")
+    AllButTheTop(n_components=8)
+    """
+    name, *pairs = text.strip().split(":")
+    kinds = all_corrections()
+    if name not in kinds:
+        raise unknown_name("correction", name, kinds)
+    allowed = kinds[name]().get_params()
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        option, _, value = pair.partition("=")
+        if option not in allowed:
+            raise unknown_name(f"option of {name}", option, allowed)
+        if not value:
+            raise UsageError(f"correction {text!r}: write {option}=VALUE")
+        options[option] = parsed(value)
+    correction = kinds[name](**options)
+    correction._check_params()
+    return correction
+
+
+def parsed(value: str) -> Any:
+    """Turn the text of an option into a number, a list of numbers, a truth value or None."""
+    if value in WORDS:
+        return WORDS[value]
+    if "+" in value.strip("+"):
+        parts = [parsed(part) for part in value.split("+")]
+        return parts if all(isinstance(part, int) for part in parts) else value
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value

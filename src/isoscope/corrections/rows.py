@@ -1,0 +1,77 @@
+"""Correcting many rows: block by block, spread over cores, in the type they came in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.clouds.arrays import is_tensor
+from isoscope.clouds.contract import rows_per_batch
+from isoscope.engines.local import accumulate, cores
+from isoscope.measures.kernels.numpy_kernel import square_norms, within_single_range
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from isoscope.clouds.contract import Array
+
+    Floats = NDArray[np.floating[Any]]
+
+WORTH_A_THREAD = 4
+"""Blocks from which on several threads pay."""
+
+
+def corrected_rows(
+    vectors: Array,
+    correct: Callable[[Array], Array],
+    width: int,
+    *,
+    renormalize: bool,
+    threads: bool,
+) -> Array:
+    """Apply ``correct`` to all rows.
+
+    ``correct`` sees float32 or float64. The result has the type of ``vectors``: half precision
+    is rounded once, at the end.
+    """
+    if is_tensor(vectors):
+        wide = vectors.float() if vectors.element_size() < 4 else vectors
+        corrected = correct(wide)
+        return (unit(corrected) if renormalize else corrected).to(vectors.dtype)
+    out = np.empty((len(vectors), width), vectors.dtype)
+
+    class Lane:
+        def add(self, block: slice, /) -> None:
+            rows = vectors[block]
+            wide = rows.astype(np.float32) if rows.dtype == np.float16 else rows
+            corrected = correct(wide)
+            out[block] = unit(corrected) if renormalize else corrected
+
+    step = rows_per_batch(max(width, vectors.shape[1]))
+    blocks = [slice(first, first + step) for first in range(0, len(vectors), step)]
+    lanes = cores() if threads and len(blocks) >= WORTH_A_THREAD else 1
+    accumulate(blocks, [Lane() for _ in range(lanes)])
+    return out
+
+
+def lengths(rows: Array) -> Array:
+    """‖x_i‖ of every row in the type of the rows; squares neither overflow nor vanish."""
+    if is_tensor(rows):
+        largest = rows.abs().amax(dim=1, keepdim=True)
+        scaled = rows / largest.masked_fill(largest == 0, 1.0)
+        return scaled.norm(dim=1) * largest[:, 0]
+    squares = square_norms(rows)
+    if rows.dtype == np.float32 and not within_single_range(squares):
+        squares = square_norms(rows.astype(np.float64))
+    return np.sqrt(squares).astype(rows.dtype)
+
+
+def unit(rows: Array) -> Array:
+    """Divide every row by its length; zero rows stay zero."""
+    found = lengths(rows)[:, None]
+    if is_tensor(rows):
+        return rows / found.masked_fill(found == 0, 1.0)
+    return np.divide(rows, found, out=np.zeros_like(rows), where=found > 0)

@@ -1,0 +1,69 @@
+"""Several corrections from one read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.corrections.base import one_cloud
+from isoscope.corrections.closed_form import ClosedForm, Summary
+from isoscope.corrections.reading import read_moments
+from isoscope.measures.moments import MomentParts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.corrections.base import Correction
+    from isoscope.measures.reading import Progress
+
+
+def fit_together(
+    corrections: Sequence[Correction],
+    cloud: Any,
+    *,
+    sample_weight: Any = None,
+    progress: Progress | None = None,
+) -> list[Correction]:
+    """Fit corrections on the same cloud; all that follow from sums share one read.
+
+    They share the decomposition as well. Others (clusters, flows) are fitted after them, with
+    reads of their own and without weights.
+
+    Parameters
+    ----------
+    corrections : sequence of Correction
+        Fitted in place.
+    cloud : str, Path, array, tensor or CloudGroup
+        Anything that ``isoscope.open_cloud`` takes.
+    sample_weight : array of shape (n_samples,), optional
+        Weight of each row.
+    progress : callable, optional
+        Called with the name of the read, rows done, and rows in all.
+
+    Returns
+    -------
+    list of Correction
+        The corrections, fitted.
+    """
+    group = one_cloud(cloud)
+    closed = [correction for correction in corrections if isinstance(correction, ClosedForm)]
+    for correction in corrections:
+        correction._check_params()
+    if closed:
+        wanted = [correction._parts() for correction in closed]
+        parts = MomentParts(
+            scatter=any(part.scatter for part in wanted),
+            dimensions=any(part.dimensions for part in wanted),
+            mean=any(part.mean for part in wanted),
+        )
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        moments = read_moments(group, parts, weights=weights, progress=progress)
+        summary = Summary(moments, group.dtypes[0])
+        for correction in closed:
+            correction._forget_names(moments.width)
+            correction._fit_summary(summary)
+    for correction in corrections:
+        if not isinstance(correction, ClosedForm):
+            correction.fit_cloud(group, progress=progress)
+    return list(corrections)
