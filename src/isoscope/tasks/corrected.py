@@ -11,7 +11,7 @@ from isoscope.clouds.arrays import is_tensor
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,19 +41,6 @@ class NamedCorrection:
     name: str
     transformer: Any | None
 
-    def fit(self, cloud: CloudGroup, progress: Progress | None) -> NamedCorrection:
-        """Return a copy that has learned from a cloud; streamed where the transformer can."""
-        if self.transformer is None:
-            return self
-        from sklearn.base import clone
-
-        transformer = clone(self.transformer, safe=False)
-        if hasattr(transformer, "fit_cloud"):
-            transformer.fit_cloud(cloud, progress=progress)
-        else:
-            transformer.fit(in_memory(cloud))
-        return NamedCorrection(self.name, transformer)
-
     def apply(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Correct some vectors; a zero or infinite result is left for the scores to see."""
         if self.transformer is None or not len(vectors):
@@ -67,6 +54,39 @@ class NamedCorrection:
         if not np.isfinite(corrected).all():
             raise DataError(f"correction {self.name} made NaN or infinities of finite vectors")
         return corrected
+
+
+def fitted(
+    corrections: Sequence[NamedCorrection], cloud: CloudGroup, progress: Progress | None
+) -> tuple[NamedCorrection, ...]:
+    """Return copies that have learned from a cloud.
+
+    isoscope's own corrections are fitted from batches, those that follow from sums in one read;
+    any other transformer gets the whole cloud as an array.
+    """
+    from sklearn.base import clone
+
+    from isoscope.corrections import Correction, fit_together
+
+    copies = [
+        NamedCorrection(
+            one.name, None if one.transformer is None else clone(one.transformer, safe=False)
+        )
+        for one in corrections
+    ]
+    own = [one.transformer for one in copies if isinstance(one.transformer, Correction)]
+    if own:
+        fit_together(own, cloud, progress=progress)
+    others = [
+        one.transformer
+        for one in copies
+        if one.transformer is not None and not isinstance(one.transformer, Correction)
+    ]
+    if others:
+        vectors = in_memory(cloud)
+        for transformer in others:
+            transformer.fit(vectors)
+    return tuple(copies)
 
 
 def named(corrections: Iterable[CorrectionLike]) -> tuple[NamedCorrection, ...]:

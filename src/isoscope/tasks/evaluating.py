@@ -11,7 +11,7 @@ from isoscope.errors import UsageError
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.results.measuring import listed, versions
 from isoscope.results.result import Result, Row
-from isoscope.tasks.corrected import named
+from isoscope.tasks.corrected import fitted, named
 from isoscope.tasks.data_folder import data_folder
 from isoscope.tasks.intervals import check_level
 from isoscope.tasks.registry import all_tasks, find_task
@@ -89,11 +89,11 @@ def evaluate(
         number of pairs, and coverage as their note.
     """
     check_level(level)
-    folder = data_folder(data)
-    chosen = choose_tasks(tasks, folder)
     if corrections is None or isinstance(corrections, str):
         corrections = listed(corrections, DEFAULT_CORRECTIONS)
     spaces = named(corrections)
+    folder = data_folder(data)
+    chosen = choose_tasks(tasks, folder)
     pairs = {task.name: task.load(folder) for task in chosen}
     group = open_cloud(source, column=column)
     if vocabulary is not None:
@@ -125,8 +125,8 @@ def evaluate_cloud(
 ) -> list[Row]:
     """Score one cloud on every task, in every space."""
     spaces = {
-        correction.name: correction.fit(cloud, progress).apply(words.vectors)
-        for correction in corrections
+        correction.name: correction.apply(words.vectors)
+        for correction in fitted(corrections, cloud, progress)
     }
     repeated = f"; {words.repeated:,} repeated rows: the first counts" if words.repeated else ""
     protocol = (
