@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import Run, runner
 
 from isoscope.results.result import Result
 
-COMMAND = [sys.executable, "-c", "from isoscope.cli.app import main; main()"]
 
-
-def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = {key: value for key, value in os.environ.items() if key != "ISOSCOPE_DATA"}
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**environment, "COLUMNS": "120", "NO_COLOR": "1", **variables},
-    )
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture
@@ -44,22 +34,22 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_the_table_a_person_reads(vectors: Path, data: Path, tmp_path: Path) -> None:
+def test_the_table_a_person_reads(run: Run, vectors: Path, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "scores.md"
     process = run("evaluate", vectors, "--data", data, "--out", out)
-    assert process.returncode == 0, process.stderr
-    assert process.stderr == ""
+    assert process.code == 0, process.error
+    assert process.error == ""
     for words in ("men/cosine/spearman", "men/inner/pearson/difference", " of 50 pairs", " to "):
-        assert words in process.stdout
+        assert words in process.out
         assert words in out.read_text("utf-8")
 
 
-def test_json_and_the_environment(vectors: Path, data: Path) -> None:
+def test_json_and_the_environment(run: Run, vectors: Path, data: Path) -> None:
     process = run(
         "evaluate", vectors, "--tasks", "men", "--corrections",
         "none,center-scaled,all-but-the-top:n_components=2", "--json", ISOSCOPE_DATA=str(data),
     )  # fmt: skip
-    result = Result.from_json(process.stdout)
+    result = Result.from_json(process.out)
     assert {row.correction for row in result} == {
         "none",
         "center-scaled",
@@ -80,23 +70,23 @@ def test_json_and_the_environment(vectors: Path, data: Path) -> None:
         (["--out", "scores.xml"], "must end in"),
     ],
 )
-def test_errors_are_one_line(vectors: Path, arguments: list[str], words: str) -> None:
+def test_errors_are_one_line(run: Run, vectors: Path, arguments: list[str], words: str) -> None:
     process = run("evaluate", vectors, *arguments)
-    assert process.returncode == 2
-    assert process.stdout == ""
-    assert process.stderr.count("\n") == 1
-    assert words in process.stderr
+    assert process.code == 2
+    assert process.out == ""
+    assert process.error.count("\n") == 1
+    assert words in process.error
 
 
-def test_help_has_an_example() -> None:
-    assert "isoscope evaluate package:glove" in run("evaluate", "--help").stdout
+def test_help_has_an_example(run: Run) -> None:
+    assert "isoscope evaluate package:glove" in run("evaluate", "--help").out
 
 
-def test_tasks_are_listed_with_their_data(data: Path) -> None:
-    shown = run("list", "tasks", "--data", data).stdout
+def test_tasks_are_listed_with_their_data(run: Run, data: Path) -> None:
+    shown = run("list", "tasks", "--data", data).out
     assert "MEN_dataset_lemma_form_full" in shown
     assert "rw.txt, not in" in shown
     assert "word-similarity:FILE" in shown
-    rows = {row["name"]: row for row in json.loads(run("list", "tasks", "--json").stdout)}
+    rows = {row["name"]: row for row in json.loads(run("list", "tasks", "--json").out)}
     assert rows["rare-words"]["size"] == 2034
     assert "not looked for" in rows["men"]["data"]
