@@ -146,7 +146,7 @@ def test_rows_that_are_not_finite(data: Path) -> None:
     vectors[bad, 0] = np.nan
     with pytest.raises(DataError, match=f"row {bad} "):
         evaluate(cloud(vectors), corrections="none", data=data)
-    result = evaluate(cloud(vectors), corrections=["none", CENTER], data=data, drop_invalid=True)
+    result = evaluate(cloud(vectors), corrections="none,center", data=data, drop_invalid=True)
     assert result.left_out == {"not finite": 1}
     assert f"w{bad}" in result.rows[0].note
 
