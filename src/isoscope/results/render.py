@@ -96,15 +96,18 @@ def verdict_lines(result: Result, subject: str, part: str) -> list[str]:
 
 
 def grouped_notes(rows: list[Row]) -> list[str]:
-    """Say every note once, with the measures and corrections that it belongs to."""
+    """Say every note once, with its measures, and its corrections where it is not for all."""
     groups: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for row in rows:
         if row.note:
             measures, corrections = groups.setdefault(row.note, ({}, {}))
             measures[row.measure.split("/")[0]] = None
             corrections[row.correction] = None
+    everywhere = {row.correction for row in rows}
     return [
-        f"{', '.join(measures)} ({', '.join(corrections)}): {note}"
+        f"{', '.join(measures)}"
+        + (f" ({', '.join(corrections)})" if set(corrections) != everywhere else "")
+        + f": {note}"
         for note, (measures, corrections) in groups.items()
     ]
 
@@ -115,6 +118,8 @@ def cell(row: Row | None) -> str:
         return ""
     if row.value is None or not math.isfinite(row.value):
         return "undefined"
+    if "unit" in row.extra:
+        return score_cell(row, row.value)
     if row.log10 is not None and abs(row.value) < SMALLEST_SHOWN:
         return f"10^{row.log10:.4f}" if row.log10 > -100 else f"10^{row.log10:.1f}"
     if row.value == 0:
@@ -122,14 +127,14 @@ def cell(row: Row | None) -> str:
     if abs(row.value) < SMALLEST_SHOWN or abs(row.value) >= 1e6:
         return f"{row.value:.2e}"
     digits = 4 if abs(row.value) < 100 else 1
-    return f"{row.value:.{digits}f}{interval(row)}"
+    return f"{row.value:.{digits}f}"
 
 
-def interval(row: Row) -> str:
-    """Return the interval of a score behind its value."""
-    if "unit" not in row.extra or row.low is None or row.high is None:
-        return ""
-    return f" ({row.low:.4f} to {row.high:.4f})"
+def score_cell(row: Row, value: float) -> str:
+    """Return a score with its interval behind it."""
+    if row.low is None or row.high is None:
+        return f"{value:.4f}"
+    return f"{value:.4f} ({row.low:.4f} to {row.high:.4f})"
 
 
 def plain(result: Result) -> str:
