@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import inspect
 import json
+from dataclasses import fields
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.padding import Padding
 
 from isoscope.cli.output import console
+from isoscope.errors import UsageError
 from isoscope.measures.registry import Measure, all_measures
+from isoscope.tasks.data_folder import data_folder
+from isoscope.tasks.registry import Task, all_tasks, own_kinds
 
 list_app = typer.Typer(help="Show what there is to choose from.")
 
@@ -94,6 +99,43 @@ def described(kind: type[Any]) -> tuple[str, dict[str, Any]]:
     """Return the first paragraph of a class's description and its options with their defaults."""
     paragraph = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0]
     return " ".join(paragraph.split()), kind().get_params()
+
+
+@list_app.command("tasks", epilog="Example: isoscope list tasks --data benchmarks/")
+def list_tasks(
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder with the benchmarks' files.", envvar="ISOSCOPE_DATA"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show every task: its file, size, protocol, scores, citation, and whether it is there."""
+    folder = data_folder(data)
+    rows = [describe_task(task, folder) for task in all_tasks()]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    screen = console()
+    for row in rows:
+        screen.print(f"{row['name']} ({row['size']:,} {row['unit']})", style="bold")
+        for title in ("data", "layout", "protocol", "metrics", "citation", "licence"):
+            text = ", ".join(row[title]) if title == "metrics" else row[title]
+            screen.print(Padding(f"{title}: {text}", (0, 0, 0, 4), expand=False))
+    for kind in own_kinds():
+        screen.print(f"{kind}:FILE", style="bold")
+        screen.print(Padding("a file of your own", (0, 0, 0, 4), expand=False))
+
+
+def describe_task(task: Task, folder: Path | None) -> dict[str, Any]:
+    """Return what is known about a task, and where its data are."""
+    row = {field.name: getattr(task, field.name) for field in fields(Task)}
+    row["metrics"] = [f"{task.name}/{metric}" for metric in task.metrics]
+    try:
+        row["data"] = str(task.find(folder))
+    except UsageError:
+        where = f"in {folder}" if folder else "looked for, as no --data folder is named"
+        row["data"] = f"{task.file}, not {where}"
+    return row
 
 
 def describe(item: Measure) -> dict[str, object]:

@@ -71,8 +71,7 @@ def grid(result: Result, subject: str, part: str) -> Grid:
         for name in measures
     ]
     name = " ".join(word for word in (subject, part) if word)
-    count = max((row.n or 0 for row in rows), default=0)
-    title = f"{name}: {count:,} vectors ({rows[0].protocol})" if rows else name
+    title = grid_title(name, rows)
     notes = [LENGTH_LEGEND] if dependent & set(map(base_name, measures)) else []
     notes += interval_notes(rows)
     notes += grouped_notes(rows)
@@ -84,6 +83,14 @@ def grid(result: Result, subject: str, part: str) -> Grid:
         notes,
         verdict_lines(result, subject, part),
     )
+
+
+def grid_title(name: str, rows: list[Row]) -> str:
+    """Return name, number of vectors and protocol; scores count other things than vectors."""
+    if not rows:
+        return name
+    counts = [row.n or 0 for row in rows if "unit" not in row.extra]
+    return (f"{name}: {max(counts):,} vectors" if counts else name) + f" ({rows[0].protocol})"
 
 
 def verdict_lines(result: Result, subject: str, part: str) -> list[str]:
@@ -112,7 +119,8 @@ def interval_notes(rows: list[Row]) -> list[str]:
         if reason and row.correction == UNCORRECTED:
             measures = reasons.setdefault(str(reason), {})
             measures[row.measure.split("/")[0]] = None
-    lines = [INTERVAL_LEGEND] if any(row.low is not None for row in rows) else []
+    shown = any(row.low is not None and "unit" not in row.extra for row in rows)
+    lines = [INTERVAL_LEGEND] if shown else []
     without = "; ".join(
         f"{reason} ({', '.join(measures) if len(measures) <= MOST_NAMED else 'the others'})"
         for reason, measures in sorted(reasons.items(), key=lambda item: len(item[1]))
@@ -121,15 +129,18 @@ def interval_notes(rows: list[Row]) -> list[str]:
 
 
 def grouped_notes(rows: list[Row]) -> list[str]:
-    """Say every note once, with the measures and corrections that it belongs to."""
+    """Say every note once, with its measures, and its corrections where it is not for all."""
     groups: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for row in rows:
         if row.note:
             measures, corrections = groups.setdefault(row.note, ({}, {}))
             measures[row.measure.split("/")[0]] = None
             corrections[row.correction] = None
+    everywhere = {row.correction for row in rows}
     return [
-        f"{', '.join(measures)} ({', '.join(corrections)}): {note}"
+        f"{', '.join(measures)}"
+        + (f" ({', '.join(corrections)})" if set(corrections) != everywhere else "")
+        + f": {note}"
         for note, (measures, corrections) in groups.items()
     ]
 
@@ -140,6 +151,8 @@ def cell(row: Row | None, *, error: bool = False) -> str:
         return ""
     if row.value is None or not math.isfinite(row.value):
         return "undefined"
+    if "unit" in row.extra:
+        return score_cell(row, row.value)
     if row.log10 is not None and abs(row.value) < SMALLEST_SHOWN:
         return f"10^{row.log10:.4f}" if row.log10 > -100 else f"10^{row.log10:.1f}"
     if row.value == 0:
@@ -159,6 +172,13 @@ def plus_minus(row: Row) -> str:
         return ""
     digits = min(max(1 - math.floor(math.log10(reach)), 0), 4)
     return f" ±{reach:.{digits}f}" if reach >= SMALLEST_SHOWN else f" ±{reach:.0e}"
+
+
+def score_cell(row: Row, value: float) -> str:
+    """Return a score with its interval behind it."""
+    if row.low is None or row.high is None:
+        return f"{value:.4f}"
+    return f"{value:.4f} ({row.low:.4f} to {row.high:.4f})"
 
 
 def plain(result: Result) -> str:
