@@ -35,5 +35,5 @@ def local_i1(space: Space, n_clusters: int, seeds: int) -> Value:
     top = float(logs.max())
     log = top + math.log(float(np.exp(logs - top).mean()))
     each = {f"seed_{seed}_log10": float(value) / LN10 for seed, value in enumerate(logs)}
-    note = f"{n_clusters} clusters, mean of {seeds} seeds"
+    note = f"{n_clusters} clusters, mean of {seeds} seeds" if n_clusters > 1 else "one cluster"
     return Value(math.exp(log), log10=log / LN10, note=note, extra=each)

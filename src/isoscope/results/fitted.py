@@ -57,7 +57,7 @@ class LocalIsotropy:
         from isoscope.corrections import ClusterRemoval, CorrectedCloud  # imports scikit-learn
 
         progress = self.request.progress
-        centring = ClusterRemoval(n_clusters, n_components=0, random_state=seed)
+        centring = ClusterRemoval(n_clusters, n_components=0, random_state=self.request.seed + seed)
         made = CorrectedCloud(self.cloud, centring.fit_cloud(self.cloud, progress=progress))
         asked = replace(self.request.of_corrected(), measures=(find_measure("i1"),))
         ((_, found, _),) = asked.spaces(RowSelection(made))
