@@ -121,6 +121,23 @@ class Cloud(ABC):
     def read(self) -> Iterator[Batch]:
         """Yield the batches of this cloud from its first row on."""
 
+    def read_rows(self, indices: NDArray[np.int64]) -> Array | None:
+        """Return some rows without reading the rest, or None where that cannot be done.
+
+        Parameters
+        ----------
+        indices : array of int64
+            Rows to read, sorted, each once.
+
+        Returns
+        -------
+        array or None
+            The same rows, in the same type, as a read of everything gives; None where rows can
+            only be found by reading those before them, as in text or compressed files.
+        """
+        del indices
+        return None
+
     def __repr__(self) -> str:
         rows = "?" if self.rows is None else f"{self.rows:,}"
         return f"<{type(self).__name__} {self.name!r}: {rows} × {self.width} {self.dtype}>"
