@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from isoscope.clouds.checks import check_rows
 from isoscope.clouds.contract import NO_LABELS, Batch, Cloud, LazyLabels, rows_per_batch
 from isoscope.clouds.location import steady
+from isoscope.clouds.matrix_file import fill_runs
 from isoscope.clouds.packages import refuse_column
 from isoscope.clouds.streams import readable
 from isoscope.clouds.word_text import as_words
@@ -152,12 +154,26 @@ class FvecsCloud(Cloud):
                 yield Batch(vectors, first, NO_LABELS)
                 first += count
 
+    def read_rows(self, indices: NDArray[np.int64]) -> NDArray[np.float32] | None:
+        """Return some rows; None where the file is compressed."""
+        if self.rows is None:
+            return None
+        check_rows(indices, self.rows, self.where)
+        raw = np.empty((len(indices), self.width + 1), "<i4")
+        with readable(self.where), self._location.open() as file:
+            fill_runs(file, raw, self.where, 0, indices)
+        return self._checked(raw, indices)
+
     def _vectors(self, block: bytes, first: int) -> NDArray[np.float32]:
         words = np.frombuffer(block, "<i4").reshape(-1, self.width + 1)
+        return self._checked(words, np.arange(first, first + len(words)))
+
+    def _checked(self, words: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the vectors behind the widths, all of which must be the same."""
         other = np.flatnonzero(words[:, 0] != self.width)
         if len(other):
             raise DataError(
-                f"{self._location}: row {first + other[0]} says it has {words[other[0], 0]} "
+                f"{self._location}: row {rows[other[0]]} says it has {words[other[0], 0]} "
                 f"numbers, the first has {self.width}"
             )
         vectors: NDArray[Any] = words[:, 1:].view("<f4")

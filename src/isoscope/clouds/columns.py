@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.clouds.candidates import choose
-from isoscope.clouds.checks import checked_shape
+from isoscope.clouds.checks import check_rows, checked_shape
 from isoscope.clouds.column_files import ArrowFile, ParquetFile
 from isoscope.clouds.contract import Batch, Cloud, LazyLabels, rows_per_batch
 from isoscope.errors import DataError
@@ -63,6 +63,24 @@ class ColumnCloud(Cloud):
             raise DataError(
                 f"{self._where}: the file promises {self.rows:,} rows, but has {first:,}"
             )
+
+    def read_rows(self, indices: NDArray[np.int64]) -> NDArray[Any]:
+        """Return some rows; only row groups or record batches that hold one are read."""
+        check_rows(indices, self.rows, self._where)
+        chosen = [np.empty((0, self.width), self.dtype)]
+        with self._file.opened() as opened:
+            ends = np.cumsum(opened.stretches)
+            for stretch in np.unique(np.searchsorted(ends, indices, side="right")):
+                first = int(ends[stretch]) - opened.stretches[stretch]
+                for array in opened.read(int(stretch), self._column, rows_per_batch(self.width)):
+                    low, high = np.searchsorted(indices, (first, first + len(array)))
+                    if low < high:
+                        vectors = vectors_of(array, self.width, self._where, first)
+                        chosen.append(vectors[indices[low:high] - first])
+                    first += len(array)
+                    if high == len(indices):
+                        break
+        return np.concatenate(chosen)
 
     def _labels(self, stretch: int, start: int, count: int) -> LazyLabels:
         return LazyLabels(

@@ -120,17 +120,26 @@ class Cloud(ABC):
         for batch in self.read():
             yield {self.name: batch}
 
-    def read_rows(self, indices: NDArray[np.int64]) -> NDArray[Any] | None:
-        """Return the rows of these rising indices without reading the others.
-
-        None where the source can only be read from its start.
-        """
-        del indices
-        return None
-
     @abstractmethod
     def read(self) -> Iterator[Batch]:
         """Yield the batches of this cloud from its first row on."""
+
+    def read_rows(self, indices: NDArray[np.int64]) -> Array | None:
+        """Return some rows without reading the rest, or None where that cannot be done.
+
+        Parameters
+        ----------
+        indices : array of int64
+            Rows to read, sorted, each once.
+
+        Returns
+        -------
+        array or None
+            The same rows, in the same type, as a read of everything gives; None where rows can
+            only be found by reading those before them, as in text or compressed files.
+        """
+        del indices
+        return None
 
     def __repr__(self) -> str:
         rows = "?" if self.rows is None else f"{self.rows:,}"

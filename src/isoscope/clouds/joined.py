@@ -5,11 +5,16 @@ from __future__ import annotations
 import bisect
 from typing import TYPE_CHECKING
 
-from isoscope.clouds.contract import Batch, Cloud
+import numpy as np
+
+from isoscope.clouds.checks import check_rows
+from isoscope.clouds.contract import Array, Batch, Cloud
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
 
 class JoinedCloud(Cloud):
@@ -44,6 +49,23 @@ class JoinedCloud(Cloud):
         start = self._starts[at] if self._starts else 0
         cloud = self._clouds[at]
         return cloud.place(cloud.name, row - start)
+
+    def read_rows(self, indices: NDArray[np.int64]) -> Array | None:
+        """Return some rows, where every file knows its rows and can read some of them."""
+        if self.rows is None:
+            return None
+        check_rows(indices, self.rows, self.name)
+        starts = np.cumsum([0, *(cloud.rows or 0 for cloud in self._clouds)])
+        cuts = np.searchsorted(indices, starts)
+        chosen = []
+        for k, cloud in enumerate(self._clouds):
+            some = indices[cuts[k] : cuts[k + 1]]
+            if len(some) or not k:
+                rows = cloud.read_rows(some - starts[k])
+                if rows is None:
+                    return None
+                chosen.append(rows)
+        return np.concatenate(chosen)
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows of every cloud in turn."""

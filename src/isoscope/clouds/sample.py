@@ -113,7 +113,7 @@ def lowest(samples: Sequence[Sample], size: int) -> Sample:
     return Sample(keys[kept], indices[kept], vectors[kept], groups[kept])
 
 
-def on_host(vectors: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def on_host(vectors: Any, rows: NDArray[np.int64] | slice) -> NDArray[np.float64]:
     """Return the chosen rows as float64, from wherever they are."""
     chosen = vectors[rows]
     if is_tensor(chosen):
@@ -136,7 +136,9 @@ def draw_rows(group: CloudGroup, size: int, seed: int) -> CloudGroup | None:
         return None
     indices = lowest_indices(group.rows, size, seed)
     rows = group.read_rows(indices)
-    return None if rows is None else sampled_cloud(group.name, group.dtype, rows, indices)
+    if rows is None:
+        return None
+    return sampled_cloud(group.name, group.dtype, on_host(rows, slice(None)), indices)
 
 
 def lowest_indices(rows: int, size: int, seed: int) -> NDArray[np.int64]:
