@@ -13,7 +13,9 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     """Write to a temporary file in the same folder, then rename it; text becomes UTF-8."""
     temporary = None
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".isoscope-", delete=False) as file:
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=".isoscope-", delete=False
+        ) as file:
             temporary = Path(file.name)
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()

@@ -9,6 +9,7 @@ from isoscope.corrections.corrected_cloud import CorrectedCloud
 from isoscope.corrections.naming import all_corrections, make_correction
 from isoscope.corrections.scaled_center import ScaledCenter
 from isoscope.corrections.standardize import Standardize
+from isoscope.corrections.storage import load_correction
 from isoscope.corrections.together import fit_together
 from isoscope.corrections.whiten import Whiten
 
@@ -24,5 +25,6 @@ __all__ = [
     "Whiten",
     "all_corrections",
     "fit_together",
+    "load_correction",
     "make_correction",
 ]

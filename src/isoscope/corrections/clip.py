@@ -9,12 +9,14 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
 from isoscope.corrections.affine import AffineCorrection, AffineMap
+from isoscope.corrections.stored_arrays import Slot
 from isoscope.errors import UsageError
 from isoscope.measures.dimensions import split_cosine
 from isoscope.measures.moments import MomentParts
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays, Summary
+    from isoscope.corrections.stored_arrays import Slots
     from isoscope.measures.moments import Moments
 
 NEGLIGIBLE_COSINE = 0.05
@@ -93,6 +95,9 @@ class Clip(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
 
     def _parts(self) -> MomentParts:
         return MomentParts(scatter=False, dimensions=self._automatic(), mean=False)
+
+    def _solution_slots(self, width: int) -> Slots:
+        return {**super()._solution_slots(width), "scale": Slot((width,))}
 
     def _solve(self, summary: Summary) -> Arrays:
         width = summary.moments.width
