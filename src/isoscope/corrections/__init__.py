@@ -7,6 +7,7 @@ from isoscope.corrections.clip import Clip
 from isoscope.corrections.cluster_removal import ClusterRemoval
 from isoscope.corrections.corrected_cloud import CorrectedCloud
 from isoscope.corrections.naming import all_corrections, make_correction
+from isoscope.corrections.refresh import refreshed
 from isoscope.corrections.scaled_center import ScaledCenter
 from isoscope.corrections.standardize import Standardize
 from isoscope.corrections.storage import load_correction
@@ -27,4 +28,5 @@ __all__ = [
     "fit_together",
     "load_correction",
     "make_correction",
+    "refreshed",
 ]

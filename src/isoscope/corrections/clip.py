@@ -80,7 +80,8 @@ class Clip(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
             chosen = np.asarray(self.dimensions, dtype=np.float64).reshape(-1)
         except (TypeError, ValueError):
             chosen = np.array([-1.0])
-        if (chosen < 0).any() or (chosen != np.floor(chosen)).any():
+        countable = (chosen >= 0) & (chosen < 2**53)
+        if not (countable & (chosen == np.floor(chosen))).all():
             raise UsageError(
                 f"{self.name}: dimensions is auto or a list of whole numbers from 0 on, "
                 f"not {self.dimensions!r}"
