@@ -40,10 +40,6 @@ One step bends a cloud enough with it, and undoing eight of them in single preci
 the digits that the cloud has to spare.
 """
 
-NARROWEST = 1e-3
-"""Standard deviations below this are not stretched to 1 by actnorm."""
-
-
 class ActNorm(LazyTransform):  # type: ignore[misc]
     """y = (x − m) ∘ exp(−s): a shift and a positive factor per dimension, the data's at first."""
 
@@ -61,10 +57,14 @@ class ActNorm(LazyTransform):  # type: ignore[misc]
 
     @torch.no_grad()
     def set_from(self, x: Tensor) -> None:
-        """Make mean 0 and variance 1 of these rows."""
+        """Make the mean of these rows 0 and their variance at most 1.
+
+        Rows come whitened by a shrunk matrix. A variance below 1 is one that so many rows do not
+        show for sure; to stretch it would undo the shrinkage, and without end where it is 0.
+        """
         deviation, mean = torch.std_mean(x, dim=0, correction=0)
         self.mean.copy_(mean)
-        self.log_deviation.copy_(deviation.clamp(min=NARROWEST).log())
+        self.log_deviation.copy_(deviation.clamp(min=1.0).log())
 
 
 class PermutedLU(LULinearTransform):  # type: ignore[misc]
