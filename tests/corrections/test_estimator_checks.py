@@ -11,6 +11,7 @@ from isoscope.corrections import (
     AllButTheTop,
     Center,
     Clip,
+    ClusterRemoval,
     ScaledCenter,
     Standardize,
     Whiten,
@@ -27,6 +28,7 @@ ESTIMATORS = [
     Standardize(),
     Clip(),
     Clip(dimensions=[0]),
+    ClusterRemoval(n_clusters=2, n_components=1),
 ]
 
 

@@ -4,6 +4,7 @@ from isoscope.corrections.all_but_the_top import AllButTheTop
 from isoscope.corrections.base import Correction
 from isoscope.corrections.center import Center
 from isoscope.corrections.clip import Clip
+from isoscope.corrections.cluster_removal import ClusterRemoval
 from isoscope.corrections.naming import all_corrections, make_correction
 from isoscope.corrections.scaled_center import ScaledCenter
 from isoscope.corrections.standardize import Standardize
@@ -14,6 +15,7 @@ __all__ = [
     "AllButTheTop",
     "Center",
     "Clip",
+    "ClusterRemoval",
     "Correction",
     "ScaledCenter",
     "Standardize",

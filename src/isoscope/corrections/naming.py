@@ -8,6 +8,7 @@ from isoscope.corrections.all_but_the_top import AllButTheTop
 from isoscope.corrections.base import Correction
 from isoscope.corrections.center import Center
 from isoscope.corrections.clip import Clip
+from isoscope.corrections.cluster_removal import ClusterRemoval
 from isoscope.corrections.scaled_center import ScaledCenter
 from isoscope.corrections.standardize import Standardize
 from isoscope.corrections.whiten import Whiten
@@ -17,6 +18,7 @@ CLASSES: tuple[type[Correction], ...] = (
     Center,
     ScaledCenter,
     AllButTheTop,
+    ClusterRemoval,
     Whiten,
     Clip,
     Standardize,

@@ -70,9 +70,9 @@ def geometry_of(moments: Moments, stored: str) -> Geometry:
     second = covariance + np.multiply.outer(moments.mean, moments.mean)
     raw, centred = in_parallel([partial(eigen_system, second), partial(eigen_system, covariance)])
     dead = dead_variance(moments, stored)
-    sums = SUM_ROUNDINGS * centred.values[0] * moments.width * EPSILON["float64"]
+    null = null_variance(moments, stored, float(centred.values[0]))
     null_length = NULL_ROUNDINGS * math.sqrt(dead * moments.width)
-    return Geometry(raw, centred, dead, max(dead, float(sums)), null_length)
+    return Geometry(raw, centred, dead, null, null_length)
 
 
 def dead_variance(moments: Moments, stored: str) -> float:
@@ -83,6 +83,12 @@ def dead_variance(moments: Moments, stored: str) -> float:
     """
     eps = min(EPSILON[stored], EPSILON["float32"])
     return eps**2 * moments.norm_square_sum / moments.weight / moments.width
+
+
+def null_variance(moments: Moments, stored: str, largest: float) -> float:
+    """Eigenvalue up to which a direction is rounding of the stored numbers or of the sums."""
+    sums = SUM_ROUNDINGS * largest * moments.width * EPSILON["float64"]
+    return max(dead_variance(moments, stored), sums)
 
 
 def eigen_system(symmetric: Matrix) -> EigenSystem:
