@@ -10,12 +10,11 @@ import torch
 from sklearn.utils import check_random_state
 
 from isoscope.clouds.arrays import TensorCloud
-from isoscope.clouds.contract import rows_per_batch
 from isoscope.corrections._flow_map import FlowMap, LinearStep, in_blocks
 from isoscope.corrections._flow_rows import sampled_rows
 from isoscope.corrections._glow import Glow
 from isoscope.corrections._glow_training import Training, train
-from isoscope.corrections._prewhitening import living_dimensions, prewhiten
+from isoscope.corrections._prewhitening import prewhiten
 from isoscope.corrections.reading import read_moments
 from isoscope.errors import DataError
 from isoscope.measures.moments import MomentParts
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from isoscope.clouds.contract import CloudGroup
     from isoscope.corrections._prewhitening import Prewhitening
     from isoscope.corrections.flow import Flow
-    from isoscope.measures.moments import Moments
     from isoscope.measures.reading import Progress
 
 FEWEST_ROWS = 3
@@ -49,7 +47,7 @@ def fit_flow(
     seeds = check_random_state(flow.random_state).randint(2**31 - 1, size=4).tolist()
     rows = sampled_rows(group, flow.max_samples, seeds[0], progress)
     learned, held_out = split(rows, flow.validation_fraction, seeds[1])
-    linear = solve_linear(learned, group.dtypes[0])
+    linear = solve_linear(learned, held_out, group.dtypes[0])
     network = Glow(linear.n_directions, flow.n_steps, flow.hidden_widths(), seed=seeds[2])
     settings = Training(
         max_iter=flow.max_iter,
@@ -86,23 +84,7 @@ def split(rows: Tensor, fraction: float, seed: int) -> tuple[Tensor, Tensor]:
     return rows[order[held_out:]], rows[order[:held_out]]
 
 
-def solve_linear(rows: Tensor, stored: str) -> Prewhitening:
+def solve_linear(rows: Tensor, held_out: Tensor, stored: str) -> Prewhitening:
     """Find the Gaussian of some rows."""
     moments = read_moments(TensorCloud(rows, "the training rows"), MomentParts(dimensions=False))
-    alive = living_dimensions(moments, stored)
-    return prewhiten(moments, stored, alive, mean_fourth_power(rows, moments, alive))
-
-
-def mean_fourth_power(rows: Tensor, moments: Moments, alive: NDArray[np.bool_]) -> float:
-    """Return the mean of ‖z‖⁴ over the rows, z being their standardised living dimensions."""
-    wide = torch.float32 if rows.device.type == "mps" else torch.float64
-    chosen = torch.tensor(np.flatnonzero(alive), device=rows.device)
-    mean = torch.tensor(moments.mean[alive], device=rows.device, dtype=wide)
-    variances = np.diag(moments.covariance)[alive]
-    precision = torch.tensor(1 / variances, device=rows.device, dtype=wide)
-    total = 0.0
-    step = rows_per_batch(rows.shape[1])
-    for first in range(0, len(rows), step):
-        centred = rows[first : first + step, chosen].to(wide) - mean
-        total += float((centred.square() @ precision).square().sum())
-    return total / len(rows)
+    return prewhiten(moments, stored, held_out.cpu().double().numpy())

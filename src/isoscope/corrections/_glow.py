@@ -40,6 +40,7 @@ One step bends a cloud enough with it, and undoing eight of them in single preci
 the digits that the cloud has to spare.
 """
 
+
 class ActNorm(LazyTransform):  # type: ignore[misc]
     """y = (x − m) ∘ exp(−s): a shift and a positive factor per dimension, the data's at first."""
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from isoscope.clouds.contract import EPSILON
 from isoscope.errors import DataError
-from isoscope.measures.geometry import SUM_ROUNDINGS
+from isoscope.measures.geometry import SUM_ROUNDINGS, dead_variance, oriented
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
     Matrix = NDArray[np.float64]
+
+
+SHARES = np.concatenate(([0.0], np.geomspace(1e-6, 1.0, 61)))
+"""Shares of the identity that are tried; a fifth apart is nearer than any cloud can tell."""
 
 
 @dataclass(frozen=True)
@@ -62,39 +66,27 @@ class Prewhitening:
         return cls(**{**values, **scalars})
 
 
-def living_dimensions(moments: Moments, stored: str) -> NDArray[np.bool_]:
-    """Tell which dimensions vary by more than the rounding of the stored numbers.
+def best_shrinkage(values: Vector, squares: Vector, *, few: bool) -> float:
+    """How far to draw a correlation matrix towards the identity.
 
-    The floor is that of the measures: (eps · root mean square entry)², with an eps not coarser
-    than that of single precision.
+    The share a that makes vectors which were not seen likeliest, that is, for which
+    Σ_k ln λ_k(a) + s_k/λ_k(a) is least, where λ_k(a) = (1 − a) λ_k + a.
+
+    Parameters
+    ----------
+    values : array
+        Eigenvalues λ_k of the correlation matrix.
+    squares : array
+        s_k, the mean square of unseen, standardised vectors along each eigenvector.
+    few : bool
+        Whether the matrix comes from too few rows to have an inverse, so that a is not 0.
     """
-    return np.asarray(np.diag(moments.covariance) > rounding_variance(moments, stored))
+    shares = SHARES[1:] if few else SHARES
+    drawn = (1 - shares[:, None]) * values + shares[:, None]
+    return float(shares[np.argmin((np.log(drawn) + squares / drawn).sum(axis=1))])
 
 
-def rounding_variance(moments: Moments, stored: str) -> float:
-    """Return the variance that rounding alone can give a dimension."""
-    eps = min(EPSILON[stored], EPSILON["float32"])
-    return eps**2 * moments.norm_square_sum / moments.weight / moments.width
-
-
-def shrinkage_of(correlation: Matrix, fourth_moment: float, rows: int) -> float:
-    """How far to draw a correlation matrix R of d dimensions towards the identity.
-
-    β/δ with β = (mean ‖z‖⁴ − ‖R‖²)/n and δ = ‖R − I‖² (Ledoit & Wolf 2004): the share at which
-    the expected squared error is least. Rows in the number of dimensions or fewer leave directions
-    in which R sees no variance at all; the identity has a share of at least 1/(n + 1) then.
-    """
-    width = len(correlation)
-    squares = float(np.square(correlation).sum())
-    spread = squares - width
-    error = max(fourth_moment - squares, 0.0) / rows
-    share = min(error / spread, 1.0) if spread > 0 else 0.0
-    return max(share, 1 / (rows + 1)) if rows <= width else share
-
-
-def prewhiten(
-    moments: Moments, stored: str, alive: NDArray[np.bool_], fourth: float
-) -> Prewhitening:
+def prewhiten(moments: Moments, stored: str, unseen: Matrix) -> Prewhitening:
     """Whiten by the shrunk correlation matrix of the dimensions that are alive.
 
     Parameters
@@ -103,11 +95,10 @@ def prewhiten(
         Sums over the training rows, with the scatter matrix.
     stored : str
         Type in which the rows are stored.
-    alive : array of bool
-        ``living_dimensions`` of these moments.
-    fourth : float
-        Mean of ‖z‖⁴ over the standardised, living dimensions z of the rows.
+    unseen : array of shape (rows, width)
+        Other rows, by which the shrinkage is chosen.
     """
+    alive = np.diag(moments.covariance) > dead_variance(moments, stored)
     if not alive.any():
         raise DataError(
             f"all {moments.width} dimensions are constant in the training rows; "
@@ -117,15 +108,19 @@ def prewhiten(
     deviations = np.sqrt(np.diag(covariance))
     correlation = covariance / np.multiply.outer(deviations, deviations)
     values, vectors = np.linalg.eigh(correlation)
+    vectors = oriented(vectors)
     rows, width = moments.rows, len(values)
-    if rows > width:
+    few = rows <= width
+    if not few:
         # Enough rows to know that a direction is empty, as Σ x_j = 0 after a layer norm: its
         # likelihood would have no bound.
-        noise = rounding_variance(moments, stored) / np.square(deviations)
+        noise = dead_variance(moments, stored) / np.square(deviations)
         sums = SUM_ROUNDINGS * values[-1] * width * EPSILON["float64"]
         present = values > np.maximum(noise @ np.square(vectors), sums)
         values, vectors = values[present], vectors[:, present]
-    share = shrinkage_of(correlation, fourth, rows)
+    standardised = (unseen - moments.mean)[:, alive] / deviations
+    squares = np.square(standardised @ vectors).mean(axis=0)
+    share = best_shrinkage(values, squares, few=few)
     lengths = np.sqrt((1 - share) * values + share)
     forward = np.zeros((moments.width, len(values)))
     backward = np.zeros((len(values), moments.width))

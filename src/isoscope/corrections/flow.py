@@ -31,12 +31,12 @@ class Flow(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
 
     z = f(x) is trained by maximum likelihood on the vectors as they are, which stay frozen (Li et
     al. 2020): ln p(x) = ln N(f(x); 0, I) + ln |det ∂f/∂x|. The first step of f is linear and
-    solved in closed form: whitening with a correlation matrix shrunk after Ledoit & Wolf (2004).
-    ``n_steps`` steps like those of Glow follow (Kingma & Dhariwal 2018): actnorm, an invertible
-    linear map, and an affine coupling, in which one half of the dimensions says how to shift and
-    stretch the other. Before training f is ZCA whitening, that is, p is a Gaussian, and an epoch
-    counts as better only if vectors that are held out become more likely: the result is never
-    worse than the Gaussian on them.
+    solved in closed form: whitening with a correlation matrix drawn towards the identity by as
+    much as makes held-out vectors likeliest. ``n_steps`` steps like those of Glow follow (Kingma &
+    Dhariwal 2018): actnorm, an invertible linear map, and an affine coupling, in which one half of
+    the dimensions says how to shift and stretch the other. Before training f is ZCA whitening,
+    that is, p is a Gaussian, and an epoch is kept only if the held-out vectors become likelier:
+    the result is never worse than the Gaussian on them.
 
     A large cloud is learned from a random sample of ``max_samples`` rows, held in memory: training
     needs many passes in changing order, which a file serves badly, and consecutive rows of a file
@@ -103,8 +103,7 @@ class Flow(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
     References
     ----------
     Li et al. 2020, "On the Sentence Embeddings from Pre-trained Language Models". Kingma &
-    Dhariwal 2018, "Glow: Generative Flow with Invertible 1×1 Convolutions". Ledoit & Wolf 2004,
-    "A well-conditioned estimator for large-dimensional covariance matrices".
+    Dhariwal 2018, "Glow: Generative Flow with Invertible 1×1 Convolutions".
     """
 
     name = "flow"
