@@ -6,6 +6,7 @@ from isoscope.corrections.center import Center
 from isoscope.corrections.clip import Clip
 from isoscope.corrections.cluster_removal import ClusterRemoval
 from isoscope.corrections.corrected_cloud import CorrectedCloud
+from isoscope.corrections.flow import Flow
 from isoscope.corrections.naming import all_corrections, make_correction
 from isoscope.corrections.refresh import refreshed
 from isoscope.corrections.scaled_center import ScaledCenter
@@ -21,6 +22,7 @@ __all__ = [
     "ClusterRemoval",
     "CorrectedCloud",
     "Correction",
+    "Flow",
     "ScaledCenter",
     "Standardize",
     "Whiten",
