@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from isoscope.clouds.contract import EPSILON
 from isoscope.corrections.base import Correction, in_memory, one_cloud
-from isoscope.corrections.reading import read_moments
+from isoscope.corrections.reading import Precision, read_moments
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.geometry import geometry_of
 from isoscope.measures.moments import MomentParts, Moments
@@ -26,14 +26,22 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Array, CloudGroup
+    from isoscope.clouds.contract import CloudGroup
+    from isoscope.corrections.reading import Weights
     from isoscope.measures.geometry import Geometry
     from isoscope.measures.reading import Progress
 
     Arrays = dict[str, NDArray[Any]]
 
+SINGLE_ROUNDINGS = 8
+"""Products in single precision are off by about one eps(float32) of the largest variance; up to
+this many of them an eigenvalue is rounding."""
+
 MOMENTS = "moments."
 """Stands before the names of the moments among the fitted arrays."""
+
+TEXTS = ("stored", "precision")
+"""Fitted texts, kept as arrays of their bytes."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +51,25 @@ class Summary:
     moments: Moments
     stored: str
     """Type in which the vectors are stored, which decides what counts as rounding."""
+    precision: Precision = "double"
+    """Precision of the products that were summed."""
 
     @cached_property
     def geometry(self) -> Geometry:
         """Eigen-systems and rounding floors, as the measures take them."""
-        return geometry_of(self.moments, self.stored)
+        geometry = geometry_of(self.moments, self.stored)
+        if self.precision == "double":
+            return geometry
+        floor = SINGLE_ROUNDINGS * EPSILON["float32"] * float(geometry.centred.values[0])
+        return replace(geometry, null_variance=max(geometry.null_variance, floor))
+
+    def merge(self, other: Summary) -> Summary:
+        """Combine two; the less precise one decides what is rounding."""
+        return Summary(
+            self.moments.merge(other.moments),
+            max(self.stored, other.stored, key=EPSILON.__getitem__),
+            "single" if "single" in (self.precision, other.precision) else "double",
+        )
 
 
 class ClosedForm(Correction):
@@ -59,6 +81,8 @@ class ClosedForm(Correction):
         The sums over all rows seen.
     stored_ : str
         The coarsest type in which they were stored.
+    precision_ : {"double", "single"}
+        Precision of the products that were summed; see ``fit_together``.
     """
 
     _solution: Arrays | None = None
@@ -79,7 +103,7 @@ class ClosedForm(Correction):
         del y
         self._check_params()
         vectors = self._vectors(X, reset=True)
-        weights = checked_weights(sample_weight, vectors)
+        weights = checked_weights(sample_weight, len(vectors))
         return self._take(in_memory(vectors), weights, None)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -89,9 +113,9 @@ class ClosedForm(Correction):
             return self.fit(X, sample_weight=sample_weight)
         vectors = self._vectors(X, reset=False)
         cloud = in_memory(vectors)
-        weights = checked_weights(sample_weight, vectors)
-        more = read_moments(cloud, self._parts(), weights=weights)
-        self._keep(self.moments_.merge(more), coarser(self.stored_, cloud.dtype))
+        weights = checked_weights(sample_weight, len(vectors))
+        more = Summary(read_moments(cloud, self._parts(), weights=weights), cloud.dtype)
+        self._keep(self._summary().merge(more))
         return self
 
     def fit_cloud(
@@ -112,8 +136,7 @@ class ClosedForm(Correction):
         self._check_params()
         group = one_cloud(cloud)
         self._forget_names(group.widths[0])
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        return self._take(group, weights, progress)
+        return self._take(group, checked_weights(sample_weight), progress)
 
     def fit_moments(self, moments: Moments, stored: str = "float64") -> Self:
         """Learn from sums that were taken before, by ``measure``, elsewhere or in parts.
@@ -145,8 +168,8 @@ class ClosedForm(Correction):
                 "cannot be merged"
             )
         merged: Self = clone(self)
-        moments = self.moments_.merge(other.moments_)
-        return merged.fit_moments(moments, coarser(self.stored_, other.stored_))
+        merged._forget_names(self.n_features_in_)
+        return merged._fit_summary(self._summary().merge(other._summary()))
 
     def _parts(self) -> MomentParts:
         """Return which sums this correction needs."""
@@ -163,30 +186,31 @@ class ClosedForm(Correction):
         """Return what to apply, worked out anew where vectors were added."""
         check_is_fitted(self)
         if self._solution is None:
-            self._set_solution(self._solve(Summary(self.moments_, self.stored_)))
+            self._set_solution(self._solve(self._summary()))
         assert self._solution is not None
         return self._solution
+
+    def _summary(self) -> Summary:
+        return Summary(self.moments_, self.stored_, self.precision_)
 
     def _set_solution(self, solution: Arrays) -> None:
         self._prepare(solution)
         self._solution = solution
 
-    def _take(
-        self, group: CloudGroup, weights: NDArray[np.float64] | None, progress: Progress | None
-    ) -> Self:
+    def _take(self, group: CloudGroup, weights: Weights | None, progress: Progress | None) -> Self:
         moments = read_moments(group, self._parts(), weights=weights, progress=progress)
         return self._fit_summary(Summary(moments, group.dtypes[0]))
 
     def _fit_summary(self, summary: Summary) -> Self:
         """Learn from a summary, which several corrections may share."""
         self._check_params()
-        self._keep(summary.moments, summary.stored)
+        self._keep(summary)
         self._set_solution(self._solve(summary))
         return self
 
-    def _keep(self, moments: Moments, stored: str) -> None:
+    def _keep(self, summary: Summary) -> None:
         """Keep the sums that this correction needs, and forget what was solved before."""
-        parts = self._parts()
+        parts, moments = self._parts(), summary.moments
         if parts.scatter and moments.scatter is None:
             raise UsageError(f"{self.name} needs moments that were taken with the scatter matrix")
         if parts.dimensions and moments.unit_square_sum is None:
@@ -194,23 +218,25 @@ class ClosedForm(Correction):
         if not moments.weight > 0:
             raise DataError("the weights of all vectors sum to zero")
         self.moments_ = with_parts(moments, parts)
-        self.stored_ = stored
+        self.stored_, self.precision_ = summary.stored, summary.precision
         self._solution = None
 
     def _fitted_arrays(self) -> Arrays:
         moments = {MOMENTS + key: value for key, value in self.moments_.to_arrays().items()}
-        stored = np.frombuffer(self.stored_.encode(), np.uint8)
-        return {"stored": stored, **moments, **self._solved()}
+        texts = {name: getattr(self, name + "_").encode() for name in TEXTS}
+        arrays = {name: np.frombuffer(text, np.uint8) for name, text in texts.items()}
+        return {**arrays, **moments, **self._solved()}
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        known = {key.removeprefix(MOMENTS): value for key, value in arrays.items()}
-        self._keep(Moments.from_arrays(known), bytes(arrays["stored"]).decode())
-        own = {"stored", "n_features_in"}
+        sums = {key.removeprefix(MOMENTS): value for key, value in arrays.items()}
+        stored, precision = (bytes(arrays[name]).decode() for name in TEXTS)
+        self._keep(Summary(Moments.from_arrays(sums), stored, cast("Precision", precision)))
+        others = {"n_features_in", *TEXTS}
         self._set_solution(
             {
                 key: np.asarray(value)
                 for key, value in arrays.items()
-                if key not in own and not key.startswith(MOMENTS)
+                if key not in others and not key.startswith(MOMENTS)
             }
         )
 
@@ -224,17 +250,14 @@ def with_parts(moments: Moments, parts: MomentParts) -> Moments:
     return moments
 
 
-def coarser(one: str, other: str) -> str:
-    """Return the type with the larger rounding."""
-    return max(one, other, key=EPSILON.__getitem__)
-
-
-def checked_weights(sample_weight: Any, vectors: Array) -> NDArray[np.float64] | None:
-    """Return one weight per row, not negative; None where there are none."""
+def checked_weights(sample_weight: Any, rows: int | None = None) -> Weights | None:
+    """Return one finite weight per row, not negative; None where there are none."""
     if sample_weight is None:
         return None
-    rows = np.empty((len(vectors), 0))
-    weights: NDArray[np.float64] = _check_sample_weight(
-        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
-    )
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim != 1 or (rows is not None and len(weights) != rows):
+        wanted = "one number per row" if rows is None else f"{rows:,} numbers, one per row"
+        raise UsageError(f"sample_weight is {wanted}; its shape is {weights.shape}")
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise DataError("sample_weight holds negative numbers, NaN or infinities")
     return weights
