@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import doctest
 from typing import Any
 
 import pytest
 
-from isoscope.corrections import Correction, all_corrections, make_correction
+from isoscope.corrections import Correction, all_corrections, center, make_correction, naming
 from isoscope.errors import UsageError
 
 
@@ -61,3 +62,10 @@ def test_every_correction_is_listed_under_its_name() -> None:
         assert isinstance(make_correction(name), kind)
         assert issubclass(kind, Correction)
         assert "renormalize" in kind().get_params()
+
+
+@pytest.mark.parametrize("module", [center, naming], ids=lambda module: module.__name__)
+def test_examples_in_docstrings(module: Any) -> None:
+    found = doctest.testmod(module)
+    assert found.attempted > 0
+    assert found.failed == 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast, get_args
 
 import numpy as np
 from sklearn.base import clone
@@ -18,7 +18,7 @@ from isoscope.clouds.contract import EPSILON
 from isoscope.corrections.base import Correction, in_memory, one_cloud
 from isoscope.corrections.fitted_on import fitted_on
 from isoscope.corrections.parameters import plain_parameters
-from isoscope.corrections.reading import read_moments
+from isoscope.corrections.reading import Precision, read_moments
 from isoscope.corrections.stored_arrays import Slot
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.geometry import geometry_of
@@ -38,8 +38,15 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, NDArray[Any]]
 
+SINGLE_ROUNDINGS = 8
+"""Products in single precision are off by about one eps(float32) of the largest variance; up to
+this many of them an eigenvalue is rounding."""
+
 MOMENTS = "moments."
 """Stands before the names of the moments among the fitted arrays."""
+
+TEXTS = ("stored", "precision")
+"""Fitted texts, kept as arrays of their bytes."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +56,25 @@ class Summary:
     moments: Moments
     stored: str
     """Type in which the vectors are stored, which decides what counts as rounding."""
+    precision: Precision = "double"
+    """Precision of the products that were summed."""
 
     @cached_property
     def geometry(self) -> Geometry:
         """Eigen-systems and rounding floors, as the measures take them."""
-        return geometry_of(self.moments, self.stored)
+        geometry = geometry_of(self.moments, self.stored)
+        if self.precision == "double":
+            return geometry
+        floor = SINGLE_ROUNDINGS * EPSILON["float32"] * float(geometry.centred.values[0])
+        return replace(geometry, null_variance=max(geometry.null_variance, floor))
+
+    def merge(self, other: Summary) -> Summary:
+        """Combine two; the less precise one decides what is rounding."""
+        return Summary(
+            self.moments.merge(other.moments),
+            max(self.stored, other.stored, key=EPSILON.__getitem__),
+            "single" if "single" in (self.precision, other.precision) else "double",
+        )
 
 
 class ClosedForm(Correction):
@@ -65,6 +86,8 @@ class ClosedForm(Correction):
         The sums over all rows seen.
     stored_ : str
         The coarsest type in which they were stored.
+    precision_ : {"double", "single"}
+        Precision of the products that were summed; see ``fit_together``.
     """
 
     _solution: Arrays | None = None
@@ -96,8 +119,8 @@ class ClosedForm(Correction):
         vectors = self._vectors(X, reset=False)
         cloud = in_memory(vectors)
         weights = checked_weights(sample_weight, len(vectors))
-        more = read_moments(cloud, self._parts(), weights=weights)
-        self._keep(self.moments_.merge(more), coarser(self.stored_, cloud.dtype))
+        more = Summary(read_moments(cloud, self._parts(), weights=weights), cloud.dtype)
+        self._keep(self._summary().merge(more))
         return self
 
     def fit_cloud(
@@ -150,8 +173,8 @@ class ClosedForm(Correction):
                 "cannot be merged"
             )
         merged: Self = clone(self)
-        moments = self.moments_.merge(other.moments_)
-        return merged.fit_moments(moments, coarser(self.stored_, other.stored_))
+        merged._forget_names(self.n_features_in_)
+        return merged._fit_summary(self._summary().merge(other._summary()))
 
     @property
     def fitted_on_(self) -> FittedOn:
@@ -178,9 +201,12 @@ class ClosedForm(Correction):
         """Return what to apply, worked out anew where vectors were added."""
         check_is_fitted(self)
         if self._solution is None:
-            self._set_solution(self._solve(Summary(self.moments_, self.stored_)))
+            self._set_solution(self._solve(self._summary()))
         assert self._solution is not None
         return self._solution
+
+    def _summary(self) -> Summary:
+        return Summary(self.moments_, self.stored_, self.precision_)
 
     def _set_solution(self, solution: Arrays) -> None:
         # One layout in memory, the one that files have: products round differently in another.
@@ -195,13 +221,13 @@ class ClosedForm(Correction):
     def _fit_summary(self, summary: Summary) -> Self:
         """Learn from a summary, which several corrections may share."""
         self._check_params()
-        self._keep(summary.moments, summary.stored)
+        self._keep(summary)
         self._set_solution(self._solve(summary))
         return self
 
-    def _keep(self, moments: Moments, stored: str) -> None:
+    def _keep(self, summary: Summary) -> None:
         """Keep the sums that this correction needs, and forget what was solved before."""
-        parts = self._parts()
+        parts, moments = self._parts(), summary.moments
         if parts.scatter and moments.scatter is None:
             raise UsageError(f"{self.name} needs moments that were taken with the scatter matrix")
         if parts.dimensions and moments.unit_square_sum is None:
@@ -209,25 +235,29 @@ class ClosedForm(Correction):
         if not moments.weight > 0:
             raise DataError("the weights of all vectors sum to zero")
         self.moments_ = with_parts(moments, parts)
-        self.stored_ = stored
+        self.stored_, self.precision_ = summary.stored, summary.precision
         self._solution = None
 
     def _fitted_arrays(self) -> Arrays:
         moments = {MOMENTS + key: value for key, value in self.moments_.to_arrays().items()}
-        stored = np.frombuffer(self.stored_.encode(), np.uint8)
-        return {"stored": stored, **moments, **self._solved()}
+        texts = {name: getattr(self, name + "_").encode() for name in TEXTS}
+        arrays = {name: np.frombuffer(text, np.uint8) for name, text in texts.items()}
+        return {**arrays, **moments, **self._solved()}
 
     def _slots(self, width: int) -> Slots:
         sums = Moments.empty(width, self._parts()).to_arrays()
         moments = {MOMENTS + key: Slot(a.shape, a.dtype.name) for key, a in sums.items()}
-        return {"stored": Slot(("letters",), "uint8"), **moments, **self._solution_slots(width)}
+        texts = {name: Slot((f"{name} letters",), "uint8") for name in TEXTS}
+        return {**texts, **moments, **self._solution_slots(width)}
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        stored = bytes(arrays["stored"]).decode("ascii", "replace")
+        stored, precision = (bytes(arrays[name]).decode("ascii", "replace") for name in TEXTS)
         if stored not in EPSILON:
             raise DataError(f"it was fitted on {stored!r}, which is no known type")
-        known = {key.removeprefix(MOMENTS): value for key, value in arrays.items()}
-        self._keep(Moments.from_arrays(known), stored)
+        if precision not in get_args(Precision):
+            raise DataError(f"it was fitted with products in {precision!r}, which is no precision")
+        sums = {key.removeprefix(MOMENTS): value for key, value in arrays.items()}
+        self._keep(Summary(Moments.from_arrays(sums), stored, cast("Precision", precision)))
         names = self._solution_slots(self.n_features_in_)
         self._set_solution({name: arrays[name] for name in names})
 
@@ -242,11 +272,6 @@ def with_parts(moments: Moments, parts: MomentParts) -> Moments:
     if not parts.dimensions:
         moments = replace(moments, unit_square_sum=None, minimum_counts=None, maximum_counts=None)
     return moments
-
-
-def coarser(one: str, other: str) -> str:
-    """Return the type with the larger rounding."""
-    return max(one, other, key=EPSILON.__getitem__)
 
 
 def checked_weights(sample_weight: Any, rows: int | None = None) -> Weights | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from isoscope.corrections.kmeans import host_rows
+from isoscope.corrections.running import RunningScatter
 from isoscope.engines.local import accumulate, cores
 from isoscope.measures.moments import Moments
 from isoscope.measures.reading import with_progress
@@ -34,11 +35,11 @@ SCATTER_BYTES = 2**28
 
 
 class RunningMoments:
-    """Mean and scatter of one cluster, in float64 (Chan, Golub & LeVeque 1983)."""
+    """Mean and scatter of one cluster in float64."""
 
     def __init__(self, width: int, dtype: Any, buffered: int) -> None:
-        self._rows, self._mean = 0, np.zeros(width)
-        self._scatter = np.zeros((width, width))
+        self._rows = 0
+        self._running = RunningScatter(width)
         self._buffer = np.empty((buffered, width), dtype)
         self._filled = 0
 
@@ -58,27 +59,21 @@ class RunningMoments:
         wide = self._buffer[: self._filled].astype(np.float64)
         mean = wide.mean(axis=0)
         wide -= mean
-        # A constant has no variance: what rounding left in its mean is taken out of both.
-        rest = wide.mean(axis=0)
-        wide -= rest
-        step, rows = mean + rest - self._mean, self._filled
-        total = self._rows + rows
-        self._scatter += wide.T @ wide
-        self._scatter += np.multiply.outer(step * (self._rows * rows / total), step)
-        self._mean = self._mean + step * (rows / total)
-        self._rows, self._filled = total, 0
+        self._running.add(float(self._filled), mean, wide.mean(axis=0), wide.T @ wide)
+        self._rows += self._filled
+        self._filled = 0
 
     def result(self) -> Moments:
         """Return the moments of all rows added; of the sums, those that a geometry needs."""
         self._flush()
-        squares = float(np.trace(self._scatter) + self._rows * (self._mean @ self._mean))
+        mean, scatter = self._running.mean, self._running.scatter
         return replace(
-            Moments.empty(len(self._mean)),
+            Moments.empty(len(mean)),
             rows=self._rows,
             weight=float(self._rows),
-            mean=self._mean,
-            norm_square_sum=squares,
-            scatter=self._scatter,
+            mean=mean,
+            norm_square_sum=float(np.trace(scatter) + self._rows * (mean @ mean)),
+            scatter=scatter,
         )
 
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from isoscope.corrections.base import one_cloud
-from isoscope.corrections.closed_form import ClosedForm, coarser
+from isoscope.corrections.closed_form import ClosedForm, Summary
 from isoscope.corrections.naming import all_corrections
 from isoscope.corrections.reading import read_moments
 from isoscope.errors import DataError, UsageError
@@ -55,20 +55,21 @@ def refreshed(
             f"{correction.name} needs all its vectors again and cannot be refreshed; "
             f"{', '.join(able)} can"
         )
-    stored = correction.stored_
+    known = correction._summary()
     if isinstance(more, Moments):
         check_width(correction, more.width)
         if sample_weight is not None:
             raise UsageError("sums have their weights in them; give no sample_weight")
-        moments = more
+        new = Summary(more, correction.stored_)
     else:
         group = one_cloud(more)
         check_width(correction, group.widths[0])
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         moments = read_moments(group, correction._parts(), weights=weights, progress=progress)
-        stored = coarser(stored, group.dtypes[0])
+        new = Summary(moments, group.dtypes[0])
     fresh: ClosedForm = clone(correction)
-    fresh.fit_moments(correction.moments_.merge(moments), stored)
+    fresh._forget_names(correction.n_features_in_)
+    fresh._fit_summary(known.merge(new))
     if hasattr(correction, "feature_names_in_"):
         fresh.feature_names_in_ = correction.feature_names_in_
     return fresh

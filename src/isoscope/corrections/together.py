@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from isoscope.corrections.base import one_cloud
 from isoscope.corrections.closed_form import ClosedForm, Summary, checked_weights
-from isoscope.corrections.reading import read_moments
+from isoscope.corrections.reading import Precision, read_moments
+from isoscope.errors import UsageError
 from isoscope.measures.moments import MomentParts
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def fit_together(
     cloud: Any,
     *,
     sample_weight: Any = None,
+    precision: Precision = "double",
     progress: Progress | None = None,
 ) -> list[Correction]:
     """Fit corrections on the same cloud; all that follow from sums share one read.
@@ -36,6 +38,11 @@ def fit_together(
         Anything that ``isoscope.open_cloud`` takes.
     sample_weight : array of shape (n_samples,), optional
         Weight of each row.
+    precision : {"double", "single"}
+        Precision of the products that the covariance is summed from. ``single`` takes half the
+        time for vectors stored in single or half precision, leaves an error of about 1e-7 of the
+        largest variance, and takes directions with less than 1e-6 of it for empty. Vectors in
+        double precision and tensors are summed in double.
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
 
@@ -44,6 +51,8 @@ def fit_together(
     list of Correction
         The corrections, fitted.
     """
+    if precision not in get_args(Precision):
+        raise UsageError(f"precision is double or single, not {precision!r}")
     group = one_cloud(cloud)
     closed = [correction for correction in corrections if isinstance(correction, ClosedForm)]
     for correction in corrections:
@@ -56,8 +65,9 @@ def fit_together(
             mean=any(part.mean for part in wanted),
         )
         weights = checked_weights(sample_weight)
-        moments = read_moments(group, parts, weights=weights, progress=progress)
-        summary = Summary(moments, group.dtypes[0])
+        used: Precision = "double" if group.dtypes[0] == "float64" else precision
+        moments = read_moments(group, parts, weights=weights, precision=used, progress=progress)
+        summary = Summary(moments, group.dtypes[0], used)
         for correction in closed:
             correction._forget_names(moments.width)
             correction._fit_summary(summary)

@@ -59,13 +59,15 @@ def figure(row: Row) -> str:
 def study_notes(study: Study, result: Result) -> list[str]:
     """Return how the figures were made, and what is odd about them or the paper's."""
     protocols: dict[str, dict[str, None]] = {}
+    subjects: dict[str, list[Row]] = {}
     for row in result.rows:
+        subjects.setdefault(row.subject, []).append(row)
         if row.protocol:
             name = " ".join(word for word in (row.subject, row.part) if word)
             protocols.setdefault(row.protocol, {})[name] = None
     return [
         *(f"{', '.join(names)}: {protocol}" for protocol, names in protocols.items()),
-        *grouped_notes(result.rows),
+        *(f"{name}: {note}" for name in subjects for note in grouped_notes(subjects[name])),
         *(f"left out, {why}: {counted(n, 'row')}" for why, n in result.left_out.items()),
         *(f"misprint: {m['cell']}, printed {m['printed']}: {m['note']}" for m in study.misprints),
     ]
