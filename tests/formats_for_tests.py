@@ -11,7 +11,9 @@ import gzip
 import io
 import json
 import struct
+import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,10 +61,16 @@ def write_npz(_: list[str], vectors: np.ndarray, options: Mapping[str, Any]) -> 
 
 
 def read_npz(content: bytes) -> np.ndarray:
-    with np.load(io.BytesIO(content)) as archive:
-        arrays = {name: archive[name] for name in archive.files}
-    (chosen,) = [a for a in arrays.values() if a.ndim == 2 and a.size and a.dtype.kind in "fV"]
-    return np.asarray(chosen)
+    """Read the only matrix; np.load refuses bytes before the archive and bad neighbours too."""
+    matrices = []
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for name in archive.namelist():
+            with suppress(Exception), archive.open(name) as member:
+                array = np.lib.format.read_array(member)
+                if array.ndim == 2 and array.size and array.dtype.kind in "fV":
+                    matrices.append(array)
+    (chosen,) = matrices
+    return chosen
 
 
 def write_safetensors(_: list[str], vectors: np.ndarray, __: Mapping[str, Any]) -> bytes:
@@ -146,7 +154,7 @@ def read_text(content: bytes) -> np.ndarray:
     """
     lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     head, follows = lines[0].split(), lines[1].rstrip() if len(lines) > 1 else b""
-    if len(head) == 2 and all(part.isdigit() and len(part) < 19 for part in head):
+    if len(head) == 2 and all(part.isdigit() for part in head):
         width = int(head[1])
         for separator in (b"\t", b" "):
             if width and len(numbers_of(follows.rsplit(separator, width)[1:])) == width:
@@ -154,6 +162,8 @@ def read_text(content: bytes) -> np.ndarray:
                 if len(found) != int(head[0]):
                     raise ValueError("another number of lines than the header says")
                 return found
+        if len(follows.split()) != 2:
+            raise ValueError("a header that the next line contradicts")
     for separator in (b"\t", b" "):
         if width := len(numbers_of(lines[0].rstrip().split(separator)[1:])):
             return text_vectors(lines, separator, width)

@@ -102,7 +102,8 @@ class ParquetFile(ColumnFile):
         from pyarrow import parquet
 
         with arrow_input(self.location) as source:
-            yield ParquetColumns(parquet.ParquetFile(source, buffer_size=BUFFER))
+            file = parquet.ParquetFile(source, buffer_size=BUFFER, pre_buffer=False)
+            yield ParquetColumns(file)
 
 
 class ArrowColumns(OpenColumns):

@@ -39,7 +39,7 @@ SIGNATURE = b"\xef\xbb\xbf"
 """What some editors put in front of a UTF-8 file: no part of the first word."""
 
 MOST_DIGITS = 18
-"""A longer whole number is no count of vectors."""
+"""No count of vectors or dimensions is longer."""
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,17 @@ def text_shape(lines: list[bytes], where: str) -> TextShape:
     """Tell header, width and separator from the first two lines."""
     first, second = (line.rstrip() for line in lines)
     fields = first.split()
-    if len(fields) == 2 and all(is_count(field) for field in fields):
-        rows, width = int(fields[0]), int(fields[1])
+    if len(fields) == 2 and all(field.isdigit() for field in fields):
+        rows, width = (int(field[:MOST_DIGITS]) for field in fields)
         for separator in SEPARATORS:
             numbers = second.rsplit(separator, width)[1:]
             if len(numbers) == width > 0 and all(is_number(number) for number in numbers):
                 return TextShape(rows, width, separator, header=True)
+        if len(second.split()) != 2:  # not even a word and a number, as the first line might be
+            raise DataError(
+                f"{where}: its header promises vectors of {width:,} numbers, which the line below "
+                "it does not hold"
+            )
     for separator in SEPARATORS:
         numbers = first.split(separator)[1:]
         if numbers and all(is_number(number) for number in numbers):
@@ -118,11 +123,6 @@ def text_shape(lines: list[bytes], where: str) -> TextShape:
     raise DataError(
         f"{where}: its first line is neither a word with numbers nor a count and a width"
     )
-
-
-def is_count(field: bytes) -> bool:
-    """Whether a field could be the number of vectors or of their dimensions."""
-    return field.isdigit() and len(field) <= MOST_DIGITS
 
 
 def is_number(field: bytes) -> bool:
