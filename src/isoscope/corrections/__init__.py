@@ -5,6 +5,7 @@ from isoscope.corrections.base import Correction
 from isoscope.corrections.center import Center
 from isoscope.corrections.clip import Clip
 from isoscope.corrections.cluster_removal import ClusterRemoval
+from isoscope.corrections.corrected_cloud import CorrectedCloud
 from isoscope.corrections.naming import all_corrections, make_correction
 from isoscope.corrections.scaled_center import ScaledCenter
 from isoscope.corrections.standardize import Standardize
@@ -16,6 +17,7 @@ __all__ = [
     "Center",
     "Clip",
     "ClusterRemoval",
+    "CorrectedCloud",
     "Correction",
     "ScaledCenter",
     "Standardize",
