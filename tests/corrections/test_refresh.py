@@ -7,7 +7,7 @@ import pytest
 
 import isoscope
 from isoscope.corrections import ClusterRemoval, Correction, Whiten, make_correction, refreshed
-from isoscope.corrections.reading import read_moments
+from isoscope.corrections.reading import read_summary
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.moments import MomentParts
 
@@ -46,7 +46,7 @@ def test_sums_and_weights() -> None:
     expected = Whiten().fit(CLOUD, sample_weight=np.concatenate([np.ones(250), weights]))
     found = refreshed(old, CLOUD[250:], sample_weight=weights)
     np.testing.assert_allclose(found.transform(CLOUD), expected.transform(CLOUD), atol=1e-11)
-    sums = read_moments(isoscope.open_cloud(CLOUD[250:]), MomentParts(), weights=weights)
+    sums = read_summary(isoscope.open_cloud(CLOUD[250:]), MomentParts(), weights=weights).moments
     np.testing.assert_array_equal(refreshed(old, sums).transform(CLOUD), found.transform(CLOUD))
     with pytest.raises(UsageError, match="sums have their weights"):
         refreshed(old, sums, sample_weight=weights)
@@ -60,7 +60,7 @@ def test_the_coarsest_type_counts() -> None:
 @pytest.mark.parametrize("new", [CLOUD[:, :5], "sums"], ids=["cloud", "sums"])
 def test_another_width(new: object) -> None:
     if isinstance(new, str):
-        new = read_moments(isoscope.open_cloud(CLOUD[:, :5]), MomentParts())
+        new = read_summary(isoscope.open_cloud(CLOUD[:, :5]), MomentParts()).moments
     with pytest.raises(DataError, match=r"fitted on 7 dimensions, and the new vectors have 5"):
         refreshed(Whiten().fit(CLOUD), new)
 

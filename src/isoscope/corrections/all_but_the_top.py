@@ -16,8 +16,9 @@ from isoscope.measures.corrections import CorrectionName, all_but_the_top
 from isoscope.measures.moments import MomentParts
 
 if TYPE_CHECKING:
-    from isoscope.corrections.closed_form import Arrays, Summary
+    from isoscope.corrections.closed_form import Arrays
     from isoscope.corrections.stored_arrays import Slots
+    from isoscope.corrections.summary import Summary
 
 
 class AllButTheTop(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]

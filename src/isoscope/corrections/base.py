@@ -17,7 +17,7 @@ from isoscope.clouds.arrays import ArrayCloud, TensorCloud, is_tensor
 from isoscope.clouds.opening import open_cloud
 from isoscope.clouds.selection import RowSelection, finite_rows
 from isoscope.corrections.fitted_on import fitted_on
-from isoscope.corrections.reading import read_moments
+from isoscope.corrections.reading import read_summary
 from isoscope.corrections.rows import corrected_rows
 from isoscope.corrections.stored_arrays import Slot, check_arrays
 from isoscope.corrections.validation import validate_data
@@ -202,8 +202,8 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Learn, and note what from in one cheap read more."""
         self._learn(group, progress)
         parts = MomentParts(scatter=False, dimensions=False, mean=False)
-        moments = read_moments(group, parts, progress=progress)
-        self._fitted_on = fitted_on(moments, group.dtypes[0])
+        summary = read_summary(group, parts, progress=progress)
+        self._fitted_on = fitted_on(summary.moments, group.dtypes[0])
 
     def _correct(self, rows: Array) -> Array:
         """Correct some rows, float32 or float64, array or tensor; never in place.

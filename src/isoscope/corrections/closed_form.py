@@ -6,8 +6,7 @@ that a stream of small batches costs no decomposition each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, cast, get_args
 
 import numpy as np
@@ -18,10 +17,10 @@ from isoscope.clouds.contract import EPSILON
 from isoscope.corrections.base import Correction, in_memory, one_cloud
 from isoscope.corrections.fitted_on import fitted_on
 from isoscope.corrections.parameters import plain_parameters
-from isoscope.corrections.reading import Precision, read_moments
+from isoscope.corrections.reading import read_summary
 from isoscope.corrections.stored_arrays import Slot
+from isoscope.corrections.summary import Precision, Summary
 from isoscope.errors import DataError, UsageError
-from isoscope.measures.geometry import geometry_of
 from isoscope.measures.moments import MomentParts, Moments
 
 if TYPE_CHECKING:
@@ -33,48 +32,15 @@ if TYPE_CHECKING:
     from isoscope.corrections.fitted_on import FittedOn
     from isoscope.corrections.reading import Weights
     from isoscope.corrections.stored_arrays import Slots
-    from isoscope.measures.geometry import Geometry
     from isoscope.measures.reading import Progress
 
     Arrays = dict[str, NDArray[Any]]
-
-SINGLE_ROUNDINGS = 8
-"""Products in single precision are off by about one eps(float32) of the largest variance; up to
-this many of them an eigenvalue is rounding."""
 
 MOMENTS = "moments."
 """Stands before the names of the moments among the fitted arrays."""
 
 TEXTS = ("stored", "precision")
 """Fitted texts, kept as arrays of their bytes."""
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What was summed over a cloud, decomposed once for all corrections that share it."""
-
-    moments: Moments
-    stored: str
-    """Type in which the vectors are stored, which decides what counts as rounding."""
-    precision: Precision = "double"
-    """Precision of the products that were summed."""
-
-    @cached_property
-    def geometry(self) -> Geometry:
-        """Eigen-systems and rounding floors, as the measures take them."""
-        geometry = geometry_of(self.moments, self.stored)
-        if self.precision == "double":
-            return geometry
-        floor = SINGLE_ROUNDINGS * EPSILON["float32"] * float(geometry.centred.values[0])
-        return replace(geometry, null_variance=max(geometry.null_variance, floor))
-
-    def merge(self, other: Summary) -> Summary:
-        """Combine two; the less precise one decides what is rounding."""
-        return Summary(
-            self.moments.merge(other.moments),
-            max(self.stored, other.stored, key=EPSILON.__getitem__),
-            "single" if "single" in (self.precision, other.precision) else "double",
-        )
 
 
 class ClosedForm(Correction):
@@ -119,7 +85,7 @@ class ClosedForm(Correction):
         vectors = self._vectors(X, reset=False)
         cloud = in_memory(vectors)
         weights = checked_weights(sample_weight, len(vectors))
-        more = Summary(read_moments(cloud, self._parts(), weights=weights), cloud.dtype)
+        more = read_summary(cloud, self._parts(), weights=weights)
         self._keep(self._summary().merge(more))
         return self
 
@@ -215,8 +181,9 @@ class ClosedForm(Correction):
         self._solution = solution
 
     def _take(self, group: CloudGroup, weights: Weights | None, progress: Progress | None) -> Self:
-        moments = read_moments(group, self._parts(), weights=weights, progress=progress)
-        return self._fit_summary(Summary(moments, group.dtypes[0]))
+        return self._fit_summary(
+            read_summary(group, self._parts(), weights=weights, progress=progress)
+        )
 
     def _fit_summary(self, summary: Summary) -> Self:
         """Learn from a summary, which several corrections may share."""

@@ -66,7 +66,7 @@ class RunningMoments:
     def result(self) -> Moments:
         """Return the moments of all rows added; of the sums, those that a geometry needs."""
         self._flush()
-        mean, scatter = self._running.mean, self._running.scatter
+        mean, scatter = self._running.mean, self._running.scatter()
         return replace(
             Moments.empty(len(mean)),
             rows=self._rows,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from isoscope.corrections.single import SingleMoments
+from isoscope.clouds.arrays import is_tensor
+from isoscope.corrections.single_precision import SingleMoments
+from isoscope.corrections.summary import Summary
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.kernels import moments_kernel_for
 from isoscope.measures.reading import merged, run
@@ -14,13 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.clouds.contract import Array, CloudGroup
+    from isoscope.corrections.summary import Precision
     from isoscope.measures.kernels import MomentsKernel
-    from isoscope.measures.moments import MomentParts, Moments
+    from isoscope.measures.moments import MomentParts
     from isoscope.measures.reading import Batches, Progress
 
     Weights = NDArray[np.float64]
-
-Precision = Literal["double", "single"]
 
 
 class WeightedTaker:
@@ -43,23 +44,24 @@ class WeightedTaker:
         self.kernel.add(batch.vectors, weights)
 
     def _kernel_for(self, vectors: Array) -> MomentsKernel | SingleMoments:
-        if self._precision == "single" and self._parts.scatter:
+        narrow = not is_tensor(vectors) and vectors.dtype.itemsize <= 4
+        if self._precision == "single" and self._parts.scatter and narrow:
             return SingleMoments(self._parts)
         return moments_kernel_for(vectors, self._parts, double=False)
 
 
-def read_moments(
+def read_summary(
     group: CloudGroup,
     parts: MomentParts,
     *,
     weights: Weights | None = None,
     precision: Precision = "double",
     progress: Progress | None = None,
-) -> Moments:
+) -> Summary:
     """Sum over the rows of a group of one cloud; a single row is enough.
 
     The same read as the one that measures begin with: batches over threads, sums in float64, or
-    with products of numpy batches in ``single`` precision.
+    with products in ``single`` precision of what is stored in that or half, tensors excepted.
     """
     takers: list[WeightedTaker] = []
 
@@ -74,4 +76,5 @@ def read_moments(
         raise DataError(f"{group.names[0]}: no row is left to learn from")
     if weights is not None and moments.rows != len(weights):
         raise UsageError(f"there are {len(weights):,} weights for {moments.rows:,} rows")
-    return moments
+    single = any(isinstance(taker.kernel, SingleMoments) for taker in takers)
+    return Summary(moments, group.dtypes[0], "single" if single else "double")

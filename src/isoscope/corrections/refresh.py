@@ -9,9 +9,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from isoscope.corrections.base import one_cloud
-from isoscope.corrections.closed_form import ClosedForm, Summary
+from isoscope.corrections.closed_form import ClosedForm
 from isoscope.corrections.naming import all_corrections
-from isoscope.corrections.reading import read_moments
+from isoscope.corrections.reading import read_summary
+from isoscope.corrections.summary import Summary
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.moments import Moments
 
@@ -65,8 +66,7 @@ def refreshed(
         group = one_cloud(more)
         check_width(correction, group.widths[0])
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        moments = read_moments(group, correction._parts(), weights=weights, progress=progress)
-        new = Summary(moments, group.dtypes[0])
+        new = read_summary(group, correction._parts(), weights=weights, progress=progress)
     fresh: ClosedForm = clone(correction)
     fresh._forget_names(correction.n_features_in_)
     fresh._fit_summary(known.merge(new))

@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Vector = NDArray[np.float64]
+    Matrix = NDArray[np.float64]
+
+
+PENDING = 64
+"""Directions between means that wait for one product instead of many of rank one."""
 
 
 class RunningScatter:
@@ -18,7 +23,9 @@ class RunningScatter:
     def __init__(self, width: int) -> None:
         self.weight = 0.0
         self.mean = np.zeros(width)
-        self.scatter = np.zeros((width, width))
+        self._scatter = np.zeros((width, width))
+        self._between: list[Vector] = []
+        self._signs: list[float] = []
 
     def add(self, weight: float, near: Vector, rest: Vector, product: NDArray[Any]) -> None:
         """Take a part into account.
@@ -38,9 +45,22 @@ class RunningScatter:
         if total == 0:
             return
         step = near + rest - self.mean
-        self.scatter += product
-        # What p lacked is in the product of every row; the means of both parts differ by a step.
-        between = np.array([step * np.sqrt(self.weight * (weight / total)), rest * np.sqrt(weight)])
-        self.scatter += (between * [[1.0], [-1.0]]).T @ between
+        self._scatter += product
+        # What p lacked is in the product of every row; the means of both parts are a step apart.
+        self._between += [step * np.sqrt(self.weight * (weight / total)), rest * np.sqrt(weight)]
+        self._signs += [1.0, -1.0]
+        if len(self._signs) >= PENDING:
+            self._settle()
         self.mean = self.mean + step * (weight / total)
         self.weight = total
+
+    def scatter(self) -> Matrix:
+        """Return Σ w (x − mean)(x − mean)ᵀ of everything so far."""
+        self._settle()
+        return self._scatter
+
+    def _settle(self) -> None:
+        if self._signs:
+            between = np.array(self._between)
+            self._scatter += (between * np.array(self._signs)[:, None]).T @ between
+        self._between, self._signs = [], []

@@ -13,8 +13,9 @@ from isoscope.measures.geometry import dead_variance
 from isoscope.measures.moments import MomentParts
 
 if TYPE_CHECKING:
-    from isoscope.corrections.closed_form import Arrays, Summary
+    from isoscope.corrections.closed_form import Arrays
     from isoscope.corrections.stored_arrays import Slots
+    from isoscope.corrections.summary import Summary
 
 
 class Standardize(OneToOneFeatureMixin, Invertible):  # type: ignore[misc]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, get_args
 
 from isoscope.corrections.base import one_cloud
-from isoscope.corrections.closed_form import ClosedForm, Summary, checked_weights
-from isoscope.corrections.reading import Precision, read_moments
+from isoscope.corrections.closed_form import ClosedForm, checked_weights
+from isoscope.corrections.reading import read_summary
+from isoscope.corrections.summary import Precision
 from isoscope.errors import UsageError
 from isoscope.measures.moments import MomentParts
 
@@ -65,11 +66,11 @@ def fit_together(
             mean=any(part.mean for part in wanted),
         )
         weights = checked_weights(sample_weight)
-        used: Precision = "double" if group.dtypes[0] == "float64" else precision
-        moments = read_moments(group, parts, weights=weights, precision=used, progress=progress)
-        summary = Summary(moments, group.dtypes[0], used)
+        summary = read_summary(
+            group, parts, weights=weights, precision=precision, progress=progress
+        )
         for correction in closed:
-            correction._forget_names(moments.width)
+            correction._forget_names(group.widths[0])
             correction._fit_summary(summary)
     for correction in corrections:
         if not isinstance(correction, ClosedForm):

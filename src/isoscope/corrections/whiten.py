@@ -17,8 +17,9 @@ from isoscope.measures.moments import MomentParts
 from isoscope.measures.second_read import LARGEST_SINGLE_STRETCH
 
 if TYPE_CHECKING:
-    from isoscope.corrections.closed_form import Arrays, Summary
+    from isoscope.corrections.closed_form import Arrays
     from isoscope.corrections.stored_arrays import Slots
+    from isoscope.corrections.summary import Summary
 
 
 class Whiten(ClassNamePrefixFeaturesOutMixin, Invertible):  # type: ignore[misc]

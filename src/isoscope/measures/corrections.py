@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.measures.geometry import Geometry
+    from isoscope.measures.geometry import CentredGeometry, Geometry
 
     Vector = NDArray[np.float64]
 
@@ -76,13 +76,15 @@ def build_view(correction: CorrectionName, geometry: Geometry, mean: Vector) -> 
     return View(correction.text, shape, np.where(present, values * shape.gains**2, 0.0))
 
 
-def center(_: CorrectionName, geometry: Geometry, mean: Vector) -> ViewShape:
+def center(_: CorrectionName, geometry: CentredGeometry, mean: Vector) -> ViewShape:
     """x − μ"""
     del geometry
     return ViewShape(np.ones(len(mean)), np.zeros(len(mean)), on_components=False)
 
 
-def all_but_the_top(correction: CorrectionName, geometry: Geometry, mean: Vector) -> ViewShape:
+def all_but_the_top(
+    correction: CorrectionName, geometry: CentredGeometry, mean: Vector
+) -> ViewShape:
     """Centre, then take away the projections on the top D = ⌈d/100⌉ components.
 
     ``project=centered`` removes the projections of the centred vector (Biś et al. 2021, eq.
@@ -101,7 +103,7 @@ def all_but_the_top(correction: CorrectionName, geometry: Geometry, mean: Vector
     return ViewShape(gains, offset, on_components=False)
 
 
-def whiten(_: CorrectionName, geometry: Geometry, mean: Vector) -> ViewShape:
+def whiten(_: CorrectionName, geometry: CentredGeometry, mean: Vector) -> ViewShape:
     """(x − μ) V Λ^(−1/2), without the directions that hold rounding only."""
     values = geometry.centred.values
     kept = values > geometry.null_variance
@@ -119,7 +121,7 @@ def check_options(correction: CorrectionName, width: int | None = None) -> None:
         raise UsageError(f"correction {correction.text!r}: project is centered or original")
 
 
-BUILDERS: dict[str, Callable[[CorrectionName, Geometry, Vector], ViewShape]] = {
+BUILDERS: dict[str, Callable[[CorrectionName, CentredGeometry, Vector], ViewShape]] = {
     "center": center,
     "all-but-the-top": all_but_the_top,
     "whiten": whiten,

@@ -74,4 +74,4 @@ class SingleMoments:
         others = self._others.result()
         if others is None or self._running is None:
             return None
-        return replace(others, mean=self._running.mean, scatter=self._running.scatter)
+        return replace(others, mean=self._running.mean, scatter=self._running.scatter())
