@@ -44,7 +44,7 @@ class Word2VecCloud(Cloud):
                 vectors = np.empty((count, self.width), "<f4")
                 words = []
                 for row in range(count):
-                    words.append(read_word(file, where, first + row))
+                    words.append(as_word(read_word(file, where, first + row)))
                     fill(file, vectors[row], where)
                 labels = {"word": np.array(words, dtype=object)}
                 yield Batch(vectors.astype(np.float32, copy=False), first, labels)
@@ -52,13 +52,18 @@ class Word2VecCloud(Cloud):
                 raise DataError(f"{where} holds more than the {rows:,} vectors of its header")
 
 
-def read_word(file: BinaryIO, where: str, row: int) -> str:
+def read_word(file: BinaryIO, where: str, row: int) -> bytes:
     """Read up to the space behind a word; some writers put a line feed before it."""
     letters = bytearray()
     while (letter := file.read(1)) != b" ":
         if not letter or len(letters) > LONGEST_WORD:
             raise DataError(f"{where}: row {row} has no word in front of its vector")
         letters += letter
+    return bytes(letters)
+
+
+def as_word(letters: bytes) -> str:
+    """Decode a word; bytes that are no UTF-8 are shown as such, never dropped."""
     return letters.lstrip(b"\n").decode("utf-8", "backslashreplace")
 
 

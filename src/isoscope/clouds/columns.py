@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 STORED = {"halffloat": "float16", "float": "float32", "double": "float64"}
 """Arrow's names of the floating types."""
 
+READ_BUFFER = 1 << 20
+"""Bytes of a Parquet column read at a time; without a buffer Arrow loads whole column chunks."""
+
 
 class ColumnFile(ABC):
     """A file of columns that can be read in stretches, a few columns at a time."""
@@ -49,7 +52,8 @@ class ParquetFile(ColumnFile):
     """A Parquet file; its stretches are row groups."""
 
     @contextmanager
-    def _opened(self) -> Iterator[Any]:
+    def opened(self) -> Iterator[Any]:
+        """Open the file so that a row group is never in memory as a whole, however large."""
         from pyarrow import parquet
 
         with (
@@ -57,22 +61,22 @@ class ParquetFile(ColumnFile):
             arrow_errors(str(self.location)),
             self.location.open() as raw,
         ):
-            yield parquet.ParquetFile(raw)
+            yield parquet.ParquetFile(raw, buffer_size=READ_BUFFER, pre_buffer=False)
 
     def schema(self) -> Any:
         """Return the names and types of the columns."""
-        with self._opened() as file:
+        with self.opened() as file:
             return file.schema_arrow
 
     def stretches(self) -> Sequence[int]:
         """Return the number of rows of each row group."""
-        with self._opened() as file:
+        with self.opened() as file:
             meta = file.metadata
             return [meta.row_group(k).num_rows for k in range(meta.num_row_groups)]
 
     def read(self, stretch: int, column: str, step: int) -> Iterator[Any]:
         """Yield one column of one row group."""
-        with self._opened() as file:
+        with self.opened() as file:
             for batch in file.iter_batches(step, row_groups=[stretch], columns=[column]):
                 yield batch.column(0)
 
@@ -134,11 +138,13 @@ def arrow_errors(where: str) -> Iterator[None]:
 class ColumnCloud(Cloud):
     """A column of lists of one length; the other columns are labels."""
 
+    column: str
+
     def __init__(self, file: ColumnFile, column: str) -> None:
         schema = file.schema()
         where = f"{file.location}:{column}"
         stored = STORED[str(schema.field(column).type.value_type)]
-        self._file, self._column = file, column
+        self._file, self.column = file, column
         self._stretches = file.stretches()
         self._others = [name for name in schema.names if name != column]
         rows, width = checked_shape((sum(self._stretches), self._width(where)), where)
@@ -148,18 +154,18 @@ class ColumnCloud(Cloud):
         """Return the length of the first list."""
         for stretch, rows in enumerate(self._stretches):
             if rows:
-                for first in self._file.read(stretch, self._column, 1):
+                for first in self._file.read(stretch, self.column, 1):
                     return len(vectors_of(first, None, where, 0)[0])
         raise DataError(f"{where} has no rows")
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order, with the other columns as labels."""
         first = 0
-        where = f"{self._file.location}:{self._column}"
+        where = f"{self._file.location}:{self.column}"
         step = rows_per_batch(self.width)
         for stretch in range(len(self._stretches)):
             within = 0
-            for array in self._file.read(stretch, self._column, step):
+            for array in self._file.read(stretch, self.column, step):
                 vectors = vectors_of(array, self.width, where, first)
                 yield Batch(vectors, first, self._labels(stretch, within, len(vectors)))
                 first += len(vectors)

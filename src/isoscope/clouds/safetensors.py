@@ -32,6 +32,12 @@ PARAMETER = "weight"
 
 def read_header(location: Location) -> tuple[dict[str, Any], int]:
     """Return the entry of each tensor and the byte at which the tensors begin."""
+    entries, _, start = read_whole_header(location)
+    return entries, start
+
+
+def read_whole_header(location: Location) -> tuple[dict[str, Any], dict[str, Any], int]:
+    """Return the entry of each tensor, the file's metadata, and where the tensors begin."""
     size = location.size()
     with location.open() as file:
         length = int.from_bytes(file.read(8), "little")
@@ -48,8 +54,8 @@ def read_header(location: Location) -> tuple[dict[str, Any], int]:
             ) from error
     if not isinstance(entries, dict):
         raise DataError(f"{location} is not a .safetensors file: its header is not a JSON object")
-    entries.pop("__metadata__", None)
-    return entries, 8 + length
+    metadata = entries.pop("__metadata__", None)
+    return entries, metadata if isinstance(metadata, dict) else {}, 8 + length
 
 
 def tensor_layout(entry: Any, where: str) -> tuple[MatrixLayout, int, int]:
@@ -96,7 +102,7 @@ def open_safetensors(
         )
     named = name or f"{location.stem}:{chosen}"
     cloud = MatrixFileCloud(location, layout, start + begin, named, labeller)
-    cloud.population = chosen.endswith(PARAMETER)
+    cloud.column, cloud.population = chosen, chosen.endswith(PARAMETER)
     return cloud
 
 

@@ -62,7 +62,7 @@ class WordTextCloud(Cloud):
                 words, vectors = parse_lines(lines, self._shape, where, first)
                 for start in range(0, len(vectors), step):
                     rows = slice(start, start + step)
-                    yield Batch(vectors[rows], first + start, {"word": words[rows]})
+                    yield Batch(vectors[rows], first + start, {"word": as_words(words[rows])})
                 first += len(vectors)
         if self.rows is not None and first != self.rows:
             raise DataError(f"{where}: its header promises {self.rows:,} vectors, {first:,} follow")
@@ -121,7 +121,7 @@ def whole_lines(file: BinaryIO, where: str) -> Iterator[bytes]:
 
 def parse_lines(
     lines: bytes, shape: TextShape, where: str, first: int
-) -> tuple[NDArray[Any], NDArray[np.float32]]:
+) -> tuple[list[bytes], NDArray[np.float32]]:
     """Turn lines into words and vectors; ``first`` is the index of the first row."""
     import pyarrow
     from pyarrow import csv
@@ -142,12 +142,12 @@ def parse_lines(
     vectors = np.empty((len(table), shape.width), np.float32)
     for k in range(shape.width):
         vectors[:, k] = table.column(k + 1).to_numpy()
-    return as_words(table.column(0).to_pylist()), vectors
+    return table.column(0).to_pylist(), vectors
 
 
 def parse_slowly(
     lines: bytes, shape: TextShape, where: str, first: int
-) -> tuple[NDArray[Any], NDArray[np.float32]]:
+) -> tuple[list[bytes], NDArray[np.float32]]:
     """Parse line by line: the last d fields are the vector, whatever is in the word."""
     words: list[bytes] = []
     rows: list[list[float]] = []
@@ -169,7 +169,7 @@ def parse_slowly(
             ) from error
         words.append(word)
     with np.errstate(over="ignore"):  # a number too large for float32 is reported as infinite
-        return as_words(words), np.array(rows, np.float32).reshape(-1, shape.width)
+        return words, np.array(rows, np.float32).reshape(-1, shape.width)
 
 
 def as_words(words: list[bytes]) -> NDArray[Any]:
