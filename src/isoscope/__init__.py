@@ -4,12 +4,19 @@
 >>> isoscope.measure("package:glove")  # doctest: +SKIP
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from isoscope.clouds import Batch, Cloud, CloudGroup, open_cloud
 from isoscope.errors import DataError, IsoscopeError, UsageError
 from isoscope.measures.registry import Measure, all_measures
 from isoscope.results.measuring import measure
 from isoscope.results.result import Result, Row, Table
 from isoscope.version import __version__
+
+if TYPE_CHECKING:
+    from isoscope.corrections.naming import make_correction
+    from isoscope.corrections.storage import load_correction
 
 __all__ = [
     "Batch",
@@ -24,6 +31,20 @@ __all__ = [
     "UsageError",
     "__version__",
     "all_measures",
+    "load_correction",
+    "make_correction",
     "measure",
     "open_cloud",
 ]
+
+LATER = {
+    "load_correction": "isoscope.corrections.storage",
+    "make_correction": "isoscope.corrections.naming",
+}
+"""Names whose modules need scikit-learn, which takes a second to import and few calls use."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(LATER[name]), name)

@@ -26,18 +26,22 @@ STORED = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float6
 LONGEST_HEADER = 100_000_000
 """The limit that the format's own library sets."""
 
+METADATA = "__metadata__"
+"""Name of the entry that is no tensor but text by name."""
+
 PARAMETER = "weight"
 """How the names of a model's own matrices end, whose rows are not a sample of anything."""
 
 
 def read_header(location: Location) -> tuple[dict[str, Any], int]:
     """Return the entry of each tensor and the byte at which the tensors begin."""
-    entries, _, start = read_whole_header(location)
+    entries, start = read_whole_header(location)
+    entries.pop(METADATA, None)
     return entries, start
 
 
-def read_whole_header(location: Location) -> tuple[dict[str, Any], dict[str, Any], int]:
-    """Return the entry of each tensor, the file's metadata, and where the tensors begin."""
+def read_whole_header(location: Location) -> tuple[dict[str, Any], int]:
+    """Return the header as it stands, metadata included, and the byte behind it."""
     size = location.size()
     with location.open() as file:
         length = int.from_bytes(file.read(8), "little")
@@ -54,8 +58,7 @@ def read_whole_header(location: Location) -> tuple[dict[str, Any], dict[str, Any
             ) from error
     if not isinstance(entries, dict):
         raise DataError(f"{location} is not a .safetensors file: its header is not a JSON object")
-    metadata = entries.pop("__metadata__", None)
-    return entries, metadata if isinstance(metadata, dict) else {}, 8 + length
+    return entries, 8 + length
 
 
 def tensor_layout(entry: Any, where: str) -> tuple[MatrixLayout, int, int]:

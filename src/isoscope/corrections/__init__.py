@@ -7,8 +7,10 @@ from isoscope.corrections.clip import Clip
 from isoscope.corrections.cluster_removal import ClusterRemoval
 from isoscope.corrections.corrected_cloud import CorrectedCloud
 from isoscope.corrections.naming import all_corrections, make_correction
+from isoscope.corrections.refresh import refreshed
 from isoscope.corrections.scaled_center import ScaledCenter
 from isoscope.corrections.standardize import Standardize
+from isoscope.corrections.storage import load_correction
 from isoscope.corrections.together import fit_together
 from isoscope.corrections.whiten import Whiten
 
@@ -24,5 +26,7 @@ __all__ = [
     "Whiten",
     "all_corrections",
     "fit_together",
+    "load_correction",
     "make_correction",
+    "refreshed",
 ]

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoscope.errors import DataError, UsageError
+from isoscope.files import write_atomically
 from isoscope.measures.registry import find_measure
-from isoscope.results.files import check_ending, write_atomically
+from isoscope.results.files import check_ending
 
 if TYPE_CHECKING:
     import pandas

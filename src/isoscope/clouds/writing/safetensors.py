@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from isoscope.clouds.safetensors import read_whole_header, whole_numbers
+from isoscope.clouds.safetensors import METADATA, read_whole_header, whole_numbers
 from isoscope.clouds.streams import readable
 from isoscope.clouds.writing.marks import KEY
 from isoscope.errors import DataError
@@ -24,17 +24,24 @@ PIECE = 1 << 20
 def safetensors_mark(location: Location) -> str | None:
     """Return what the file says of its corrections."""
     with readable(str(location)):
-        mark = read_whole_header(location)[1].get(KEY)
+        mark = metadata_of(read_whole_header(location)[0]).get(KEY)
     return mark if mark is None else str(mark)
+
+
+def metadata_of(header: dict[str, Any]) -> dict[str, Any]:
+    """Take the metadata out of a header."""
+    metadata = header.pop(METADATA, None)
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def write_safetensors(rewrite: Rewrite, file: BinaryIO) -> None:
     """Write all tensors in the order in which they lie in the file."""
     location, change = rewrite.location, rewrite.change
     with readable(str(location)), location.open() as source:
-        entries, metadata, start = read_whole_header(location)
+        entries, start = read_whole_header(location)
+        metadata = metadata_of(entries)
         order = sorted(entries, key=lambda name: begin_of(entries[name], f"{location}:{name}"))
-        header: dict[str, Any] = {"__metadata__": {**metadata, KEY: rewrite.mark}}
+        header: dict[str, Any] = {METADATA: {**metadata, KEY: rewrite.mark}}
         position = 0
         for name in order:
             begin, end = entries[name]["data_offsets"]
