@@ -6,20 +6,18 @@ import gzip
 import io
 import os
 import secrets
-import tempfile
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from isoscope.clouds.location import remote
-from isoscope.errors import IsoscopeError, UsageError
+from isoscope.errors import UsageError
+from isoscope.files import PREFIX, atomic_file, cannot_be_written, check_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from isoscope.clouds.location import Location
 
-PREFIX = ".isoscope-"
 GZIP_LEVEL = 6
 """gzip's own default; Python's takes three times as long for one percent."""
 
@@ -54,7 +52,7 @@ class Target(io.RawIOBase):
         try:
             self._file.write(data)
         except OSError as error:
-            raise IsoscopeError(cannot(self._name, error)) from error
+            raise UsageError(cannot_be_written(self._name, error)) from error
         return memoryview(data).nbytes
 
 
@@ -64,39 +62,12 @@ def atomic_output(location: Location) -> Iterator[BinaryIO]:
 
     Otherwise what was there stays, and nothing is left over.
     """
-    with remote_output(location) if location.is_remote else local_output(location) as file:
-        yield cast("BinaryIO", file)
+    with remote_file(location) if location.is_remote else atomic_file(location.path) as file:
+        yield cast("BinaryIO", Target(file, str(location)))
 
 
 @contextmanager
-def local_output(location: Location) -> Iterator[Target]:
-    """Write beside a path, then rename."""
-    path, name = location.path, str(location)
-    try:
-        handle, text = tempfile.mkstemp(dir=path.parent, prefix=PREFIX)
-    except OSError as error:
-        raise UsageError(cannot(name, error)) from error
-    temporary = Path(text)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield Target(file, name)
-            try:
-                file.flush()
-                os.fsync(file.fileno())
-            except OSError as error:
-                raise IsoscopeError(cannot(name, error)) from error
-        # Temporary files are private; the result gets the rights that open() would give it.
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def remote_output(location: Location) -> Iterator[Target]:
+def remote_file(location: Location) -> Iterator[BinaryIO]:
     """Write beside an address, then move: closing a broken upload would publish half of it."""
     filesystem, path = remote(str(location))
     folder, _, last = path.rpartition("/")
@@ -105,9 +76,9 @@ def remote_output(location: Location) -> Iterator[Target]:
         try:
             file = filesystem.open(temporary, "wb")
         except OSError as error:
-            raise UsageError(cannot(str(location), error)) from error
+            raise UsageError(cannot_be_written(location, error)) from error
         with file:
-            yield Target(file, str(location))
+            yield file
         filesystem.mv(temporary, path)
     except BaseException:
         with suppress(Exception):  # what went wrong first is what matters
@@ -134,19 +105,5 @@ def check_target(location: Location) -> None:
     """Refuse a file that could not be written, before any work is done."""
     if location.is_remote:
         remote(str(location))
-        return
-    path = location.path
-    if path.is_dir():
-        raise UsageError(f"--out {location} is a folder; name a file")
-    if not path.parent.is_dir():
-        raise UsageError(f"--out {location}: there is no folder {path.parent}")
-    try:
-        with tempfile.TemporaryFile(dir=path.parent, prefix=PREFIX):
-            pass
-    except OSError as error:
-        raise UsageError(f"--out {cannot(str(location), error)}") from error
-
-
-def cannot(name: str, error: OSError) -> str:
-    """Say that a file cannot be written, and why."""
-    return f"{name} cannot be written: {error.strerror or error}"
+    else:
+        check_place(location.path)
