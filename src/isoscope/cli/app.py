@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from isoscope.cli.correct import correct_app
 from isoscope.cli.listing import list_app
 from isoscope.cli.measure import measure_command
 from isoscope.cli.output import silence_stdout
@@ -69,6 +70,7 @@ def options(
 
 
 app.command("measure", rich_help_panel="Everyday", epilog=EXAMPLES)(measure_command)
+app.add_typer(correct_app, name="correct", rich_help_panel="Everyday")
 app.add_typer(list_app, name="list", rich_help_panel="Everyday")
 
 

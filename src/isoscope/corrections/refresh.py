@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isoscope.corrections.base import one_cloud
 from isoscope.corrections.closed_form import ClosedForm, coarser
+from isoscope.corrections.fitted_on import fingerprint_of
 from isoscope.corrections.naming import all_corrections
 from isoscope.corrections.reading import read_moments
 from isoscope.errors import DataError, UsageError
@@ -25,6 +26,7 @@ def refreshed(
     more: Any,
     *,
     sample_weight: Any = None,
+    refuse_same: bool = False,
     progress: Progress | None = None,
 ) -> ClosedForm:
     """Return the correction that the old vectors and new ones together would give.
@@ -40,6 +42,9 @@ def refreshed(
         The new vectors, or their sums.
     sample_weight : array of shape (n_samples,), optional
         Weight of each new vector.
+    refuse_same : bool
+        Refuse vectors that are just those that the correction was fitted on, which would count
+        twice. Once others were added to them, nothing tells them apart.
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
 
@@ -67,6 +72,11 @@ def refreshed(
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         moments = read_moments(group, correction._parts(), weights=weights, progress=progress)
         stored = coarser(stored, group.dtypes[0])
+    if refuse_same and fingerprint_of(moments) == correction.fitted_on_.fingerprint:
+        raise UsageError(
+            f"the {moments.rows:,} vectors are those that the correction was fitted on; "
+            "name new ones"
+        )
     fresh: ClosedForm = clone(correction)
     fresh.fit_moments(correction.moments_.merge(moments), stored)
     if hasattr(correction, "feature_names_in_"):

@@ -38,10 +38,14 @@ def test_all_that_is_read_is_written() -> None:
 
 def test_progress(source: Path, tmp_path: Path) -> None:
     seen: list[tuple[str, int, int | None]] = []
+    np.save(tmp_path / "v2.npy", VECTORS[:10])
     rewrite_files(
-        str(source), str(tmp_path / "w.npy"), change(4), progress=lambda *all: seen.append(all)
+        str(source.with_name("v*.npy")),
+        str(tmp_path / "new"),
+        change(4),
+        progress=lambda *all: seen.append(all),
     )
-    assert seen == [("v", 4_096, 10_000), ("v", 8_192, 10_000), ("v", 10_000, 10_000)]
+    assert seen == [("apply", done, 10_010) for done in (4_096, 8_192, 10_000, 10_010)]
 
 
 def test_files_of_a_pattern_go_into_a_folder(tmp_path: Path) -> None:

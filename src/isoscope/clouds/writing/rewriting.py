@@ -114,7 +114,7 @@ def rewrite_files(
     column : str, optional
         Which array of a file that holds several.
     progress : callable, optional
-        Called with the name of the file, rows done, and rows in all.
+        Called with what is done, rows done, and rows in all.
 
     Returns
     -------
@@ -124,7 +124,20 @@ def rewrite_files(
     plans = planned(source, out, change, column)
     if plans[0].in_folder:
         make_folder(out)
-    return [carried_out(plan, change, progress) for plan in plans]
+    counts = [plan.cloud.rows for plan in plans]
+    total = None if None in counts else sum(count or 0 for count in counts)
+    written: list[Written] = []
+    before = 0
+
+    def report(rows: int) -> None:
+        if progress is not None:
+            progress("apply", before + rows, total)
+
+    for plan in plans:
+        one = carried_out(plan, change, report)
+        written.append(one)
+        before += one.rows
+    return written
 
 
 def planned(source: str, out: str, change: Change, column: str | None) -> list[Plan]:
@@ -224,17 +237,16 @@ def same_file(one: Location, other: Location) -> bool:
     return one.path.samefile(other.path)
 
 
-def carried_out(plan: Plan, change: Change, progress: Progress | None) -> Written:
+def carried_out(plan: Plan, change: Change, report: Callable[[int], None]) -> Written:
     """Write one file."""
     done = 0
 
-    def report(rows: int) -> None:
+    def count(rows: int) -> None:
         nonlocal done
         done = rows
-        if progress is not None:
-            progress(plan.cloud.name, rows, plan.cloud.rows)
+        report(rows)
 
-    rewrite = Rewrite(plan.cloud, plan.source, change, plan.mark, report)
+    rewrite = Rewrite(plan.cloud, plan.source, change, plan.mark, count)
     with atomic_output(plan.out) as file, compressed(file, plan.out.compression) as packed:
         plan.writer.write(rewrite, packed)
     return Written(str(plan.source), str(plan.out), done, change.new_width, bool(plan.mark))
