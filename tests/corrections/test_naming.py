@@ -5,9 +5,19 @@ from __future__ import annotations
 import doctest
 from typing import Any
 
+import numpy as np
 import pytest
 
-from isoscope.corrections import Correction, all_corrections, center, make_correction, naming
+from isoscope.corrections import (
+    Clip,
+    Correction,
+    Whiten,
+    all_corrections,
+    center,
+    make_correction,
+    naming,
+)
+from isoscope.corrections.naming import text_of
 from isoscope.errors import UsageError
 
 
@@ -69,3 +79,23 @@ def test_examples_in_docstrings(module: Any) -> None:
     found = doctest.testmod(module)
     assert found.attempted > 0
     assert found.failed == 0
+
+
+TEXTS = [
+    *all_corrections(),
+    "whiten:kind=zca:n_components=3",
+    "clip:dimensions=1+4:threshold=0.2",
+    "all-but-the-top:project=original:renormalize=true",
+    "cluster-pc-removal:n_clusters=3:random_state=none",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_and_correction_are_one(text: str) -> None:
+    assert text_of(make_correction(text)) == text
+
+
+def test_lists_of_any_kind() -> None:
+    for dimensions in ([1, 4], (1, 4), np.array([1, 4])):
+        assert text_of(Clip(dimensions=dimensions)) == "clip:dimensions=1+4"
+    assert text_of(Whiten(n_components=None)) == "whiten"

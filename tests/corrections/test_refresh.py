@@ -69,3 +69,11 @@ def test_one_that_needs_all_vectors_again() -> None:
     fitted: Correction = ClusterRemoval(n_clusters=2, n_components=1).fit(CLOUD)
     with pytest.raises(UsageError, match=r"cluster-pc-removal needs .*center, .*standardize can$"):
         refreshed(fitted, CLOUD)
+
+
+def test_the_same_vectors_are_refused_where_that_is_asked_for() -> None:
+    old = Whiten().fit(CLOUD)
+    with pytest.raises(UsageError, match="are those that the correction was fitted on"):
+        refreshed(old, CLOUD, refuse_same=True)
+    refreshed(old, CLOUD)
+    refreshed(old, CLOUD[1:], refuse_same=True)

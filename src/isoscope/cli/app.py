@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from isoscope.cli import evaluate
+from isoscope.cli.correct import correct_app
 from isoscope.cli.listing import list_app
 from isoscope.cli.measure import measure_command
 from isoscope.cli.output import silence_stdout
@@ -74,6 +75,7 @@ app.command("measure", rich_help_panel="Everyday", epilog=EXAMPLES)(measure_comm
 app.command("evaluate", rich_help_panel="Everyday", epilog=evaluate.EXAMPLES)(
     evaluate.evaluate_command
 )
+app.add_typer(correct_app, name="correct", rich_help_panel="Everyday")
 app.add_typer(list_app, name="list", rich_help_panel="Everyday")
 app.add_typer(study_app, name="study", rich_help_panel="Research")
 

@@ -63,32 +63,33 @@ class ParquetColumns(OpenColumns):
     """An open Parquet file; its stretches are row groups."""
 
     def __init__(self, file: Any) -> None:
-        self._file = file
+        self.file = file
+        """Arrow's own object, for what only Parquet files have."""
 
     @property
     def schema(self) -> Any:
         """Names and types of the columns."""
-        return self._file.schema_arrow
+        return self.file.schema_arrow
 
     @property
     def rows(self) -> int:
         """Number of rows, from the footer."""
-        return int(self._file.metadata.num_rows)
+        return int(self.file.metadata.num_rows)
 
     @cached_property
     def stretches(self) -> list[int]:
         """Number of rows of each row group, from the footer."""
-        meta = self._file.metadata
+        meta = self.file.metadata
         return [meta.row_group(k).num_rows for k in range(meta.num_row_groups)]
 
     @property
     def count(self) -> int:
         """Number of row groups."""
-        return int(self._file.metadata.num_row_groups)
+        return int(self.file.metadata.num_row_groups)
 
     def read(self, stretch: int, column: str, step: int) -> Iterator[Any]:
         """Yield one column of one row group."""
-        for batch in self._file.iter_batches(step, row_groups=[stretch], columns=[column]):
+        for batch in self.file.iter_batches(step, row_groups=[stretch], columns=[column]):
             # By name: asked for "v", Arrow gives a column called "v.x" too.
             yield batch.column(column)
 
@@ -97,7 +98,7 @@ class ParquetFile(ColumnFile):
     """A Parquet file."""
 
     @contextmanager
-    def opened(self) -> Iterator[OpenColumns]:
+    def opened(self) -> Iterator[ParquetColumns]:
         """Open the file."""
         from pyarrow import parquet
 

@@ -28,9 +28,11 @@ STORED = {"halffloat": "float16", "float": "float32", "double": "float64"}
 class ColumnCloud(Cloud):
     """A column of lists of one length; the other columns are labels."""
 
+    column: str
+
     def __init__(self, file: ColumnFile, opened: OpenColumns, column: str) -> None:
         where = f"{file.location}:{column}"
-        self._file, self._column, self._where = file, column, where
+        self._file, self.column, self._where = file, column, where
         self._others = [name for name in opened.schema.names if name != column]
         stored = STORED[str(opened.schema.field(column).type.value_type)]
         rows, width = checked_shape((opened.rows, self._width(opened)), where)
@@ -44,7 +46,7 @@ class ColumnCloud(Cloud):
     def _width(self, opened: OpenColumns) -> int:
         """Return the length of the first list."""
         for stretch in range(opened.count):
-            for first in opened.read(stretch, self._column, 1):
+            for first in opened.read(stretch, self.column, 1):
                 return len(vectors_of(first, None, self._where, 0)[0])
         raise DataError(f"{self._where} has no rows")
 
@@ -54,7 +56,7 @@ class ColumnCloud(Cloud):
         with self._file.opened() as opened:
             for stretch in range(opened.count):
                 within = 0
-                for array in opened.read(stretch, self._column, step):
+                for array in opened.read(stretch, self.column, step):
                     vectors = vectors_of(array, self.width, self._where, first)
                     yield Batch(vectors, first, self._labels(stretch, within, len(vectors)))
                     first += len(vectors)
@@ -72,7 +74,7 @@ class ColumnCloud(Cloud):
             ends = np.cumsum(opened.stretches)
             for stretch in np.unique(np.searchsorted(ends, indices, side="right")):
                 first = int(ends[stretch]) - opened.stretches[stretch]
-                for array in opened.read(int(stretch), self._column, rows_per_batch(self.width)):
+                for array in opened.read(int(stretch), self.column, rows_per_batch(self.width)):
                     low, high = np.searchsorted(indices, (first, first + len(array)))
                     if low < high:
                         vectors = vectors_of(array, self.width, self._where, first)

@@ -83,6 +83,8 @@ class Cloud(ABC):
 
     population = False
     """Whether the rows are all there are, such as a vocabulary: then a number has no error."""
+    column: str | None = None
+    """Which array of its file this is, where a file may hold several."""
 
     def __init__(self, name: str, rows: int | None, width: int, dtype: str) -> None:
         self.name = name

@@ -26,9 +26,11 @@ NUMBERS = frozenset((int, float))
 class JsonLinesCloud(Cloud):
     """The vectors of one field; other fields with a plain value are labels."""
 
+    column: str
+
     def __init__(self, location: Location, column: str, first: dict[str, Any]) -> None:
         super().__init__(f"{location.stem}:{column}", None, len(first[column]), "float64")
-        self._location, self._column = location, column
+        self._location, self.column = location, column
         self._size = location.size()
         plain = (str, int, float, bool, type(None))
         self._labels = [key for key, value in first.items() if isinstance(value, plain)]
@@ -47,7 +49,7 @@ class JsonLinesCloud(Cloud):
         labels: list[list[Any]] = []
         with steady(self._location, self._size), self._location.stream() as file:
             for row, entry in enumerate(objects(file, where)):
-                vectors.append(self._vector(entry, row))
+                vectors.append(self.vector(entry, row))
                 labels.append([entry.get(name) for name in self._labels])
                 if len(vectors) == step:
                     yield self._batch(vectors, labels, first)
@@ -55,15 +57,16 @@ class JsonLinesCloud(Cloud):
         if vectors:
             yield self._batch(vectors, labels, first)
 
-    def _vector(self, entry: dict[str, Any], row: int) -> np.ndarray:
-        vector = entry.get(self._column)
+    def vector(self, entry: dict[str, Any], row: int) -> np.ndarray:
+        """Return the vector of one object, or say what is wrong with it."""
+        vector = entry.get(self.column)
         where = f"{self._location}: row {row}"
         if not isinstance(vector, list):
-            raise DataError(f"{where} has no list in the field {self._column!r}")
+            raise DataError(f"{where} has no list in the field {self.column!r}")
         if len(vector) != self.width:
             raise DataError(f"{where} has {len(vector)} numbers, the first has {self.width}")
         if not NUMBERS.issuperset(map(type, vector)):
-            raise DataError(f"{where} holds something that is not a number in {self._column!r}")
+            raise DataError(f"{where} holds something that is not a number in {self.column!r}")
         try:
             return np.array(vector, np.float64)
         except OverflowError as error:

@@ -138,7 +138,9 @@ def open_npz(location: Location, column: str | None) -> Cloud:
     if isinstance(header, str):
         raise DataError(f"{location}:{chosen}: {header}")
     layout = matrix_layout(*header, f"{location}:{chosen}")
-    return ZippedCloud(location, f"{chosen}.npy", layout, f"{location.stem}:{chosen}")
+    cloud = ZippedCloud(location, f"{chosen}.npy", layout, f"{location.stem}:{chosen}")
+    cloud.column = chosen
+    return cloud
 
 
 def member_header(archive: zipfile.ZipFile, member: str) -> Header | str:

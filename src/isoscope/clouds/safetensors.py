@@ -105,7 +105,7 @@ def open_safetensors(
         )
     named = name or f"{location.stem}:{chosen}"
     cloud = MatrixFileCloud(location, layout, start + begin, named, labeller)
-    cloud.population = chosen.endswith(PARAMETER)
+    cloud.column, cloud.population = chosen, chosen.endswith(PARAMETER)
     return cloud
 
 

@@ -74,6 +74,28 @@ def make_correction(text: str) -> Correction:
     return correction
 
 
+def text_of(correction: Correction) -> str:
+    """Write a correction as ``make_correction`` takes it; options that were chosen, by name."""
+    defaults = type(correction)().get_params(deep=False)
+    options = correction.get_params(deep=False)
+    chosen = {name: value for name, value in options.items() if unlike(value, defaults[name])}
+    return ":".join((correction.name, *(f"{name}={as_text(v)}" for name, v in chosen.items())))
+
+
+def unlike(value: Any, default: Any) -> bool:
+    """Whether a parameter is not its default; lists have no truth of their own."""
+    return as_text(value) != as_text(default)
+
+
+def as_text(value: Any) -> str:
+    """Write one option as ``parsed`` takes it."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        return str(value)
+    return "+".join(as_text(item) for item in value)
+
+
 def parsed(value: str) -> Any:
     """Turn the text of an option into a number, a list of numbers, a truth value or None."""
     if value in WORDS:

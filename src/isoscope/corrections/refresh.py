@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isoscope.corrections.base import one_cloud
 from isoscope.corrections.closed_form import ClosedForm
+from isoscope.corrections.fitted_on import fingerprint_of
 from isoscope.corrections.naming import all_corrections
 from isoscope.corrections.reading import read_summary
 from isoscope.corrections.summary import Summary
@@ -26,6 +27,7 @@ def refreshed(
     more: Any,
     *,
     sample_weight: Any = None,
+    refuse_same: bool = False,
     progress: Progress | None = None,
 ) -> ClosedForm:
     """Return the correction that the old vectors and new ones together would give.
@@ -41,6 +43,9 @@ def refreshed(
         The new vectors, or their sums.
     sample_weight : array of shape (n_samples,), optional
         Weight of each new vector.
+    refuse_same : bool
+        Refuse vectors that are just those that the correction was fitted on, which would count
+        twice. Once others were added to them, nothing tells them apart.
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
 
@@ -67,6 +72,11 @@ def refreshed(
         check_width(correction, group.widths[0])
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         new = read_summary(group, correction._parts(), weights=weights, progress=progress)
+    if refuse_same and fingerprint_of(new.moments) == correction.fitted_on_.fingerprint:
+        raise UsageError(
+            f"the {new.moments.rows:,} vectors are those that the correction was fitted on; "
+            "name new ones"
+        )
     fresh: ClosedForm = clone(correction)
     fresh._forget_names(correction.n_features_in_)
     fresh._fit_summary(known.merge(new))

@@ -1,0 +1,95 @@
+"""What happens to the vectors of a file on their way to another file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.clouds.checks import widen_bfloat16
+from isoscope.clouds.selection import finite_rows, label_of
+from isoscope.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from isoscope.clouds.contract import Batch, Cloud, Labels
+    from isoscope.clouds.location import Location
+
+STORED_AS: dict[str, np.dtype[Any]] = {
+    "float16": np.dtype(np.float16),
+    "bfloat16": np.dtype(np.uint16),
+    "float32": np.dtype(np.float32),
+    "float64": np.dtype(np.float64),
+}
+"""How numbers of each stored type are held; numpy has no bfloat16, so that is its bits."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A function of single vectors, and what files say of it."""
+
+    apply: Callable[[NDArray[Any]], NDArray[Any]]
+    """Takes and gives float32 or float64, one row a vector."""
+    width: int
+    new_width: int
+    name: str
+    """For people, such as ``whiten:n_components=128``."""
+    fingerprint: str
+    """Tells two changes apart."""
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """One cloud on its way into a file."""
+
+    cloud: Cloud
+    location: Location
+    """The file of the cloud."""
+    change: Change
+    mark: str = ""
+    """What the new file says of its corrections, where its format has room for that."""
+    report: Callable[[int], None] = lambda _: None
+    """Called with the rows that are done."""
+
+    def batches(self) -> Iterator[Batch]:
+        """Read the cloud and yield it changed, numbers in the type of the file."""
+        for batch in self.cloud.read():
+            vectors = self.changed(batch.vectors, batch.first_row, batch.labels)
+            yield batch._replace(vectors=vectors)
+
+    def changed(
+        self, vectors: NDArray[Any], first_row: int, labels: Labels | None = None
+    ) -> NDArray[Any]:
+        """Change some rows, and return them in the type of the file (bfloat16 as its bits)."""
+        good = finite_rows(vectors)
+        if good is not None:
+            row = int(np.flatnonzero(~good)[0])
+            raise DataError(
+                f"{self.cloud.name}: row {first_row + row}{label_of(labels or {}, row)} holds NaN "
+                "or an infinity, which no correction can mend; take it out of the file first"
+            )
+        wide = vectors.astype(np.float32) if vectors.dtype == np.float16 else vectors
+        stored = in_type(self.change.apply(wide), self.cloud.dtype)
+        fits = finite_rows(widen_bfloat16(stored) if self.cloud.dtype == "bfloat16" else stored)
+        if fits is not None:
+            row = first_row + int(np.flatnonzero(~fits)[0])
+            raise DataError(
+                f"{self.cloud.name}: row {row} is too large for {self.cloud.dtype} once corrected; "
+                "store the vectors in a wider type first"
+            )
+        self.report(first_row + len(stored))
+        return stored
+
+
+def in_type(rows: NDArray[Any], stored: str) -> NDArray[Any]:
+    """Round once to the type of a file, bfloat16 to the nearest, ties to even."""
+    if stored != "bfloat16":
+        with np.errstate(over="ignore"):  # infinities are looked for afterwards
+            return np.ascontiguousarray(rows, dtype=STORED_AS[stored])
+    bits = np.ascontiguousarray(rows, dtype=np.float32).view(np.uint32)
+    odd = (bits >> np.uint32(16)) & np.uint32(1)
+    return ((bits + np.uint32(0x7FFF) + odd) >> np.uint32(16)).astype(np.uint16)

@@ -1,0 +1,252 @@
+"""One way out: the files of a source, changed, in the format that they came in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO
+
+from isoscope.clouds.location import WILDCARDS, Location, matches
+from isoscope.clouds.opening import FORMATS, open_file
+from isoscope.clouds.packages import PREFIX, open_package
+from isoscope.clouds.parts import is_pattern
+from isoscope.clouds.writing.arrow import arrow_mark, write_arrow
+from isoscope.clouds.writing.binary_vectors import write_fvecs, write_word2vec
+from isoscope.clouds.writing.change import Rewrite
+from isoscope.clouds.writing.jsonl import write_json_lines
+from isoscope.clouds.writing.marks import marked
+from isoscope.clouds.writing.npy import write_npy
+from isoscope.clouds.writing.npz import write_npz
+from isoscope.clouds.writing.packages import write_packaged_npy, write_packaged_text
+from isoscope.clouds.writing.parquet import parquet_mark, write_parquet
+from isoscope.clouds.writing.safetensors import safetensors_mark, write_safetensors
+from isoscope.clouds.writing.target import atomic_output, check_target, compressed
+from isoscope.clouds.writing.word_text import write_word_text
+from isoscope.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from isoscope.clouds.contract import Cloud
+    from isoscope.clouds.writing.change import Change
+
+    Progress = Callable[[str, int, int | None], None]
+
+
+@dataclass(frozen=True)
+class Writer:
+    """How a family of files is written."""
+
+    write: Callable[[Rewrite, BinaryIO], None]
+    mark: Callable[[Location], str | None] | None = None
+    """Reads what a file says of its corrections; None where a format has no room for that."""
+
+
+ARROW = Writer(write_arrow, arrow_mark)
+TEXT = Writer(write_word_text)
+
+WRITERS: dict[str, Writer] = {
+    ".npy": Writer(write_npy),
+    ".npz": Writer(write_npz),
+    ".safetensors": Writer(write_safetensors, safetensors_mark),
+    ".parquet": Writer(write_parquet, parquet_mark),
+    ".arrow": ARROW,
+    ".feather": ARROW,
+    ".txt": TEXT,
+    ".vec": TEXT,
+    ".bin": Writer(write_word2vec),
+    ".fvecs": Writer(write_fvecs),
+    ".jsonl": Writer(write_json_lines),
+}
+"""How files of every ending are written; endings with the same writer are one family."""
+
+PACKAGED: dict[str, Writer] = {
+    ".npy": Writer(write_packaged_npy),
+    ".txt": Writer(write_packaged_text),
+    ".vec": Writer(write_packaged_text),
+}
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file that was written."""
+
+    source: str
+    out: str
+    rows: int
+    width: int
+    marked: bool
+    """Whether the file says which correction it carries."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One file that is to be written."""
+
+    cloud: Cloud
+    source: Location
+    out: Location
+    writer: Writer
+    mark: str = ""
+    in_folder: bool = False
+
+
+def rewrite_files(
+    source: str,
+    out: str,
+    change: Change,
+    *,
+    column: str | None = None,
+    progress: Progress | None = None,
+) -> list[Written]:
+    """Change every vector of a source and write it in the format that it came in.
+
+    Row by row, so that memory does not grow with the file. A file takes the place of ``out`` only
+    when it is whole. Ids, other columns, arrays, metadata and the order of rows stay as they are.
+
+    Parameters
+    ----------
+    source : str
+        A file, a pattern of files, or a packaged cloud.
+    out : str
+        A file of the same family, or a folder; a pattern needs a folder.
+    change : Change
+        What is done to every vector.
+    column : str, optional
+        Which array of a file that holds several.
+    progress : callable, optional
+        Called with what is done, rows done, and rows in all.
+
+    Returns
+    -------
+    list of Written
+        What was written, file by file.
+    """
+    plans = planned(source, out, change, column)
+    if plans[0].in_folder:
+        make_folder(out)
+    counts = [plan.cloud.rows for plan in plans]
+    total = None if None in counts else sum(count or 0 for count in counts)
+    written: list[Written] = []
+    before = 0
+
+    def report(rows: int) -> None:
+        if progress is not None:
+            progress("apply", before + rows, total)
+
+    for plan in plans:
+        one = carried_out(plan, change, report)
+        written.append(one)
+        before += one.rows
+    return written
+
+
+def planned(source: str, out: str, change: Change, column: str | None) -> list[Plan]:
+    """Open every file and refuse all that can be refused before the first is written."""
+    if not source or not out:
+        raise UsageError("name a file")
+    if source.startswith(PREFIX):
+        cloud, target = open_package(source, column), Location(out)
+        writer = writer_for(target, PACKAGED, f"{source} is written as")
+        return [checked(Plan(cloud, Location(source), target, writer), change)]
+    files, folder = found(source), is_folder(source, out)
+    plans = []
+    for file in files:
+        target = Location(f"{out.rstrip('/')}/{last_name(file)}" if folder else out)
+        cloud = open_file(file, column)
+        own = WRITERS[file.ending]
+        family = {ending: writer for ending, writer in WRITERS.items() if writer is own}
+        writer = writer_for(target, family, f"{file} stays")
+        text = own.mark(file) if own.mark else None
+        mark = marked(text, change, cloud.column, str(file)) if own.mark else ""
+        plans.append(checked(Plan(cloud, file, target, writer, mark, folder), change))
+    return plans
+
+
+def found(source: str) -> list[Location]:
+    """Return the files that a source names, each with a name of its own."""
+    if is_pattern(source) and not Location(source).exists():
+        raise UsageError(
+            f"{source} names several clouds, and a correction belongs to one; "
+            "apply it to each, or to all with *"
+        )
+    files = [Location(source)] if Location(source).exists() else matches(source)
+    names = [last_name(file) for file in files]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{source}: two files are called {name}; name one folder at a time")
+    return files
+
+
+def last_name(file: Location) -> str:
+    """Return the name of a file without its folder."""
+    return file.text.rpartition("/")[2]
+
+
+def is_folder(source: str, out: str) -> bool:
+    """Whether files go into a folder: it is there, or ends like one, or there are several."""
+    location = Location(out)
+    if out.endswith("/") or (not location.is_remote and location.path.is_dir()):
+        return True
+    several = any(sign in source for sign in WILDCARDS) and not Location(source).exists()
+    if several and location.ending in FORMATS:
+        raise UsageError(f"{source} names several files, so --out is a folder, not {out}")
+    return several
+
+
+def make_folder(out: str) -> None:
+    """Make a folder for several files, unless it is there."""
+    location = Location(out)
+    if location.is_remote or location.path.is_dir():
+        return
+    try:
+        location.path.mkdir()
+    except OSError as error:
+        raise UsageError(f"--out {out} cannot be made: {error.strerror or error}") from error
+
+
+def writer_for(target: Location, family: Mapping[str, Writer], what: str) -> Writer:
+    """Return the writer for the ending of a file, or refuse another family."""
+    writer = family.get(target.ending)
+    streamed = target.ending in FORMATS and FORMATS[target.ending].streamed
+    if writer is None or (target.compression and not streamed):
+        raise UsageError(f"--out {target}: {what} {' or '.join(family)}")
+    return writer
+
+
+def checked(plan: Plan, change: Change) -> Plan:
+    """Refuse a width that does not fit, and files that cannot or must not be written."""
+    if plan.cloud.width != change.width:
+        raise DataError(
+            f"{plan.source} has {plan.cloud.width} dimensions; this correction ({change.name}) "
+            f"was fitted on {change.width}"
+        )
+    if same_file(plan.source, plan.out):
+        raise UsageError(f"--out {plan.out} is the file that is read; name another")
+    # A folder that is yet to be made must be possible where it is to be.
+    new = plan.in_folder and not plan.out.is_remote and not plan.out.path.parent.exists()
+    check_target(Location(str(plan.out.path.parent)) if new else plan.out)
+    return plan
+
+
+def same_file(one: Location, other: Location) -> bool:
+    """Whether two names are those of one file."""
+    if one.text == other.text:
+        return True
+    if one.is_remote or other.is_remote or not (one.exists() and other.exists()):
+        return False
+    return one.path.samefile(other.path)
+
+
+def carried_out(plan: Plan, change: Change, report: Callable[[int], None]) -> Written:
+    """Write one file."""
+    done = 0
+
+    def count(rows: int) -> None:
+        nonlocal done
+        done = rows
+        report(rows)
+
+    rewrite = Rewrite(plan.cloud, plan.source, change, plan.mark, count)
+    with atomic_output(plan.out) as file, compressed(file, plan.out.compression) as packed:
+        plan.writer.write(rewrite, packed)
+    return Written(str(plan.source), str(plan.out), done, change.new_width, bool(plan.mark))
