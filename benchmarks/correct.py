@@ -20,7 +20,8 @@ from pathlib import Path
 import faiss
 import numpy as np
 import sklearn
-from measure import SIZE, best, cloud
+from measure import SIZE
+from sides import best, cloud
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 

@@ -20,6 +20,7 @@ SOURCE = Path(isoscope.__file__).parent
 LEFT_TO_RIGHT = [
     "errors",
     "version",
+    "files",
     "clouds",
     "engines",
     "measures",

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from isoscope.clouds import Batch, Cloud, CloudGroup, open_cloud
@@ -16,7 +17,8 @@ from isoscope.results.result import Result, Row, Table
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
-    from isoscope.corrections import make_correction
+    from isoscope.corrections.naming import make_correction
+    from isoscope.corrections.storage import load_correction
 
 __all__ = [
     "Batch",
@@ -31,16 +33,20 @@ __all__ = [
     "UsageError",
     "__version__",
     "all_measures",
+    "load_correction",
     "make_correction",
     "measure",
     "open_cloud",
 ]
 
+LATER = {
+    "load_correction": "isoscope.corrections.storage",
+    "make_correction": "isoscope.corrections.naming",
+}
+"""Names whose modules need scikit-learn, which takes a second to import and few calls use."""
+
 
 def __getattr__(name: str) -> Any:
-    """Import corrections when they are first used: scikit-learn takes a second to import."""
-    if name == "make_correction":
-        from isoscope.corrections import make_correction
-
-        return make_correction
-    raise AttributeError(f"module 'isoscope' has no attribute {name!r}")
+    if name not in LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(LATER[name]), name)

@@ -37,6 +37,8 @@ def test_vectors_and_labels_come_back(tmp_path: Path, monkeypatch: pytest.Monkey
         ('{"v": [1, 2]}\n{"w": [1, 2]}\n', "row 1 has no list in the field 'v'"),
         ('{"v": [1, 2]}\n{"v": [1, null]}\n', "row 1 holds something that is not a number"),
         ('{"v": [1, 2]}\n{"v": [1, true]}\n', "row 1 holds something that is not a number"),
+        ('{"v": [1, 2]}\n{"v": [1, %s]}\n' % ("9" * 400), "row 1 .* beyond float64"),
+        ('{"v": [1, 2]}\n{"v": [1, %s]}\n' % ("9" * 5_000), "line 2 is not JSON"),
         ('{"v": "x"}\n', "no two-dimensional float array"),
     ],
 )

@@ -48,6 +48,24 @@ def test_strange_words(tmp_path: Path) -> None:
     assert labels(cloud, "word") == ["x", *words]
 
 
+def test_what_belongs_to_words_and_what_does_not(tmp_path: Path) -> None:
+    """A carriage return ends no line, a first word may be empty, a signature is no letter."""
+    (tmp_path / "w.txt").write_bytes(b" 1.0 2\nx 3 4\rb 5 6\n\xef\xbb\xbfc 7 8\n")
+    cloud = isoscope.open_cloud(tmp_path / "w.txt")
+    np.testing.assert_array_equal(joined(cloud), [[1, 2], [5, 6], [7, 8]])
+    assert labels(cloud, "word") == ["", "x 3 4\rb", "\ufeffc"]
+    (tmp_path / "w.txt").write_bytes(b"\xef\xbb\xbf2 2\nx 1 2\ny\tz 3 4\n")
+    cloud = isoscope.open_cloud(tmp_path / "w.txt")
+    assert cloud.rows == 2
+    assert labels(cloud, "word") == ["x", "y\tz"]
+
+
+def test_a_tab_in_the_first_word(tmp_path: Path) -> None:
+    (tmp_path / "w.txt").write_bytes(b"a\tb 1 2\nc 3 4\n")
+    cloud = isoscope.open_cloud(tmp_path / "w.txt")
+    np.testing.assert_array_equal(joined(cloud), [[1, 2], [3, 4]])
+
+
 def test_tabs(tmp_path: Path) -> None:
     (tmp_path / "w.txt").write_text(text().replace(" ", "\t"), "utf-8")
     np.testing.assert_array_equal(joined(isoscope.open_cloud(tmp_path / "w.txt")), VECTORS)
@@ -63,6 +81,10 @@ def test_words_that_are_not_utf8(tmp_path: Path) -> None:
     [
         ("a 1 2\nb 3\n", "row 1 has 1 numbers, the first has 2"),
         ("a 1 2\nb 3 x\n", "row 1 .* not a number"),
+        ("a 1 2\nb 3 1_0\n", "row 1 .* not a number: .*1_0"),
+        ("2 3\na 1 2\nb 3 4\n", "promises vectors of 3 numbers"),
+        ("2 3\n", "promises vectors of 3 numbers"),
+        ("9" * 5_000 + " 2\na 1 2\nb 3 4\n", "promises 9.* vectors, 2 follow"),
         ("5 2\na 1 2\nb 3 4\n", "promises 5 vectors, 2 follow"),
         ("", "first line"),
         ("hello\n", "first line"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from dataclasses import fields
 from pathlib import Path
@@ -12,7 +13,6 @@ from rich.padding import Padding
 
 from isoscope.cli.output import console
 from isoscope.errors import UsageError
-from isoscope.measures.corrections import CORRECTIONS
 from isoscope.measures.registry import Measure, all_measures
 from isoscope.tasks.data_folder import data_folder
 from isoscope.tasks.registry import Task, all_tasks, own_kinds
@@ -53,6 +53,7 @@ def list_measures(
     screen.print(SYMBOLS)
     for item in all_measures():
         kind = " (table)" if item.table else ""
+        kind += "" if item.default else ", by name or with all"
         alias = f", also {item.alias}" if item.alias else ""
         screen.print(f"{item.name}{alias}{kind}", style="bold")
         for title, text in (
@@ -61,6 +62,7 @@ def list_measures(
             ("range", item.range),
             ("direction", BETTER[item.direction]),
             ("depends on vector length", "yes *" if item.length_dependent else "no"),
+            ("interval", interval_of(item)),
             ("reference", item.reference),
         ):
             if text:
@@ -73,14 +75,30 @@ def list_corrections(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show every correction with its options, written NAME:option=value:option=value."""
+    from isoscope.corrections import all_corrections  # imports scikit-learn
+
+    kinds = {name: described(kind) for name, kind in all_corrections().items()}
+    everything = {"none": ("The cloud as it is.", {}), **kinds}
     if as_json:
-        rows = [{"name": name, "about": about} for name, about in CORRECTIONS.items()]
+        rows = [
+            {"name": name, "about": about, "options": options}
+            for name, (about, options) in everything.items()
+        ]
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     screen = console()
-    for name, about in CORRECTIONS.items():
+    for name, (about, options) in everything.items():
         screen.print(name, style="bold")
         screen.print(Padding(about, (0, 0, 0, 4), expand=False))
+        if options:
+            text = ", ".join(f"{key}={value}" for key, value in options.items())
+            screen.print(Padding(f"options: {text}", (0, 0, 0, 4), expand=False))
+
+
+def described(kind: type[Any]) -> tuple[str, dict[str, Any]]:
+    """Return the first paragraph of a class's description and its options with their defaults."""
+    paragraph = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0]
+    return " ".join(paragraph.split()), kind().get_params()
 
 
 @list_app.command("tasks", epilog="Example: isoscope list tasks --data benchmarks/")
@@ -132,4 +150,14 @@ def describe(item: Measure) -> dict[str, object]:
         "length_dependent": item.length_dependent,
         "reference": item.reference,
         "table": item.table,
+        "default": item.default,
+        "interval": item.interval,
+        "no_interval": item.no_interval or None,
     }
+
+
+def interval_of(item: Measure) -> str:
+    """Say whether a measure comes with an interval."""
+    if item.table:
+        return ""
+    return f"none: {item.no_interval}" if item.no_interval else "95 %"

@@ -26,9 +26,22 @@ STORED = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float6
 LONGEST_HEADER = 100_000_000
 """The limit that the format's own library sets."""
 
+METADATA = "__metadata__"
+"""Name of the entry that is no tensor but text by name."""
+
+PARAMETER = "weight"
+"""How the names of a model's own matrices end, whose rows are not a sample of anything."""
+
 
 def read_header(location: Location) -> tuple[dict[str, Any], int]:
     """Return the entry of each tensor and the byte at which the tensors begin."""
+    entries, start = read_whole_header(location)
+    entries.pop(METADATA, None)
+    return entries, start
+
+
+def read_whole_header(location: Location) -> tuple[dict[str, Any], int]:
+    """Return the header as it stands, metadata included, and the byte behind it."""
     size = location.size()
     with location.open() as file:
         length = int.from_bytes(file.read(8), "little")
@@ -45,7 +58,6 @@ def read_header(location: Location) -> tuple[dict[str, Any], int]:
             ) from error
     if not isinstance(entries, dict):
         raise DataError(f"{location} is not a .safetensors file: its header is not a JSON object")
-    entries.pop("__metadata__", None)
     return entries, 8 + length
 
 
@@ -92,7 +104,9 @@ def open_safetensors(
             "the file is truncated"
         )
     named = name or f"{location.stem}:{chosen}"
-    return MatrixFileCloud(location, layout, start + begin, named, labeller)
+    cloud = MatrixFileCloud(location, layout, start + begin, named, labeller)
+    cloud.population = chosen.endswith(PARAMETER)
+    return cloud
 
 
 def is_matrix(entry: Any) -> bool:

@@ -5,9 +5,13 @@ from isoscope.corrections.base import Correction
 from isoscope.corrections.center import Center
 from isoscope.corrections.clip import Clip
 from isoscope.corrections.cluster_removal import ClusterRemoval
+from isoscope.corrections.corrected_cloud import CorrectedCloud
+from isoscope.corrections.flow import Flow
 from isoscope.corrections.naming import all_corrections, make_correction
+from isoscope.corrections.refresh import refreshed
 from isoscope.corrections.scaled_center import ScaledCenter
 from isoscope.corrections.standardize import Standardize
+from isoscope.corrections.storage import load_correction
 from isoscope.corrections.together import fit_together
 from isoscope.corrections.whiten import Whiten
 
@@ -16,11 +20,15 @@ __all__ = [
     "Center",
     "Clip",
     "ClusterRemoval",
+    "CorrectedCloud",
     "Correction",
+    "Flow",
     "ScaledCenter",
     "Standardize",
     "Whiten",
     "all_corrections",
     "fit_together",
+    "load_correction",
     "make_correction",
+    "refreshed",
 ]

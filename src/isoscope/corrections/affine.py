@@ -16,6 +16,7 @@ from isoscope.clouds.arrays import is_tensor
 from isoscope.corrections.base import FLOATS
 from isoscope.corrections.closed_form import ClosedForm
 from isoscope.corrections.rows import corrected_rows
+from isoscope.corrections.stored_arrays import Slot
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.contract import Array
     from isoscope.corrections.closed_form import Arrays
+    from isoscope.corrections.stored_arrays import Slots
 
     Vector = NDArray[np.float64]
     Matrix = NDArray[np.float64]
@@ -174,6 +176,13 @@ class AffineCorrection(ClosedForm):
 
     def _prepare(self, solution: Arrays) -> None:
         self._map, self._inverse = AffineMap.from_arrays(solution), None
+
+    def _solution_slots(self, width: int) -> Slots:
+        return {
+            "center": Slot((width,)),
+            "shift": Slot((width,)),
+            "double": Slot((), "bool"),
+        }
 
     def _correct(self, rows: Array) -> Array:
         return self._affine()(rows)

@@ -10,12 +10,14 @@ from sklearn.base import OneToOneFeatureMixin
 
 from isoscope.corrections.affine import AffineCorrection, AffineMap
 from isoscope.corrections.parameters import check_choice, check_count
+from isoscope.corrections.stored_arrays import Slot
 from isoscope.errors import UsageError
 from isoscope.measures.corrections import CorrectionName, all_but_the_top
 from isoscope.measures.moments import MomentParts
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays, Summary
+    from isoscope.corrections.stored_arrays import Slots
 
 
 class AllButTheTop(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
@@ -81,6 +83,9 @@ class AllButTheTop(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc
 
     def _parts(self) -> MomentParts:
         return MomentParts(dimensions=False)
+
+    def _solution_slots(self, width: int) -> Slots:
+        return {**super()._solution_slots(width), "removed": Slot((width, "removed"))}
 
     def _solve(self, summary: Summary) -> Arrays:
         mean, system = summary.moments.mean, summary.geometry.centred

@@ -1,7 +1,8 @@
 """What every correction is: a scikit-learn transformer that also learns from clouds of any size.
 
 A new correction needs three methods: ``_learn`` from a cloud that can be read any number of times,
-``_correct`` a block of rows, and its fitted arrays (``_fitted_arrays``, ``_restore``).
+``_correct`` a block of rows, and its fitted arrays (``_fitted_arrays``, ``_restore``; what they
+look like is in ``_slots``).
 """
 
 from __future__ import annotations
@@ -15,20 +16,30 @@ from sklearn.utils.validation import check_is_fitted
 from isoscope.clouds.arrays import ArrayCloud, TensorCloud, is_tensor
 from isoscope.clouds.opening import open_cloud
 from isoscope.clouds.selection import RowSelection, finite_rows
+from isoscope.corrections.fitted_on import fitted_on
+from isoscope.corrections.reading import read_moments
 from isoscope.corrections.rows import corrected_rows
+from isoscope.corrections.stored_arrays import Slot, check_arrays
 from isoscope.corrections.validation import validate_data
 from isoscope.errors import DataError, UsageError
+from isoscope.measures.moments import MomentParts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from isoscope.clouds.contract import Array, Cloud, CloudGroup
+    from isoscope.corrections.fitted_on import FittedOn
+    from isoscope.corrections.stored_arrays import Slots
     from isoscope.measures.reading import Progress
 
 FLOATS = (np.float64, np.float32, np.float16)
 """Types that come out as they went in; everything else becomes the first."""
+
+WIDTH = "n_features_in"
+"""Name of the number of dimensions among the arrays for a file."""
 
 
 class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -42,9 +53,13 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """What the command line calls it."""
     own_threads: ClassVar[bool] = False
     """Whether ``_correct`` uses several threads itself; otherwise blocks are spread over cores."""
+    records: ClassVar[frozenset[str]] = frozenset()
+    """Fitted arrays that are kept for people and never applied: they may hold NaN."""
 
     renormalize: bool
     """Every correction has this parameter: bring corrected vectors to length 1 (zero stays 0)."""
+
+    _fitted_on: FittedOn
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from vectors in memory.
@@ -58,7 +73,7 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         del y
         self._check_params()
-        self._learn(in_memory(self._vectors(X, reset=True)), None)
+        self._learn_and_note(in_memory(self._vectors(X, reset=True)), None)
         return self
 
     def fit_cloud(self, cloud: Any, *, progress: Progress | None = None) -> Self:
@@ -75,7 +90,7 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._check_params()
         group = one_cloud(cloud)
         self._forget_names(group.widths[0])
-        self._learn(group, progress)
+        self._learn_and_note(group, progress)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -90,17 +105,49 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             threads=not self.own_threads,
         )
 
+    def save(self, path: str | Path) -> None:
+        """Write to a ``.safetensors`` file that ``isoscope.load_correction`` reads.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file that is there is replaced.
+        """
+        from isoscope.corrections.storage import save_correction
+
+        save_correction(self, path)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of name, parameters and all that was learned; survives saving and loading."""
+        from isoscope.corrections.storage import fingerprint
+
+        return fingerprint(self)
+
+    @property
+    def fitted_on_(self) -> FittedOn:
+        """Number, type and fingerprint of the vectors that it was fitted on."""
+        check_is_fitted(self)
+        return self._fitted_on
+
     def state_arrays(self) -> dict[str, NDArray[Any]]:
         """Return everything that was learned as named arrays, for a file."""
         check_is_fitted(self)
-        return {"n_features_in": np.asarray(self.n_features_in_), **self._fitted_arrays()}
+        return {WIDTH: np.asarray(self.n_features_in_), **self._fitted_arrays()}
 
     @classmethod
     def from_state(cls, params: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Rebuild a fitted correction from its parameters and ``state_arrays``, bit for bit."""
         correction = cls(**params)
         correction._check_params()
-        correction._forget_names(int(arrays["n_features_in"]))
+        check_arrays({WIDTH: arrays[WIDTH]} if WIDTH in arrays else {}, {WIDTH: Slot((), "int64")})
+        width = int(arrays[WIDTH])
+        if width < 1:
+            raise DataError(f"the tensor {WIDTH} is {width}, which is no number of dimensions")
+        slots = correction._slots(width)
+        if slots is not None:
+            check_arrays({key: arrays[key] for key in arrays if key != WIDTH}, slots)
+        correction._forget_names(width)
         correction._restore(arrays)
         return correction
 
@@ -110,6 +157,13 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _learn(self, group: CloudGroup, progress: Progress | None) -> None:
         """Learn from a group of one cloud, which may be read several times."""
         raise NotImplementedError
+
+    def _learn_and_note(self, group: CloudGroup, progress: Progress | None) -> None:
+        """Learn, and note what from in one cheap read more."""
+        self._learn(group, progress)
+        parts = MomentParts(scatter=False, dimensions=False, mean=False)
+        moments = read_moments(group, parts, progress=progress)
+        self._fitted_on = fitted_on(moments, group.dtypes[0])
 
     def _correct(self, rows: Array) -> Array:
         """Correct some rows, float32 or float64, array or tensor; never in place.
@@ -126,6 +180,11 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Take back what ``_fitted_arrays`` gave out."""
         raise NotImplementedError
 
+    def _slots(self, width: int) -> Slots | None:
+        """Return shapes and types of the fitted arrays; None leaves all checks to ``_restore``."""
+        del width
+        return None
+
     @property
     def _output_width(self) -> int:
         """Number of dimensions of corrected vectors."""
@@ -133,20 +192,26 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _vectors(self, X: Any, *, reset: bool) -> Array:
         """Check vectors as scikit-learn does; tensors stay tensors."""
+        if not reset:
+            self._check_width(X)
         if not is_tensor(X):
             return validate_data(self, X, reset=reset, dtype=FLOATS)
         cloud = TensorCloud(X, "X", fewest=1)
         if reset:
             self._forget_names(cloud.width)
-        elif cloud.width != self.n_features_in_:
-            raise DataError(
-                f"X has {cloud.width} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
-            )
         good = finite_rows(X.detach())
         if good is not None:
             raise DataError(f"X: row {int(np.flatnonzero(~good)[0])} holds NaN or an infinity")
         return X
+
+    def _check_width(self, X: Any) -> None:
+        """Refuse vectors of another width, in the words of scikit-learn."""
+        shape: Any = getattr(X, "shape", ())
+        if len(shape) == 2 and shape[1] != self.n_features_in_:
+            raise DataError(
+                f"X has {shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
 
     def _forget_names(self, width: int) -> None:
         """Note the width of vectors that have no feature names."""

@@ -9,12 +9,14 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
 from isoscope.corrections.affine import AffineCorrection, AffineMap
+from isoscope.corrections.stored_arrays import Slot
 from isoscope.errors import UsageError
 from isoscope.measures.dimensions import split_cosine
 from isoscope.measures.moments import MomentParts
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays, Summary
+    from isoscope.corrections.stored_arrays import Slots
     from isoscope.measures.moments import Moments
 
 NEGLIGIBLE_COSINE = 0.05
@@ -78,7 +80,8 @@ class Clip(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
             chosen = np.asarray(self.dimensions, dtype=np.float64).reshape(-1)
         except (TypeError, ValueError):
             chosen = np.array([-1.0])
-        if (chosen < 0).any() or (chosen != np.floor(chosen)).any():
+        countable = (chosen >= 0) & (chosen < 2**53)
+        if not (countable & (chosen == np.floor(chosen))).all():
             raise UsageError(
                 f"{self.name}: dimensions is auto or a list of whole numbers from 0 on, "
                 f"not {self.dimensions!r}"
@@ -93,6 +96,9 @@ class Clip(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
 
     def _parts(self) -> MomentParts:
         return MomentParts(scatter=False, dimensions=self._automatic(), mean=False)
+
+    def _solution_slots(self, width: int) -> Slots:
+        return {**super()._solution_slots(width), "scale": Slot((width,))}
 
     def _solve(self, summary: Summary) -> Arrays:
         width = summary.moments.width

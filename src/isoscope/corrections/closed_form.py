@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast, get_args
 
 import numpy as np
 from sklearn.base import clone
@@ -16,7 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from isoscope.clouds.contract import EPSILON
 from isoscope.corrections.base import Correction, in_memory, one_cloud
+from isoscope.corrections.fitted_on import fitted_on
+from isoscope.corrections.parameters import plain_parameters
 from isoscope.corrections.reading import Precision, read_moments
+from isoscope.corrections.stored_arrays import Slot
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.geometry import geometry_of
 from isoscope.measures.moments import MomentParts, Moments
@@ -27,7 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.clouds.contract import CloudGroup
+    from isoscope.corrections.fitted_on import FittedOn
     from isoscope.corrections.reading import Weights
+    from isoscope.corrections.stored_arrays import Slots
     from isoscope.measures.geometry import Geometry
     from isoscope.measures.reading import Progress
 
@@ -160,7 +165,7 @@ class ClosedForm(Correction):
         """
         check_is_fitted(self)
         check_is_fitted(other)
-        if type(other) is not type(self) or other.get_params() != self.get_params():
+        if type(other) is not type(self) or plain_parameters(other) != plain_parameters(self):
             raise UsageError(f"{self} and {other} differ; only equal corrections merge")
         if other.n_features_in_ != self.n_features_in_:
             raise DataError(
@@ -170,6 +175,12 @@ class ClosedForm(Correction):
         merged: Self = clone(self)
         merged._forget_names(self.n_features_in_)
         return merged._fit_summary(self._summary().merge(other._summary()))
+
+    @property
+    def fitted_on_(self) -> FittedOn:
+        """Number, type and fingerprint of the vectors that it was fitted on."""
+        check_is_fitted(self)
+        return fitted_on(self.moments_, self.stored_)
 
     def _parts(self) -> MomentParts:
         """Return which sums this correction needs."""
@@ -181,6 +192,10 @@ class ClosedForm(Correction):
 
     def _prepare(self, solution: Arrays) -> None:
         """Get ready to apply a solution."""
+
+    def _solution_slots(self, width: int) -> Slots:
+        """Return the names, shapes and types of what ``_solve`` gives."""
+        raise NotImplementedError
 
     def _solved(self) -> Arrays:
         """Return what to apply, worked out anew where vectors were added."""
@@ -194,6 +209,8 @@ class ClosedForm(Correction):
         return Summary(self.moments_, self.stored_, self.precision_)
 
     def _set_solution(self, solution: Arrays) -> None:
+        # One layout in memory, the one that files have: products round differently in another.
+        solution = {name: np.asarray(array, order="C") for name, array in solution.items()}
         self._prepare(solution)
         self._solution = solution
 
@@ -227,24 +244,31 @@ class ClosedForm(Correction):
         arrays = {name: np.frombuffer(text, np.uint8) for name, text in texts.items()}
         return {**arrays, **moments, **self._solved()}
 
+    def _slots(self, width: int) -> Slots:
+        sums = Moments.empty(width, self._parts()).to_arrays()
+        moments = {MOMENTS + key: Slot(a.shape, a.dtype.name) for key, a in sums.items()}
+        texts = {name: Slot((f"{name} letters",), "uint8") for name in TEXTS}
+        return {**texts, **moments, **self._solution_slots(width)}
+
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        stored, precision = (bytes(arrays[name]).decode("ascii", "replace") for name in TEXTS)
+        if stored not in EPSILON:
+            raise DataError(f"it was fitted on {stored!r}, which is no known type")
+        if precision not in get_args(Precision):
+            raise DataError(f"it was fitted with products in {precision!r}, which is no precision")
         sums = {key.removeprefix(MOMENTS): value for key, value in arrays.items()}
-        stored, precision = (bytes(arrays[name]).decode() for name in TEXTS)
         self._keep(Summary(Moments.from_arrays(sums), stored, cast("Precision", precision)))
-        others = {"n_features_in", *TEXTS}
-        self._set_solution(
-            {
-                key: np.asarray(value)
-                for key, value in arrays.items()
-                if key not in others and not key.startswith(MOMENTS)
-            }
-        )
+        names = self._solution_slots(self.n_features_in_)
+        self._set_solution({name: arrays[name] for name in names})
 
 
 def with_parts(moments: Moments, parts: MomentParts) -> Moments:
     """Let go of sums that are not needed: they would be kept, stored and merged."""
+    moments = replace(moments, blocks=None)
     if not parts.scatter:
         moments = replace(moments, scatter=None)
+        if not parts.mean:
+            moments = replace(moments, mean=np.zeros(moments.width))
     if not parts.dimensions:
         moments = replace(moments, unit_square_sum=None, minimum_counts=None, maximum_counts=None)
     return moments

@@ -20,8 +20,9 @@ from isoscope.corrections.base import Correction
 from isoscope.corrections.cluster_moments import moments_of_clusters
 from isoscope.corrections.kmeans import Nearest, find_centers
 from isoscope.corrections.parameters import check_count
+from isoscope.corrections.stored_arrays import Slot
 from isoscope.engines.local import cores, in_parallel
-from isoscope.errors import UsageError
+from isoscope.errors import DataError, UsageError
 from isoscope.measures.geometry import null_variance, oriented
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.clouds.contract import Array, CloudGroup
+    from isoscope.corrections.stored_arrays import Slots
     from isoscope.measures.moments import Moments
     from isoscope.measures.reading import Progress
 
@@ -125,7 +127,7 @@ class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
                 f"{self.name}: {len(parts)} clusters are used, not {self.n_clusters}: the others "
                 "would be empty",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self._set_clusters(
             np.array([part.center for part in parts]),
@@ -175,8 +177,21 @@ class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
             "inertia": np.asarray(self.inertia_),
         }
 
+    def _slots(self, width: int) -> Slots:
+        return {
+            "centers": Slot(("clusters", width)),
+            "counts": Slot(("clusters",), "int64"),
+            "means": Slot(("clusters", width)),
+            "components": Slot(("directions", width)),
+            "removed": Slot(("clusters",), "int64"),
+            "inertia": Slot(()),
+        }
+
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        edges = np.cumsum(arrays["removed"])[:-1]
+        removed = arrays["removed"]
+        if not len(removed) or (removed < 0).any() or removed.sum() != len(arrays["components"]):
+            raise DataError("the tensor removed does not share all components out to clusters")
+        edges = np.cumsum(removed)[:-1]
         self._set_clusters(
             arrays["centers"],
             arrays["counts"],

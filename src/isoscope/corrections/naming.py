@@ -9,6 +9,7 @@ from isoscope.corrections.base import Correction
 from isoscope.corrections.center import Center
 from isoscope.corrections.clip import Clip
 from isoscope.corrections.cluster_removal import ClusterRemoval
+from isoscope.corrections.flow import Flow
 from isoscope.corrections.scaled_center import ScaledCenter
 from isoscope.corrections.standardize import Standardize
 from isoscope.corrections.whiten import Whiten
@@ -22,6 +23,7 @@ CLASSES: tuple[type[Correction], ...] = (
     Whiten,
     Clip,
     Standardize,
+    Flow,
 )
 """Every correction, in the order in which they are listed. The next one is a line here."""
 

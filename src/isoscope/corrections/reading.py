@@ -28,7 +28,7 @@ class WeightedTaker:
 
     def __init__(self, parts: MomentParts, weights: Weights | None, precision: Precision) -> None:
         self._parts, self._weights, self._precision = parts, weights, precision
-        self.kernel: MomentsKernel | None = None
+        self.kernel: MomentsKernel | SingleMoments | None = None
 
     def add(self, batches: Batches, /) -> None:
         """Take one batch into account."""
@@ -42,7 +42,7 @@ class WeightedTaker:
                 raise UsageError(f"there are more rows than the {len(self._weights):,} weights")
         self.kernel.add(batch.vectors, weights)
 
-    def _kernel_for(self, vectors: Array) -> MomentsKernel:
+    def _kernel_for(self, vectors: Array) -> MomentsKernel | SingleMoments:
         if self._precision == "single" and self._parts.scatter:
             return SingleMoments(self._parts)
         return moments_kernel_for(vectors, self._parts, double=False)

@@ -11,12 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from isoscope.corrections.affine import like, plain_vectors
 from isoscope.corrections.closed_form import ClosedForm
 from isoscope.corrections.rows import corrected_rows, lengths
+from isoscope.corrections.stored_arrays import Slot
 from isoscope.errors import UsageError
 from isoscope.measures.moments import MomentParts
 
 if TYPE_CHECKING:
     from isoscope.clouds.contract import Array
     from isoscope.corrections.closed_form import Arrays, Summary
+    from isoscope.corrections.stored_arrays import Slots
 
 SAME_DIRECTION = 1e-12
 """With 1 − ‖m̂‖² up to this all vectors point the same way, and nothing is left to turn back."""
@@ -62,6 +64,9 @@ class ScaledCenter(OneToOneFeatureMixin, ClosedForm):  # type: ignore[misc]
 
     def _parts(self) -> MomentParts:
         return MomentParts(scatter=False, dimensions=False, mean=False)
+
+    def _solution_slots(self, width: int) -> Slots:
+        return {"direction": Slot((width,))}
 
     def _solve(self, summary: Summary) -> Arrays:
         moments = summary.moments

@@ -8,11 +8,13 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
 from isoscope.corrections.affine import AffineMap, Invertible
+from isoscope.corrections.stored_arrays import Slot
 from isoscope.measures.geometry import dead_variance
 from isoscope.measures.moments import MomentParts
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays, Summary
+    from isoscope.corrections.stored_arrays import Slots
 
 
 class Standardize(OneToOneFeatureMixin, Invertible):  # type: ignore[misc]
@@ -57,6 +59,13 @@ class Standardize(OneToOneFeatureMixin, Invertible):  # type: ignore[misc]
 
     def _parts(self) -> MomentParts:
         return MomentParts(dimensions=False)
+
+    def _solution_slots(self, width: int) -> Slots:
+        return {
+            **super()._solution_slots(width),
+            "scale": Slot((width,)),
+            "deviations": Slot((width,)),
+        }
 
     def _solve(self, summary: Summary) -> Arrays:
         moments = summary.moments

@@ -10,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin
 
 from isoscope.corrections.affine import AffineMap, Invertible
 from isoscope.corrections.parameters import check_choice, check_count
+from isoscope.corrections.stored_arrays import Slot
 from isoscope.errors import UsageError
 from isoscope.measures.corrections import CorrectionName, whiten
 from isoscope.measures.moments import MomentParts
@@ -17,6 +18,7 @@ from isoscope.measures.second_read import LARGEST_SINGLE_STRETCH
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays, Summary
+    from isoscope.corrections.stored_arrays import Slots
 
 
 class Whiten(ClassNamePrefixFeaturesOutMixin, Invertible):  # type: ignore[misc]
@@ -101,6 +103,18 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, Invertible):  # type: ignore[misc]
 
     def _parts(self) -> MomentParts:
         return MomentParts(dimensions=False)
+
+    def _solution_slots(self, width: int) -> Slots:
+        count = width if self.n_components is None else int(self.n_components)
+        slots = {
+            **super()._solution_slots(width),
+            "components": Slot((count, width)),
+            "gains": Slot((count,)),
+            "variances": Slot((count,)),
+        }
+        if self.kind == "pca":
+            return {**slots, "shift": Slot((count,))}
+        return {**slots, "product": Slot((width, width))}
 
     def _solve(self, summary: Summary) -> Arrays:
         mean, system = summary.moments.mean, summary.geometry.centred

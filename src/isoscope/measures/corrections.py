@@ -15,7 +15,7 @@ from isoscope.errors import UsageError, unknown_name
 from isoscope.measures.projections import ViewShape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -52,10 +52,8 @@ class CorrectionName:
 
 
 def parse_correction(text: str) -> CorrectionName:
-    """Take ``name:option=value`` apart and check the names."""
+    """Take ``name:option=value`` apart and check the options; the name is known to be a view."""
     name, *pairs = text.strip().split(":")
-    if name != NONE and name not in BUILDERS:
-        raise unknown_name("correction", name, [NONE, *BUILDERS])
     allowed = OPTIONS.get(name, ())
     options = {}
     for pair in pairs:
@@ -68,14 +66,6 @@ def parse_correction(text: str) -> CorrectionName:
     correction = CorrectionName(text.strip(), name, options)
     check_options(correction)
     return correction
-
-
-def parse_corrections(texts: Sequence[str]) -> tuple[CorrectionName, ...]:
-    """Take a list of corrections apart, without repeats, in the order given."""
-    parsed = {text.strip(): parse_correction(text) for text in texts}
-    if not parsed:
-        raise UsageError("name at least one correction; 'none' measures the cloud as it is")
-    return tuple(parsed.values())
 
 
 def build_view(correction: CorrectionName, geometry: Geometry, mean: Vector) -> View:
@@ -135,14 +125,3 @@ BUILDERS: dict[str, Callable[[CorrectionName, Geometry, Vector], ViewShape]] = {
     "whiten": whiten,
 }
 OPTIONS: dict[str, tuple[str, ...]] = {"all-but-the-top": ("n_components", "project")}
-CORRECTIONS = {
-    NONE: "the cloud as it is",
-    "center": "x − μ",
-    "all-but-the-top": "centre, then remove the top components: n_components=D (default: a "
-    "hundredth of the dimensions, rounded up); project=centered removes the projections of the "
-    "centred vector (Biś et al. 2021), project=original those of the vector itself (Mu & "
-    "Viswanath 2018)",
-    "whiten": "centre, turn to the principal axes, and bring every axis to variance 1; axes that "
-    "hold rounding only are dropped",
-}
-"""What each correction does, and its options."""

@@ -1,12 +1,14 @@
-"""Writing files so that a killed run leaves the old one or the new one, never half of one."""
+"""Where a result may be written."""
 
 from __future__ import annotations
 
-import os
 import tempfile
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from isoscope.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ENDINGS = (".json", ".md")
 
@@ -30,25 +32,3 @@ def check_writable(path: Path) -> None:
             pass
     except OSError as error:
         raise UsageError(f"--out {path} cannot be written: {error.strerror or error}") from error
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write to a temporary file in the same folder, then rename it."""
-    temporary = None
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=".isoscope-", delete=False
-        ) as file:
-            temporary = Path(file.name)
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        # Temporary files are private; the result gets the rights that open() would give it.
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(path)
-    except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error

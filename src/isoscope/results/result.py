@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoscope.errors import DataError, UsageError
+from isoscope.files import write_atomically
 from isoscope.measures.registry import find_measure
-from isoscope.results.files import check_ending, write_atomically
+from isoscope.results.files import check_ending
 
 if TYPE_CHECKING:
     import pandas
@@ -109,7 +110,7 @@ class Result:
     def row(self, measure: str, correction: str = "none", part: str | None = None) -> Row:
         """Return the row of a measure, by name or alias, and correction."""
         with suppress(UsageError):
-            measure = find_measure(measure).name
+            measure = find_measure(measure).text
         found = [
             row
             for row in self.rows

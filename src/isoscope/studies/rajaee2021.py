@@ -5,26 +5,15 @@ Contextual spaces are clustered: centring every cluster on its own mean does mor
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
-import numpy as np
-
-from isoscope.clouds.arrays import ArrayCloud
 from isoscope.clouds.opening import open_cloud
-from isoscope.clouds.selection import RowSelection
-from isoscope.errors import DataError, UsageError
+from isoscope.errors import UsageError
 from isoscope.results.measuring import measure, versions
 from isoscope.results.result import Result, Row, Table
 from isoscope.studies.claims import Claim
 from isoscope.studies.reference import printed_table
 from isoscope.studies.registry import Key, Request, Study, register
-from isoscope.tasks.corrected import in_memory
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from isoscope.studies.registry import Subject
 
 PAPER = (
     "Rajaee & Pilehvar (2021), A cluster-based approach for improving isotropy in contextual "
@@ -38,67 +27,31 @@ RAW = "raw"
 
 def table_1(request: Request) -> Result:
     """I1 after centring every cluster of k-means on its own mean, against their number."""
+    # One cluster is the same for every seed.
+    names = {k: f"{MEASURE}:n_clusters={k}:seeds={1 if k == 1 else SEEDS}" for k in CLUSTERS}
     rows: list[Row] = []
     tables: list[Table] = []
     for subject in request.subjects:
-        vectors = load(subject, request.column)
-        rows.append(as_row(subject.name, RAW, [log10_i1(vectors)], len(vectors)))
-        runs = []
-        for clusters in CLUSTERS:
-            # One cluster is the same for every seed.
-            seeds = range(request.seed, request.seed + (1 if clusters == 1 else SEEDS))
-            logs = [local_log10_i1(vectors, clusters, seed) for seed in seeds]
-            rows.append(as_row(subject.name, f"k={clusters}", logs, len(vectors)))
-            runs += [
-                {"clusters": clusters, "seed": seed, "log10_i1": log}
-                for seed, log in zip(seeds, logs, strict=True)
-            ]
-            if request.progress is not None:
-                request.progress(f"{subject.name}: k up to {CLUSTERS[-1]}", clusters, CLUSTERS[-1])
+        group = open_cloud(subject.source, column=request.column)
+        if len(group.names) != 1:
+            raise UsageError(f"{subject.name} holds {len(group.names)} clouds; R-T1 looks at one")
+        found = measure(
+            group, ["i1", *names.values()], "none",
+            intervals=False, seed=request.seed, progress=request.progress,
+        )  # fmt: skip
+        parts = {RAW: found.row("i1")} | {f"k={k}": found.row(name) for k, name in names.items()}
+        rows += [
+            replace(row, subject=subject.name, part=part, measure=MEASURE)
+            for part, row in parts.items()
+        ]
+        runs = [
+            {"clusters": k, "seed": int(key.split("_")[1]), "log10_i1": value}
+            for k, name in names.items()
+            for key, value in found.row(name).extra.items()
+            if key.startswith("seed_")
+        ]
         tables.append(Table(subject.name, "", "none", MEASURE, runs))
     return Result(rows, tables, versions=versions())
-
-
-def load(subject: Subject, column: str | None) -> NDArray[np.floating]:
-    """Load the one cloud of a subject: k-means goes over it many times."""
-    group = open_cloud(subject.source, column=column)
-    if len(group.names) != 1:
-        raise UsageError(f"{subject.name} holds {len(group.names)} clouds; R-T1 looks at one")
-    vectors = in_memory(RowSelection(group))
-    if len(vectors) < max(CLUSTERS):
-        raise DataError(
-            f"{subject.name} has {len(vectors)} rows, too few for {max(CLUSTERS)} clusters"
-        )
-    return vectors
-
-
-def local_log10_i1(vectors: NDArray[np.floating], clusters: int, seed: int) -> float:
-    """Return log10 of I1 after every cluster was centred on its own mean."""
-    from sklearn.cluster import KMeans
-
-    labels = KMeans(clusters, n_init=1, random_state=seed).fit_predict(vectors)
-    centred = np.array(vectors, dtype=np.float64)
-    for label in np.unique(labels):
-        members = labels == label
-        centred[members] -= centred[members].mean(axis=0)
-    return log10_i1(centred.astype(vectors.dtype))
-
-
-def log10_i1(vectors: NDArray[np.floating]) -> float:
-    """Return log10 of I1, which may be below the smallest double."""
-    value = measure(ArrayCloud(vectors), "i1", "none").row("i1").log10
-    if value is None:
-        raise DataError("I1 is undefined for these vectors")
-    return value
-
-
-def as_row(subject: str, part: str, logs: list[float], count: int) -> Row:
-    """Return the mean of I1 over seeds, summed without leaving logarithms."""
-    top = max(logs)
-    log10 = top + math.log10(sum(10 ** (log - top) for log in logs) / len(logs))
-    seeds = f"mean of {len(logs)} seeds" if len(logs) > 1 else "one run"
-    protocol = "" if part == RAW else f"k-means, one start each; {seeds}"
-    return Row(subject, part, "none", MEASURE, 10**log10, log10=log10, n=count, protocol=protocol)
 
 
 def printed_table_1() -> dict[Key, float]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoscope.errors import UsageError
-from isoscope.results.files import check_ending, write_atomically
+from isoscope.files import write_atomically
+from isoscope.results.files import check_ending
 from isoscope.studies.registry import Request, Study, Subject, find_study
 from isoscope.studies.render import study_markdown
 from isoscope.tasks.data_folder import data_folder

@@ -1,0 +1,188 @@
+"""Fitted corrections in files: safetensors with a header, never pickle.
+
+Whatever class is among ``all_corrections`` can be stored: what it learned goes through its
+``state_arrays`` and ``from_state``.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.clouds.location import Location
+from isoscope.clouds.safetensors import METADATA, read_whole_header
+from isoscope.clouds.streams import first_line, readable
+from isoscope.corrections.fitted_on import FittedOn
+from isoscope.corrections.header import METADATA_NAME, Header, fingerprint_of
+from isoscope.corrections.naming import all_corrections
+from isoscope.corrections.parameters import plain_parameters, restored_parameters
+from isoscope.errors import DataError, UsageError
+from isoscope.files import write_atomically
+from isoscope.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from isoscope.corrections.base import Correction
+
+    Arrays = Mapping[str, NDArray[Any]]
+
+WRONG_STATE = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError)
+"""What a class may raise over arrays that it did not write, besides TypeError and ValueError."""
+
+
+def save_correction(correction: Correction, path: str | Path) -> None:
+    """Write a fitted correction to a file, whole or not at all."""
+    from safetensors.numpy import save
+
+    arrays = {name: np.asarray(a, order="C") for name, a in correction.state_arrays().items()}
+    check_finite(arrays, correction.records)
+    metadata = {METADATA_NAME: header_of(correction, arrays).to_text()}
+    write_atomically(Location(str(path)).path, save(arrays, metadata=metadata))
+
+
+def load_correction(path: str | Path) -> Correction:
+    """Read a correction that its method ``save`` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, or an address that fsspec knows.
+
+    Returns
+    -------
+    Correction
+        Fitted: it makes the same bits of the same vectors as the one that was saved.
+
+    Raises
+    ------
+    DataError
+        Where the file is not a whole, unchanged correction.
+    """
+    location = Location(str(path))
+    header = read_header(path)
+    with readable(str(location)), location.open() as file:
+        content = file.read()
+    with blamed_on(location):
+        return rebuilt(header, unpacked(content))
+
+
+def read_header(path: str | Path) -> Header:
+    """Read what a stored correction says about itself, without its arrays."""
+    location = Location(str(path))
+    with readable(str(location)):
+        if not location.exists():
+            raise UsageError(f"there is no file {location}")
+        entries, _ = read_whole_header(location)
+    metadata = entries.get(METADATA)
+    text = metadata.get(METADATA_NAME) if isinstance(metadata, dict) else None
+    if not isinstance(text, str):
+        raise DataError(f"{location} is a .safetensors file, but no correction saved by isoscope")
+    with blamed_on(location):
+        return Header.from_text(text)
+
+
+def fingerprint(correction: Correction) -> str:
+    """Fingerprint of a fitted correction: the same before it is saved and after it is loaded."""
+    return fingerprint_of(correction.name, plain_parameters(correction), correction.state_arrays())
+
+
+def header_of(correction: Correction, arrays: Arrays) -> Header:
+    """Describe a fitted correction."""
+    names = getattr(correction, "feature_names_in_", None)
+    parameters, seen = plain_parameters(correction), correction.fitted_on_
+    return Header(
+        name=correction.name,
+        parameters=parameters,
+        renormalize=bool(correction.renormalize),
+        width_in=int(correction.n_features_in_),
+        width_out=correction._output_width,
+        rows=seen.rows,
+        dtype=seen.dtype,
+        unit_length=seen.unit_length,
+        fitted_on=seen.fingerprint,
+        fingerprint=fingerprint_of(correction.name, parameters, arrays),
+        feature_names=None if names is None else [str(name) for name in names],
+    )
+
+
+def rebuilt(header: Header, arrays: Arrays) -> Correction:
+    """Make a correction of a header and arrays, and check that they belong together."""
+    kind = all_corrections().get(header.name)
+    if kind is None:
+        raise DataError(
+            f"it holds the correction {header.name!r:.80}, written by isoscope "
+            f"{header.isoscope_version!s:.40}, which isoscope {__version__} does not know"
+        )
+    if header.fingerprint != fingerprint_of(header.name, header.parameters, arrays):
+        raise DataError("it was changed or damaged: its tensors do not match their fingerprint")
+    check_finite(arrays, kind.records)
+    parameters = restored_parameters(kind, header.parameters)
+    correction = kind.from_state(parameters, arrays)
+    if header.feature_names is not None:
+        correction.feature_names_in_ = np.array(header.feature_names, dtype=object)
+    correction._fitted_on = FittedOn(
+        header.rows, header.dtype, header.unit_length, header.fitted_on
+    )
+    check_agreement(correction, header)
+    return correction
+
+
+def check_agreement(correction: Correction, header: Header) -> None:
+    """Refuse a correction that is not what its header says, or that cannot be applied."""
+    zeros = np.zeros((1, header.width_in))
+    with np.errstate(all="ignore"):
+        if header.feature_names is not None and len(header.feature_names) != header.width_in:
+            raise DataError("its header has another number of feature names than dimensions")
+        if correction.n_features_in_ != header.width_in:
+            raise DataError(
+                f"its header says {header.width_in} dimensions, its tensors "
+                f"{correction.n_features_in_}"
+            )
+        width = correction._output_width
+        if width != header.width_out or correction._correct(zeros).shape != (1, width):
+            raise DataError(
+                f"its header says {header.width_out} dimensions after correction, its tensors "
+                f"{width}"
+            )
+        if correction.renormalize != header.renormalize:
+            raise DataError("renormalize differs between its header and its parameters")
+
+
+def check_finite(arrays: Arrays, records: Collection[str]) -> None:
+    """Refuse NaN and infinities in everything that is applied or merged."""
+    for name, array in arrays.items():
+        if name not in records and array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise DataError(f"the tensor {name} holds NaN or an infinity")
+
+
+def unpacked(content: bytes) -> dict[str, NDArray[Any]]:
+    """Return the tensors of a file, each in memory of its own."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        tensors = load(content)
+    except (SafetensorError, LookupError, TypeError, ValueError) as error:
+        raise DataError(f"it is truncated or damaged: {first_line(error)}") from error
+    return {name: np.array(tensor) for name, tensor in tensors.items()}
+
+
+@contextmanager
+def blamed_on(location: Location) -> Iterator[None]:
+    """Put the name of the file before what is wrong with it."""
+    try:
+        yield
+    except UsageError as error:  # something to install
+        raise UsageError(f"{location}: {error}") from error
+    except DataError as error:
+        raise DataError(f"{location}: {error}") from error
+    except (*WRONG_STATE, TypeError, ValueError) as error:
+        raise DataError(
+            f"{location}: its tensors do not fit together: {first_line(error)}"
+        ) from error
