@@ -117,16 +117,34 @@ def write_feather(words: list[str], vectors: np.ndarray, options: Mapping[str, A
     return file.getvalue()
 
 
-def read_vector_column(table: pyarrow.Table) -> np.ndarray:
+def vector_column(schema: pyarrow.Schema) -> int:
+    """Find the only column of lists of floats: what is wrong with the others does not matter."""
     (chosen,) = [
-        column
-        for column, kind in zip(table.columns, table.schema.types, strict=True)
+        k
+        for k, kind in enumerate(schema.types)
         if hasattr(kind, "value_type")
         and not pyarrow.types.is_dictionary(kind)
         and kind.value_type in ARROW_TYPES.values()
     ]
-    rows = chosen.to_pylist()
-    kind = {value: name for name, value in ARROW_TYPES.items()}[chosen.type.value_type]
+    return chosen
+
+
+def read_parquet(content: bytes) -> np.ndarray:
+    file = parquet.ParquetFile(io.BytesIO(content))
+    name = file.schema_arrow.names[vector_column(file.schema_arrow)]
+    return matrix_of(file.read(columns=[name]).column(name))
+
+
+def read_feather(content: bytes) -> np.ndarray:
+    position = vector_column(pyarrow.ipc.open_file(content).schema)
+    options = pyarrow.ipc.IpcReadOptions(included_fields=[position])
+    return matrix_of(pyarrow.ipc.open_file(content, options=options).read_all().column(0))
+
+
+def matrix_of(column: pyarrow.ChunkedArray) -> np.ndarray:
+    column.validate(full=True)
+    rows = column.to_pylist()
+    kind = {value: name for name, value in ARROW_TYPES.items()}[column.type.value_type]
     if any(number is None for row in rows for number in row):
         raise ValueError("a null number")
     return np.array([np.array(row, kind) for row in rows])
@@ -272,14 +290,14 @@ PLAIN: dict[str, FileFormat] = {
     ".safetensors": FileFormat(write_safetensors, read_safetensors, FLOATS),
     ".parquet": FileFormat(
         write_parquet,
-        lambda content: read_vector_column(parquet.ParquetFile(io.BytesIO(content)).read()),
+        read_parquet,
         FLOATS,
         "word",
         {**COLUMN_OPTIONS, "dictionary": (False, True)},
     ),
     ".feather": FileFormat(
         write_feather,
-        lambda content: read_vector_column(feather.read_table(io.BytesIO(content))),
+        read_feather,
         FLOATS,
         "word",
         COLUMN_OPTIONS,
