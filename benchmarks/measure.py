@@ -8,55 +8,28 @@ Sides alternate and the best of several rounds counts: machines are noisy.
 
 from __future__ import annotations
 
-import platform
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Mapping
-from datetime import date
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from sides import ROUNDS, best, cloud, peak_memory, run, write_npy
 
 import isoscope
 from isoscope.clouds.contract import rows_per_batch
-from isoscope.engines.local import cores
 
-ROUNDS = 7
 SIZE = (100_000, 768)
 PEER_SIZE = (20_000, 384)
 LARGE_FILE = 6 * 10**9
-PEAK = """
-import re, sys, isoscope
-isoscope.measure(sys.argv[1])
-print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) // 1024)
-"""
 IMPORT = """
 import sys, time
 start = time.perf_counter()
 import isoscope
 print(time.perf_counter() - start, "torch" in sys.modules)
 """
-
-
-def cloud(rows: int, width: int) -> np.ndarray:
-    """Return vectors with a falling spectrum and a common offset."""
-    random = np.random.default_rng(0)
-    spread = np.geomspace(1, 0.05, width, dtype=np.float32)
-    return random.standard_normal((rows, width), dtype=np.float32) * spread + np.float32(0.1)
-
-
-def best(sides: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
-    """Time every side in turn, several times over; return the best of each."""
-    times = dict.fromkeys(sides, float("inf"))
-    for _ in range(rounds):
-        for name, call in sides.items():
-            start = time.perf_counter()
-            call()
-            times[name] = min(times[name], time.perf_counter() - start)
-    return times
 
 
 def floor(x: np.ndarray) -> None:
@@ -139,18 +112,10 @@ def memory() -> None:
     """Peak resident memory over a file, in a process of its own."""
     width = SIZE[1]
     rows = LARGE_FILE // (4 * width)
-    block = cloud(50_000, width)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.npy"
-        with path.open("wb") as file:
-            np.lib.format.write_array_header_1_0(
-                file, {"descr": "<f4", "fortran_order": False, "shape": (rows, width)}
-            )
-            for first in range(0, rows, len(block)):
-                file.write(block[: rows - first].tobytes())
-        start = time.perf_counter()
-        peak = int(subprocess.check_output([sys.executable, "-c", PEAK, path]))
-        seconds = time.perf_counter() - start
+        write_npy(path, rows, width)
+        peak, seconds = peak_memory(path)
         size = path.stat().st_size
     print(f"\nA file of {size / 1e9:.1f} GB ({rows:,} × {width}), all measures, four corrections")
     print(f"  peak resident memory {peak:,} MB (≤ 700), {seconds:.0f} s")
@@ -173,8 +138,4 @@ PARTS = {
 }
 
 if __name__ == "__main__":
-    print(f"{date.today()}, {cores()} cores, {platform.machine()}, seed 0")
-    print(f"Python {platform.python_version()}, numpy {np.__version__}, isoscope", end=" ")
-    print(isoscope.__version__)
-    for part in sys.argv[1:] or PARTS:
-        PARTS[part]()
+    run(PARTS, sys.argv[1:])

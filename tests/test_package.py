@@ -14,6 +14,7 @@ import pytest
 import isoscope
 from isoscope.clouds import opening
 from isoscope.results import measuring
+from isoscope.tasks import intervals
 
 SOURCE = Path(isoscope.__file__).parent
 LEFT_TO_RIGHT = [
@@ -24,6 +25,8 @@ LEFT_TO_RIGHT = [
     "measures",
     "corrections",
     "results",
+    "tasks",
+    "studies",
     "cli",
 ]
 
@@ -49,7 +52,7 @@ def test_packages_import_only_from_their_left() -> None:
                 assert package in allowed, f"{path} imports {node.module}"
 
 
-@pytest.mark.parametrize("module", [opening, measuring], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", [opening, measuring, intervals], ids=lambda m: m.__name__)
 def test_examples_in_docstrings(module: object) -> None:
     found = doctest.testmod(module)  # type: ignore[arg-type]
     assert found.attempted > 0

@@ -14,9 +14,15 @@ if TYPE_CHECKING:
 
 
 class IsoscopeError(ValueError):
-    """Anything that isoscope refuses, with a message meant for a person."""
+    """Anything that isoscope refuses, with a message meant for a person.
+
+    The message is one line: names out of a file may hold line feeds and worse, which are escaped.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(c if c.isprintable() else repr(c)[1:-1] for c in message))
 
 
 class DataError(IsoscopeError):

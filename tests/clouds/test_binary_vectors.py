@@ -46,7 +46,7 @@ def test_fvecs(tmp_path: Path) -> None:
         ("w.bin", b"", "not in word2vec's binary form"),
         ("w.bin", b"3 0\n", "promises 3 vectors of 0 numbers"),
         ("w.bin", b"2 1\n" + bytes(30_000), "no word"),
-        ("v.fvecs", fvecs()[:-3], "middle of a vector"),
+        ("v.fvecs", fvecs()[:-3], "middle of row 299"),
         ("v.fvecs", b"", "first vector has 0"),
         ("v.fvecs", fvecs()[:24], "single vector"),
         ("v.fvecs", fvecs()[:48] + (9).to_bytes(4, "little") + bytes(20), "row 2 says it has 9"),

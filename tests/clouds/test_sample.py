@@ -9,8 +9,11 @@ import torch
 from clouds_for_tests import shifted
 
 import isoscope
+from isoscope.clouds import sample as sample_module
+from isoscope.clouds.arrays import ArrayCloud
 from isoscope.clouds.contract import Batch
-from isoscope.clouds.sample import SampleTaker, draw, lowest, row_keys
+from isoscope.clouds.row_keys import row_keys
+from isoscope.clouds.sample import SampleTaker, draw, lowest
 from isoscope.errors import DataError, UsageError
 
 CLOUD = np.arange(20_000, dtype=np.float64).reshape(10_000, 2)
@@ -91,3 +94,15 @@ def test_tensors_arrive_on_the_host() -> None:
     taker = SampleTaker(2, 5, 0)
     taker.add(Batch(torch.ones(8, 2, dtype=torch.bfloat16), 0, {}))
     assert taker.result().vectors.dtype == np.float64
+
+
+@pytest.mark.parametrize("rows", [50, 1_000, 9_999])
+def test_rows_read_alone_are_those_that_a_full_read_would_keep(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sample_module, "KEYS_AT_ONCE", 700)
+    cloud = np.arange(2.0 * rows).reshape(rows, 2)
+    drawn = draw(ArrayCloud(cloud), 100, 3)
+    (batch,) = drawn.batches()
+    found = batch["array"].labels["row of the source"]
+    np.testing.assert_array_equal(sample_module.lowest_indices(rows, 100, 3), found)

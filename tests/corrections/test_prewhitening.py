@@ -8,13 +8,13 @@ from scipy.stats import multivariate_normal
 
 from isoscope.clouds.arrays import ArrayCloud
 from isoscope.corrections._prewhitening import Prewhitening, prewhiten
-from isoscope.corrections.reading import read_moments
+from isoscope.corrections.reading import read_summary
 from isoscope.errors import DataError
 from isoscope.measures.moments import MomentParts
 
 
 def solved(x: np.ndarray, unseen: np.ndarray | None = None) -> Prewhitening:
-    moments = read_moments(ArrayCloud(x), MomentParts(dimensions=False))
+    moments = read_summary(ArrayCloud(x), MomentParts(dimensions=False)).moments
     return prewhiten(moments, x.dtype.name, (x if unseen is None else unseen).astype(np.float64))
 
 

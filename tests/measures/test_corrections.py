@@ -6,13 +6,12 @@ from clouds_for_tests import shifted
 
 import isoscope
 from isoscope.errors import UsageError
-from isoscope.measures.corrections import parse_correction, parse_corrections
+from isoscope.measures.corrections import parse_correction
 
 
 def test_names_and_options() -> None:
     parsed = parse_correction("all-but-the-top:n_components=8:project=original")
     assert parsed.options == {"n_components": "8", "project": "original"}
-    assert [c.text for c in parse_corrections(["none", " center", "none"])] == ["none", "center"]
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from clouds_for_tests import shifted
+from scipy.stats import t
 
 import isoscope
+from isoscope.clouds.dealing import BLOCKS, Dealt
 
 QUANTILES = [1, 5, 50, 95, 99]
 
@@ -50,3 +52,70 @@ def test_zero_vectors_and_undefined_quantiles() -> None:
     assert isoscope.measure(cloud).value("cosine_quantiles/50%") == pytest.approx(
         result.value("cosine_quantiles/50%")
     )
+
+
+def test_intervals_of_quantiles_follow_woodruff() -> None:
+    """By hand: the share of pairs below a quantile varies by block, its error moves the share."""
+    cloud = shifted(3, 200, 5)
+    found = isoscope.measure(cloud, ["cosine_quantiles"], ["none"]).rows[2]
+    units = cloud / np.linalg.norm(cloud, axis=1, keepdims=True)
+    cosines = units @ units.T
+    pairs = cosines[np.triu_indices(200, 1)]
+    middle = np.quantile(pairs, 0.5)
+    below = np.where(np.eye(200, dtype=bool), 0.0, cosines <= middle).sum(axis=1) / 199
+    blocks = Dealt.by_position(0, 200).blocks
+    parts = [2 * (below[blocks == b] - 0.5).sum() / 200 for b in range(BLOCKS)]
+    reach = t.ppf(0.975, BLOCKS - 1) * np.sqrt(BLOCKS / (BLOCKS - 1) * np.sum(np.square(parts)))
+    expected = np.quantile(pairs, [0.5 - reach, 0.5 + reach])
+    np.testing.assert_allclose([found.low, found.high], expected, atol=2e-4)
+
+
+def test_random_pairs_are_disjoint_and_from_different_documents() -> None:
+    rng = np.random.default_rng(0)
+    documents = np.repeat(np.arange(60), 40)
+    cloud = np.repeat(rng.normal(size=(60, 30)), 40, axis=0)
+    row = isoscope.measure(cloud, ["random_pair_cosine"], ["none"], documents=documents).rows[0]
+    assert row.n == 60
+    # Rows of one document are equal: one such pair among thirty would show.
+    assert abs(row.value) < 3 * 30**-0.5 / 30**0.5  # type: ignore[arg-type]
+    large = isoscope.measure(shifted(0, 9_000, 5), ["random_pair_cosine"], ["none"]).rows[0]
+    assert large.n == 2_000
+    assert "1,000 pairs" in large.note
+
+
+def test_random_pairs_agree_with_the_mean_over_all_pairs() -> None:
+    cloud = shifted(6, 20_000, 8)
+    result = isoscope.measure(cloud, ["mean_cosine", "random_pair_cosine"], ["none"])
+    row = result.rows[1]
+    # Its interval, twice as wide so that one seed in a thousand would fail.
+    low, high = row.low, row.high
+    assert low is not None
+    assert high is not None
+    slack = (high - low) / 2
+    assert low - slack < result.value("mean_cosine") < high + slack
+
+
+def test_uniformity_follows_its_definition() -> None:
+    cloud = shifted(7, 150, 4)
+    units = cloud / np.linalg.norm(cloud, axis=1, keepdims=True)
+    squared = [np.sum((units[i] - units[j]) ** 2) for i in range(len(units)) for j in range(i)]
+    expected = np.log(np.mean(np.exp(-2 * np.array(squared))))
+    found = isoscope.measure(cloud, ["uniformity"], ["none"]).value("uniformity")
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_larger_samples_leave_the_quantiles_alone() -> None:
+    cloud = shifted(8, 9_000, 5)
+    alone = isoscope.measure(cloud, ["cosine_quantiles"], ["none"])
+    beside = isoscope.measure(cloud, ["cosine_quantiles", "hubness"], ["none"])
+    assert beside.value("cosine_quantiles/99%") == alone.value("cosine_quantiles/99%")
+
+
+def test_all_means_more_than_the_default() -> None:
+    cloud = shifted(9, 200, 4)
+    named = {row.measure for row in isoscope.measure(cloud, "all", "none").rows}
+    default = {row.measure for row in isoscope.measure(cloud, corrections="none").rows}
+    assert named > default
+    assert named - default == {
+        "random_pair_cosine", "uniformity", "hubness", "intrinsic_dimension", "local_i1",
+    }  # fmt: skip

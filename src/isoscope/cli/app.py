@@ -13,9 +13,11 @@ from typing import Annotated
 
 import typer
 
+from isoscope.cli import evaluate
 from isoscope.cli.listing import list_app
 from isoscope.cli.measure import measure_command
 from isoscope.cli.output import silence_stdout
+from isoscope.cli.study import study_app
 from isoscope.errors import IsoscopeError
 from isoscope.version import __version__
 
@@ -69,7 +71,11 @@ def options(
 
 
 app.command("measure", rich_help_panel="Everyday", epilog=EXAMPLES)(measure_command)
+app.command("evaluate", rich_help_panel="Everyday", epilog=evaluate.EXAMPLES)(
+    evaluate.evaluate_command
+)
 app.add_typer(list_app, name="list", rich_help_panel="Everyday")
+app.add_typer(study_app, name="study", rich_help_panel="Research")
 
 
 def main() -> None:

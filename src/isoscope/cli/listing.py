@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from typing import Annotated
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from rich.padding import Padding
 
 from isoscope.cli.output import console
-from isoscope.measures.corrections import CORRECTIONS
+from isoscope.errors import UsageError
 from isoscope.measures.registry import Measure, all_measures
+from isoscope.tasks.data_folder import data_folder
+from isoscope.tasks.registry import Task, all_tasks, own_kinds
 
 list_app = typer.Typer(help="Show what there is to choose from.")
 
@@ -48,6 +53,7 @@ def list_measures(
     screen.print(SYMBOLS)
     for item in all_measures():
         kind = " (table)" if item.table else ""
+        kind += "" if item.default else ", by name or with all"
         alias = f", also {item.alias}" if item.alias else ""
         screen.print(f"{item.name}{alias}{kind}", style="bold")
         for title, text in (
@@ -56,6 +62,7 @@ def list_measures(
             ("range", item.range),
             ("direction", BETTER[item.direction]),
             ("depends on vector length", "yes *" if item.length_dependent else "no"),
+            ("interval", interval_of(item)),
             ("reference", item.reference),
         ):
             if text:
@@ -68,14 +75,67 @@ def list_corrections(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show every correction with its options, written NAME:option=value:option=value."""
+    from isoscope.corrections import all_corrections  # imports scikit-learn
+
+    kinds = {name: described(kind) for name, kind in all_corrections().items()}
+    everything = {"none": ("The cloud as it is.", {}), **kinds}
     if as_json:
-        rows = [{"name": name, "about": about} for name, about in CORRECTIONS.items()]
+        rows = [
+            {"name": name, "about": about, "options": options}
+            for name, (about, options) in everything.items()
+        ]
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     screen = console()
-    for name, about in CORRECTIONS.items():
+    for name, (about, options) in everything.items():
         screen.print(name, style="bold")
         screen.print(Padding(about, (0, 0, 0, 4), expand=False))
+        if options:
+            text = ", ".join(f"{key}={value}" for key, value in options.items())
+            screen.print(Padding(f"options: {text}", (0, 0, 0, 4), expand=False))
+
+
+def described(kind: type[Any]) -> tuple[str, dict[str, Any]]:
+    """Return the first paragraph of a class's description and its options with their defaults."""
+    paragraph = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0]
+    return " ".join(paragraph.split()), kind().get_params()
+
+
+@list_app.command("tasks", epilog="Example: isoscope list tasks --data benchmarks/")
+def list_tasks(
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder with the benchmarks' files.", envvar="ISOSCOPE_DATA"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show every task: its file, size, protocol, scores, citation, and whether it is there."""
+    folder = data_folder(data)
+    rows = [describe_task(task, folder) for task in all_tasks()]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    screen = console()
+    for row in rows:
+        screen.print(f"{row['name']} ({row['size']:,} {row['unit']})", style="bold")
+        for title in ("data", "layout", "protocol", "metrics", "citation", "licence"):
+            text = ", ".join(row[title]) if title == "metrics" else row[title]
+            screen.print(Padding(f"{title}: {text}", (0, 0, 0, 4), expand=False))
+    for kind in own_kinds():
+        screen.print(f"{kind}:FILE", style="bold")
+        screen.print(Padding("a file of your own", (0, 0, 0, 4), expand=False))
+
+
+def describe_task(task: Task, folder: Path | None) -> dict[str, Any]:
+    """Return what is known about a task, and where its data are."""
+    row = {field.name: getattr(task, field.name) for field in fields(Task)}
+    row["metrics"] = [f"{task.name}/{metric}" for metric in task.metrics]
+    try:
+        row["data"] = str(task.find(folder))
+    except UsageError:
+        where = f"in {folder}" if folder else "looked for, as no --data folder is named"
+        row["data"] = f"{task.file}, not {where}"
+    return row
 
 
 def describe(item: Measure) -> dict[str, object]:
@@ -90,4 +150,14 @@ def describe(item: Measure) -> dict[str, object]:
         "length_dependent": item.length_dependent,
         "reference": item.reference,
         "table": item.table,
+        "default": item.default,
+        "interval": item.interval,
+        "no_interval": item.no_interval or None,
     }
+
+
+def interval_of(item: Measure) -> str:
+    """Say whether a measure comes with an interval."""
+    if item.table:
+        return ""
+    return f"none: {item.no_interval}" if item.no_interval else "95 %"

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from rich.console import Console
 from rich.table import Table
 
 from isoscope.cli.gate import parse_gate
 from isoscope.cli.output import console, silence_stdout
 from isoscope.cli.progress import progress_bar
 from isoscope.errors import UsageError
-from isoscope.measures.corrections import DEFAULT_CORRECTIONS, parse_corrections
+from isoscope.measures.corrections import DEFAULT_CORRECTIONS
+from isoscope.measures.registry import default_measures
+from isoscope.results.asked import parse_corrections
 from isoscope.results.files import check_writable
 from isoscope.results.measuring import choose_measures, listed, measure
 from isoscope.results.render import grids, previews
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from isoscope.cli.gate import Gate
     from isoscope.results.render import Grid
     from isoscope.results.result import Result
 
 
-LONGEST_HEADER = 16
-"""A correction's name is folded beyond this width."""
+LONGEST_HEADER = 10
+"""A correction's name is folded behind a hyphen or colon where a line would get longer."""
 
 
 def measure_command(
@@ -41,7 +44,10 @@ def measure_command(
     ],
     measures: Annotated[
         str | None,
-        typer.Option(help="Names, with commas; see isoscope list measures. Default: all."),
+        typer.Option(
+            help="Names, with commas, or all; see isoscope list measures. Default: those that two "
+            "reads give."
+        ),
     ] = None,
     corrections: Annotated[
         str,
@@ -73,6 +79,20 @@ def measure_command(
             "May be repeated.",
         ),
     ] = None,
+    documents: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL",
+            help="Column that tells which rows are from one document; intervals allow for it.",
+        ),
+    ] = None,
+    intervals: Annotated[
+        bool | None,
+        typer.Option(
+            "--intervals/--no-intervals",
+            help="Give 95 % intervals. Default: for all but whole vocabularies.",
+        ),
+    ] = None,
     sample: Annotated[
         int | None, typer.Option(help="Measure a random sample of this many rows.", min=2)
     ] = None,
@@ -87,15 +107,13 @@ def measure_command(
     gates = [parse_gate(text) for text in fail_if or []]
     spaces = [correction.text for correction in parse_corrections(listed(corrections, ()))]
     check_gates(gates, spaces)
-    names = (
-        None
-        if measures is None
-        else listed(measures, ()) + [gate.measure.split("/")[0] for gate in gates]
-    )
+    default = [item.name for item in default_measures()]
+    names = listed(measures, default) + [gate.measure.split("/")[0] for gate in gates]
     choose_measures(names)
     if out is not None:
         check_writable(out)
-    with progress_bar() as progress:
+    screen = Console(stderr=True)
+    with progress_bar(screen) as progress:
         result = measure(
             source,
             names,
@@ -103,10 +121,13 @@ def measure_command(
             column=column,
             precision=precision,
             drop_invalid=drop_invalid,
+            documents=documents,
+            intervals=intervals,
             sample=sample,
             seed=seed,
             workers=threads,
             progress=progress,
+            provisional=partial(show_provisional, screen) if screen.is_terminal else None,
             command=shlex.join(["isoscope", *sys.argv[1:]]),
         )
     if out is not None:
@@ -116,6 +137,12 @@ def measure_command(
     else:
         show(result, console())
     stop_if_tripped(result, gates)
+
+
+def show_provisional(screen: Console, result: Result) -> None:
+    """Print what a sample says while the whole is still read."""
+    screen.print("Provisional, from a random sample; the full answer follows.", style="bold")
+    show(result, screen)
 
 
 def print_json(result: Result) -> None:
@@ -154,8 +181,9 @@ def show(result: Result, screen: Console) -> None:
             for k, name in enumerate(header):
                 first = k == 0
                 table.add_column(
-                    name, justify="left" if first else "right", no_wrap=first, overflow="fold"
-                )
+                    folded(name), justify="left" if first else "right", no_wrap=first,
+                    overflow="fold",
+                )  # fmt: skip
             for row in rows:
                 table.add_row(*row)
             screen.print(table)
@@ -166,6 +194,16 @@ def show(result: Result, screen: Console) -> None:
     show_tables(result, screen)
 
 
+def folded(name: str) -> str:
+    """Break a long name into lines."""
+    lines = [""]
+    for piece in re.split(r"(?<=[-:])", name):
+        if lines[-1] and len(lines[-1]) + len(piece) > LONGEST_HEADER:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(lines)
+
+
 def fitting(one: Grid, width: int) -> list[tuple[list[str], list[list[str]]]]:
     """Cut a grid into tables that fit a screen of this width, each with the names in front."""
     if not one.rows:
@@ -173,7 +211,7 @@ def fitting(one: Grid, width: int) -> list[tuple[list[str], list[list[str]]]]:
     names = max(len(row[0]) for row in one.rows) + 4
     widths = [max(len(row[k]) for row in one.rows) for k in range(1, len(one.header))]
     taken = [
-        max(cells, min(len(head), LONGEST_HEADER)) + 3
+        max(cells, max(len(line) for line in folded(head).splitlines())) + 3
         for cells, head in zip(widths, one.header[1:], strict=True)
     ]
     tables: list[list[int]] = [[]]

@@ -19,9 +19,9 @@ PATIENCE = 1.0
 
 
 @contextmanager
-def progress_bar() -> Iterator[Report | None]:
+def progress_bar(console: Console | None = None) -> Iterator[Report | None]:
     """Give out a callback that draws a bar, or None where nobody would see it."""
-    console = Console(stderr=True)
+    console = console or Console(stderr=True)
     if not console.is_terminal:
         yield None
         return

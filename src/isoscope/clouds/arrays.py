@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.checks import checked_shape, stored_type, widen_bfloat16
+from isoscope.clouds.checks import check_rows, checked_shape, stored_type, widen_bfloat16
 from isoscope.clouds.contract import NO_LABELS, Batch, Cloud, rows_per_batch
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
     from isoscope.clouds.contract import Labels
 
@@ -42,6 +44,12 @@ class ArrayCloud(Cloud):
             labels = {key: values[first : first + step] for key, values in self._labels.items()}
             yield Batch(rows, first, labels)
 
+    def read_rows(self, indices: NDArray[np.int64]) -> np.ndarray:
+        """Return some rows."""
+        check_rows(indices, self.rows, self.name)
+        rows = self._array[indices]
+        return widen_bfloat16(rows.view(np.uint16)) if self.dtype == "bfloat16" else rows
+
 
 class TensorCloud(Cloud):
     """The rows of a torch tensor, computed on the device on which they are."""
@@ -64,6 +72,11 @@ class TensorCloud(Cloud):
         step = rows_per_batch(self.width)
         for first in range(0, len(self._tensor), step):
             yield Batch(self._tensor[first : first + step], first, NO_LABELS)
+
+    def read_rows(self, indices: NDArray[np.int64]) -> Any:
+        """Return some rows, on the device of the tensor."""
+        check_rows(indices, self.rows, self.name)
+        return self._tensor[indices]
 
 
 def is_tensor(value: object) -> bool:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from isoscope.clouds.contract import NO_LABELS, Batch, Cloud, rows_per_batch
-from isoscope.clouds.matrix_file import fill
+from isoscope.clouds.checks import check_rows
+from isoscope.clouds.contract import NO_LABELS, Batch, Cloud, LazyLabels, rows_per_batch
+from isoscope.clouds.location import steady
+from isoscope.clouds.matrix_file import fill_runs
 from isoscope.clouds.packages import refuse_column
 from isoscope.clouds.streams import readable
+from isoscope.clouds.word_text import as_words
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -20,6 +24,9 @@ if TYPE_CHECKING:
     from isoscope.clouds.location import Location
 
 LONGEST_WORD = 10_000
+CHUNK = 1 << 21
+"""Bytes read at a time."""
+
 WIDEST = 1_000_000
 """More dimensions than this are a sign of a file of another kind."""
 
@@ -27,37 +34,83 @@ WIDEST = 1_000_000
 class Word2VecCloud(Cloud):
     """word2vec's binary form: a header line, then word, space and float32 numbers a row."""
 
+    population = True  # a vocabulary
+
     def __init__(self, location: Location, rows: int, width: int) -> None:
         super().__init__(location.stem, rows, width, "float32")
         self._location = location
+        self._size = location.size()
+
+    @property
+    def where(self) -> str:
+        """The file."""
+        return str(self._location)
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order, with the label ``word``."""
-        where, step = str(self._location), rows_per_batch(self.width)
+        where, step = self.where, rows_per_batch(self.width)
         rows = self.rows or 0
-        with readable(where), self._location.stream() as file:
+        with steady(self._location, self._size), self._location.stream() as file:
             file.readline()
+            stream = WordStream(file, 4 * self.width, where)
             for first in range(0, rows, step):
-                count = min(step, rows - first)
-                vectors = np.empty((count, self.width), "<f4")
-                words = []
-                for row in range(count):
-                    words.append(read_word(file, where, first + row))
-                    fill(file, vectors[row], where)
-                labels = {"word": np.array(words, dtype=object)}
+                words, numbers = stream.take(min(step, rows - first), first)
+                vectors = np.frombuffer(numbers, "<f4").reshape(-1, self.width)
+                labels = LazyLabels({"word": partial(as_words, words)})
                 yield Batch(vectors.astype(np.float32, copy=False), first, labels)
-            if file.read().strip():
+            if stream.has_more():
                 raise DataError(f"{where} holds more than the {rows:,} vectors of its header")
 
 
-def read_word(file: BinaryIO, where: str, row: int) -> str:
-    """Read up to the space behind a word; some writers put a line feed before it."""
-    letters = bytearray()
-    while (letter := file.read(1)) != b" ":
-        if not letter or len(letters) > LONGEST_WORD:
-            raise DataError(f"{where}: row {row} has no word in front of its vector")
-        letters += letter
-    return letters.lstrip(b"\n").decode("utf-8", "backslashreplace")
+class WordStream:
+    """Words and vectors, one after the other, out of a stream of bytes."""
+
+    def __init__(self, file: BinaryIO, size: int, where: str) -> None:
+        self._file, self._size, self._where = file, size, where
+        self._buffer, self._position = b"", 0
+
+    def take(self, count: int, first: int) -> tuple[list[bytes], bytes]:
+        """Return the next words and their vectors' bytes; ``first`` is the row they start at."""
+        words: list[bytes] = []
+        vectors: list[memoryview] = []
+        view = memoryview(self._buffer)
+        while len(words) < count:
+            space = self._buffer.find(b" ", self._position, self._position + LONGEST_WORD)
+            last = space + 1 + self._size
+            if space < 0 or last > len(self._buffer):
+                self._fill(first + len(words), space)
+                view = memoryview(self._buffer)
+                continue
+            # Some writers put a line feed behind a vector.
+            word = self._buffer[self._position : space].lstrip(b"\n")
+            if not word:
+                raise self._no_word(first + len(words))
+            words.append(word)
+            vectors.append(view[space + 1 : last])
+            self._position = last
+        return words, b"".join(vectors)
+
+    def _fill(self, row: int, space: int) -> None:
+        """Read on, because this row is not in the buffer as a whole."""
+        rest = self._buffer[self._position :]
+        if space < 0 and len(rest) >= LONGEST_WORD:
+            raise self._no_word(row)
+        more = self._file.read(max(CHUNK, self._size))
+        if not more and space < 0:
+            raise self._no_word(row)
+        if not more:
+            raise DataError(f"{self._where} ends early: in the middle of row {row}")
+        self._buffer, self._position = rest + more, 0
+
+    def _no_word(self, row: int) -> DataError:
+        return DataError(
+            f"{self._where}: row {row} has no word in front of its vector; the file may be "
+            "truncated, or a vector before it too short"
+        )
+
+    def has_more(self) -> bool:
+        """Whether anything but white space follows."""
+        return bool(self._buffer[self._position :].strip() or self._file.read().strip())
 
 
 def open_word2vec(location: Location, column: str | None) -> Cloud:
@@ -81,24 +134,46 @@ class FvecsCloud(Cloud):
     def __init__(self, location: Location, rows: int | None, width: int) -> None:
         super().__init__(location.stem, rows, width, "float32")
         self._location = location
+        self._size = location.size()
+
+    @property
+    def where(self) -> str:
+        """The file."""
+        return str(self._location)
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order."""
         where, step = str(self._location), rows_per_batch(self.width)
         first = 0
-        with readable(where), self._location.stream() as file:
+        with steady(self._location, self._size), self._location.stream() as file:
             while block := file.read(step * 4 * (self.width + 1)):
-                if len(block) % (4 * (self.width + 1)):
-                    raise DataError(f"{where} ends in the middle of a vector")
-                yield Batch(self._vectors(block, first), first, NO_LABELS)
-                first += len(block) // (4 * (self.width + 1))
+                count, rest = divmod(len(block), 4 * (self.width + 1))
+                vectors = self._vectors(block[: len(block) - rest], first)
+                if rest:
+                    raise DataError(f"{where} ends in the middle of row {first + count}")
+                yield Batch(vectors, first, NO_LABELS)
+                first += count
+
+    def read_rows(self, indices: NDArray[np.int64]) -> NDArray[np.float32] | None:
+        """Return some rows; None where the file is compressed."""
+        if self.rows is None:
+            return None
+        check_rows(indices, self.rows, self.where)
+        raw = np.empty((len(indices), self.width + 1), "<i4")
+        with readable(self.where), self._location.open() as file:
+            fill_runs(file, raw, self.where, 0, indices)
+        return self._checked(raw, indices)
 
     def _vectors(self, block: bytes, first: int) -> NDArray[np.float32]:
         words = np.frombuffer(block, "<i4").reshape(-1, self.width + 1)
+        return self._checked(words, np.arange(first, first + len(words)))
+
+    def _checked(self, words: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the vectors behind the widths, all of which must be the same."""
         other = np.flatnonzero(words[:, 0] != self.width)
         if len(other):
             raise DataError(
-                f"{self._location}: row {first + other[0]} says it has {words[other[0], 0]} "
+                f"{self._location}: row {rows[other[0]]} says it has {words[other[0], 0]} "
                 f"numbers, the first has {self.width}"
             )
         vectors: NDArray[Any] = words[:, 1:].view("<f4")
@@ -112,11 +187,13 @@ def open_fvecs(location: Location, column: str | None) -> Cloud:
         width = int.from_bytes(file.read(4), "little", signed=True)
     if not 0 < width <= WIDEST:
         raise DataError(f"{location} is not an .fvecs file: its first vector has {width} numbers")
-    rows = None
-    if not location.compression:
-        rows, rest = divmod(location.size(), 4 * (width + 1))
-        if rest:
-            raise DataError(f"{location} ends in the middle of a vector")
-        if rows < 2:
-            raise DataError(f"{location} holds a single vector; a cloud needs at least two")
-    return FvecsCloud(location, rows, width)
+    if location.compression:
+        return FvecsCloud(location, None, width)
+    rows, rest = divmod(location.size(), 4 * (width + 1))
+    cloud = FvecsCloud(location, rows, width)
+    if rest:
+        for _ in cloud.read():  # which names the row that is too short or too long
+            pass
+    if rows < 2:
+        raise DataError(f"{location} holds a single vector; a cloud needs at least two")
+    return cloud

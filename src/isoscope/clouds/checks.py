@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.errors import DataError
+from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import DTypeLike
+    from numpy.typing import DTypeLike, NDArray
 
 
 def checked_shape(shape: Sequence[int], where: str, fewest: int = 2) -> tuple[int, int]:
@@ -31,6 +31,14 @@ def checked_shape(shape: Sequence[int], where: str, fewest: int = 2) -> tuple[in
             f"{where} holds a single vector; how evenly a space is filled needs at least two"
         )
     return rows, width
+
+
+def check_rows(indices: NDArray[np.int64], rows: int | None, where: str) -> None:
+    """Refuse rows that are not sorted, not different, or not there."""
+    if len(indices) and (
+        indices[0] < 0 or (rows is not None and indices[-1] >= rows) or (np.diff(indices) < 1).any()
+    ):
+        raise UsageError(f"{where}: rows to read must be sorted, different, and from 0 to rows − 1")
 
 
 def stored_type(dtype: DTypeLike, where: str) -> str:

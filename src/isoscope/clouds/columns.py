@@ -2,170 +2,85 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isoscope.clouds.candidates import choose
-from isoscope.clouds.checks import checked_shape
+from isoscope.clouds.checks import check_rows, checked_shape
+from isoscope.clouds.column_files import ArrowFile, ParquetFile
 from isoscope.clouds.contract import Batch, Cloud, LazyLabels, rows_per_batch
-from isoscope.clouds.streams import first_line, readable
-from isoscope.errors import DataError, IsoscopeError
+from isoscope.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from isoscope.clouds.column_files import ColumnFile, OpenColumns
     from isoscope.clouds.location import Location
 
 STORED = {"halffloat": "float16", "float": "float32", "double": "float64"}
 """Arrow's names of the floating types."""
 
 
-class ColumnFile(ABC):
-    """A file of columns that can be read in stretches, a few columns at a time."""
-
-    def __init__(self, location: Location) -> None:
-        self.location = location
-
-    @abstractmethod
-    def schema(self) -> Any:
-        """Return the names and types of the columns."""
-
-    @abstractmethod
-    def stretches(self) -> Sequence[int]:
-        """Return the number of rows of each stretch."""
-
-    @abstractmethod
-    def read(self, stretch: int, column: str, step: int) -> Iterator[Any]:
-        """Yield one column of one stretch as Arrow arrays of at most ``step`` rows."""
-
-
-class ParquetFile(ColumnFile):
-    """A Parquet file; its stretches are row groups."""
-
-    @contextmanager
-    def _opened(self) -> Iterator[Any]:
-        from pyarrow import parquet
-
-        with (
-            readable(str(self.location)),
-            arrow_errors(str(self.location)),
-            self.location.open() as raw,
-        ):
-            yield parquet.ParquetFile(raw)
-
-    def schema(self) -> Any:
-        """Return the names and types of the columns."""
-        with self._opened() as file:
-            return file.schema_arrow
-
-    def stretches(self) -> Sequence[int]:
-        """Return the number of rows of each row group."""
-        with self._opened() as file:
-            meta = file.metadata
-            return [meta.row_group(k).num_rows for k in range(meta.num_row_groups)]
-
-    def read(self, stretch: int, column: str, step: int) -> Iterator[Any]:
-        """Yield one column of one row group."""
-        with self._opened() as file:
-            for batch in file.iter_batches(step, row_groups=[stretch], columns=[column]):
-                yield batch.column(0)
-
-
-class ArrowFile(ColumnFile):
-    """An Arrow IPC file, also called Feather; its stretches are record batches."""
-
-    @contextmanager
-    def _opened(self, *columns: int) -> Iterator[Any]:
-        from pyarrow import ipc
-
-        options = ipc.IpcReadOptions(included_fields=list(columns))
-        with (
-            readable(str(self.location)),
-            arrow_errors(str(self.location)),
-            self.location.open() as raw,
-        ):
-            yield ipc.open_file(raw, options=options)
-
-    def schema(self) -> Any:
-        """Return the names and types of the columns."""
-        with self._opened() as file:
-            return file.schema
-
-    def stretches(self) -> Sequence[int]:
-        """Return the number of rows of each record batch."""
-        with self._opened(0) as file:
-            return [file.get_batch(k).num_rows for k in range(file.num_record_batches)]
-
-    def read(self, stretch: int, column: str, step: int) -> Iterator[Any]:
-        """Yield one column of one record batch."""
-        position = self.schema().names.index(column)
-        with self._opened(position) as file:
-            batch = file.get_batch(stretch)
-            batch.validate(
-                full=True
-            )  # Arrow trusts the offsets of a file, and crashes on wrong ones
-            array = batch.column(column)
-            for first in range(0, len(array), step):
-                yield array.slice(first, step)
-
-
-@contextmanager
-def arrow_errors(where: str) -> Iterator[None]:
-    """Turn what Arrow raises for damaged files into one clear line.
-
-    Its own exceptions are mixed with Python's: a name that is no UTF-8, a length that overflows.
-    """
-    import pyarrow
-
-    try:
-        yield
-    except IsoscopeError:
-        raise
-    except (pyarrow.ArrowException, LookupError, MemoryError, OverflowError, ValueError) as error:
-        raise DataError(f"{where} cannot be read: {first_line(error)}") from error
-
-
 class ColumnCloud(Cloud):
     """A column of lists of one length; the other columns are labels."""
 
-    def __init__(self, file: ColumnFile, column: str) -> None:
-        schema = file.schema()
+    def __init__(self, file: ColumnFile, opened: OpenColumns, column: str) -> None:
         where = f"{file.location}:{column}"
-        stored = STORED[str(schema.field(column).type.value_type)]
-        self._file, self._column = file, column
-        self._stretches = file.stretches()
-        self._others = [name for name in schema.names if name != column]
-        rows, width = checked_shape((sum(self._stretches), self._width(where)), where)
+        self._file, self._column, self._where = file, column, where
+        self._others = [name for name in opened.schema.names if name != column]
+        stored = STORED[str(opened.schema.field(column).type.value_type)]
+        rows, width = checked_shape((opened.rows, self._width(opened)), where)
         super().__init__(f"{file.location.stem}:{column}", rows, width, stored)
 
-    def _width(self, where: str) -> int:
+    @property
+    def where(self) -> str:
+        """The file and the column."""
+        return self._where
+
+    def _width(self, opened: OpenColumns) -> int:
         """Return the length of the first list."""
-        for stretch, rows in enumerate(self._stretches):
-            if rows:
-                for first in self._file.read(stretch, self._column, 1):
-                    return len(vectors_of(first, None, where, 0)[0])
-        raise DataError(f"{where} has no rows")
+        for stretch in range(opened.count):
+            for first in opened.read(stretch, self._column, 1):
+                return len(vectors_of(first, None, self._where, 0)[0])
+        raise DataError(f"{self._where} has no rows")
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order, with the other columns as labels."""
-        first = 0
-        where = f"{self._file.location}:{self._column}"
-        step = rows_per_batch(self.width)
-        for stretch in range(len(self._stretches)):
-            within = 0
-            for array in self._file.read(stretch, self._column, step):
-                vectors = vectors_of(array, self.width, where, first)
-                yield Batch(vectors, first, self._labels(stretch, within, len(vectors)))
-                first += len(vectors)
-                within += len(vectors)
+        first, step = 0, rows_per_batch(self.width)
+        with self._file.opened() as opened:
+            for stretch in range(opened.count):
+                within = 0
+                for array in opened.read(stretch, self._column, step):
+                    vectors = vectors_of(array, self.width, self._where, first)
+                    yield Batch(vectors, first, self._labels(stretch, within, len(vectors)))
+                    first += len(vectors)
+                    within += len(vectors)
         if first != self.rows:
-            raise DataError(f"{where}: the file promises {self.rows:,} rows, but has {first:,}")
+            raise DataError(
+                f"{self._where}: the file promises {self.rows:,} rows, but has {first:,}"
+            )
+
+    def read_rows(self, indices: NDArray[np.int64]) -> NDArray[Any]:
+        """Return some rows; only row groups or record batches that hold one are read."""
+        check_rows(indices, self.rows, self._where)
+        chosen = [np.empty((0, self.width), self.dtype)]
+        with self._file.opened() as opened:
+            ends = np.cumsum(opened.stretches)
+            for stretch in np.unique(np.searchsorted(ends, indices, side="right")):
+                first = int(ends[stretch]) - opened.stretches[stretch]
+                for array in opened.read(int(stretch), self._column, rows_per_batch(self.width)):
+                    low, high = np.searchsorted(indices, (first, first + len(array)))
+                    if low < high:
+                        vectors = vectors_of(array, self.width, self._where, first)
+                        chosen.append(vectors[indices[low:high] - first])
+                    first += len(array)
+                    if high == len(indices):
+                        break
+        return np.concatenate(chosen)
 
     def _labels(self, stretch: int, start: int, count: int) -> LazyLabels:
         return LazyLabels(
@@ -174,7 +89,8 @@ class ColumnCloud(Cloud):
 
     def _label(self, name: str, stretch: int, start: int, count: int) -> NDArray[Any]:
         """Read one other column of the stretch: few readers want labels, so this may be slow."""
-        parts = [part.to_pylist() for part in self._file.read(stretch, name, 65_536)]
+        with self._file.opened() as opened:
+            parts = [part.to_pylist() for part in opened.read(stretch, name, 65_536)]
         values = [value for part in parts for value in part]
         labels = np.empty(count, dtype=object)
         labels[:] = values[start : start + count]
@@ -215,18 +131,17 @@ def is_vector_column(kind: Any) -> bool:
 
 def open_columns(file: ColumnFile, column: str | None) -> Cloud:
     """Open the column of vectors of a file, named or the only one."""
-    with arrow_errors(str(file.location)):
-        schema = file.schema()
+    with file.opened() as opened:
+        schema = opened.schema
         everything = {field.name: str(field.type) for field in schema}
         candidates = [field.name for field in schema if is_vector_column(field.type)]
-    chosen = choose(column, candidates, everything, str(file.location))
-    if chosen not in candidates:
-        raise DataError(
-            f"{file.location}: column {chosen} holds {everything[chosen]}; vectors are lists of "
-            "float16, float32 or float64"
-        )
-    with arrow_errors(str(file.location)):
-        return ColumnCloud(file, chosen)
+        chosen = choose(column, candidates, everything, str(file.location))
+        if chosen not in candidates:
+            raise DataError(
+                f"{file.location}: column {chosen} holds {everything[chosen]}; vectors are lists "
+                "of float16, float32 or float64"
+            )
+        return ColumnCloud(file, opened, chosen)
 
 
 def open_parquet(location: Location, column: str | None) -> Cloud:

@@ -81,6 +81,9 @@ class Cloud(ABC):
         Type in which the vectors are stored, a key of ``EPSILON``.
     """
 
+    population = False
+    """Whether the rows are all there are, such as a vocabulary: then a number has no error."""
+
     def __init__(self, name: str, rows: int | None, width: int, dtype: str) -> None:
         self.name = name
         self.rows = rows
@@ -102,6 +105,16 @@ class Cloud(ABC):
         """Stored type, as a group of one."""
         return (self.dtype,)
 
+    @property
+    def where(self) -> str:
+        """Where the vectors are, for messages: the file, where there is one."""
+        return self.name
+
+    def place(self, name: str, row: int) -> str:
+        """Say where a row is, for messages; a group of one knows which cloud is meant."""
+        del name
+        return f"{self.where}: row {row}"
+
     def batches(self) -> Iterator[Mapping[str, Batch]]:
         """Read from the start, one batch after the other."""
         for batch in self.read():
@@ -110,6 +123,23 @@ class Cloud(ABC):
     @abstractmethod
     def read(self) -> Iterator[Batch]:
         """Yield the batches of this cloud from its first row on."""
+
+    def read_rows(self, indices: NDArray[np.int64]) -> Array | None:
+        """Return some rows without reading the rest, or None where that cannot be done.
+
+        Parameters
+        ----------
+        indices : array of int64
+            Rows to read, sorted, each once.
+
+        Returns
+        -------
+        array or None
+            The same rows, in the same type, as a read of everything gives; None where rows can
+            only be found by reading those before them, as in text or compressed files.
+        """
+        del indices
+        return None
 
     def __repr__(self) -> str:
         rows = "?" if self.rows is None else f"{self.rows:,}"

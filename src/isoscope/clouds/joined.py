@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import bisect
 from typing import TYPE_CHECKING
 
-from isoscope.clouds.contract import Batch, Cloud
+import numpy as np
+
+from isoscope.clouds.checks import check_rows
+from isoscope.clouds.contract import Array, Batch, Cloud
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
 
 class JoinedCloud(Cloud):
@@ -19,24 +25,55 @@ class JoinedCloud(Cloud):
         for cloud in clouds:
             if cloud.width != first.width:
                 raise DataError(
-                    f"{name}: {cloud.name} has {cloud.width} dimensions, {first.name} has "
-                    f"{first.width}"
+                    f"{cloud.where} has {cloud.width} dimensions, {first.where} has {first.width}: "
+                    f"{name} is not one cloud"
                 )
             if cloud.dtype != first.dtype:
                 raise DataError(
-                    f"{name}: {cloud.name} holds {cloud.dtype}, {first.name} holds {first.dtype}"
+                    f"{cloud.where} holds {cloud.dtype}, {first.where} holds {first.dtype}: "
+                    f"{name} is not one cloud"
                 )
         counts = [cloud.rows for cloud in clouds]
         known = [count for count in counts if count is not None]
         rows = sum(known) if len(known) == len(counts) else None
         super().__init__(name, rows, first.width, first.dtype)
         self._clouds = tuple(clouds)
+        self.population = all(cloud.population for cloud in clouds)
+        self._starts: list[int] = []
+        """First row of each cloud, as far as it has been read."""
+
+    def place(self, name: str, row: int) -> str:
+        """Say in which file a row is, and which row of that."""
+        del name
+        at = max(bisect.bisect_right(self._starts, row) - 1, 0)
+        start = self._starts[at] if self._starts else 0
+        cloud = self._clouds[at]
+        return cloud.place(cloud.name, row - start)
+
+    def read_rows(self, indices: NDArray[np.int64]) -> Array | None:
+        """Return some rows, where every file knows its rows and can read some of them."""
+        if self.rows is None:
+            return None
+        check_rows(indices, self.rows, self.name)
+        starts = np.cumsum([0, *(cloud.rows or 0 for cloud in self._clouds)])
+        cuts = np.searchsorted(indices, starts)
+        chosen = []
+        for k, cloud in enumerate(self._clouds):
+            some = indices[cuts[k] : cuts[k + 1]]
+            if len(some) or not k:
+                rows = cloud.read_rows(some - starts[k])
+                if rows is None:
+                    return None
+                chosen.append(rows)
+        return np.concatenate(chosen)
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows of every cloud in turn."""
         start = 0
+        self._starts = []
         for cloud in self._clouds:
             count = 0
+            self._starts.append(start)
             for batch in cloud.read():
                 yield batch._replace(first_row=start + batch.first_row)
                 count = batch.first_row + len(batch.vectors)

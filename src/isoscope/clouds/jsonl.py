@@ -9,6 +9,7 @@ import numpy as np
 
 from isoscope.clouds.candidates import choose
 from isoscope.clouds.contract import Batch, Cloud, rows_per_batch
+from isoscope.clouds.location import steady
 from isoscope.clouds.streams import readable
 from isoscope.errors import DataError
 
@@ -18,21 +19,33 @@ if TYPE_CHECKING:
     from isoscope.clouds.location import Location
 
 
+NUMBERS = frozenset((int, float))
+"""Types of JSON numbers; a truth value is no number."""
+
+
 class JsonLinesCloud(Cloud):
     """The vectors of one field; other fields with a plain value are labels."""
 
     def __init__(self, location: Location, column: str, first: dict[str, Any]) -> None:
         super().__init__(f"{location.stem}:{column}", None, len(first[column]), "float64")
         self._location, self._column = location, column
+        self._size = location.size()
         plain = (str, int, float, bool, type(None))
         self._labels = [key for key, value in first.items() if isinstance(value, plain)]
+
+    @property
+    def where(self) -> str:
+        """The file."""
+        return str(self._location)
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order."""
         step = rows_per_batch(self.width)
         where = str(self._location)
-        first, vectors, labels = 0, [], []
-        with readable(where), self._location.stream() as file:
+        first = 0
+        vectors: list[np.ndarray] = []
+        labels: list[list[Any]] = []
+        with steady(self._location, self._size), self._location.stream() as file:
             for row, entry in enumerate(objects(file, where)):
                 vectors.append(self._vector(entry, row))
                 labels.append([entry.get(name) for name in self._labels])
@@ -42,24 +55,27 @@ class JsonLinesCloud(Cloud):
         if vectors:
             yield self._batch(vectors, labels, first)
 
-    def _vector(self, entry: dict[str, Any], row: int) -> list[float]:
+    def _vector(self, entry: dict[str, Any], row: int) -> np.ndarray:
         vector = entry.get(self._column)
         where = f"{self._location}: row {row}"
         if not isinstance(vector, list):
             raise DataError(f"{where} has no list in the field {self._column!r}")
         if len(vector) != self.width:
             raise DataError(f"{where} has {len(vector)} numbers, the first has {self.width}")
-        if not all(type(number) in (int, float) for number in vector):
+        if not NUMBERS.issuperset(map(type, vector)):
             raise DataError(f"{where} holds something that is not a number in {self._column!r}")
-        return vector
+        try:
+            return np.array(vector, np.float64)
+        except OverflowError as error:
+            raise DataError(f"{where} holds a whole number beyond float64's range") from error
 
-    def _batch(self, vectors: list[list[float]], labels: list[list[Any]], first: int) -> Batch:
+    def _batch(self, vectors: list[np.ndarray], labels: list[list[Any]], first: int) -> Batch:
         columns: dict[str, np.ndarray] = {}
         for position, name in enumerate(self._labels):
             column = np.empty(len(labels), dtype=object)
             column[:] = [row[position] for row in labels]
             columns[name] = column
-        return Batch(np.array(vectors, np.float64), first, columns)
+        return Batch(np.stack(vectors), first, columns)
 
 
 def objects(file: BinaryIO, where: str) -> Iterator[dict[str, Any]]:
@@ -69,7 +85,7 @@ def objects(file: BinaryIO, where: str) -> Iterator[dict[str, Any]]:
             continue
         try:
             entry = json.loads(line)
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
             raise DataError(f"{where}: line {number} is not JSON") from error
         if not isinstance(entry, dict):
             raise DataError(f"{where}: line {number} is not a JSON object")
@@ -93,4 +109,4 @@ def open_json_lines(location: Location, column: str | None) -> Cloud:
 
 def is_vector(value: Any) -> bool:
     """Whether a JSON value is a list of numbers with something in it."""
-    return isinstance(value, list) and bool(value) and all(type(v) in (int, float) for v in value)
+    return isinstance(value, list) and bool(value) and NUMBERS.issuperset(map(type, value))

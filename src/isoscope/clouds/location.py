@@ -5,12 +5,16 @@ from __future__ import annotations
 import glob
 import gzip
 import io
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from isoscope.clouds.streams import readable
-from isoscope.errors import UsageError
+from isoscope.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 COMPRESSIONS = (".gz", ".zst")
 WILDCARDS = "*?["
@@ -95,6 +99,21 @@ class Location:
                 return self.path.exists()
         filesystem, path = remote(self.text)
         return bool(filesystem.exists(path))
+
+
+@contextmanager
+def steady(location: Location, size: int) -> Iterator[None]:
+    """Read a file that had this size when it was opened, or say that it has changed since.
+
+    A file whose rows are not counted beforehand could lose some between two reads unseen.
+    """
+    with readable(str(location)):
+        yield
+        now = location.size()
+        if now != size:
+            raise DataError(
+                f"{location} changed while it was read: it had {size:,} bytes, now it has {now:,}"
+            )
 
 
 class ClosingGzip(gzip.GzipFile):

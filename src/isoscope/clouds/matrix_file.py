@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from isoscope.clouds.checks import widen_bfloat16
+from isoscope.clouds.checks import check_rows, widen_bfloat16
 from isoscope.clouds.contract import NO_LABELS, Batch, Cloud, Labels, rows_per_batch
 from isoscope.clouds.streams import readable
 from isoscope.errors import DataError
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.clouds.location import Location
+
+
+GAP = 1 << 15
+"""Bytes that are read although nobody wants them, because a seek would take longer."""
+
+LONGEST_RUN = 1 << 22
+"""Bytes that are read at a time at most."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,45 @@ def column_batches(
         yield first, np.ascontiguousarray(layout.native(raw).T)
 
 
+def some_rows(
+    file: BinaryIO, layout: MatrixLayout, where: str, offset: int, indices: NDArray[np.int64]
+) -> np.ndarray:
+    """Read some rows of a matrix that starts at ``offset``, with one seek for near neighbours."""
+    size = layout.dtype.itemsize
+    chosen = np.empty((len(indices), layout.width), layout.dtype)
+    if layout.column_major:
+        for column in range(layout.width):
+            start = offset + column * layout.rows * size
+            fill_runs(file, chosen[:, column : column + 1], where, start, indices)
+    else:
+        fill_runs(file, chosen, where, offset, indices)
+    return layout.native(chosen)
+
+
+def fill_runs(
+    file: BinaryIO, chosen: np.ndarray, where: str, start: int, indices: NDArray[np.int64]
+) -> None:
+    """Fill an array with some of the rows that lie one after the other from ``start`` on."""
+    width = chosen.shape[1]
+    row_size = width * chosen.itemsize
+    done = 0
+    for run in near_runs(indices, GAP // row_size, max(LONGEST_RUN // row_size, 1)):
+        first = int(run[0])
+        rows = np.empty((int(run[-1]) + 1 - first, width), chosen.dtype)
+        file.seek(start + first * row_size, os.SEEK_SET)
+        fill(file, rows, where)
+        chosen[done : done + len(run)] = rows[run - first]
+        done += len(run)
+
+
+def near_runs(indices: NDArray[np.int64], gap: int, longest: int) -> list[NDArray[np.int64]]:
+    """Cut sorted indices where more than ``gap`` are left out, and into runs not too long."""
+    if not len(indices):
+        return []
+    cut = (np.diff(indices) > gap + 1) | (np.diff(indices // longest) > 0)
+    return np.split(indices, np.flatnonzero(cut) + 1)
+
+
 class MatrixFileCloud(Cloud):
     """A matrix inside an uncompressed file.
 
@@ -123,6 +169,11 @@ class MatrixFileCloud(Cloud):
         self._location, self._layout, self._offset = location, layout, offset
         self._labeller = labeller
 
+    @property
+    def where(self) -> str:
+        """The file."""
+        return str(self._location)
+
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order."""
         where = str(self._location)
@@ -137,3 +188,9 @@ class MatrixFileCloud(Cloud):
                     self._labeller(first, first + len(vectors)) if self._labeller else NO_LABELS
                 )
                 yield Batch(vectors, first, labels)
+
+    def read_rows(self, indices: NDArray[np.int64]) -> np.ndarray:
+        """Return some rows; only they and near neighbours are read."""
+        check_rows(indices, self.rows, self.where)
+        with readable(self.where), self._location.open() as file:
+            return some_rows(file, self._layout, self.where, self._offset, indices)

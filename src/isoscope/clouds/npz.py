@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import shutil
+import struct
 import tempfile
 import zipfile
 import zlib
@@ -12,15 +13,17 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 import numpy as np
 
 from isoscope.clouds.candidates import choose
-from isoscope.clouds.checks import is_cloud
+from isoscope.clouds.checks import check_rows, is_cloud
 from isoscope.clouds.contract import NO_LABELS, Batch, Cloud
-from isoscope.clouds.matrix_file import MatrixLayout, column_batches, row_batches
+from isoscope.clouds.matrix_file import MatrixLayout, column_batches, row_batches, some_rows
 from isoscope.clouds.npy import matrix_layout, read_header
 from isoscope.clouds.streams import first_line
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
     from isoscope.clouds.location import Location
 
@@ -36,6 +39,10 @@ BROKEN = (
 )
 """What the standard library raises for damaged, encrypted or unsupported archives."""
 
+ENCRYPTED = 1
+LOCAL_HEADER = 30
+"""Bytes before a member's name; the last four tell the length of the name and of what follows."""
+
 Header = tuple[tuple[int, ...], bool, np.dtype]
 
 
@@ -46,9 +53,14 @@ class ZippedCloud(Cloud):
         super().__init__(name, layout.rows, layout.width, layout.stored)
         self._location, self._member, self._layout = location, member, layout
 
+    @property
+    def where(self) -> str:
+        """The file and the array."""
+        return f"{self._location}:{self._member.removesuffix('.npy')}"
+
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order."""
-        where = f"{self._location}:{self._member}"
+        where = self.where
         try:
             with (
                 self._location.open() as raw,
@@ -73,6 +85,30 @@ class ZippedCloud(Cloud):
             shutil.copyfileobj(file, unpacked, 1 << 20)
             refuse_more(unpacked.tell() > self._layout.bytes, where)
             yield from column_batches(cast("BinaryIO", unpacked), self._layout, where, 0)
+
+    def read_rows(self, indices: NDArray[np.int64]) -> np.ndarray | None:
+        """Return some rows of an array that is stored as it is; None of a compressed one."""
+        check_rows(indices, self.rows, self.where)
+        try:
+            with self._location.open() as raw, zipfile.ZipFile(raw) as archive:
+                member = archive.getinfo(self._member)
+                if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & ENCRYPTED:
+                    return None
+                raw.seek(data_start(raw, member))
+                read_header(raw, self.where)
+                return some_rows(raw, self._layout, self.where, raw.tell(), indices)
+        except BROKEN as error:
+            raise DataError(f"{self.where} cannot be read: {first_line(error)}") from error
+
+
+def data_start(raw: BinaryIO, member: zipfile.ZipInfo) -> int:
+    """Return where a member's bytes begin: behind its local header, whose length varies."""
+    raw.seek(member.header_offset)
+    header = raw.read(LOCAL_HEADER)
+    if len(header) < LOCAL_HEADER:
+        raise zipfile.BadZipFile("truncated file header")
+    name, extra = struct.unpack("<HH", header[-4:])
+    return int(member.header_offset + LOCAL_HEADER + name + extra)
 
 
 def refuse_more(more: object, where: str) -> None:

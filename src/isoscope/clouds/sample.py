@@ -13,16 +13,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.clouds.arrays import ArrayCloud, is_tensor
+from isoscope.clouds.contract import Cloud
 from isoscope.clouds.parts import FileParts
+from isoscope.clouds.row_keys import row_keys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Batch, Cloud, CloudGroup
+    from isoscope.clouds.contract import Batch, CloudGroup
+    from isoscope.clouds.dealing import Dealt
 
 DEFAULT_SIZE = 1_024
+LARGE_SIZE = 4_096
+"""For measures of neighbours, which a small sample moves far apart."""
+
+
+KEYS_AT_ONCE = 4_000_000
+"""Rows whose keys are held at a time when only a few are read."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,8 @@ class Sample:
     keys: NDArray[np.uint64]
     indices: NDArray[np.int64]
     vectors: NDArray[np.float64]
+    groups: NDArray[np.int64]
+    """The document of each row, or its position where rows are not dealt by documents."""
 
 
 class SampleTaker:
@@ -50,7 +61,7 @@ class SampleTaker:
         likely = 1.0 if rows is None else min(1.0, 2 * size / max(rows, 1))
         self._highest = np.uint64(min(int(likely * 2**64), 2**64 - 1))
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: Batch, dealt: Dealt | None = None) -> None:
         """Look at the rows of one batch."""
         if not self._size:
             return
@@ -61,7 +72,15 @@ class SampleTaker:
             return
         if len(chosen) > self._size:
             chosen = np.sort(np.argpartition(keys, self._size)[: self._size])
-        self._found.append(Sample(keys[chosen], indices[chosen], on_host(batch.vectors, chosen)))
+        groups = indices if dealt is None else dealt.groups
+        self._found.append(
+            Sample(
+                keys[chosen],
+                indices[chosen],
+                on_host(batch.vectors, chosen),
+                groups[chosen],
+            )
+        )
         self._held += len(chosen)
         if self._held > 4 * self._size:
             self._prune()
@@ -75,7 +94,10 @@ class SampleTaker:
     def result(self) -> Sample:
         """Return what was collected."""
         nothing = Sample(
-            np.empty(0, np.uint64), np.empty(0, np.int64), np.empty((0, self._width), np.float64)
+            np.empty(0, np.uint64),
+            np.empty(0, np.int64),
+            np.empty((0, self._width), np.float64),
+            np.empty(0, np.int64),
         )
         return lowest([nothing, *self._found], self._size)
 
@@ -87,19 +109,11 @@ def lowest(samples: Sequence[Sample], size: int) -> Sample:
     kept = np.argsort(keys, kind="stable")[:size]
     kept = kept[np.argsort(indices[kept])]
     vectors = np.concatenate([sample.vectors for sample in samples])
-    return Sample(keys[kept], indices[kept], vectors[kept])
+    groups = np.concatenate([sample.groups for sample in samples])
+    return Sample(keys[kept], indices[kept], vectors[kept], groups[kept])
 
 
-def row_keys(indices: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
-    """Mix index and seed into 64 random-looking bits (SplitMix64; Steele, Lea & Flood 2014)."""
-    start = np.uint64((seed * 0xD1342543DE82EF95 + 1) % 2**64)
-    z = (indices.astype(np.uint64) + start) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-def on_host(vectors: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def on_host(vectors: Any, rows: NDArray[np.int64] | slice) -> NDArray[np.float64]:
     """Return the chosen rows as float64, from wherever they are."""
     chosen = vectors[rows]
     if is_tensor(chosen):
@@ -108,10 +122,38 @@ def on_host(vectors: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def draw(group: CloudGroup, size: int, seed: int) -> CloudGroup:
-    """Read a group once and keep a random sample of rows of each of its clouds in memory.
+    """Keep a random sample of rows of each cloud of a group in memory.
 
-    Every row of the source has the same chance, wherever it stands: the file is read to its end.
+    Every row of the source has the same chance, wherever it stands. Sources that can be read
+    anywhere are asked for the sampled rows alone; others are read to their end.
     """
+    return draw_rows(group, size, seed) or draw_from_all(group, size, seed)
+
+
+def draw_rows(group: CloudGroup, size: int, seed: int) -> CloudGroup | None:
+    """Draw a sample by reading its rows alone; None where the source cannot do that."""
+    if not isinstance(group, Cloud) or group.rows is None:
+        return None
+    indices = lowest_indices(group.rows, size, seed)
+    rows = group.read_rows(indices)
+    if rows is None:
+        return None
+    return sampled_cloud(group.name, group.dtype, on_host(rows, slice(None)), indices)
+
+
+def lowest_indices(rows: int, size: int, seed: int) -> NDArray[np.int64]:
+    """Return the indices that ``SampleTaker`` would keep of this many rows, rising."""
+    kept = np.empty(0, np.int64)
+    for first in range(0, rows, KEYS_AT_ONCE):
+        these = np.arange(first, min(first + KEYS_AT_ONCE, rows), dtype=np.int64)
+        candidates = np.concatenate((kept, these))
+        order = np.argsort(row_keys(candidates, seed), kind="stable")[:size]
+        kept = candidates[order]
+    return np.sort(kept)
+
+
+def draw_from_all(group: CloudGroup, size: int, seed: int) -> CloudGroup:
+    """Draw a sample while reading everything."""
     takers = {
         name: SampleTaker(width, size, seed)
         for name, width in zip(group.names, group.widths, strict=True)
@@ -122,7 +164,13 @@ def draw(group: CloudGroup, size: int, seed: int) -> CloudGroup:
     drawn: dict[str, Cloud] = {}
     for name, stored in zip(group.names, group.dtypes, strict=True):
         sample = takers[name].result()
-        dtype = np.float64 if stored == "float64" else np.float32
-        labels = {"row of the source": sample.indices}
-        drawn[name] = ArrayCloud(sample.vectors.astype(dtype), name, labels=labels)
+        drawn[name] = sampled_cloud(name, stored, sample.vectors, sample.indices)
     return drawn[group.names[0]] if len(drawn) == 1 else FileParts(drawn)
+
+
+def sampled_cloud(
+    name: str, stored: str, vectors: NDArray[Any], indices: NDArray[np.int64]
+) -> ArrayCloud:
+    """Make a cloud of sampled rows, which remember where they stood."""
+    dtype = np.float64 if stored == "float64" else np.float32
+    return ArrayCloud(vectors.astype(dtype), name, labels={"row of the source": indices})

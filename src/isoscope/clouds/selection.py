@@ -73,7 +73,7 @@ class RowSelection:
                 if good is None:
                     continue
                 if not self._drop_invalid:
-                    raise DataError(not_finite_message(name, batch, good))
+                    raise DataError(self._not_finite(name, batch, good))
                 finite = good if finite is None else finite & good
             if finite is not None:
                 dropped = int(len(finite) - finite.sum())
@@ -88,6 +88,16 @@ class RowSelection:
                 positions[name] += len(batch.vectors)
             if kept:
                 yield kept
+
+    def _not_finite(self, name: str, batch: Batch, good: NDArray[np.bool_]) -> str:
+        """Name the first row that is not finite."""
+        bad = int(np.flatnonzero(~good)[0])
+        row = batch.first_row + bad
+        place = getattr(self._group, "place", lambda name, row: f"{name}: row {row}")
+        return (
+            f"{place(name, row)}{label_of(batch.labels, bad)} holds NaN or an infinity; "
+            "--drop-invalid (drop_invalid=True) leaves such rows out and counts them"
+        )
 
 
 def finite_rows(vectors: Any) -> NDArray[np.bool_] | None:
@@ -111,15 +121,6 @@ def keep(batch: Batch, mask: NDArray[np.bool_]) -> Batch:
     chosen = np.flatnonzero(mask)
     makers = {key: (lambda key=key: batch.labels[key][chosen]) for key in batch.labels}
     return Batch(batch.vectors[chosen], batch.first_row, LazyLabels(makers))
-
-
-def not_finite_message(name: str, batch: Batch, good: NDArray[np.bool_]) -> str:
-    """Name the first row that is not finite."""
-    bad = int(np.flatnonzero(~good)[0])
-    return (
-        f"{name}: row {batch.first_row + bad}{label_of(batch.labels, bad)} holds NaN or an "
-        "infinity; --drop-invalid (drop_invalid=True) leaves such rows out and counts them"
-    )
 
 
 def label_of(labels: Labels, row: int) -> str:

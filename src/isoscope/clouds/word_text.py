@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from isoscope.clouds.contract import Batch, Cloud, rows_per_batch
+from isoscope.clouds.contract import Batch, Cloud, LazyLabels, rows_per_batch
+from isoscope.clouds.location import steady
 from isoscope.clouds.packages import refuse_column
 from isoscope.clouds.streams import readable
 from isoscope.errors import DataError
@@ -25,11 +27,19 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.location import Location
 
+SEPARATORS = (b"\t", b" ")
+
 CHUNK = 1 << 23
 """Bytes parsed at a time."""
 
 LONGEST_LINE = 1 << 24
 """A line longer than this is not a vector but a file without line ends."""
+
+SIGNATURE = b"\xef\xbb\xbf"
+"""What some editors put in front of a UTF-8 file: no part of the first word."""
+
+MOST_DIGITS = 18
+"""A longer whole number is no count of vectors."""
 
 
 @dataclass(frozen=True)
@@ -45,22 +55,32 @@ class TextShape:
 class WordTextCloud(Cloud):
     """Word vectors in a text file, compressed or not."""
 
+    population = True  # a vocabulary
+
     def __init__(self, location: Location, shape: TextShape) -> None:
         super().__init__(location.stem, shape.rows, shape.width, "float32")
         self._location, self._shape = location, shape
+        self._size = location.size()
+
+    @property
+    def where(self) -> str:
+        """The file."""
+        return str(self._location)
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order, with the label ``word``."""
         first, step = 0, rows_per_batch(self.width)
         where = str(self._location)
-        with readable(where), self._location.stream() as file:
+        with steady(self._location, self._size), self._location.stream() as file:
+            skip_signature(file)
             if self._shape.header:
                 file.readline()
             for lines in whole_lines(file, where):
                 words, vectors = parse_lines(lines, self._shape, where, first)
                 for start in range(0, len(vectors), step):
                     rows = slice(start, start + step)
-                    yield Batch(vectors[rows], first + start, {"word": words[rows]})
+                    labels = LazyLabels({"word": partial(as_words, words[rows])})
+                    yield Batch(vectors[rows], first + start, labels)
                 first += len(vectors)
         if self.rows is not None and first != self.rows:
             raise DataError(f"{where}: its header promises {self.rows:,} vectors, {first:,} follow")
@@ -70,35 +90,55 @@ def open_word_text(location: Location, column: str | None) -> Cloud:
     """Open word vectors in text form."""
     refuse_column(str(location), column)
     with readable(str(location)), location.stream() as file:
+        skip_signature(file)
         lines = [file.readline(LONGEST_LINE) for _ in range(2)]
     return WordTextCloud(location, text_shape(lines, str(location)))
 
 
+def skip_signature(file: BinaryIO) -> None:
+    """Pass over a UTF-8 signature at the start of a file."""
+    if file.peek(len(SIGNATURE)).startswith(SIGNATURE):  # type: ignore[attr-defined]
+        file.read(len(SIGNATURE))
+
+
 def text_shape(lines: list[bytes], where: str) -> TextShape:
     """Tell header, width and separator from the first two lines."""
-    first, second = (line.strip(b"\r\n") for line in lines)
-    separator = b"\t" if b"\t" in first else b" "
+    first, second = (line.rstrip() for line in lines)
     fields = first.split()
-    if len(fields) == 2 and all(field.isdigit() for field in fields):
+    if len(fields) == 2 and all(is_count(field) for field in fields):
         rows, width = int(fields[0]), int(fields[1])
-        if len(second.split()) >= width + 1 > 1:
-            separator = b"\t" if b"\t" in second else b" "
-            return TextShape(rows, width, separator, header=True)
-    width = len(first.strip().split(separator)) - 1
-    if width < 1 or not all(is_number(field) for field in first.split()[-width:]):
-        raise DataError(
-            f"{where}: its first line is neither a word with numbers nor a count and a width"
-        )
-    return TextShape(None, width, separator, header=False)
+        for separator in SEPARATORS:
+            numbers = second.rsplit(separator, width)[1:]
+            if len(numbers) == width > 0 and all(is_number(number) for number in numbers):
+                return TextShape(rows, width, separator, header=True)
+    for separator in SEPARATORS:
+        numbers = first.split(separator)[1:]
+        if numbers and all(is_number(number) for number in numbers):
+            return TextShape(None, len(numbers), separator, header=False)
+    raise DataError(
+        f"{where}: its first line is neither a word with numbers nor a count and a width"
+    )
+
+
+def is_count(field: bytes) -> bool:
+    """Whether a field could be the number of vectors or of their dimensions."""
+    return field.isdigit() and len(field) <= MOST_DIGITS
 
 
 def is_number(field: bytes) -> bool:
     """Whether a field is a number."""
     try:
-        float(field)
+        as_number(field)
     except ValueError:
         return False
     return True
+
+
+def as_number(field: bytes) -> float:
+    """Turn a field into a number; 1_000 is one in Python only."""
+    if b"_" in field:
+        raise ValueError(f"could not convert string to float: {field!r}")
+    return float(field)
 
 
 def whole_lines(file: BinaryIO, where: str) -> Iterator[bytes]:
@@ -119,13 +159,16 @@ def whole_lines(file: BinaryIO, where: str) -> Iterator[bytes]:
 
 def parse_lines(
     lines: bytes, shape: TextShape, where: str, first: int
-) -> tuple[NDArray[Any], NDArray[np.float32]]:
+) -> tuple[list[bytes], NDArray[np.float32]]:
     """Turn lines into words and vectors; ``first`` is the index of the first row."""
     import pyarrow
     from pyarrow import csv
 
     # word2vec's own program ends every line with a space.
     clean = lines.replace(b"\r\n", b"\n").replace(shape.separator + b"\n", b"\n")
+    if b"\r" in clean or clean.startswith(SIGNATURE):
+        # Arrow would end a line at the one and drop the other, which here are parts of words.
+        return parse_slowly(clean, shape, where, first)
     names = [str(k) for k in range(shape.width)]
     types = {"word": pyarrow.binary(), **dict.fromkeys(names, pyarrow.float32())}
     try:
@@ -140,12 +183,12 @@ def parse_lines(
     vectors = np.empty((len(table), shape.width), np.float32)
     for k in range(shape.width):
         vectors[:, k] = table.column(k + 1).to_numpy()
-    return as_words(table.column(0).to_pylist()), vectors
+    return table.column(0).to_pylist(), vectors
 
 
 def parse_slowly(
     lines: bytes, shape: TextShape, where: str, first: int
-) -> tuple[NDArray[Any], NDArray[np.float32]]:
+) -> tuple[list[bytes], NDArray[np.float32]]:
     """Parse line by line: the last d fields are the vector, whatever is in the word."""
     words: list[bytes] = []
     rows: list[list[float]] = []
@@ -159,7 +202,7 @@ def parse_slowly(
                 f"{where}: row {row} has {len(fields)} numbers, the first has {shape.width}"
             )
         try:
-            rows.append([float(field) for field in fields])
+            rows.append([as_number(field) for field in fields])
         except ValueError as error:
             raise DataError(
                 f"{where}: row {row} ({word.decode('utf-8', 'replace')!r}) holds something "
@@ -167,7 +210,7 @@ def parse_slowly(
             ) from error
         words.append(word)
     with np.errstate(over="ignore"):  # a number too large for float32 is reported as infinite
-        return as_words(words), np.array(rows, np.float32).reshape(-1, shape.width)
+        return words, np.array(rows, np.float32).reshape(-1, shape.width)
 
 
 def as_words(words: list[bytes]) -> NDArray[Any]:

@@ -5,6 +5,7 @@ from isoscope.corrections.base import Correction
 from isoscope.corrections.center import Center
 from isoscope.corrections.clip import Clip
 from isoscope.corrections.cluster_removal import ClusterRemoval
+from isoscope.corrections.corrected_cloud import CorrectedCloud
 from isoscope.corrections.flow import Flow
 from isoscope.corrections.naming import all_corrections, make_correction
 from isoscope.corrections.scaled_center import ScaledCenter
@@ -17,6 +18,7 @@ __all__ = [
     "Center",
     "Clip",
     "ClusterRemoval",
+    "CorrectedCloud",
     "Correction",
     "Flow",
     "ScaledCenter",

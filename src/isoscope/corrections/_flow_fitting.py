@@ -15,7 +15,7 @@ from isoscope.corrections._flow_rows import sampled_rows
 from isoscope.corrections._glow import Glow
 from isoscope.corrections._glow_training import Training, train
 from isoscope.corrections._prewhitening import prewhiten
-from isoscope.corrections.reading import read_moments
+from isoscope.corrections.reading import read_summary
 from isoscope.errors import DataError
 from isoscope.measures.moments import MomentParts
 
@@ -86,5 +86,5 @@ def split(rows: Tensor, fraction: float, seed: int) -> tuple[Tensor, Tensor]:
 
 def solve_linear(rows: Tensor, held_out: Tensor, stored: str) -> Prewhitening:
     """Find the Gaussian of some rows."""
-    moments = read_moments(TensorCloud(rows, "the training rows"), MomentParts(dimensions=False))
-    return prewhiten(moments, stored, held_out.cpu().double().numpy())
+    learned = read_summary(TensorCloud(rows, "the training rows"), MomentParts(dimensions=False))
+    return prewhiten(learned.moments, stored, held_out.cpu().double().numpy())

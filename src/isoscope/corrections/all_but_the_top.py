@@ -15,7 +15,8 @@ from isoscope.measures.corrections import CorrectionName, all_but_the_top
 from isoscope.measures.moments import MomentParts
 
 if TYPE_CHECKING:
-    from isoscope.corrections.closed_form import Arrays, Summary
+    from isoscope.corrections.closed_form import Arrays
+    from isoscope.corrections.summary import Summary
 
 
 class AllButTheTop(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]

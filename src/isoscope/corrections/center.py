@@ -11,7 +11,8 @@ from isoscope.corrections.affine import AffineMap, Invertible
 from isoscope.measures.moments import MomentParts
 
 if TYPE_CHECKING:
-    from isoscope.corrections.closed_form import Arrays, Summary
+    from isoscope.corrections.closed_form import Arrays
+    from isoscope.corrections.summary import Summary
 
 
 class Center(OneToOneFeatureMixin, Invertible):  # type: ignore[misc]

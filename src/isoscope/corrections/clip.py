@@ -14,7 +14,8 @@ from isoscope.measures.dimensions import split_cosine
 from isoscope.measures.moments import MomentParts
 
 if TYPE_CHECKING:
-    from isoscope.corrections.closed_form import Arrays, Summary
+    from isoscope.corrections.closed_form import Arrays
+    from isoscope.corrections.summary import Summary
     from isoscope.measures.moments import Moments
 
 NEGLIGIBLE_COSINE = 0.05

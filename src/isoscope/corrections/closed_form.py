@@ -6,19 +6,18 @@ that a stream of small batches costs no decomposition each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from isoscope.clouds.contract import EPSILON
 from isoscope.corrections.base import Correction, in_memory, one_cloud
-from isoscope.corrections.reading import read_moments
+from isoscope.corrections.reading import read_summary
+from isoscope.corrections.summary import Precision, Summary
 from isoscope.errors import DataError, UsageError
-from isoscope.measures.geometry import geometry_of
 from isoscope.measures.moments import MomentParts, Moments
 
 if TYPE_CHECKING:
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Array, CloudGroup
-    from isoscope.measures.geometry import Geometry
+    from isoscope.clouds.contract import CloudGroup
+    from isoscope.corrections.reading import Weights
     from isoscope.measures.reading import Progress
 
     Arrays = dict[str, NDArray[Any]]
@@ -35,19 +34,8 @@ if TYPE_CHECKING:
 MOMENTS = "moments."
 """Stands before the names of the moments among the fitted arrays."""
 
-
-@dataclass(frozen=True)
-class Summary:
-    """What was summed over a cloud, decomposed once for all corrections that share it."""
-
-    moments: Moments
-    stored: str
-    """Type in which the vectors are stored, which decides what counts as rounding."""
-
-    @cached_property
-    def geometry(self) -> Geometry:
-        """Eigen-systems and rounding floors, as the measures take them."""
-        return geometry_of(self.moments, self.stored)
+TEXTS = ("stored", "precision")
+"""Fitted texts, kept as arrays of their bytes."""
 
 
 class ClosedForm(Correction):
@@ -59,6 +47,8 @@ class ClosedForm(Correction):
         The sums over all rows seen.
     stored_ : str
         The coarsest type in which they were stored.
+    precision_ : {"double", "single"}
+        Precision of the products that were summed; see ``fit_together``.
     """
 
     _solution: Arrays | None = None
@@ -79,7 +69,7 @@ class ClosedForm(Correction):
         del y
         self._check_params()
         vectors = self._vectors(X, reset=True)
-        weights = checked_weights(sample_weight, vectors)
+        weights = checked_weights(sample_weight, len(vectors))
         return self._take(in_memory(vectors), weights, None)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -89,9 +79,9 @@ class ClosedForm(Correction):
             return self.fit(X, sample_weight=sample_weight)
         vectors = self._vectors(X, reset=False)
         cloud = in_memory(vectors)
-        weights = checked_weights(sample_weight, vectors)
-        more = read_moments(cloud, self._parts(), weights=weights)
-        self._keep(self.moments_.merge(more), coarser(self.stored_, cloud.dtype))
+        weights = checked_weights(sample_weight, len(vectors))
+        more = read_summary(cloud, self._parts(), weights=weights)
+        self._keep(self._summary().merge(more))
         return self
 
     def fit_cloud(
@@ -112,8 +102,7 @@ class ClosedForm(Correction):
         self._check_params()
         group = one_cloud(cloud)
         self._forget_names(group.widths[0])
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        return self._take(group, weights, progress)
+        return self._take(group, checked_weights(sample_weight), progress)
 
     def fit_moments(self, moments: Moments, stored: str = "float64") -> Self:
         """Learn from sums that were taken before, by ``measure``, elsewhere or in parts.
@@ -145,8 +134,8 @@ class ClosedForm(Correction):
                 "cannot be merged"
             )
         merged: Self = clone(self)
-        moments = self.moments_.merge(other.moments_)
-        return merged.fit_moments(moments, coarser(self.stored_, other.stored_))
+        merged._forget_names(self.n_features_in_)
+        return merged._fit_summary(self._summary().merge(other._summary()))
 
     def _parts(self) -> MomentParts:
         """Return which sums this correction needs."""
@@ -163,30 +152,32 @@ class ClosedForm(Correction):
         """Return what to apply, worked out anew where vectors were added."""
         check_is_fitted(self)
         if self._solution is None:
-            self._set_solution(self._solve(Summary(self.moments_, self.stored_)))
+            self._set_solution(self._solve(self._summary()))
         assert self._solution is not None
         return self._solution
+
+    def _summary(self) -> Summary:
+        return Summary(self.moments_, self.stored_, self.precision_)
 
     def _set_solution(self, solution: Arrays) -> None:
         self._prepare(solution)
         self._solution = solution
 
-    def _take(
-        self, group: CloudGroup, weights: NDArray[np.float64] | None, progress: Progress | None
-    ) -> Self:
-        moments = read_moments(group, self._parts(), weights=weights, progress=progress)
-        return self._fit_summary(Summary(moments, group.dtypes[0]))
+    def _take(self, group: CloudGroup, weights: Weights | None, progress: Progress | None) -> Self:
+        return self._fit_summary(
+            read_summary(group, self._parts(), weights=weights, progress=progress)
+        )
 
     def _fit_summary(self, summary: Summary) -> Self:
         """Learn from a summary, which several corrections may share."""
         self._check_params()
-        self._keep(summary.moments, summary.stored)
+        self._keep(summary)
         self._set_solution(self._solve(summary))
         return self
 
-    def _keep(self, moments: Moments, stored: str) -> None:
+    def _keep(self, summary: Summary) -> None:
         """Keep the sums that this correction needs, and forget what was solved before."""
-        parts = self._parts()
+        parts, moments = self._parts(), summary.moments
         if parts.scatter and moments.scatter is None:
             raise UsageError(f"{self.name} needs moments that were taken with the scatter matrix")
         if parts.dimensions and moments.unit_square_sum is None:
@@ -194,29 +185,32 @@ class ClosedForm(Correction):
         if not moments.weight > 0:
             raise DataError("the weights of all vectors sum to zero")
         self.moments_ = with_parts(moments, parts)
-        self.stored_ = stored
+        self.stored_, self.precision_ = summary.stored, summary.precision
         self._solution = None
 
     def _fitted_arrays(self) -> Arrays:
         moments = {MOMENTS + key: value for key, value in self.moments_.to_arrays().items()}
-        stored = np.frombuffer(self.stored_.encode(), np.uint8)
-        return {"stored": stored, **moments, **self._solved()}
+        texts = {name: getattr(self, name + "_").encode() for name in TEXTS}
+        arrays = {name: np.frombuffer(text, np.uint8) for name, text in texts.items()}
+        return {**arrays, **moments, **self._solved()}
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        known = {key.removeprefix(MOMENTS): value for key, value in arrays.items()}
-        self._keep(Moments.from_arrays(known), bytes(arrays["stored"]).decode())
-        own = {"stored", "n_features_in"}
+        sums = {key.removeprefix(MOMENTS): value for key, value in arrays.items()}
+        stored, precision = (bytes(arrays[name]).decode() for name in TEXTS)
+        self._keep(Summary(Moments.from_arrays(sums), stored, cast("Precision", precision)))
+        others = {"n_features_in", *TEXTS}
         self._set_solution(
             {
                 key: np.asarray(value)
                 for key, value in arrays.items()
-                if key not in own and not key.startswith(MOMENTS)
+                if key not in others and not key.startswith(MOMENTS)
             }
         )
 
 
 def with_parts(moments: Moments, parts: MomentParts) -> Moments:
     """Let go of sums that are not needed: they would be kept, stored and merged."""
+    moments = replace(moments, blocks=None)
     if not parts.scatter:
         moments = replace(moments, scatter=None)
     if not parts.dimensions:
@@ -224,17 +218,14 @@ def with_parts(moments: Moments, parts: MomentParts) -> Moments:
     return moments
 
 
-def coarser(one: str, other: str) -> str:
-    """Return the type with the larger rounding."""
-    return max(one, other, key=EPSILON.__getitem__)
-
-
-def checked_weights(sample_weight: Any, vectors: Array) -> NDArray[np.float64] | None:
-    """Return one weight per row, not negative; None where there are none."""
+def checked_weights(sample_weight: Any, rows: int | None = None) -> Weights | None:
+    """Return one finite weight per row, not negative; None where there are none."""
     if sample_weight is None:
         return None
-    rows = np.empty((len(vectors), 0))
-    weights: NDArray[np.float64] = _check_sample_weight(
-        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
-    )
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim != 1 or (rows is not None and len(weights) != rows):
+        wanted = "one number per row" if rows is None else f"{rows:,} numbers, one per row"
+        raise UsageError(f"sample_weight is {wanted}; its shape is {weights.shape}")
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise DataError("sample_weight holds negative numbers, NaN or infinities")
     return weights

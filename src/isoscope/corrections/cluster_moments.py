@@ -7,12 +7,15 @@ buffer until there are enough.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from isoscope.corrections.kmeans import host_rows
+from isoscope.corrections.running import RunningScatter
+from isoscope.engines.local import accumulate, cores
 from isoscope.measures.moments import Moments
+from isoscope.measures.reading import with_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.contract import CloudGroup
     from isoscope.corrections.kmeans import Nearest
-    from isoscope.measures.reading import Progress
+    from isoscope.measures.reading import Batches, Progress
 
 BUFFERED = 1_024
 """Rows of one cluster that wait for a product."""
@@ -32,11 +35,11 @@ SCATTER_BYTES = 2**28
 
 
 class RunningMoments:
-    """Mean and scatter of one cluster, in float64 (Chan, Golub & LeVeque 1983)."""
+    """Mean and scatter of one cluster in float64."""
 
     def __init__(self, width: int, dtype: Any, buffered: int) -> None:
-        self._rows, self._mean = 0, np.zeros(width)
-        self._scatter = np.zeros((width, width))
+        self._rows = 0
+        self._running = RunningScatter(width)
         self._buffer = np.empty((buffered, width), dtype)
         self._filled = 0
 
@@ -56,28 +59,44 @@ class RunningMoments:
         wide = self._buffer[: self._filled].astype(np.float64)
         mean = wide.mean(axis=0)
         wide -= mean
-        # A constant has no variance: what rounding left in its mean is taken out of both.
-        rest = wide.mean(axis=0)
-        wide -= rest
-        step, rows = mean + rest - self._mean, self._filled
-        total = self._rows + rows
-        self._scatter += wide.T @ wide
-        self._scatter += np.multiply.outer(step * (self._rows * rows / total), step)
-        self._mean = self._mean + step * (rows / total)
-        self._rows, self._filled = total, 0
+        self._running.add(float(self._filled), mean, wide.mean(axis=0), wide.T @ wide)
+        self._rows += self._filled
+        self._filled = 0
 
     def result(self) -> Moments:
         """Return the moments of all rows added; of the sums, those that a geometry needs."""
         self._flush()
-        squares = float(np.trace(self._scatter) + self._rows * (self._mean @ self._mean))
+        mean, scatter = self._running.mean, self._running.scatter()
         return replace(
-            Moments.empty(len(self._mean)),
+            Moments.empty(len(mean)),
             rows=self._rows,
             weight=float(self._rows),
-            mean=self._mean,
-            norm_square_sum=squares,
-            scatter=self._scatter,
+            mean=mean,
+            norm_square_sum=float(np.trace(scatter) + self._rows * (mean @ mean)),
+            scatter=scatter,
         )
+
+
+class LabelledRows(NamedTuple):
+    """A batch sorted by cluster."""
+
+    rows: NDArray[Any]
+    order: NDArray[np.int64]
+    edges: NDArray[np.int64]
+    """Where each cluster begins in ``order``, and where the last one ends."""
+
+
+class ClustersTaker:
+    """Accumulates some of the clusters on one thread."""
+
+    def __init__(self, running: dict[int, RunningMoments]) -> None:
+        self.running = running
+
+    def add(self, batch: LabelledRows, /) -> None:
+        """Take the rows of these clusters into account."""
+        for cluster, moments in self.running.items():
+            start, stop = batch.edges[cluster : cluster + 2]
+            moments.add(batch.rows[batch.order[start:stop]])
 
 
 def moments_of_clusters(
@@ -100,23 +119,32 @@ def moments_of_clusters(
 def one_pass(
     group: CloudGroup, nearest: Nearest, chosen: range, progress: Progress | None
 ) -> dict[int, RunningMoments]:
-    """Sum over the rows of some clusters."""
+    """Sum over the rows of some clusters.
+
+    Every thread sees every batch and takes the rows of its own clusters, so that there is one
+    scatter matrix for each cluster whatever the number of threads.
+    """
     width = group.widths[0]
     dtype = np.dtype(np.float64 if group.dtypes[0] == "float64" else np.float32)
     room = BUFFER_BYTES // (len(chosen) * width * dtype.itemsize)
-    running = {
-        cluster: RunningMoments(width, dtype, max(64, min(BUFFERED, room))) for cluster in chosen
-    }
-    done = 0
-    for batches in group.batches():
+    buffered = max(64, min(BUFFERED, room))
+    running = {cluster: RunningMoments(width, dtype, buffered) for cluster in chosen}
+    lanes = min(cores(), len(chosen))
+    takers = [
+        ClustersTaker({cluster: running[cluster] for cluster in chosen[lane::lanes]})
+        for lane in range(lanes)
+    ]
+    batches = labelled(with_progress(group, progress, "clusters"), nearest)
+    accumulate((batch for batch in batches for _ in takers), takers)
+    return running
+
+
+def labelled(stream: Iterator[Batches], nearest: Nearest) -> Iterator[LabelledRows]:
+    """Assign the rows of every batch."""
+    for batches in stream:
         (batch,) = batches.values()
         rows = host_rows(batch.vectors)
         labels = nearest(rows)
         order = np.argsort(labels, kind="stable")
-        edges = np.searchsorted(labels[order], np.arange(chosen.start, chosen.stop + 1))
-        for cluster, start, stop in zip(chosen, edges[:-1], edges[1:], strict=True):
-            running[cluster].add(rows[order[start:stop]])
-        done += len(rows)
-        if progress is not None:
-            progress("clusters", done, group.rows)
-    return running
+        edges = np.searchsorted(labels[order], np.arange(len(nearest.centers) + 1))
+        yield LabelledRows(rows, order, edges)

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 SAMPLED_PER_CLUSTER = 256
 """Rows of the sample for each cluster."""
 
+STARTS = 3
+"""Starts on the sample; the best one goes on."""
+
 MOST_PASSES = 10
 ENOUGH = 1e-3
 """Passes end when one lowers the sum of squared distances by less than this share."""
@@ -144,7 +147,7 @@ def find_centers(
 
 def start(sample: NDArray[Any], n_clusters: int, seed: int) -> tuple[Matrix, float]:
     """Run scikit-learn's k-means on the sample."""
-    model = KMeans(min(n_clusters, len(sample)), n_init=1, random_state=seed)
+    model = KMeans(min(n_clusters, len(sample)), n_init=STARTS, random_state=seed)
     with warnings.catch_warnings():
         # Fewer distinct rows than clusters: the caller finds that out and says so.
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -42,12 +42,11 @@ def corrected_rows(
         corrected = correct(wide)
         return (unit(corrected) if renormalize else corrected).to(vectors.dtype)
     out = np.empty((len(vectors), width), vectors.dtype)
+    working = np.float32 if vectors.dtype == np.float16 else vectors.dtype
 
     class Lane:
         def add(self, block: slice, /) -> None:
-            rows = vectors[block]
-            wide = rows.astype(np.float32) if rows.dtype == np.float16 else rows
-            corrected = correct(wide)
+            corrected = correct(np.ascontiguousarray(vectors[block], dtype=working))
             out[block] = unit(corrected) if renormalize else corrected
 
     step = rows_per_batch(max(width, vectors.shape[1]))

@@ -16,7 +16,8 @@ from isoscope.measures.moments import MomentParts
 
 if TYPE_CHECKING:
     from isoscope.clouds.contract import Array
-    from isoscope.corrections.closed_form import Arrays, Summary
+    from isoscope.corrections.closed_form import Arrays
+    from isoscope.corrections.summary import Summary
 
 SAME_DIRECTION = 1e-12
 """With 1 − ‖m̂‖² up to this all vectors point the same way, and nothing is left to turn back."""

@@ -12,7 +12,8 @@ from isoscope.measures.geometry import dead_variance
 from isoscope.measures.moments import MomentParts
 
 if TYPE_CHECKING:
-    from isoscope.corrections.closed_form import Arrays, Summary
+    from isoscope.corrections.closed_form import Arrays
+    from isoscope.corrections.summary import Summary
 
 
 class Standardize(OneToOneFeatureMixin, Invertible):  # type: ignore[misc]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, get_args
 
 from isoscope.corrections.base import one_cloud
-from isoscope.corrections.closed_form import ClosedForm, Summary
-from isoscope.corrections.reading import read_moments
+from isoscope.corrections.closed_form import ClosedForm, checked_weights
+from isoscope.corrections.reading import read_summary
+from isoscope.corrections.summary import Precision
+from isoscope.errors import UsageError
 from isoscope.measures.moments import MomentParts
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def fit_together(
     cloud: Any,
     *,
     sample_weight: Any = None,
+    precision: Precision = "double",
     progress: Progress | None = None,
 ) -> list[Correction]:
     """Fit corrections on the same cloud; all that follow from sums share one read.
@@ -38,6 +39,11 @@ def fit_together(
         Anything that ``isoscope.open_cloud`` takes.
     sample_weight : array of shape (n_samples,), optional
         Weight of each row.
+    precision : {"double", "single"}
+        Precision of the products that the covariance is summed from. ``single`` takes half the
+        time for vectors stored in single or half precision, leaves an error of about 1e-7 of the
+        largest variance, and takes directions with less than 1e-6 of it for empty. Vectors in
+        double precision and tensors are summed in double.
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
 
@@ -46,6 +52,8 @@ def fit_together(
     list of Correction
         The corrections, fitted.
     """
+    if precision not in get_args(Precision):
+        raise UsageError(f"precision is double or single, not {precision!r}")
     group = one_cloud(cloud)
     closed = [correction for correction in corrections if isinstance(correction, ClosedForm)]
     for correction in corrections:
@@ -57,11 +65,12 @@ def fit_together(
             dimensions=any(part.dimensions for part in wanted),
             mean=any(part.mean for part in wanted),
         )
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        moments = read_moments(group, parts, weights=weights, progress=progress)
-        summary = Summary(moments, group.dtypes[0])
+        weights = checked_weights(sample_weight)
+        summary = read_summary(
+            group, parts, weights=weights, precision=precision, progress=progress
+        )
         for correction in closed:
-            correction._forget_names(moments.width)
+            correction._forget_names(group.widths[0])
             correction._fit_summary(summary)
     for correction in corrections:
         if not isinstance(correction, ClosedForm):

@@ -3,4 +3,13 @@
 Importing the package registers every measure; the order here is the order of display.
 """
 
-from isoscope.measures import cosine, sampled, lengths, variance, partition, dimensions  # noqa: F401, I001
+from isoscope.measures import (  # noqa: F401, I001
+    cosine,
+    sampled,
+    neighbours,
+    lengths,
+    variance,
+    partition,
+    local,
+    dimensions,
+)

@@ -15,11 +15,11 @@ from isoscope.errors import UsageError, unknown_name
 from isoscope.measures.projections import ViewShape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from isoscope.measures.geometry import Geometry
+    from isoscope.measures.geometry import CentredGeometry, Geometry
 
     Vector = NDArray[np.float64]
 
@@ -52,10 +52,8 @@ class CorrectionName:
 
 
 def parse_correction(text: str) -> CorrectionName:
-    """Take ``name:option=value`` apart and check the names."""
+    """Take ``name:option=value`` apart and check the options; the name is known to be a view."""
     name, *pairs = text.strip().split(":")
-    if name != NONE and name not in BUILDERS:
-        raise unknown_name("correction", name, [NONE, *BUILDERS])
     allowed = OPTIONS.get(name, ())
     options = {}
     for pair in pairs:
@@ -70,14 +68,6 @@ def parse_correction(text: str) -> CorrectionName:
     return correction
 
 
-def parse_corrections(texts: Sequence[str]) -> tuple[CorrectionName, ...]:
-    """Take a list of corrections apart, without repeats, in the order given."""
-    parsed = {text.strip(): parse_correction(text) for text in texts}
-    if not parsed:
-        raise UsageError("name at least one correction; 'none' measures the cloud as it is")
-    return tuple(parsed.values())
-
-
 def build_view(correction: CorrectionName, geometry: Geometry, mean: Vector) -> View:
     """Work out the gains of a correction on the covariance's eigenbasis."""
     shape = BUILDERS[correction.name](correction, geometry, mean)
@@ -86,13 +76,15 @@ def build_view(correction: CorrectionName, geometry: Geometry, mean: Vector) -> 
     return View(correction.text, shape, np.where(present, values * shape.gains**2, 0.0))
 
 
-def center(_: CorrectionName, geometry: Geometry, mean: Vector) -> ViewShape:
+def center(_: CorrectionName, geometry: CentredGeometry, mean: Vector) -> ViewShape:
     """x − μ"""
     del geometry
     return ViewShape(np.ones(len(mean)), np.zeros(len(mean)), on_components=False)
 
 
-def all_but_the_top(correction: CorrectionName, geometry: Geometry, mean: Vector) -> ViewShape:
+def all_but_the_top(
+    correction: CorrectionName, geometry: CentredGeometry, mean: Vector
+) -> ViewShape:
     """Centre, then take away the projections on the top D = ⌈d/100⌉ components.
 
     ``project=centered`` removes the projections of the centred vector (Biś et al. 2021, eq.
@@ -111,7 +103,7 @@ def all_but_the_top(correction: CorrectionName, geometry: Geometry, mean: Vector
     return ViewShape(gains, offset, on_components=False)
 
 
-def whiten(_: CorrectionName, geometry: Geometry, mean: Vector) -> ViewShape:
+def whiten(_: CorrectionName, geometry: CentredGeometry, mean: Vector) -> ViewShape:
     """(x − μ) V Λ^(−1/2), without the directions that hold rounding only."""
     values = geometry.centred.values
     kept = values > geometry.null_variance
@@ -129,20 +121,9 @@ def check_options(correction: CorrectionName, width: int | None = None) -> None:
         raise UsageError(f"correction {correction.text!r}: project is centered or original")
 
 
-BUILDERS: dict[str, Callable[[CorrectionName, Geometry, Vector], ViewShape]] = {
+BUILDERS: dict[str, Callable[[CorrectionName, CentredGeometry, Vector], ViewShape]] = {
     "center": center,
     "all-but-the-top": all_but_the_top,
     "whiten": whiten,
 }
 OPTIONS: dict[str, tuple[str, ...]] = {"all-but-the-top": ("n_components", "project")}
-CORRECTIONS = {
-    NONE: "the cloud as it is",
-    "center": "x − μ",
-    "all-but-the-top": "centre, then remove the top components: n_components=D (default: a "
-    "hundredth of the dimensions, rounded up); project=centered removes the projections of the "
-    "centred vector (Biś et al. 2021), project=original those of the vector itself (Mu & "
-    "Viswanath 2018)",
-    "whiten": "centre, turn to the principal axes, and bring every axis to variance 1; axes that "
-    "hold rounding only are dropped",
-}
-"""What each correction does, and its options."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     length_dependent=False,
     reference="Machina & Mercer 2024, eq. 7; Ethayarajh 2019",
     alias="inter_sim",
+    interval="sums",
 )
 def mean_cosine(space: Space) -> Value:
     """Mean cosine over all pairs of different rows that are not zero.

@@ -49,11 +49,9 @@ class EigenSystem:
 
 
 @dataclass(frozen=True)
-class Geometry:
-    """Eigen-systems of a cloud, and what it takes for a direction to count as empty."""
+class CentredGeometry:
+    """Eigen-system of the covariance, and what it takes for a direction to count as empty."""
 
-    raw: EigenSystem
-    """Of the second moment, XᵀX / n."""
     centred: EigenSystem
     """Of the covariance."""
     dead_variance: float
@@ -64,15 +62,33 @@ class Geometry:
     """A mean vector up to this long is rounding: 8 eps · root mean square length."""
 
 
+@dataclass(frozen=True)
+class Geometry(CentredGeometry):
+    """Both eigen-systems of a cloud."""
+
+    raw: EigenSystem
+    """Of the second moment, XᵀX / n."""
+
+
 def geometry_of(moments: Moments, stored: str) -> Geometry:
     """Decompose the second moment and the covariance, side by side."""
     covariance = moments.covariance
     second = covariance + np.multiply.outer(moments.mean, moments.mean)
     raw, centred = in_parallel([partial(eigen_system, second), partial(eigen_system, covariance)])
+    return Geometry(raw=raw, **vars(with_floors(centred, moments, stored)))
+
+
+def centred_geometry_of(moments: Moments, stored: str) -> CentredGeometry:
+    """Decompose the covariance alone, which is all that corrections need."""
+    return with_floors(eigen_system(moments.covariance), moments, stored)
+
+
+def with_floors(centred: EigenSystem, moments: Moments, stored: str) -> CentredGeometry:
+    """Say from where on eigenvalues and lengths are more than rounding."""
     dead = dead_variance(moments, stored)
     null = null_variance(moments, stored, float(centred.values[0]))
     null_length = NULL_ROUNDINGS * math.sqrt(dead * moments.width)
-    return Geometry(raw, centred, dead, null, null_length)
+    return CentredGeometry(centred, dead, null, null_length)
 
 
 def dead_variance(moments: Moments, stored: str) -> float:

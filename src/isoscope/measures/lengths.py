@@ -22,6 +22,7 @@ ZERO_MEAN = "the mean is zero, up to the rounding of the stored numbers"
     length_dependent=False,
     reference="Biś et al. 2021, table 1",
     needs=["mean"],
+    interval="sums",
 )
 def mean_offset(space: Space) -> Value:
     """How much of the vectors' length is common to all of them."""
@@ -36,6 +37,7 @@ def mean_offset(space: Space) -> Value:
     direction="neither",
     length_dependent=True,
     reference="Biś et al. 2021, table 1",
+    interval="sums",
 )
 def mean_norm(space: Space) -> Value:
     """Mean length of the vectors."""
@@ -49,6 +51,7 @@ def mean_norm(space: Space) -> Value:
     length_dependent=True,
     reference="Biś et al. 2021, table 1",
     needs=["mean"],
+    interval="sums",
 )
 def norm_of_mean(space: Space) -> Value:
     """Length of the mean vector."""
@@ -62,6 +65,7 @@ def norm_of_mean(space: Space) -> Value:
     length_dependent=False,
     reference="Biś et al. 2021, section 4",
     needs=["scatter"],
+    no_interval="it turns with an eigenvector",
 )
 def mean_alignment(space: Space) -> Value:
     """Whether the strongest direction of the cloud is its common offset."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.measures.block_sums import BlockSums
 from isoscope.measures.norm_bins import BINS
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Matrix = NDArray[np.float64]
     Counts = NDArray[np.int64]
+
+
+BLOCK_PREFIX = "blocks."
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ class Moments:
     """Rows, not zero, whose smallest entry is in dimension j (the first of equals)."""
     maximum_counts: Counts | None
     """Rows, not zero, whose largest entry is in dimension j (the first of equals)."""
+    blocks: BlockSums | None = None
+    """The same sums for each block of rows, where intervals are wanted."""
 
     @classmethod
     def empty(cls, width: int, parts: MomentParts = MomentParts()) -> Moments:  # noqa: B008
@@ -130,7 +136,15 @@ class Moments:
             unit_square_sum=_added(self.unit_square_sum, other.unit_square_sum),
             minimum_counts=_added(self.minimum_counts, other.minimum_counts),
             maximum_counts=_added(self.maximum_counts, other.maximum_counts),
+            blocks=self._merged_blocks(other),
         )
+
+    def _merged_blocks(self, other: Moments) -> BlockSums | None:
+        if self.rows == 0 or other.rows == 0:
+            return other.blocks if self.rows == 0 else self.blocks
+        if self.blocks is None or other.blocks is None:
+            return None
+        return self.blocks.merge(other.blocks)
 
     def step_to(self, other: Moments) -> tuple[Vector, float]:
         """Return the step δ between two means and the weight w of the scatter w δδᵀ of them."""
@@ -141,7 +155,10 @@ class Moments:
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state as named arrays, for a file or another process."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: np.asarray(value) for name, value in values.items() if value is not None}
+        blocks = {} if self.blocks is None else self.blocks.to_arrays(BLOCK_PREFIX)
+        del values["blocks"]
+        arrays = {name: np.asarray(value) for name, value in values.items() if value is not None}
+        return arrays | blocks
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Moments:
@@ -150,6 +167,7 @@ class Moments:
         for field in fields(cls):
             array = arrays.get(field.name)
             values[field.name] = array if array is None or array.ndim else array.item()
+        values["blocks"] = BlockSums.from_arrays(arrays, BLOCK_PREFIX)
         return cls(**values)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LN10 = math.log(10.0)
 CUT = "which of several equal top components are removed is a choice"
+EXTREME = "an extreme over directions has no simple error"
 REFERENCE = "Mu & Viswanath 2018, eq. 2; Biś et al. 2021, eq. 7"
 
 
@@ -34,6 +35,7 @@ REFERENCE = "Mu & Viswanath 2018, eq. 2; Biś et al. 2021, eq. 7"
     length_dependent=True,
     reference=REFERENCE,
     needs=["scatter", "partition"],
+    no_interval=EXTREME,
 )
 def i1(space: Space) -> Value:
     """I1, with the range over all choices of signs: a published I1 lies somewhere inside it."""
@@ -61,6 +63,7 @@ def i1(space: Space) -> Value:
     length_dependent=True,
     reference="ours; about i1² when a common offset dominates, so never beside a published I1",
     needs=["scatter", "partition"],
+    no_interval=EXTREME,
 )
 def i1_symmetric(space: Space) -> Value:
     """The same over both signs of every direction, which no sign can change."""
@@ -79,6 +82,7 @@ def i1_symmetric(space: Space) -> Value:
     length_dependent=False,
     reference="ours: for comparing spaces or corrections whose vectors differ in length",
     needs=["scatter", "scaled"],
+    no_interval=EXTREME,
 )
 def i1_scaled(space: Space) -> Value:
     """I1 after bringing the root mean square length to one."""
@@ -95,6 +99,7 @@ def i1_scaled(space: Space) -> Value:
     length_dependent=True,
     reference="Biś et al. 2021, eq. 8",
     needs=["scatter", "partition"],
+    no_interval=EXTREME,
 )
 def i2(space: Space) -> Value:
     """Standard deviation of Z over its mean."""

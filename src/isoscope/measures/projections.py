@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from isoscope.clouds.dealing import BLOCKS
 from isoscope.measures.norm_bins import BINS
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ class Projections:
     """(views, width): Σ y_ij² / ‖y_i‖² over the view's output dimensions j"""
     minimum_counts: NDArray[np.int64]
     maximum_counts: NDArray[np.int64]
+    block_squares: NDArray[np.float64]
+    """(blocks, width): Σ z_ik² over the rows of each block, zero where rows were not dealt"""
 
     @classmethod
     def empty(cls, width: int, families: int, views: int) -> Projections:
@@ -101,6 +104,7 @@ class Projections:
             unit_square_sum=np.zeros((views, width)),
             minimum_counts=np.zeros((views, width), np.int64),
             maximum_counts=np.zeros((views, width), np.int64),
+            block_squares=np.zeros((BLOCKS, width)),
         )
 
     def merge(self, other: Projections) -> Projections:
@@ -116,6 +120,7 @@ class Projections:
             unit_square_sum=self.unit_square_sum + other.unit_square_sum,
             minimum_counts=self.minimum_counts + other.minimum_counts,
             maximum_counts=self.maximum_counts + other.maximum_counts,
+            block_squares=self.block_squares + other.block_squares,
         )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

@@ -14,6 +14,7 @@ from isoscope.errors import DataError
 from isoscope.measures.kernels import MomentsKernel, Projector, moments_kernel_for, projector_for
 
 if TYPE_CHECKING:
+    from isoscope.clouds.dealing import Dealer
     from isoscope.measures.moments import MomentParts, Moments
     from isoscope.measures.projections import ProjectionPlan, Projections
 
@@ -52,9 +53,15 @@ class MomentsTaker:
     """Accumulates the first read of a group on one thread."""
 
     def __init__(
-        self, group: CloudGroup, parts: MomentParts, sample_size: int, seed: int, double: bool
+        self,
+        group: CloudGroup,
+        parts: MomentParts,
+        sample_size: int,
+        seed: int,
+        double: bool,
+        dealer: Dealer | None,
     ) -> None:
-        self._parts, self._double = parts, double
+        self._parts, self._double, self._dealer = parts, double, dealer
         self.kernels: dict[str, MomentsKernel] = {}
         rows = getattr(group, "certain_rows", None) if len(group.names) == 1 else None
         self.samples = {
@@ -69,15 +76,16 @@ class MomentsTaker:
                 self.kernels[name] = moments_kernel_for(
                     batch.vectors, self._parts, double=self._double
                 )
-            self.kernels[name].add(batch.vectors)
-            self.samples[name].add(batch)
+            dealt = None if self._dealer is None else self._dealer.deal(batch)
+            self.kernels[name].add(batch.vectors, dealt=dealt)
+            self.samples[name].add(batch, dealt)
 
 
 class ProjectionsTaker:
     """Accumulates the second read of a group on one thread."""
 
-    def __init__(self, plans: Mapping[str, ProjectionPlan]) -> None:
-        self._plans = plans
+    def __init__(self, plans: Mapping[str, ProjectionPlan], dealer: Dealer | None) -> None:
+        self._plans, self._dealer = plans, dealer
         self._projectors: dict[str, Projector] = {}
         self.projections: dict[str, Projections] = {}
 
@@ -86,7 +94,8 @@ class ProjectionsTaker:
         for name, batch in batches.items():
             if name not in self._projectors:
                 self._projectors[name] = projector_for(batch.vectors, self._plans[name])
-            found = self._projectors[name](batch.vectors)
+            dealt = None if self._dealer is None else self._dealer.deal(batch)
+            found = self._projectors[name](batch.vectors, dealt)
             known = self.projections.get(name)
             self.projections[name] = found if known is None else known.merge(found)
 
@@ -98,14 +107,15 @@ def first_read(
     sample_size: int = 0,
     seed: int = 0,
     double: bool = False,
+    dealer: Dealer | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, FirstRead]:
-    """Take moments and a sample of every cloud of a group."""
+    """Take moments and a sample of every cloud of a group; a dealer adds the sums by block."""
     takers: list[MomentsTaker] = []
 
     def new() -> MomentsTaker:
-        takers.append(MomentsTaker(group, parts, sample_size, seed, double))
+        takers.append(MomentsTaker(group, parts, sample_size, seed, double, dealer))
         return takers[-1]
 
     run(group, new, workers, progress, "first read")
@@ -136,6 +146,7 @@ def second_read(
     group: CloudGroup,
     plans: Mapping[str, ProjectionPlan],
     *,
+    dealer: Dealer | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Projections]:
@@ -143,7 +154,7 @@ def second_read(
     takers: list[ProjectionsTaker] = []
 
     def new() -> ProjectionsTaker:
-        takers.append(ProjectionsTaker(plans))
+        takers.append(ProjectionsTaker(plans, dealer))
         return takers[-1]
 
     run(group, new, workers, progress, "second read")

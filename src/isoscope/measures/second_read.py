@@ -66,9 +66,13 @@ def plan_second_read(
     wanted: Wanted,
     *,
     raw: bool,
+    dealt: bool = False,
     double: bool,
 ) -> SecondRead:
-    """Decide which sums to take; views whose gains are 0 or 1 share those of the centred cloud."""
+    """Decide which sums to take; views whose gains are 0 or 1 share those of the centred cloud.
+
+    Rows that are ``dealt`` are projected for the variances by block, views or not.
+    """
     exponents: list[Exponents] = []
     families: dict[tuple[str, Scaling], int] = {}
 
@@ -97,7 +101,7 @@ def plan_second_read(
     plan = ProjectionPlan(
         mean=moments.mean,
         raw_basis=geometry.raw.vectors if raw_wanted else None,
-        basis=geometry.centred.vectors if views else None,
+        basis=geometry.centred.vectors if views or dealt else None,
         exponents=tuple(exponents),
         views=tuple(view.shape for view in views),
         dimensions=wanted.dimensions,

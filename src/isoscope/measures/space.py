@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Vector = NDArray[np.float64]
@@ -93,6 +95,28 @@ class Spectrum:
 
 
 @dataclass(frozen=True)
+class SpaceSample:
+    """Rows of the space drawn at random, where a measure asks for them."""
+
+    vectors: NDArray[np.float64]
+    """Sampled vectors, up to a rotation."""
+    order: NDArray[np.int64]
+    """Their positions in random order: the first few are a smaller sample."""
+    groups: NDArray[np.int64]
+    """The document of each, or a number of its own."""
+    everything: bool
+    """Whether these are all rows of the cloud."""
+
+    def take(self, size: int) -> SpaceSample:
+        """Return a smaller sample, or this one where it is not larger."""
+        if size >= len(self.vectors):
+            return self
+        kept = np.sort(self.order[:size])
+        order = np.searchsorted(kept, self.order[:size])
+        return SpaceSample(self.vectors[kept], order, self.groups[kept], everything=False)
+
+
+@dataclass(frozen=True)
 class Space:
     """What is known about one space after the reads; parts that no measure asked for are None."""
 
@@ -109,7 +133,8 @@ class Space:
     spectrum: Spectrum | None
     dimensions: Dimensions | None
     partition: Partition | None
-    sample: NDArray[np.float64] | None
-    """Sampled vectors, up to a rotation, where a measure asks for them."""
+    sample: SpaceSample | None
     scaled_partition: Partition | None
     """The same after dividing all vectors by their root mean square length."""
+    local_log_i1: Callable[[int, int], float] | None = None
+    """ln I1 after centring each of k clusters, for k and a seed; where a measure asks for it."""

@@ -18,6 +18,7 @@ from isoscope.measures.space import (
     Lengths,
     Partition,
     Space,
+    SpaceSample,
     Spectrum,
     UnitVectors,
 )
@@ -104,8 +105,18 @@ def raw_space(reads: Reads) -> Space:
         dimensions=raw_dimensions(moments),
         partition=partitions.get("plain"),
         scaled_partition=partitions.get("scaled"),
-        sample=reads.sample.vectors if reads.sample is not None and reads.sampled else None,
+        sample=None
+        if reads.sample is None
+        else space_sample(reads, reads.sample, reads.sample.vectors),
     )
+
+
+def space_sample(reads: Reads, sample: Sample, vectors: Matrix) -> SpaceSample | None:
+    """Return the sample as a measure sees it; None where no measure asks for it."""
+    if not reads.sampled:
+        return None
+    order = np.argsort(sample.keys, kind="stable")
+    return SpaceSample(vectors, order, sample.groups, len(vectors) == reads.moments.rows)
 
 
 def raw_dimensions(moments: Moments) -> Dimensions | None:
@@ -204,7 +215,11 @@ def view_space(reads: Reads, view: View, row: int) -> Space:
         dimensions=view_dimensions(reads, view, row),
         partition=partitions.get("plain"),
         scaled_partition=partitions.get("scaled"),
-        sample=reads.sample_coordinates * shape.gains + shape.offset if reads.sampled else None,
+        sample=None
+        if reads.sample is None
+        else space_sample(
+            reads, reads.sample, reads.sample_coordinates * shape.gains + shape.offset
+        ),
     )
 
 

@@ -41,6 +41,7 @@ def few_rows(space: Space) -> str:
     length_dependent=False,
     reference="the first component's explained variance",
     needs=["scatter"],
+    interval="spectrum",
 )
 def top_variance_share(space: Space) -> Value:
     """Share of the variance along the strongest direction."""
@@ -55,6 +56,7 @@ def top_variance_share(space: Space) -> Value:
     length_dependent=False,
     reference="after Roy & Vetterli 2007, who take singular values where we take variances",
     needs=["scatter"],
+    interval="spectrum",
 )
 def effective_rank(space: Space) -> Value:
     """Number of directions that an even spread of the same entropy would fill."""
@@ -72,6 +74,7 @@ def effective_rank(space: Space) -> Value:
     length_dependent=False,
     reference="Gao et al. 2017",
     needs=["scatter"],
+    interval="spectrum",
 )
 def participation_ratio(space: Space) -> Value:
     """Number of directions that an even spread with the same Σλ² would fill."""
@@ -88,6 +91,7 @@ def participation_ratio(space: Space) -> Value:
     length_dependent=False,
     reference="Rudman et al. 2022, algorithm 1, which this equals",
     needs=["scatter"],
+    interval="spectrum",
 )
 def iso_score(space: Space) -> Value:
     """Share of dimensions evenly used by the covariance."""

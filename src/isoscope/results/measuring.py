@@ -3,44 +3,45 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from isoscope.clouds.dealing import DOCUMENT, Dealer
+from isoscope.clouds.labelled import LabelledCloud
 from isoscope.clouds.opening import open_cloud
-from isoscope.clouds.sample import DEFAULT_SIZE, draw
+from isoscope.clouds.sample import draw
 from isoscope.clouds.selection import RowSelection
-from isoscope.errors import DataError, UsageError
-from isoscope.measures.corrections import (
-    DEFAULT_CORRECTIONS,
-    NONE,
-    build_view,
-    check_options,
-    parse_corrections,
+from isoscope.errors import UsageError
+from isoscope.measures.corrections import DEFAULT_CORRECTIONS, NONE
+from isoscope.measures.intervals import IntervalEstimator
+from isoscope.measures.registry import (
+    TableValue,
+    Value,
+    all_measures,
+    default_measures,
+    find_measure,
 )
-from isoscope.measures.geometry import geometry_of
-from isoscope.measures.moments import MomentParts
-from isoscope.measures.reading import first_read, second_read
-from isoscope.measures.registry import TableValue, Value, all_measures, find_measure
-from isoscope.measures.second_read import Wanted, plan_second_read
-from isoscope.measures.spaces import Reads, raw_space, view_space
+from isoscope.results.asked import check_width, parse_corrections
+from isoscope.results.fitted import corrected_spaces, with_clusters
+from isoscope.results.provisional import Provisional
+from isoscope.results.request import Request
 from isoscope.results.result import Result, Row, Table
 from isoscope.results.verdict import judge
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from isoscope.measures.corrections import CorrectionName, View
-    from isoscope.measures.geometry import Geometry
-    from isoscope.measures.projections import Projections
-    from isoscope.measures.reading import FirstRead, Progress
-    from isoscope.measures.registry import Measure, Need
-    from isoscope.measures.second_read import SecondRead
+    from isoscope.measures.reading import Progress
+    from isoscope.measures.registry import Measure
     from isoscope.measures.space import Space
 
 Precision = Literal["data", "double"]
+ALL = "all"
+"""Stands for every measure, in place of names."""
 
 
 def measure(
@@ -51,10 +52,13 @@ def measure(
     column: str | None = None,
     precision: Precision = "data",
     drop_invalid: bool = False,
+    documents: Any = None,
+    intervals: bool | None = None,
     sample: int | None = None,
     seed: int = 0,
     workers: int | None = None,
     progress: Progress | None = None,
+    provisional: Callable[[Result], None] | None = None,
     command: str = "",
 ) -> Result:
     """Measure how evenly a cloud of vectors fills its space.
@@ -67,10 +71,13 @@ def measure(
     cloud : str, Path, array, tensor or CloudGroup
         Anything that ``open_cloud`` takes.
     measures : iterable of str, optional
-        Names from ``isoscope list measures``; by default all.
+        Names from ``isoscope list measures``, with options as in ``local_i1:n_clusters=9``, or
+        ``all``; by default those that two reads give.
     corrections : iterable of str, optional
-        Spaces to measure: ``none`` (the cloud as it is), ``center``,
-        ``all-but-the-top[:n_components=D][:project=original]``, ``whiten``. By default one each.
+        Spaces to measure: ``none`` (the cloud as it is) and any correction that
+        ``isoscope list corrections`` shows, with its options. By default ``none``, ``center``,
+        ``all-but-the-top`` and ``whiten``, which two reads measure together; others are fitted
+        first and take two more reads each.
     column : str, optional
         Which array of a file that holds several.
     precision : {"data", "double"}
@@ -78,6 +85,13 @@ def measure(
         covariances are summed in double either way. ``double`` does everything in double.
     drop_invalid : bool
         Leave out rows with NaN or infinities, and count them, instead of stopping.
+    documents : str or array-like, optional
+        Which rows belong together: the name of a label, such as a column of a Parquet file, or
+        the document of every row. Rows of one document are not independent, and the intervals
+        then allow for it. By default the label ``document`` where there is one.
+    intervals : bool, optional
+        Whether to give 95 % intervals, for a larger population of which the rows are a sample.
+        By default for all sources but whole vocabularies, which are their own population.
     sample : int, optional
         Measure a random sample of this many rows instead of all; the source is read once to draw
         it, and every row has the same chance.
@@ -87,6 +101,8 @@ def measure(
         Threads; by default one per core.
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
+    provisional : callable, optional
+        Called with a result from a random sample when the full one takes longer than ten seconds.
     command : str
         Kept in the result, so that it can be made again.
 
@@ -115,25 +131,44 @@ def measure(
         raise UsageError(f"seed is at least 0, not {seed}")
     chosen = choose_measures(measures)
     names = parse_corrections(listed(corrections, DEFAULT_CORRECTIONS))
-    request = Request(chosen, names, precision == "double", seed, workers, progress)
     source = open_cloud(cloud, column=column)
+    if documents is not None and not isinstance(documents, str):
+        source, documents = LabelledCloud(source, DOCUMENT, documents), DOCUMENT
+    # A sample of a population is a sample, and has an error.
+    population = sample is None and bool(getattr(source, "population", False))
+    dealer = Dealer(documents) if (not population if intervals is None else intervals) else None
+    request = Request(chosen, names, precision == "double", dealer, seed, workers, progress)
+    if provisional is not None and sample is None:
+        ask = partial(
+            measure, measures=measures, corrections=corrections, precision=precision,
+            drop_invalid=drop_invalid, intervals=intervals is not False, seed=seed,
+            workers=workers, command=command,
+        )  # fmt: skip
+        watch = Provisional(source, ask, provisional, progress, seed)
+        request = replace(request, progress=watch.report, watch=watch)
     if sample is not None:
         if sample < 2:
             raise UsageError(f"sample is at least 2, not {sample}")
         source = draw(source, sample, seed)
     for correction in names:
-        check_options(correction, min(source.widths))
+        check_width(correction, min(source.widths))
     selection = RowSelection(source, drop_invalid=drop_invalid)
     rows: list[Row] = []
     tables: list[Table] = []
     verdicts: list[dict[str, Any]] = []
-    for name, spaces, protocol in request.spaces(selection):
+    for name, found, protocol in request.spaces(selection):
         subject, part = (name, "") if len(source.names) == 1 else ("", name)
         protocol += f"; a random sample, seed {seed}" if sample is not None else ""
-        for space in spaces:
+        estimator = IntervalEstimator(found.reads, dealer is not None, given=intervals is not False)
+        spaces = with_clusters(request, found.spaces, selection, name)
+        measured = {space.correction: space for space in spaces}
+        for space in corrected_spaces(request, selection, name):
+            measured[space.correction] = space
+        for correction in names:
+            space = measured[correction.text]
             for item in chosen:
-                add(item, space, (subject, part), protocol, rows, tables)
-        for space in spaces:
+                add(item, space, estimator, (subject, part), protocol, rows, tables)
+        for space in found.spaces:
             if space.correction == NONE and space.spectrum and space.dimensions:
                 verdict = judge(space)
                 verdicts.append({"subject": subject, "part": part, **verdict.to_dict()})
@@ -159,10 +194,14 @@ def listed(given: Iterable[str] | str | None, default: Sequence[str]) -> list[st
 def choose_measures(given: Iterable[str] | str | None) -> tuple[Measure, ...]:
     """Look the names up, without repeats, in the order of the registry."""
     everything = all_measures()
-    wanted = {find_measure(name).name for name in listed(given, [m.name for m in everything])}
+    names = listed(given, [item.name for item in default_measures()])
+    if ALL in names:
+        return everything
+    wanted = {item.text: item for item in map(find_measure, names)}
     if not wanted:
         raise UsageError("name at least one measure; isoscope list measures shows them")
-    return tuple(item for item in everything if item.name in wanted)
+    order = [item.name for item in everything]
+    return tuple(sorted(wanted.values(), key=lambda item: order.index(item.name)))
 
 
 def versions() -> dict[str, str]:
@@ -174,134 +213,10 @@ def versions() -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True)
-class Request:
-    """What is asked for, and which reads that takes."""
-
-    measures: tuple[Measure, ...]
-    corrections: tuple[CorrectionName, ...]
-    double: bool
-    seed: int
-    workers: int | None
-    progress: Progress | None
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """Everything that any of the measures needs."""
-        return frozenset().union(*(item.needs for item in self.measures))
-
-    @property
-    def raw(self) -> bool:
-        """Whether the cloud as it is is measured."""
-        return any(correction.name == NONE for correction in self.corrections)
-
-    @property
-    def view_names(self) -> tuple[CorrectionName, ...]:
-        """The corrections to be measured."""
-        return tuple(item for item in self.corrections if item.name != NONE)
-
-    @property
-    def needs_scatter(self) -> bool:
-        """Whether eigenvectors are needed at all."""
-        return "scatter" in self.needs or bool(self.view_names)
-
-    @property
-    def needs_second_read(self) -> bool:
-        """Whether anything must be projected."""
-        return bool(self.view_names) or bool(self.needs & {"partition", "scaled"})
-
-    def spaces(self, group: RowSelection) -> list[tuple[str, list[Space], str]]:
-        """Read the group and describe every space of every cloud, with its protocol."""
-        dimensions = "dimensions" in self.needs
-        parts = MomentParts(self.needs_scatter, dimensions, mean="mean" in self.needs)
-        sampled = self.needs_second_read or "sample" in self.needs
-        first = first_read(
-            group, parts, sample_size=DEFAULT_SIZE if sampled else 0,
-            seed=self.seed, double=self.double, workers=self.workers, progress=self.progress,
-        )  # fmt: skip
-        plans = {
-            name: self.plan(first[name], stored)
-            for name, stored in zip(group.names, group.dtypes, strict=True)
-        }
-        second: dict[str, Projections] = {}
-        if self.needs_second_read:
-            second = second_read(
-                group,
-                {name: plan.second.plan for name, plan in plans.items() if plan.second},
-                workers=self.workers,
-                progress=self.progress,
-            )
-        return [
-            (name, self.describe(name, first[name], plans[name], second), plan.protocol)
-            for name, plan in plans.items()
-        ]
-
-    def plan(self, first: FirstRead, stored: str) -> Plan:
-        """Decompose the moments of one cloud and plan its second read."""
-        moments = first.moments
-        what = f"{moments.width:,} dimensions, {stored}"
-        if not self.needs_scatter:
-            return Plan(None, (), None, f"{what}; one read")
-        geometry = geometry_of(moments, stored)
-        views = tuple(build_view(name, geometry, moments.mean) for name in self.view_names)
-        if not self.needs_second_read:
-            return Plan(geometry, views, None, f"{what}; one read, sums in float64")
-        wanted = Wanted(
-            "partition" in self.needs, "scaled" in self.needs, "dimensions" in self.needs
-        )
-        second = plan_second_read(
-            moments, geometry, views, wanted, raw=self.raw, double=self.double
-        )
-        in_double = second.plan.double or stored == "float64"
-        return Plan(
-            geometry,
-            views,
-            second,
-            f"{what}; two reads, sums in float64, "
-            f"projections in {'float64' if in_double else 'float32'}",
-        )
-
-    def describe(
-        self, name: str, first: FirstRead, plan: Plan, second: dict[str, Projections]
-    ) -> list[Space]:
-        """Build the spaces of one cloud in the order in which corrections were given."""
-        projections = second.get(name)
-        if projections is not None and projections.rows != first.moments.rows:
-            raise DataError(
-                f"{name} changed while it was read: {first.moments.rows:,} rows at first, "
-                f"then {projections.rows:,}"
-            )
-        reads = Reads(
-            first.moments,
-            first.sample,
-            plan.geometry,
-            plan.second,
-            projections,
-            self.seed,
-            sampled="sample" in self.needs,
-        )
-        views = {view.correction: row for row, view in enumerate(plan.views)}
-        return [
-            raw_space(reads)
-            if correction.name == NONE
-            else view_space(reads, plan.views[views[correction.text]], views[correction.text])
-            for correction in self.corrections
-        ]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What the first read of one cloud led to."""
-
-    geometry: Geometry | None
-    views: tuple[View, ...]
-    second: SecondRead | None
-    protocol: str
-
-
 def add(
     item: Measure,
     space: Space,
+    estimator: IntervalEstimator,
     where: tuple[str, str],
     protocol: str,
     rows: list[Row],
@@ -309,23 +224,26 @@ def add(
 ) -> None:
     """Evaluate one measure on one space and file what it gave."""
     subject, part = where
-    found = item.function(space)
+    found = item.of(space)
     if isinstance(found, TableValue):
         tables.append(Table(subject, part, space.correction, item.name, found.rows, found.note))
         return
     several = {"": found} if isinstance(found, Value) else found
     for key, value in several.items():
+        interval = estimator.interval(item, space, value)
         rows.append(
             Row(
                 subject,
                 part,
                 space.correction,
-                f"{item.name}/{key}" if key else item.name,
+                f"{item.text}/{key}" if key else item.text,
                 value.value,
                 log10=value.log10,
+                low=interval.low,
+                high=interval.high,
                 n=space.rows if value.rows is None else value.rows,
                 protocol=protocol,
                 note=value.note,
-                extra=value.extra,
+                extra={**value.extra, **interval.reasons()},
             )
         )

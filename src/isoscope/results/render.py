@@ -16,7 +16,14 @@ LENGTH_MARK = " *"
 LENGTH_LEGEND = (
     "* changes with the length of the vectors: compare only at equal scale, or use i1_scaled"
 )
+UNCORRECTED = "none"
+INTERVAL_LEGEND = "±: how far the 95 % interval reaches, for more vectors of the same kind"
+MOST_NAMED = 5
+"""Measures without an interval that are named one by one."""
+
 SMALLEST_SHOWN = 1e-4
+SMALLEST_REACH = 1e-7
+"""Intervals shorter than this share of their value are rounding, as for lengths that are all 1."""
 
 TELLING = ("outlier_dimensions", "dead_dimensions")
 """Structured measures that are shown beside the numbers."""
@@ -56,14 +63,17 @@ def grid(result: Result, subject: str, part: str) -> Grid:
     cells = {(row.measure, row.correction): row for row in rows}
     dependent = {item.name for item in all_measures() if item.length_dependent}
     body = [
-        [name + LENGTH_MARK * (name.split("/")[0] in dependent)]
-        + [cell(cells.get((name, correction))) for correction in corrections]
+        [name + LENGTH_MARK * (base_name(name) in dependent)]
+        + [
+            cell(cells.get((name, correction)), error=correction == UNCORRECTED)
+            for correction in corrections
+        ]
         for name in measures
     ]
     name = " ".join(word for word in (subject, part) if word)
-    count = max((row.n or 0 for row in rows), default=0)
-    title = f"{name}: {count:,} vectors ({rows[0].protocol})" if rows else name
-    notes = [LENGTH_LEGEND] if dependent & set(measures) else []
+    title = grid_title(name, rows)
+    notes = [LENGTH_LEGEND] if dependent & set(map(base_name, measures)) else []
+    notes += interval_notes(rows)
     notes += grouped_notes(rows)
     notes += [f"left out, {why}: {counted(n, 'row')}" for why, n in result.left_out.items()]
     return Grid(
@@ -73,6 +83,14 @@ def grid(result: Result, subject: str, part: str) -> Grid:
         notes,
         verdict_lines(result, subject, part),
     )
+
+
+def grid_title(name: str, rows: list[Row]) -> str:
+    """Return name, number of vectors and protocol; scores count other things than vectors."""
+    if not rows:
+        return name
+    counts = [row.n or 0 for row in rows if "unit" not in row.extra]
+    return (f"{name}: {max(counts):,} vectors" if counts else name) + f" ({rows[0].protocol})"
 
 
 def verdict_lines(result: Result, subject: str, part: str) -> list[str]:
@@ -88,26 +106,53 @@ def verdict_lines(result: Result, subject: str, part: str) -> list[str]:
     return lines
 
 
+def base_name(measure: str) -> str:
+    """Return the name of a measure without its options and without which of its numbers."""
+    return measure.split("/")[0].split(":")[0]
+
+
+def interval_notes(rows: list[Row]) -> list[str]:
+    """Say what ± stands for, and which numbers of the cloud as it is have none, by reason."""
+    reasons: dict[str, dict[str, None]] = {}
+    for row in rows:
+        reason = row.extra.get("no_interval")
+        if reason and row.correction == UNCORRECTED:
+            measures = reasons.setdefault(str(reason), {})
+            measures[row.measure.split("/")[0]] = None
+    shown = any(row.low is not None and "unit" not in row.extra for row in rows)
+    lines = [INTERVAL_LEGEND] if shown else []
+    without = "; ".join(
+        f"{reason} ({', '.join(measures) if len(measures) <= MOST_NAMED else 'the others'})"
+        for reason, measures in sorted(reasons.items(), key=lambda item: len(item[1]))
+    )
+    return [*lines, f"no interval where {without}"] if without else lines
+
+
 def grouped_notes(rows: list[Row]) -> list[str]:
-    """Say every note once, with the measures and corrections that it belongs to."""
+    """Say every note once, with its measures, and its corrections where it is not for all."""
     groups: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for row in rows:
         if row.note:
             measures, corrections = groups.setdefault(row.note, ({}, {}))
             measures[row.measure.split("/")[0]] = None
             corrections[row.correction] = None
+    everywhere = {row.correction for row in rows}
     return [
-        f"{', '.join(measures)} ({', '.join(corrections)}): {note}"
+        f"{', '.join(measures)}"
+        + (f" ({', '.join(corrections)})" if set(corrections) != everywhere else "")
+        + f": {note}"
         for note, (measures, corrections) in groups.items()
     ]
 
 
-def cell(row: Row | None) -> str:
-    """Return a number as a person reads it; tiny ones by their power of ten."""
+def cell(row: Row | None, *, error: bool = False) -> str:
+    """Return a number as a person reads it, tiny ones by their power of ten, or with its error."""
     if row is None:
         return ""
     if row.value is None or not math.isfinite(row.value):
         return "undefined"
+    if "unit" in row.extra:
+        return score_cell(row, row.value)
     if row.log10 is not None and abs(row.value) < SMALLEST_SHOWN:
         return f"10^{row.log10:.4f}" if row.log10 > -100 else f"10^{row.log10:.1f}"
     if row.value == 0:
@@ -115,7 +160,25 @@ def cell(row: Row | None) -> str:
     if abs(row.value) < SMALLEST_SHOWN or abs(row.value) >= 1e6:
         return f"{row.value:.2e}"
     digits = 4 if abs(row.value) < 100 else 1
-    return f"{row.value:.{digits}f}"
+    return f"{row.value:.{digits}f}{plus_minus(row) if error else ''}"
+
+
+def plus_minus(row: Row) -> str:
+    """Return how far the interval reaches, to two digits; its longer side where they differ."""
+    if row.value is None or row.low is None or row.high is None:
+        return ""
+    reach = max(row.high - row.value, row.value - row.low)
+    if reach <= SMALLEST_REACH * abs(row.value):
+        return ""
+    digits = min(max(1 - math.floor(math.log10(reach)), 0), 4)
+    return f" ±{reach:.{digits}f}" if reach >= SMALLEST_SHOWN else f" ±{reach:.0e}"
+
+
+def score_cell(row: Row, value: float) -> str:
+    """Return a score with its interval behind it."""
+    if row.low is None or row.high is None:
+        return f"{value:.4f}"
+    return f"{value:.4f} ({row.low:.4f} to {row.high:.4f})"
 
 
 def plain(result: Result) -> str:
@@ -205,7 +268,7 @@ def previews(result: Result) -> list[tuple[str, list[str], list[list[str]]]]:
     """
     shown = []
     for found in result.tables:
-        telling = found.correction == "none" and found.measure in TELLING
+        telling = found.correction == UNCORRECTED and found.measure in TELLING
         if (telling and found.rows) or not result.rows:
             where = ", ".join(word for word in (found.part, found.correction) if word)
             title = f"{found.measure} ({where}): {len(found.rows):,} rows"

@@ -109,7 +109,7 @@ class Result:
     def row(self, measure: str, correction: str = "none", part: str | None = None) -> Row:
         """Return the row of a measure, by name or alias, and correction."""
         with suppress(UsageError):
-            measure = find_measure(measure).name
+            measure = find_measure(measure).text
         found = [
             row
             for row in self.rows

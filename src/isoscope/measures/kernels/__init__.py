@@ -13,6 +13,7 @@ from isoscope.measures.kernels import numpy_kernel
 
 if TYPE_CHECKING:
     from isoscope.clouds.contract import Array
+    from isoscope.clouds.dealing import Dealt
     from isoscope.measures.moments import MomentParts, Moments
     from isoscope.measures.projections import ProjectionPlan, Projections
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 class MomentsKernel(Protocol):
     """The first read's arithmetic, with its working memory."""
 
-    def add(self, vectors: Array, weights: Array | None = None) -> None:
-        """Take one batch into account."""
+    def add(self, vectors: Array, weights: Array | None = None, dealt: Dealt | None = None) -> None:
+        """Take one batch into account; with its sums for each block where rows are dealt."""
 
     def result(self) -> Moments | None:
         """Return the moments of all batches so far; None before the first."""
@@ -30,8 +31,8 @@ class MomentsKernel(Protocol):
 class Projector(Protocol):
     """The second read's arithmetic for one plan, with its working memory."""
 
-    def __call__(self, vectors: Array) -> Projections:
-        """Project one batch."""
+    def __call__(self, vectors: Array, dealt: Dealt | None = None) -> Projections:
+        """Project one batch; with sums for each block where rows are dealt."""
 
 
 def moments_kernel_for(vectors: Array, parts: MomentParts, *, double: bool) -> MomentsKernel:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.clouds.dealing import BLOCKS
 from isoscope.errors import DataError
 from isoscope.measures.moments import Moments
 from isoscope.measures.norm_bins import BINS, count_norms
@@ -16,6 +17,7 @@ from isoscope.measures.projections import Projections
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
+    from isoscope.measures.block_sums import BlockSums
     from isoscope.measures.projections import ProjectionPlan
 
     Vector = NDArray[np.float64]
@@ -53,6 +55,7 @@ def moments_from(
     unit_sum: Vector,
     unit_square_sum: Vector | None,
     extremes: tuple[Indices, Indices] | None,
+    blocks: BlockSums | None,
 ) -> Moments:
     """Put the moments of a batch together, all but the scatter, which kernels sum in place."""
     width = len(mean)
@@ -75,6 +78,7 @@ def moments_from(
         unit_square_sum=unit_square_sum,
         minimum_counts=None if low is None else count(low, width),
         maximum_counts=None if high is None else count(high, width),
+        blocks=blocks,
     )
 
 
@@ -98,6 +102,7 @@ class ViewSums:
         self.unit_square_sum = np.zeros((views, width))
         self.minimum_counts = np.zeros((views, width), np.int64)
         self.maximum_counts = np.zeros((views, width), np.int64)
+        self.block_squares = np.zeros((BLOCKS, width))
 
     def add_norms(self, view: int, norms: Vector, lengths: Vector, eps: float) -> Vector:
         """Take the lengths of corrected vectors; return 1/length, 0 for zero vectors.

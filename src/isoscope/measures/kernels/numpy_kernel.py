@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.measures.block_sums import BlockSums
 from isoscope.measures.kernels import series
 from isoscope.measures.kernels.host import ViewSums, check_lengths, moments_from, safe_exponent
 from isoscope.measures.projections import Projections
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
+    from isoscope.clouds.dealing import Dealt
     from isoscope.measures.moments import MomentParts, Moments
     from isoscope.measures.projections import Exponents, ProjectionPlan, ViewShape
 
@@ -84,8 +86,13 @@ class NumpyMoments:
         self._total: Moments | None = None
         self._scatter: Doubles | None = None
 
-    def add(self, vectors: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
-        """Take one batch into account."""
+    def add(
+        self,
+        vectors: NDArray[Any],
+        weights: NDArray[Any] | None = None,
+        dealt: Dealt | None = None,
+    ) -> None:
+        """Take one batch into account; with its sums for each block where rows are dealt."""
         x = working(vectors, double=self._double)
         squares = square_norms(x)
         if x.dtype == np.float32 and not within_single_range(squares):
@@ -96,6 +103,9 @@ class NumpyMoments:
         weight = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
         scale = np.divide(weight, norms, out=np.zeros_like(norms), where=squares > 0)
         unit_square_sum, extremes = self._dimensions(x, scale)
+        blocks = None
+        if dealt is not None:
+            blocks = BlockSums.of_batch(dealt, norms, weight, *dealt.sums(x, weight, scale))
         batch = moments_from(
             norms=norms,
             weight=weight,
@@ -103,6 +113,7 @@ class NumpyMoments:
             unit_sum=np.asarray(scale.astype(x.dtype) @ x, dtype=np.float64),
             unit_square_sum=unit_square_sum,
             extremes=extremes,
+            blocks=blocks,
         )
         if self._parts.scatter:
             batch = self._add_scatter(batch, weight if weights is not None else None)
@@ -189,8 +200,8 @@ class NumpyProjector:
         self._memory = WorkingMemory()
         self._bases: dict[tuple[str, str], Floats] = {}
 
-    def __call__(self, vectors: NDArray[Any]) -> Projections:
-        """Project one batch on every basis of the plan."""
+    def __call__(self, vectors: NDArray[Any], dealt: Dealt | None = None) -> Projections:
+        """Project one batch on every basis of the plan; squares by block where rows are dealt."""
         plan = self._plan
         x = working(vectors, double=plan.double)
         log_partition = np.empty((len(plan.exponents), 2, x.shape[1]))
@@ -204,7 +215,7 @@ class NumpyProjector:
             z = np.matmul(centred, self._basis("centred", x.dtype), out=self._memory.like("z", x))
             z += self._rounding_of_mean(x.dtype)
             self._sum_exponentials("centred", z, log_partition)
-            self._sum_views(centred, z, sums)
+            self._sum_views(centred, z, sums, dealt)
         return Projections(rows=len(x), log_partition=log_partition, **sums.fields())
 
     def _basis(self, which: str, dtype: np.dtype[Any]) -> Floats:
@@ -229,7 +240,7 @@ class NumpyProjector:
         rest: Floats = (plan.mean.astype(dtype).astype(np.float64) - plan.mean) @ plan.basis
         return rest.astype(dtype)
 
-    def _sum_views(self, centred: Floats, z: Floats, sums: ViewSums) -> None:
+    def _sum_views(self, centred: Floats, z: Floats, sums: ViewSums, dealt: Dealt | None) -> None:
         """Add a batch to the lengths, unit vectors and extreme dimensions of every view."""
         views = self._plan.views
         gains = [np.ones(z.shape[1], z.dtype), *((v.gains**2).astype(z.dtype) for v in views)]
@@ -238,6 +249,9 @@ class NumpyProjector:
             squared = np.multiply(z[block], z[block], out=self._memory.like("block", z[block]))
             for row, gain in enumerate(gains):
                 squares[row, block] = squared @ gain
+            if dealt is not None:
+                ones = np.ones(len(squared), z.dtype)
+                sums.block_squares += dealt.part(block).sums(squared, ones)[0]
         lengths = np.sqrt(squares[0])
         for row, view in enumerate(views):
             norms = np.sqrt(squares[row + 1] + view.constant_length() ** 2)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from isoscope.clouds.dealing import BLOCKS
+from isoscope.measures.block_sums import BlockSums
 from isoscope.measures.kernels.host import ViewSums, check_lengths, moments_from, safe_exponent
 from isoscope.measures.kernels.numpy_kernel import within_single_range
 from isoscope.measures.projections import Projections
@@ -19,6 +21,7 @@ from isoscope.measures.projections import Projections
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from isoscope.clouds.dealing import Dealt
     from isoscope.measures.moments import MomentParts, Moments
     from isoscope.measures.projections import Exponents, ProjectionPlan, ViewShape
 
@@ -48,6 +51,19 @@ def on(like: torch.Tensor, array: Doubles) -> torch.Tensor:
     return torch.from_numpy(np.ascontiguousarray(array)).to(like.device, like.dtype)
 
 
+def sums_of(x: torch.Tensor, weights: torch.Tensor, dealt: Dealt | None) -> torch.Tensor:
+    """Σ w_i x_i, for each block where rows are dealt, else in one row.
+
+    A product with a matrix of shares, not an indexed sum: that one adds in any order on a GPU.
+    """
+    if dealt is None:
+        return (weights @ x)[None]
+    blocks = torch.from_numpy(dealt.blocks).to(x.device)
+    share = torch.zeros((BLOCKS, len(x)), device=x.device, dtype=x.dtype)
+    share[blocks, torch.arange(len(x), device=x.device)] = weights
+    return share @ x
+
+
 class TorchMoments:
     """The first read's arithmetic."""
 
@@ -57,8 +73,10 @@ class TorchMoments:
         self._scatter: torch.Tensor | None = None
 
     @torch.no_grad()
-    def add(self, vectors: torch.Tensor, weights: Any | None = None) -> None:
-        """Take one batch into account."""
+    def add(
+        self, vectors: torch.Tensor, weights: Any | None = None, dealt: Dealt | None = None
+    ) -> None:
+        """Take one batch into account; with its sums for each block where rows are dealt."""
         x = working(vectors, double=self._double)
         squares = host((x * x).sum(dim=1))
         if x.dtype == torch.float32 and not within_single_range(squares):
@@ -70,7 +88,8 @@ class TorchMoments:
         scale = np.divide(weight, norms, out=np.zeros_like(norms), where=squares > 0)
         wide = x.to(widest(x.device))
         on_device = on(wide, weight)
-        mean = on_device @ wide / max(float(weight.sum()), 1e-300)
+        vector_sums = sums_of(wide, on_device, dealt)
+        mean = vector_sums.sum(dim=0) / max(float(weight.sum()), 1e-300)
         unit_square_sum = extremes = None
         factors = on(x, scale)
         if self._parts.dimensions:
@@ -78,13 +97,17 @@ class TorchMoments:
             nonzero = scale > 0
             lowest, highest = x.argmin(dim=1).cpu().numpy(), x.argmax(dim=1).cpu().numpy()
             extremes = lowest[nonzero], highest[nonzero]
+        unit_sums = host(sums_of(x, factors, dealt))
         batch = moments_from(
             norms=norms,
             weight=weight,
             mean=host(mean),
-            unit_sum=host(factors @ x),
+            unit_sum=unit_sums.sum(axis=0),
             unit_square_sum=unit_square_sum,
             extremes=extremes,
+            blocks=None
+            if dealt is None
+            else BlockSums.of_batch(dealt, norms, weight, host(vector_sums), unit_sums),
         )
         if self._parts.scatter:
             batch = self._add_scatter(batch, wide - mean, on_device)
@@ -119,8 +142,8 @@ class TorchProjector:
         self._bases: dict[str, torch.Tensor] = {}
 
     @torch.no_grad()
-    def __call__(self, vectors: torch.Tensor) -> Projections:
-        """Project one batch on every basis of the plan."""
+    def __call__(self, vectors: torch.Tensor, dealt: Dealt | None = None) -> Projections:
+        """Project one batch on every basis of the plan; squares by block where rows are dealt."""
         plan = self._plan
         x = working(vectors, double=plan.double)
         coordinates: dict[str, torch.Tensor] = {}
@@ -135,6 +158,8 @@ class TorchProjector:
             z = centred @ self._basis("centred", plan.basis, x) + rest
             coordinates["centred"] = z
             self._sum_views(centred, z, sums)
+            if dealt is not None:
+                sums.block_squares += host(sums_of(z * z, torch.ones_like(z[:, 0]), dealt))
         logs = [log_sums(coordinates[family.source], family) for family in plan.exponents]
         shape = (len(plan.exponents), 2, x.shape[1])
         return Projections(

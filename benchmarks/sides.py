@@ -1,0 +1,77 @@
+"""What benchmarks share: clouds, several sides timed in turn, memory, the head of the output."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+import isoscope
+from isoscope.engines.local import cores
+
+ROUNDS = 7
+BLOCK = 50_000
+"""Rows that large files repeat: making new ones would take longer than all the rest."""
+
+PEAK = """
+import re, sys, isoscope
+isoscope.measure(sys.argv[1])
+print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) // 1024)
+"""
+
+
+def cloud(rows: int, width: int) -> np.ndarray:
+    """Return vectors with a falling spectrum and a common offset."""
+    random = np.random.default_rng(0)
+    spread = np.geomspace(1, 0.05, width, dtype=np.float32)
+    return random.standard_normal((rows, width), dtype=np.float32) * spread + np.float32(0.1)
+
+
+def best(sides: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
+    """Time every side in turn, several times over; return the best of each."""
+    times = dict.fromkeys(sides, float("inf"))
+    for _ in range(rounds):
+        for name, call in sides.items():
+            start = time.perf_counter()
+            call()
+            times[name] = min(times[name], time.perf_counter() - start)
+    return times
+
+
+def blocks(rows: int, width: int) -> Iterator[np.ndarray]:
+    """Yield this many rows in blocks."""
+    block = cloud(min(rows, BLOCK), width)
+    for first in range(0, rows, BLOCK):
+        yield block[: rows - first]
+
+
+def write_npy(path: Path, rows: int, width: int) -> None:
+    """Write a ``.npy`` file larger than memory should hold."""
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(
+            file, {"descr": "<f4", "fortran_order": False, "shape": (rows, width)}
+        )
+        for block in blocks(rows, width):
+            file.write(block.tobytes())
+
+
+def peak_memory(source: str | Path) -> tuple[int, float]:
+    """Measure a source in a process of its own: peak resident megabytes, and seconds."""
+    start = time.perf_counter()
+    peak = int(subprocess.check_output([sys.executable, "-c", PEAK, source]))
+    return peak, time.perf_counter() - start
+
+
+def run(parts: Mapping[str, Callable[[], None]], chosen: Sequence[str]) -> None:
+    """Say on what and with what this runs, then run the chosen parts, or all."""
+    print(f"{date.today()}, {cores()} cores, {platform.machine()}, seed 0")
+    print(f"Python {platform.python_version()}, numpy {np.__version__}, isoscope", end=" ")
+    print(isoscope.__version__)
+    for part in chosen or parts:
+        parts[part]()

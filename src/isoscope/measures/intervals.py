@@ -1,0 +1,225 @@
+"""95 % intervals by the delete-one-block jackknife, where one is valid.
+
+Every measure is taken once more without each block of rows (Quenouille 1956; Tukey 1958). With
+θ the value and θ_b the values without block b of B,
+
+    error² = (B − 1)/B Σ_b (θ_b − mean θ_b)²     bias = (B − 1) (mean θ_b − θ)
+
+and the interval is θ − bias ± t error, t of B − 1 degrees of freedom. Where the bias is not small
+beside the error no interval is given, because its estimate is then not good enough either.
+
+Leaving out the covariance's block would take 31 matrices and decompositions. Its eigenvalues
+without block b are instead, to first order, the variances along the eigenvectors without block b,
+which the second read sums; the bias that this leaves out is known (``spectral_bias``).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.measures.registry import Value
+from isoscope.measures.space import Spectrum
+from isoscope.measures.spectral_bias import BIASES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isoscope.measures.registry import Measure
+    from isoscope.measures.space import Space
+    from isoscope.measures.spaces import Reads
+
+    Vector = NDArray[np.float64]
+    Matrix = NDArray[np.float64]
+
+LEVEL = 0.95
+FEWEST_ROWS = 62
+"""Two rows for each block."""
+FEWEST_BLOCKS = 10
+"""Blocks that must have rows: fewer documents say too little about how documents differ."""
+
+LARGEST_JACKKNIFE_BIAS = 0.25
+LARGEST_SPECTRAL_BIAS = 1.0
+"""Largest bias, in errors, that is taken out. The jackknife's own estimate of it is rough (half
+of the truth for the length of a mean that is zero), the one for spectra is not."""
+
+POPULATION = "these are all rows there are, not a sample of more"
+FITTED = "the correction is fitted on these very rows"
+SAME_SPECTRUM = {"sums": ("none",), "spectrum": ("none", "center")}
+"""Spaces for which leaving out a block is enough: centring changes no variance, while other
+corrections would have to be fitted anew without it."""
+
+BIASED = "finite n alone moves the value about as far as its error, or further"
+FEW_ROWS = f"fewer than {FEWEST_ROWS} rows"
+FEW_DOCUMENTS = f"the documents fill fewer than {FEWEST_BLOCKS} of the blocks"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A range, or the reason why there is none."""
+
+    low: float | None = None
+    high: float | None = None
+    missing: str = ""
+    bias: float | None = None
+    """By how much finite n alone moves the value, where that is the reason."""
+
+    def reasons(self) -> dict[str, str | float]:
+        """Return why there is none, as fields of a result row."""
+        found: dict[str, str | float] = {"no_interval": self.missing} if self.missing else {}
+        return found if self.bias is None else {**found, "bias": self.bias}
+
+
+def student_quantile(blocks: int) -> float:
+    """t of ``blocks`` − 1 degrees of freedom for 95 %."""
+    from scipy.special import stdtrit  # importing isoscope must not import scipy
+
+    return float(stdtrit(blocks - 1, (1 + LEVEL) / 2))
+
+
+class IntervalEstimator:
+    """Gives every value of one cloud its interval, or the reason why it has none.
+
+    Parameters
+    ----------
+    reads : Reads
+        What was read.
+    dealt : bool
+        Whether rows were dealt to blocks; otherwise they are a population, which has no error.
+    given : bool
+        Whether intervals are wanted at all.
+    """
+
+    def __init__(self, reads: Reads, dealt: bool, given: bool) -> None:
+        self._reads, self._dealt, self._given = reads, dealt, given
+        self._spaces: dict[str, Jackknife] = {}
+
+    def interval(self, item: Measure, space: Space, value: Value) -> Interval:
+        """Return the interval of a value of a measure on a space."""
+        if not self._given or value.value is None:
+            return Interval()
+        if item.interval == "own":
+            whole = space.sample is not None and space.sample.everything
+            if whole and not self._dealt:
+                return Interval(missing=POPULATION)
+            return Interval(value.low, value.high, value.no_interval)
+        if item.interval is None:
+            return Interval(missing=item.no_interval)
+        if not self._dealt:
+            return Interval(missing=POPULATION)
+        if space.correction not in SAME_SPECTRUM[item.interval]:
+            return Interval(missing=FITTED)
+        known = self._spaces.setdefault(space.correction, Jackknife(self._reads, space))
+        return known.interval(item, value.value)
+
+
+class Jackknife:
+    """One space without each of its blocks in turn.
+
+    Parameters
+    ----------
+    reads : Reads
+        What was read, with sums by block.
+    space : Space
+        The cloud as it is, or centred: with its mean taken away the spectrum is the same.
+    """
+
+    def __init__(self, reads: Reads, space: Space) -> None:
+        self._reads, self._space = reads, space
+        blocks = reads.moments.blocks
+        self._filled = np.flatnonzero(blocks.rows) if blocks is not None else np.empty(0, np.int64)
+
+    def interval(self, item: Measure, value: float) -> Interval:
+        """Return the interval of a measure whose value on all rows is given."""
+        if self._space.rows < FEWEST_ROWS:
+            return Interval(missing=FEW_ROWS)
+        if len(self._filled) < FEWEST_BLOCKS:
+            return Interval(missing=FEW_DOCUMENTS)
+        without = [number(item, space) for space in self._spaces]
+        if any(one is None for one in without):
+            return Interval(missing="undefined without some of the blocks")
+        values = np.array(without, dtype=np.float64)
+        count = len(values)
+        error = math.sqrt((count - 1) / count * float(((values - values.mean()) ** 2).sum()))
+        if item.name in BIASES:
+            bias, largest = self._spectral_bias(item.name), LARGEST_SPECTRAL_BIAS
+        else:
+            bias = (count - 1) * float(values.mean() - value)
+            largest = LARGEST_JACKKNIFE_BIAS
+        # A bias of rounding alone needs no error to be small beside.
+        if abs(bias) > largest * error + 1e-9 * abs(value):
+            return Interval(missing=BIASED, bias=bias if math.isfinite(bias) else None)
+        reach = student_quantile(count) * error
+        return Interval(value - bias - reach, value - bias + reach)
+
+    @cached_property
+    def _spaces(self) -> list[Space]:
+        """The space without each block that has rows."""
+        return [self._without(int(block)) for block in self._filled]
+
+    def _without(self, block: int) -> Space:
+        moments, space = self._reads.moments, self._space
+        sums = moments.blocks
+        assert sums is not None
+        weight = moments.weight - sums.weight[block]
+        vector = moments.mean * moments.weight - sums.vector_sum[block]
+        unit = moments.unit_sum - sums.unit_sum[block]
+        spectrum = space.spectrum
+        if spectrum is not None and self._variances is not None:
+            variances = np.sort(self._variances[block])[::-1]
+            spectrum = Spectrum(variances, spectrum.second_moments, spectrum.null)
+        return replace(
+            space,
+            rows=space.rows - int(sums.rows[block]),
+            lengths=replace(
+                space.lengths, mean=(moments.norm_sum - float(sums.norm_sum[block])) / weight
+            ),
+            units=replace(
+                space.units,
+                weight=moments.unit_weight - float(sums.unit_weight[block]),
+                weight_squares=moments.unit_weight_squares - float(sums.unit_weight_squares[block]),
+                sum_square=float(unit @ unit),
+            ),
+            norm_of_mean=float(np.linalg.norm(vector)) / float(weight),
+            spectrum=spectrum,
+        )
+
+    @cached_property
+    def _variances(self) -> Matrix | None:
+        """Variance along each eigenvector without each block, around the mean without it."""
+        moments, found, geometry = (
+            self._reads.moments,
+            self._reads.projections,
+            self._reads.geometry,
+        )
+        sums = moments.blocks
+        if found is None or geometry is None or sums is None or not found.block_squares.any():
+            return None
+        weight = sums.weight[:, None]
+        centred = (sums.vector_sum - weight * moments.mean) @ geometry.centred.vectors
+        left = moments.weight - weight
+        total = found.block_squares.sum(axis=0)
+        variances: Matrix = (total - found.block_squares) / left - (centred / left) ** 2
+        return np.maximum(variances, 0.0)
+
+    def _spectral_bias(self, name: str) -> float:
+        """Bias for Gaussian rows, times how much more the eigenvalues vary than for those."""
+        spectrum, variances = self._space.spectrum, self._variances
+        if spectrum is None or variances is None or spectrum.total == 0:
+            return math.inf
+        values = np.where(spectrum.variances > spectrum.null, spectrum.variances, 0.0)
+        spread = variances[self._filled]
+        count = len(spread)
+        errors = (count - 1) / count * ((spread - spread.mean(axis=0)) ** 2).sum()
+        gaussian = 2 * float(values @ values) / self._space.rows
+        return BIASES[name](values / values.sum()) / self._space.rows * float(errors) / gaussian
+
+
+def number(item: Measure, space: Space) -> float | None:
+    """Evaluate a measure that gives one number."""
+    found = item.of(space)
+    return found.value if isinstance(found, Value) else None

@@ -1,0 +1,52 @@
+"""Corrections as a user writes them: views, and those that take a corrected cloud to measure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoscope.errors import UsageError
+from isoscope.measures.corrections import (
+    BUILDERS,
+    NONE,
+    OPTIONS,
+    CorrectionName,
+    check_options,
+    parse_correction,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def parse_corrections(texts: Sequence[str]) -> tuple[CorrectionName, ...]:
+    """Take a list of corrections apart, without repeats, in the order given."""
+    parsed = {text.strip(): parse(text.strip()) for text in texts}
+    if not parsed:
+        raise UsageError("name at least one correction; 'none' measures the cloud as it is")
+    return tuple(parsed.values())
+
+
+def parse(text: str) -> CorrectionName:
+    """Take one correction apart and check its options as far as that goes without a cloud."""
+    if is_view(text):
+        return parse_correction(text)
+    from isoscope.corrections import make_correction  # imports scikit-learn
+
+    make_correction(text)
+    name, *pairs = text.split(":")
+    return CorrectionName(text, name, dict(pair.split("=", 1) for pair in pairs))
+
+
+def is_view(text: str) -> bool:
+    """Whether two reads of the cloud as it is are enough to measure what it becomes."""
+    name, *pairs = text.split(":")
+    known = OPTIONS.get(name, ())
+    return (name == NONE or name in BUILDERS) and all(
+        pair.partition("=")[0] in known for pair in pairs
+    )
+
+
+def check_width(correction: CorrectionName, width: int) -> None:
+    """Refuse what a cloud of this width does not allow; others say so when they are fitted."""
+    if is_view(correction.text):
+        check_options(correction, width)

@@ -1,0 +1,66 @@
+"""Spaces that take a fitted correction: each is measured on what that makes of the cloud."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from isoscope.clouds.selection import RowSelection
+from isoscope.clouds.single import SingleCloud
+from isoscope.measures.corrections import NONE
+from isoscope.measures.partition import log_i1
+from isoscope.measures.registry import find_measure
+
+if TYPE_CHECKING:
+    from isoscope.measures.space import Space
+    from isoscope.results.request import Request
+
+
+def corrected_spaces(request: Request, group: RowSelection, name: str) -> list[Space]:
+    """Fit each correction that is not a view on one cloud, and describe what it makes of it."""
+    if not request.fitted_names:
+        return []
+    from isoscope.corrections import CorrectedCloud, make_correction  # imports scikit-learn
+
+    cloud = SingleCloud(group, name)
+    spaces = []
+    for correction in request.fitted_names:
+        fitted = make_correction(correction.text).fit_cloud(cloud, progress=request.progress)
+        made = RowSelection(CorrectedCloud(cloud, fitted))
+        ((_, found, _),) = request.of_corrected().spaces(made)
+        spaces += [replace(space, correction=correction.text) for space in found.spaces]
+    return spaces
+
+
+def with_clusters(
+    request: Request, spaces: list[Space], group: RowSelection, name: str
+) -> list[Space]:
+    """Let the cloud as it is be measured within clusters, where a measure asks for it."""
+    if "clusters" not in request.needs:
+        return spaces
+    local = LocalIsotropy(SingleCloud(group, name), request)
+    return [
+        replace(space, local_log_i1=local.log_i1) if space.correction == NONE else space
+        for space in spaces
+    ]
+
+
+@dataclass(frozen=True)
+class LocalIsotropy:
+    """I1 of a cloud whose clusters are centred each on its own mean."""
+
+    cloud: SingleCloud
+    request: Request
+
+    def log_i1(self, n_clusters: int, seed: int) -> float:
+        """Cluster with a seed, centre, and take ln I1 of the result."""
+        from isoscope.corrections import ClusterRemoval, CorrectedCloud  # imports scikit-learn
+
+        progress = self.request.progress
+        centring = ClusterRemoval(n_clusters, n_components=0, random_state=self.request.seed + seed)
+        made = CorrectedCloud(self.cloud, centring.fit_cloud(self.cloud, progress=progress))
+        asked = replace(self.request.of_corrected(), measures=(find_measure("i1"),))
+        ((_, found, _),) = asked.spaces(RowSelection(made))
+        partition = found.spaces[0].partition
+        assert partition is not None
+        return log_i1(partition)

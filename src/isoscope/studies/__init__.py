@@ -1,0 +1,18 @@
+"""Experiments of papers as recipes with claims, to be run on anybody's models."""
+
+from isoscope.studies import bis2021, rajaee2021
+from isoscope.studies.claims import Claim, Verdict
+from isoscope.studies.registry import Study, all_studies, find_study
+from isoscope.studies.running import StudyRun, run_study
+
+__all__ = [
+    "Claim",
+    "Study",
+    "StudyRun",
+    "Verdict",
+    "all_studies",
+    "bis2021",
+    "find_study",
+    "rajaee2021",
+    "run_study",
+]

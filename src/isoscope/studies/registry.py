@@ -1,0 +1,107 @@
+"""Every study: an experiment of a paper as a short recipe with claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from isoscope.errors import unknown_name
+from isoscope.studies.reference import misprints
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from isoscope.measures.reading import Progress
+    from isoscope.results.result import Result
+    from isoscope.studies.claims import Claim
+
+Key: TypeAlias = tuple[str, str, str, str]
+"""Subject, part, correction and measure of a printed number."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model that a study looks at: its name in the result, and where its vectors are."""
+
+    name: str
+    source: Any
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a recipe gets."""
+
+    subjects: tuple[Subject, ...]
+    data: Path | None
+    seed: int
+    progress: Progress | None
+    column: str | None
+    words: Mapping[str, Any]
+    """How words are found: the options of ``isoscope.tasks.evaluate``."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """One experiment of a paper.
+
+    Attributes
+    ----------
+    id : str
+        Paper and table or figure, such as ``B-T1``.
+    title : str
+        What is looked at.
+    paper : str
+        Where it was published.
+    needs : str
+        What a user must bring.
+    recipe : callable
+        Makes the result, out of measures, corrections and tasks.
+    claims : tuple of Claim
+        What the paper says of it.
+    models : tuple of str
+        The models that the paper looked at.
+    printed : callable
+        Returns the numbers that the paper prints, by subject, part, correction and measure.
+    sources : bool
+        Whether it needs any vectors of the user's.
+    """
+
+    id: str
+    title: str
+    paper: str
+    needs: str
+    recipe: Callable[[Request], Result]
+    claims: tuple[Claim, ...]
+    models: tuple[str, ...] = ()
+    printed: Callable[[], dict[Key, float]] = dict
+    sources: bool = True
+
+    @property
+    def misprints(self) -> list[dict[str, str]]:
+        """What is known to be misprinted in its table."""
+        return misprints(self.id)
+
+
+_STUDIES: dict[str, Study] = {}
+
+
+def register(study: Study) -> Study:
+    """Add a study; an id can be taken once."""
+    if study.id in _STUDIES:
+        raise ValueError(f"the study {study.id} is registered twice")
+    _STUDIES[study.id] = study
+    return study
+
+
+def all_studies() -> tuple[Study, ...]:
+    """Return every study."""
+    return tuple(_STUDIES.values())
+
+
+def find_study(name: str) -> Study:
+    """Return a study by its id, in any case."""
+    found = {study.id.casefold(): study for study in _STUDIES.values()}
+    if name.strip().casefold() not in found:
+        raise unknown_name("study", name, _STUDIES)
+    return found[name.strip().casefold()]

@@ -1,0 +1,102 @@
+"""Studies for people: figures with printed values beside them, claims with their verdicts."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from isoscope.measures.registry import counted
+from isoscope.results.render import cell, grouped_notes, markdown_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.results.result import Result, Row
+    from isoscope.studies.claims import Case, Verdict
+    from isoscope.studies.registry import Study
+
+SHOWN_CASES = 12
+"""Figures shown under a claim; JSON has all."""
+
+
+def study_markdown(study: Study, result: Result, verdicts: Sequence[Verdict]) -> str:
+    """Return a whole study as Markdown."""
+    parts = [f"## {study.id}: {study.title}", study.paper, markdown_table(figures(result))]
+    remarks = study_notes(study, result)
+    if remarks:
+        parts.append("\n".join(f"- {remark}" for remark in remarks))
+    parts.append("**Claims**")
+    for verdict in verdicts:
+        lines = [f"- {verdict_line(verdict)}", *(f"  - {line}" for line in case_lines(verdict))]
+        parts.append("\n".join(lines))
+    if result.command:
+        parts.append(f"Command: `{result.command}`")
+    return "\n\n".join(parts)
+
+
+def figures(result: Result) -> list[list[str]]:
+    """Return one table of all figures: models, parts and measures down, corrections across."""
+    corrections = list(dict.fromkeys(row.correction for row in result.rows))
+    cells: dict[tuple[str, str], dict[str, str]] = {}
+    for row in result.rows:
+        what = " ".join(word for word in (row.part, row.measure) if word)
+        cells.setdefault((row.subject, what), {})[row.correction] = figure(row)
+    return [
+        ["model and measure", *corrections],
+        *(
+            [f"{subject}: {what}", *(values.get(correction, "") for correction in corrections)]
+            for (subject, what), values in cells.items()
+        ),
+    ]
+
+
+def figure(row: Row) -> str:
+    """Return a number, and what the paper prints in its place."""
+    printed = f", printed {row.extra['printed']:g}" if "printed" in row.extra else ""
+    return cell(row) + printed
+
+
+def study_notes(study: Study, result: Result) -> list[str]:
+    """Return how the figures were made, and what is odd about them or the paper's."""
+    protocols: dict[str, dict[str, None]] = {}
+    for row in result.rows:
+        if row.protocol:
+            name = " ".join(word for word in (row.subject, row.part) if word)
+            protocols.setdefault(row.protocol, {})[name] = None
+    return [
+        *(f"{', '.join(names)}: {protocol}" for protocol, names in protocols.items()),
+        *grouped_notes(result.rows),
+        *(f"left out, {why}: {counted(n, 'row')}" for why, n in result.left_out.items()),
+        *(f"misprint: {m['cell']}, printed {m['printed']}: {m['note']}" for m in study.misprints),
+    ]
+
+
+def verdict_line(verdict: Verdict) -> str:
+    """Return a claim with what became of it, and whether it is about the paper's models."""
+    other = f"; other model: {', '.join(verdict.other_models)}" if verdict.other_models else ""
+    return f"{verdict.outcome}: {verdict.text} ({verdict.reason}{other})"
+
+
+def case_lines(verdict: Verdict) -> list[str]:
+    """Return the figures that a claim was judged on, those against it first."""
+    ordered = sorted(verdict.cases, key=lambda case: case.true is True)
+    lines = [case_line(case) for case in ordered[:SHOWN_CASES]]
+    if len(ordered) > SHOWN_CASES:
+        lines.append(f"and {len(ordered) - SHOWN_CASES} more, all in JSON")
+    return lines
+
+
+def case_line(case: Case) -> str:
+    """Return one comparison."""
+    right = f"{case.right} " if case.right else ""
+    mark = {True: "", False: ", which is not so", None: ", which is undefined"}[case.true]
+    subject = f"{case.subject}: " if case.subject else ""
+    return (
+        f"{subject}{case.left} {number(case.left_value)} {case.op} "
+        f"{right}{number(case.right_value)}{mark}"
+    )
+
+
+def number(value: float | None) -> str:
+    """Return a figure with four digits."""
+    return "undefined" if value is None or not math.isfinite(value) else f"{value:.4g}"

@@ -1,0 +1,134 @@
+"""Running a study: its recipe on the user's models, then its claims on what came out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isoscope.errors import UsageError
+from isoscope.results.files import check_ending, write_atomically
+from isoscope.studies.registry import Request, Study, Subject, find_study
+from isoscope.studies.render import study_markdown
+from isoscope.tasks.data_folder import data_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.measures.reading import Progress
+    from isoscope.results.result import Result, Row
+    from isoscope.studies.claims import Verdict
+
+
+@dataclass(frozen=True)
+class StudyRun:
+    """What a study found: figures, and a verdict for every claim."""
+
+    study: Study
+    result: Result
+    verdicts: tuple[Verdict, ...]
+
+    def to_markdown(self) -> str:
+        """Return figures, printed values and claims for a person."""
+        return study_markdown(self.study, self.result, self.verdicts)
+
+    def to_json(self) -> str:
+        """Return the result as JSON, which ``Result.load`` reads, with study and claims in it."""
+        return self.result.to_json()
+
+    def save(self, path: str | Path) -> None:
+        """Write JSON, or Markdown when the name ends in ``.md``; atomically."""
+        target = Path(path)
+        check_ending(target)
+        text = self.to_markdown() if target.suffix.lower() == ".md" else self.to_json()
+        write_atomically(target, text + "\n")
+
+
+def run_study(
+    study: str | Study,
+    sources: Sequence[Any] = (),
+    *,
+    data: str | Path | None = None,
+    column: str | None = None,
+    words: str | None = None,
+    vocabulary: str | Path | None = None,
+    lowercase: bool = False,
+    prefix: str = "",
+    seed: int = 0,
+    progress: Progress | None = None,
+    command: str = "",
+) -> StudyRun:
+    """Run one experiment of a paper on one's own models.
+
+    Parameters
+    ----------
+    study : str
+        Id from ``isoscope study list``.
+    sources : sequence
+        What ``isoscope.open_cloud`` takes; ``NAME=SOURCE`` names a model, so that the claims know
+        whether it is one of the paper's.
+    data : str or Path, optional
+        Folder with benchmarks; by default the environment variable ``ISOSCOPE_DATA``.
+    column, words, vocabulary, lowercase, prefix
+        How vectors and words are found, as for ``isoscope.tasks.evaluate``; the same for every
+        source.
+    seed : int
+        Of all that is drawn at random.
+    progress : callable, optional
+        Called with the name of a read, rows done, and rows in all.
+    command : str
+        Kept in the result, so that it can be made again.
+    """
+    chosen = find_study(study) if isinstance(study, str) else study
+    subjects = tuple(as_subject(source) for source in sources)
+    names = [subject.name.casefold() for subject in subjects]
+    if len(set(names)) != len(names):
+        raise UsageError("two sources have the same name; name them apart with NAME=SOURCE")
+    if chosen.sources and not subjects:
+        raise UsageError(f"{chosen.id} needs {chosen.needs}; name at least one source")
+    if subjects and not chosen.sources:
+        raise UsageError(f"{chosen.id} makes its own vectors; leave the sources out")
+    request = Request(
+        subjects,
+        data_folder(data),
+        seed,
+        progress,
+        column,
+        {"words": words, "vocabulary": vocabulary, "lowercase": lowercase, "prefix": prefix},
+    )
+    result = with_printed(chosen.recipe(request), chosen)
+    verdicts = tuple(claim.judge(result, chosen.models) for claim in chosen.claims)
+    about = {"id": chosen.id, "title": chosen.title, "paper": chosen.paper}
+    result = replace(
+        result,
+        seeds={"seed": seed},
+        command=command,
+        extra={"study": about, "claims": [verdict.to_dict() for verdict in verdicts]},
+    )
+    return StudyRun(chosen, result, verdicts)
+
+
+def as_subject(source: Any) -> Subject:
+    """Take ``NAME=SOURCE`` apart; a source without a name is called what its file is called."""
+    if isinstance(source, Subject):
+        return source
+    if isinstance(source, str):
+        name, equals, rest = source.partition("=")
+        if equals and name and rest and "/" not in name and not Path(source).exists():
+            return Subject(name.strip(), rest)
+        return Subject(source.removeprefix("package:").rsplit("/", 1)[-1].split(".")[0], source)
+    return Subject(getattr(source, "name", "array"), source)
+
+
+def with_printed(result: Result, study: Study) -> Result:
+    """Put the number that the paper prints beside every row that has one."""
+    printed = {
+        tuple(text.casefold() for text in key): value for key, value in study.printed().items()
+    }
+
+    def beside(row: Row) -> Row:
+        key = (row.subject, row.part, row.correction, row.measure)
+        value = printed.get(tuple(text.casefold() for text in key))
+        return row if value is None else replace(row, extra={**row.extra, "printed": value})
+
+    return replace(result, rows=[beside(row) for row in result.rows])

@@ -1,0 +1,50 @@
+"""Results about several subjects, measured one after the other and put together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from isoscope.results.measuring import measure, versions
+from isoscope.results.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from isoscope.studies.registry import Request
+
+
+def measured(request: Request, measures: str, corrections: str) -> Result:
+    """Measure every subject and put the results together under the subjects' names."""
+    results = []
+    for subject in request.subjects:
+        found = measure(
+            subject.source, measures, corrections,
+            column=request.column, seed=request.seed, progress=request.progress,
+        )  # fmt: skip
+        results.append(renamed(found, subject=subject.name))
+    return joined(results)
+
+
+def renamed(result: Result, **fields: str) -> Result:
+    """Return a result with other subjects or parts: as the user calls them."""
+    return replace(
+        result,
+        rows=[replace(row, **fields) for row in result.rows],  # type: ignore[arg-type]
+        tables=[replace(table, **fields) for table in result.tables],  # type: ignore[arg-type]
+    )
+
+
+def joined(results: Iterable[Result]) -> Result:
+    """Put results about several subjects together."""
+    every = list(results)
+    left_out: dict[str, int] = {}
+    for result in every:
+        for why, count in result.left_out.items():
+            left_out[why] = left_out.get(why, 0) + count
+    return Result(
+        [row for result in every for row in result.rows],
+        [table for result in every for table in result.tables],
+        left_out=left_out,
+        versions=versions(),
+    )

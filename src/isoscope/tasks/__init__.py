@@ -1,0 +1,6 @@
+"""What a space is good for: benchmarks with their data, protocol, scores and intervals."""
+
+from isoscope.tasks.evaluating import evaluate
+from isoscope.tasks.registry import Task, all_tasks, find_task
+
+__all__ = ["Task", "all_tasks", "evaluate", "find_task"]

@@ -1,0 +1,92 @@
+"""``isoscope evaluate`` and ``isoscope list tasks`` as a user has them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import Run, runner
+
+from isoscope.results.result import Result
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    lines = [f"w{k} {' '.join(f'{x:.4f}' for x in rng.normal(1, 1, 4))}" for k in range(30)]
+    (tmp_path / "toy.txt").write_text("\n".join(lines) + "\n")
+    return tmp_path / "toy.txt"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(1)
+    pairs = [f"w{a}-n w{b}-v {s}" for a, b, s in rng.integers(0, 35, (50, 3))]
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "MEN_dataset_lemma_form_full").write_text("\n".join(pairs) + "\n")
+    return tmp_path / "data"
+
+
+def test_the_table_a_person_reads(run: Run, vectors: Path, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "scores.md"
+    process = run("evaluate", vectors, "--data", data, "--out", out)
+    assert process.code == 0, process.error
+    assert process.error == ""
+    for words in ("men/cosine/spearman", "men/inner/pearson/difference", " of 50 pairs", " to "):
+        assert words in process.out
+        assert words in out.read_text("utf-8")
+
+
+def test_json_and_the_environment(run: Run, vectors: Path, data: Path) -> None:
+    process = run(
+        "evaluate", vectors, "--tasks", "men", "--corrections",
+        "none,center-scaled,all-but-the-top:n_components=2", "--json", ISOSCOPE_DATA=str(data),
+    )  # fmt: skip
+    result = Result.from_json(process.out)
+    assert {row.correction for row in result} == {
+        "none",
+        "center-scaled",
+        "all-but-the-top:n_components=2",
+    }
+    assert "evaluate" in result.command
+    assert len(result.rows) == 4 + 2 * 8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "--data"),
+        (["--tasks", "mem"], "did you mean men"),
+        (["--corrections", "middle"], "no correction is called 'middle'"),
+        (["--tasks", "word-similarity:nowhere.txt"], "there is no file nowhere.txt"),
+        (["--data", "nowhere"], "no such folder"),
+        (["--out", "scores.xml"], "must end in"),
+    ],
+)
+def test_errors_are_one_line(run: Run, vectors: Path, arguments: list[str], words: str) -> None:
+    process = run("evaluate", vectors, *arguments)
+    assert process.code == 2
+    assert process.out == ""
+    assert process.error.count("\n") == 1
+    assert words in process.error
+
+
+def test_help_has_an_example(run: Run) -> None:
+    assert "isoscope evaluate package:glove" in run("evaluate", "--help").out
+
+
+def test_tasks_are_listed_with_their_data(run: Run, data: Path) -> None:
+    shown = run("list", "tasks", "--data", data).out
+    assert "MEN_dataset_lemma_form_full" in shown
+    assert "rw.txt, not in" in shown
+    assert "word-similarity:FILE" in shown
+    rows = {row["name"]: row for row in json.loads(run("list", "tasks", "--json").out)}
+    assert rows["rare-words"]["size"] == 2034
+    assert "not looked for" in rows["men"]["data"]

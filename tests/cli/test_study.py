@@ -1,0 +1,81 @@
+"""``isoscope study`` as a user has it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import Run, runner
+
+from isoscope.results.result import Result
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
+
+
+@pytest.fixture
+def matrix(tmp_path: Path) -> Path:
+    np.save(tmp_path / "matrix.npy", np.random.default_rng(0).normal(0.3, 0.2, (300, 6)))
+    return tmp_path / "matrix.npy"
+
+
+def test_studies_are_listed(run: Run) -> None:
+    assert "B-T1" in run("study", "list").out
+    rows = {row["id"]: row for row in json.loads(run("study", "list", "--json").out)}
+    assert rows["R-T1"]["models"] == ["GPT-2", "BERT", "RoBERTa"]
+    assert "list" in run("study").out
+
+
+def test_a_study_is_shown_with_claims_and_printed_numbers(run: Run) -> None:
+    shown = run("study", "show", "b-t1").out
+    for words in ("claim: centring raises I1", "misprint", "RoBERTa-large: i1", "0.6400"):
+        assert words in shown
+    values = json.loads(run("study", "show", "B-T1", "--json").out)
+    assert len(values["printed"]) == 40
+
+
+def test_a_run_for_a_person_and_for_a_file(run: Run, matrix: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run.md"
+    finished = run("study", "run", "B-T1", f"BERT-base-cased={matrix}", "--out", out)
+    assert finished.code == 0, finished.error
+    for words in ("BERT-base-cased: i1", "printed 0.59", "holds: centring raises I1"):
+        assert words in finished.out
+        assert words in out.read_text("utf-8")
+
+
+def test_a_run_as_json(run: Run, matrix: Path) -> None:
+    result = Result.from_json(run("study", "run", "B-F6", matrix, "--json").out)
+    assert result.rows[0].subject == "matrix"
+    assert result.extra["claims"][0]["other_models"] == ["matrix"]
+
+
+def test_a_study_without_sources(run: Run) -> None:
+    assert "holds: their ratio grows" in run("study", "run", "B-F2", "--seed", "3").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["B-T1"], "name at least one source"),
+        (["B-T7", "x.npy"], "no study is called 'B-T7'"),
+        (["B-T1", "nowhere.npy"], "there is no file nowhere.npy"),
+        (["B-F2", "x.npy"], "makes its own vectors"),
+        (["B-F2", "--out", "x.xml"], "must end in"),
+    ],
+)
+def test_errors_are_one_line(run: Run, arguments: list[str], words: str) -> None:
+    finished = run("study", "run", *arguments)
+    assert finished.code == 2
+    assert finished.out == ""
+    assert finished.error.count("\n") == 1
+    assert words in finished.error
+
+
+def test_word_studies_need_data(run: Run, matrix: Path) -> None:
+    finished = run("study", "run", "B-T2", matrix)
+    assert finished.code == 2
+    assert "MEN_dataset_lemma_form_full" in finished.error

@@ -1,0 +1,29 @@
+"""Studies have ids of their own and say what they need."""
+
+from __future__ import annotations
+
+import pytest
+
+from isoscope.errors import UsageError
+from isoscope.studies import all_studies, find_study
+from isoscope.studies.registry import register
+
+FIRST = {"B-T1", "B-T2", "B-T3", "B-F1", "B-F2", "B-F5", "B-F6", "R-T1"}
+
+
+def test_every_study_says_what_a_reader_must_know() -> None:
+    assert {study.id for study in all_studies()} >= FIRST
+    for study in all_studies():
+        assert study.title
+        assert study.paper
+        assert study.needs
+        assert study.claims
+        assert study.models
+
+
+def test_ids_are_taken_once_and_found_in_any_case() -> None:
+    assert find_study(" b-t1").id == "B-T1"
+    with pytest.raises(ValueError, match="registered twice"):
+        register(find_study("B-T1"))
+    with pytest.raises(UsageError, match="no study is called 'B-T9'; did you mean"):
+        find_study("B-T9")
