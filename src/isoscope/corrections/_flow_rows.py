@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from isoscope.clouds.arrays import is_tensor
-from isoscope.clouds.row_keys import row_keys
+from isoscope.clouds.sample import lowest_indices
 from isoscope.measures.reading import with_progress
 
 if TYPE_CHECKING:
@@ -34,14 +34,11 @@ def sampled_rows(group: CloudGroup, size: int, seed: int, progress: Progress | N
     rows: int | None = getattr(group, "certain_rows", group.rows)
     if rows is None:
         rows = sum(len(batch.vectors) for batch in only_cloud(group, progress, "count"))
-    highest = 2**64 - 1
-    if rows > size:
-        keys = row_keys(np.arange(rows, dtype=np.int64), seed)
-        highest = int(np.partition(keys, size - 1)[size - 1])
+    wanted = lowest_indices(rows, size, seed)
     parts = []
     for batch in only_cloud(group, progress, "read"):
-        indices = np.arange(batch.first_row, batch.first_row + len(batch.vectors), dtype=np.int64)
-        chosen = np.flatnonzero(row_keys(indices, seed) <= np.uint64(highest))
+        ends = batch.first_row, batch.first_row + len(batch.vectors)
+        chosen = wanted[slice(*np.searchsorted(wanted, ends))] - batch.first_row
         parts.append(wide_tensor(batch.vectors[chosen]))
     return torch.cat(parts) if parts else torch.empty(0, group.widths[0])
 

@@ -108,6 +108,7 @@ class Flow(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
 
     name = "flow"
     own_threads = True
+    records = frozenset({"history"})
 
     def __init__(
         self,
@@ -118,7 +119,7 @@ class Flow(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
         batch_size: int = 256,
         learning_rate: float = 1e-3,
         validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
+        n_iter_no_change: int = 10,
         max_samples: int = 50_000,
         random_state: Any = 0,
         verbose: bool = False,
