@@ -112,7 +112,7 @@ class SampledRows:
     """Collects the sample on one thread."""
 
     def __init__(self, group: CloudGroup, size: int, seed: int) -> None:
-        rows = getattr(group, "certain_rows", None)
+        rows = getattr(group, "certain_rows", group.rows)
         self.taker = SampleTaker(group.widths[0], size, seed, rows)
         self.rows = 0
 
