@@ -47,10 +47,10 @@ class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
 
     How clusters are found: scikit-learn's k-means (the best of three starts by k-means++) runs on
     a seeded random sample of 256 rows for each cluster. From there at most ten of Lloyd's
-    iterations run over all rows, until one lowers the sum of squared distances by less than 0.1 %.
-    One more pass assigns all rows and sums the covariance of every cluster, with products in the
-    precision of the vectors (half precision in single). The same passes stream over a cloud of
-    any size; tensors are fitted on the host, batch by batch.
+    iterations run over all rows, until moving the centres lowers the sum of squared distances by
+    less than 0.05 %. One more pass assigns all rows and sums the covariance of every cluster, with
+    products in the precision of the vectors (half precision in single). The same passes stream
+    over a cloud of any size; tensors are fitted on the host, batch by batch.
 
     Clusters that end up without rows are left out. Beyond the rank of a cluster (a cluster of m
     rows has at most m − 1 components) nothing is removed, so that a cluster of one row is only
