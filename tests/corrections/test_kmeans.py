@@ -40,3 +40,5 @@ def test_one_pass_is_one_iteration_of_lloyd() -> None:
         mean = cloud[labels == cluster].mean(axis=0)
         np.testing.assert_allclose(found.means[cluster], mean, atol=1e-11)
     assert found.inertia == pytest.approx(distances.min(axis=1).sum())
+    after = sum(((cloud[labels == k] - found.means[k]) ** 2).sum() for k in range(3))
+    assert found.gain == pytest.approx(found.inertia - after)
