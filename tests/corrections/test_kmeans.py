@@ -42,3 +42,9 @@ def test_one_pass_is_one_iteration_of_lloyd() -> None:
     assert found.inertia == pytest.approx(distances.min(axis=1).sum())
     after = sum(((cloud[labels == k] - found.means[k]) ** 2).sum() for k in range(3))
     assert found.gain == pytest.approx(found.inertia - after)
+
+
+def test_centres_without_rows_are_given_up() -> None:
+    rows = np.repeat(np.array([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]]), 5, axis=0)
+    found = find_centers(isoscope.open_cloud(rows), 12, 0)
+    np.testing.assert_allclose(found[np.lexsort(found.T)], [[0, 0], [8, 0], [0, 8]], atol=1e-12)
