@@ -38,6 +38,13 @@ def test_importing_pulls_in_no_heavy_library() -> None:
     assert not heavy & set(modules)
 
 
+def test_names_that_need_scikit_learn_are_there_when_asked_for() -> None:
+    for name in isoscope.__all__:
+        assert getattr(isoscope, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'make_coffee'"):
+        isoscope.make_coffee  # noqa: B018
+
+
 def test_packages_import_only_from_their_left() -> None:
     for path in SOURCE.rglob("*.py"):
         parts = path.relative_to(SOURCE).with_suffix("").parts

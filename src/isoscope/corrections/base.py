@@ -117,6 +117,46 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         save_correction(self, path)
 
+    def to_sentence_transformers(self, model: Any = None) -> Any:
+        """Turn an affine correction into a stock ``Dense`` that loads without isoscope.
+
+        Parameters
+        ----------
+        model : SentenceTransformer, optional
+            The model whose vectors are corrected; it does not change.
+
+        Returns
+        -------
+        list of modules, or SentenceTransformer
+            ``Dense``, and ``Normalize`` with ``renormalize``. With a model, a new one that shares
+            its weights: the correction stands before its last ``Normalize`` where it was fitted on
+            vectors that were not of unit length, and behind it, with another one at the end, where
+            it was. A model without ``Normalize`` gets one before the correction in that case.
+        """
+        from isoscope.corrections.export import to_sentence_transformers
+
+        check_is_fitted(self)
+        return to_sentence_transformers(self, model)
+
+    def to_faiss(self, index: Any = None) -> Any:
+        """Turn an affine correction into transforms of faiss.
+
+        Parameters
+        ----------
+        index : faiss.Index, optional
+            An index over corrected vectors.
+
+        Returns
+        -------
+        list of VectorTransform, or IndexPreTransform
+            A ``LinearTransform``, and a ``NormalizationTransform`` with ``renormalize``. With an
+            index, one that takes vectors as they are and corrects what is added and searched.
+        """
+        from isoscope.corrections.export import to_faiss
+
+        check_is_fitted(self)
+        return to_faiss(self, index)
+
     @property
     def fingerprint(self) -> str:
         """SHA-256 of name, parameters and all that was learned; survives saving and loading."""
