@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,18 +43,31 @@ def corrected_rows(
         corrected = correct(wide)
         return (unit(corrected) if renormalize else corrected).to(vectors.dtype)
     out = np.empty((len(vectors), width), vectors.dtype)
-    working = np.float32 if vectors.dtype == np.float16 else vectors.dtype
-
-    class Lane:
-        def add(self, block: slice, /) -> None:
-            corrected = correct(np.ascontiguousarray(vectors[block], dtype=working))
-            out[block] = unit(corrected) if renormalize else corrected
-
     step = rows_per_batch(max(width, vectors.shape[1]))
     blocks = [slice(first, first + step) for first in range(0, len(vectors), step)]
     lanes = cores() if threads and len(blocks) >= WORTH_A_THREAD else 1
-    accumulate(blocks, [Lane() for _ in range(lanes)])
+    accumulate(blocks, [Blocks(vectors, out, correct, renormalize) for _ in range(lanes)])
     return out
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Corrects blocks of rows from one array into another, on one thread.
+
+    A class of the module: one made in a function is a cycle that keeps its arrays alive until
+    Python looks for cycles, which it does not do for a few large arrays.
+    """
+
+    vectors: Floats
+    out: Floats
+    correct: Callable[[Array], Array]
+    renormalize: bool
+
+    def add(self, block: slice, /) -> None:
+        """Correct one block."""
+        working = np.float32 if self.vectors.dtype == np.float16 else self.vectors.dtype
+        corrected = self.correct(np.ascontiguousarray(self.vectors[block], dtype=working))
+        self.out[block] = unit(corrected) if self.renormalize else corrected
 
 
 def lengths(rows: Array) -> Array:
