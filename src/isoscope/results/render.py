@@ -122,10 +122,10 @@ def interval_notes(rows: list[Row]) -> list[str]:
     shown = any(row.low is not None and "unit" not in row.extra for row in rows)
     lines = [INTERVAL_LEGEND] if shown else []
     without = "; ".join(
-        f"{reason} ({', '.join(measures) if len(measures) <= MOST_NAMED else 'the others'})"
+        f"for {', '.join(measures) if len(measures) <= MOST_NAMED else 'the others'}: {reason}"
         for reason, measures in sorted(reasons.items(), key=lambda item: len(item[1]))
     )
-    return [*lines, f"no interval where {without}"] if without else lines
+    return [*lines, f"no interval {without}"] if without else lines
 
 
 def grouped_notes(rows: list[Row]) -> list[str]:
