@@ -4,7 +4,7 @@ Pure noise, noise behind or inside a real file, and files that are well formed b
 of any shape, any JSON, tables of any type). What isoscope reads must equal what the format's own
 library, or a plain reader of a few lines, reads: so nothing is cut off or shifted silently.
 
-ISOSCOPE_FUZZ_CASES=10000 tries that many files of each format instead of a few dozen.
+ISOSCOPE_FUZZ_CASES=10000 tries that many files of each format instead of 120.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import isoscope
 from isoscope.clouds import Batch
 from isoscope.errors import IsoscopeError
 
-CASES = int(os.environ.get("ISOSCOPE_FUZZ_CASES", "60"))
+CASES = int(os.environ.get("ISOSCOPE_FUZZ_CASES", "120"))
 VECTORS = np.random.default_rng(0).standard_normal((5, 3))
 WORDS = ["a", "b", "ü", "d", "e"]
 LENIENT = (".safetensors",)
