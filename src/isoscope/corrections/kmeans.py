@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from isoscope.clouds.arrays import is_tensor
@@ -147,6 +146,8 @@ def find_centers(
 
 def start(sample: NDArray[Any], n_clusters: int, seed: int) -> Matrix:
     """Run scikit-learn's k-means on the sample."""
+    from sklearn.cluster import KMeans  # a fifth of the time that importing corrections would take
+
     model = KMeans(min(n_clusters, len(sample)), n_init=STARTS, random_state=seed)
     with warnings.catch_warnings():
         # Fewer distinct rows than clusters: the caller finds that out and says so.
