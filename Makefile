@@ -23,6 +23,7 @@ lint: $(VENV)/test
 benchmark: $(VENV)/benchmark
 	$(BIN)/python benchmarks/measure.py
 	$(BIN)/python benchmarks/sources.py
+	$(BIN)/python benchmarks/correct.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

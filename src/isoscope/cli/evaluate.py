@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from isoscope.cli import options
 from isoscope.cli.measure import print_json, show
 from isoscope.cli.output import console
 from isoscope.cli.progress import progress_bar
@@ -48,39 +48,16 @@ def evaluate_command(
             "the whole vocabulary, and compared with none where that is listed."
         ),
     ] = ",".join(DEFAULT_CORRECTIONS),
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Folder with the benchmarks' files.", envvar="ISOSCOPE_DATA"),
-    ] = None,
-    column: Annotated[
-        str | None, typer.Option(help="Which array or tensor of a file that holds several.")
-    ] = None,
-    words: Annotated[
-        str | None,
-        typer.Option(help="Which label holds the words. Default: word, or the only one."),
-    ] = None,
-    vocabulary: Annotated[
-        Path | None,
-        typer.Option(
-            help="Words of a matrix without labels: a line per row, or JSON of words and rows."
-        ),
-    ] = None,
-    lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Lower-case the benchmarks' words.")
-    ] = False,
-    prefix: Annotated[
-        str, typer.Option(help="What the vocabulary writes before a whole word, such as Ġ.")
-    ] = "",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the whole result as JSON.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option(help="Also write the result to this .json or .md file.")
-    ] = None,
-    drop_invalid: Annotated[
-        bool, typer.Option("--drop-invalid", help="Leave out rows with NaN or infinities.")
-    ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    data: options.Data = None,
+    column: options.Column = None,
+    words: options.Words = None,
+    vocabulary: options.Vocabulary = None,
+    lowercase: options.Lowercase = False,
+    prefix: options.Prefix = "",
+    as_json: options.AsJson = False,
+    out: options.Out = None,
+    drop_invalid: options.DropInvalid = False,
+    debug: options.Debug = False,
 ) -> None:
     """Score word vectors on benchmarks, as they are and corrected, with 95 % intervals."""
     del debug  # the frame looks for it, so that it works before the options are parsed

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.padding import Padding
 
+from isoscope.cli.options import Data
 from isoscope.cli.output import console
 from isoscope.errors import UsageError
 from isoscope.measures.registry import Measure, all_measures
@@ -103,10 +104,7 @@ def described(kind: type[Any]) -> tuple[str, dict[str, Any]]:
 
 @list_app.command("tasks", epilog="Example: isoscope list tasks --data benchmarks/")
 def list_tasks(
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Folder with the benchmarks' files.", envvar="ISOSCOPE_DATA"),
-    ] = None,
+    data: Data = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show every task: its file, size, protocol, scores, citation, and whether it is there."""

@@ -6,13 +6,13 @@ import re
 import shlex
 import sys
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from isoscope.cli import options
 from isoscope.cli.gate import parse_gate
 from isoscope.cli.output import console, silence_stdout
 from isoscope.cli.progress import progress_bar
@@ -55,22 +55,14 @@ def measure_command(
             help="Spaces to measure, with commas; see isoscope list corrections for their options."
         ),
     ] = ",".join(DEFAULT_CORRECTIONS),
-    column: Annotated[
-        str | None, typer.Option(help="Which array or tensor of a file that holds several.")
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the whole result as JSON.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option(help="Also write the result to this .json or .md file.")
-    ] = None,
+    column: options.Column = None,
+    as_json: options.AsJson = False,
+    out: options.Out = None,
     precision: Annotated[
         Literal["data", "double"],
         typer.Option(help="Project in the precision of the data, or in double."),
     ] = "data",
-    drop_invalid: Annotated[
-        bool, typer.Option("--drop-invalid", help="Leave out rows with NaN or infinities.")
-    ] = False,
+    drop_invalid: options.DropInvalid = False,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
@@ -96,11 +88,11 @@ def measure_command(
     sample: Annotated[
         int | None, typer.Option(help="Measure a random sample of this many rows.", min=2)
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all that is drawn at random.", min=0)] = 0,
+    seed: options.Seed = 0,
     threads: Annotated[
         int | None, typer.Option(help="Worker threads. Default: one per core.", min=1)
     ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    debug: options.Debug = False,
 ) -> None:
     """Measure how evenly a cloud of vectors fills its space, and what corrections would change."""
     del debug  # the frame looks for it, so that it works before the options are parsed

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.padding import Padding
 from rich.table import Table
 
+from isoscope.cli import options
 from isoscope.cli.measure import fitting, print_json
 from isoscope.cli.output import console
 from isoscope.cli.progress import progress_bar
@@ -94,37 +94,18 @@ def run_command(
             show_default=False,
         ),
     ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Folder with the benchmarks' files.", envvar="ISOSCOPE_DATA"),
-    ] = None,
+    data: options.Data = None,
     column: Annotated[
         str | None, typer.Option(help="Which array or tensor of files that hold several.")
     ] = None,
-    words: Annotated[
-        str | None,
-        typer.Option(help="Which label holds the words. Default: word, or the only one."),
-    ] = None,
-    vocabulary: Annotated[
-        Path | None,
-        typer.Option(
-            help="Words of a matrix without labels: a line per row, or JSON of words and rows."
-        ),
-    ] = None,
-    lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Lower-case the benchmarks' words.")
-    ] = False,
-    prefix: Annotated[
-        str, typer.Option(help="What the vocabulary writes before a whole word, such as Ġ.")
-    ] = "",
-    seed: Annotated[int, typer.Option(help="Seed of all that is drawn at random.", min=0)] = 0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the whole result as JSON.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option(help="Also write the result to this .json or .md file.")
-    ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    words: options.Words = None,
+    vocabulary: options.Vocabulary = None,
+    lowercase: options.Lowercase = False,
+    prefix: options.Prefix = "",
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
+    out: options.Out = None,
+    debug: options.Debug = False,
 ) -> None:
     """Run a study and judge its claims."""
     del debug  # the frame looks for it, so that it works before the options are parsed

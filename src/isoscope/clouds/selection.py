@@ -8,6 +8,7 @@ import numpy as np
 
 from isoscope.clouds.arrays import is_tensor
 from isoscope.clouds.contract import Batch, LazyLabels
+from isoscope.clouds.wrapped import WrappedGroup
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from isoscope.clouds.contract import CloudGroup, Labels
 
 
-class RowSelection:
+class RowSelection(WrappedGroup):
     """A cloud group without the rows that must not count.
 
     Rows that hold NaN or an infinity stop the run, named by index and label, unless
@@ -33,29 +34,9 @@ class RowSelection:
     """
 
     def __init__(self, group: CloudGroup, *, drop_invalid: bool = False) -> None:
-        self._group = group
+        super().__init__(group)
         self._drop_invalid = drop_invalid
         self.left_out: dict[str, int] = {}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Name of each cloud."""
-        return self._group.names
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """Number of dimensions of each cloud."""
-        return self._group.widths
-
-    @property
-    def dtypes(self) -> tuple[str, ...]:
-        """Stored type of each cloud."""
-        return self._group.dtypes
-
-    @property
-    def rows(self) -> int | None:
-        """Number of rows before anything is left out, which is what progress counts."""
-        return self._group.rows
 
     @property
     def certain_rows(self) -> int | None:

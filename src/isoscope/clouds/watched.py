@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from isoscope.clouds.sample import SampleTaker
 from isoscope.clouds.selection import finite_rows
+from isoscope.clouds.wrapped import WrappedGroup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from isoscope.clouds.contract import Batch, CloudGroup
 
 
-class WatchedCloud:
+class WatchedCloud(WrappedGroup):
     """A group of one cloud that keeps a random sample of its rows when it is first read.
 
     Parameters
@@ -30,29 +31,9 @@ class WatchedCloud:
     """
 
     def __init__(self, group: CloudGroup, size: int, seed: int = 0) -> None:
-        self._group = group
+        super().__init__(group)
         self._taker = SampleTaker(group.widths[0], size, seed, group.rows)
         self._read = False
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Name of the cloud."""
-        return self._group.names
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """Number of dimensions."""
-        return self._group.widths
-
-    @property
-    def dtypes(self) -> tuple[str, ...]:
-        """Stored type."""
-        return self._group.dtypes
-
-    @property
-    def rows(self) -> int | None:
-        """Number of rows."""
-        return self._group.rows
 
     def batches(self) -> Iterator[Mapping[str, Batch]]:
         """Read from the start, and look at what passes by the first time."""

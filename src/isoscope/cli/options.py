@@ -1,0 +1,36 @@
+"""Options that several commands share, described once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Column = Annotated[
+    str | None, typer.Option(help="Which array or tensor of a file that holds several.")
+]
+Data = Annotated[
+    Path | None,
+    typer.Option(help="Folder with the benchmarks' files.", envvar="ISOSCOPE_DATA"),
+]
+Words = Annotated[
+    str | None, typer.Option(help="Which label holds the words. Default: word, or the only one.")
+]
+Vocabulary = Annotated[
+    Path | None,
+    typer.Option(
+        help="Words of a matrix without labels: a line per row, or JSON of words and rows."
+    ),
+]
+Lowercase = Annotated[bool, typer.Option("--lowercase", help="Lower-case the benchmarks' words.")]
+Prefix = Annotated[
+    str, typer.Option(help="What the vocabulary writes before a whole word, such as Ġ.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
+Out = Annotated[Path | None, typer.Option(help="Also write the result to this .json or .md file.")]
+DropInvalid = Annotated[
+    bool, typer.Option("--drop-invalid", help="Leave out rows with NaN or infinities.")
+]
+Seed = Annotated[int, typer.Option(help="Seed of all that is drawn at random.", min=0)]
+Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
