@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 
 import isoscope
 from isoscope.corrections import kmeans
-from isoscope.corrections.kmeans import Nearest, find_centers, lloyd_pass
+from isoscope.corrections.kmeans import Nearest, find_centers, lloyd_pass, sample_size
 
 
 @pytest.mark.parametrize("groups", [1, 30])
@@ -48,3 +48,9 @@ def test_centres_without_rows_are_given_up() -> None:
     rows = np.repeat(np.array([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]]), 5, axis=0)
     found = find_centers(isoscope.open_cloud(rows), 12, 0)
     np.testing.assert_allclose(found[np.lexsort(found.T)], [[0, 0], [8, 0], [0, 8]], atol=1e-12)
+
+
+def test_the_sample_stays_within_memory() -> None:
+    assert sample_size(27, 768) == 27 * 256
+    assert sample_size(1_000, 768) * 768 * 8 <= 2**28
+    assert sample_size(100_000, 768) == 800_000

@@ -114,6 +114,7 @@ class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
         return len(self.cluster_centers_)
 
     def _check_params(self) -> None:
+        super()._check_params()
         check_count(self, "n_clusters", least=1)
         check_count(self, "n_components", least=0)
 

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float64]
 
 SAMPLED_PER_CLUSTER = 256
-"""Rows of the sample for each cluster."""
+"""Rows of the sample for each cluster, where they fit into memory."""
+
+SAMPLE_BYTES = 2**28
+FEWEST_PER_CLUSTER = 8
 
 STARTS = 3
 """Starts on the sample; the best one goes on."""
@@ -129,7 +132,7 @@ def find_centers(
     group: CloudGroup, n_clusters: int, seed: int, progress: Progress | None = None
 ) -> Matrix:
     """Return the centres of at most ``n_clusters`` clusters; fewer where rows repeat."""
-    taker = SampledRows(group, SAMPLED_PER_CLUSTER * n_clusters, seed)
+    taker = SampledRows(group, sample_size(n_clusters, group.widths[0]), seed)
     run(group, lambda: taker, 1, progress, "sample")
     if not taker.rows:
         raise DataError(f"{group.names[0]}: no row is left to learn from")
@@ -142,6 +145,12 @@ def find_centers(
         if found.gain <= ENOUGH * found.inertia:
             break
     return centers
+
+
+def sample_size(n_clusters: int, width: int) -> int:
+    """Return how many rows k-means starts from."""
+    held = SAMPLE_BYTES // (8 * width)
+    return min(SAMPLED_PER_CLUSTER * n_clusters, max(held, FEWEST_PER_CLUSTER * n_clusters))
 
 
 def start(sample: NDArray[Any], n_clusters: int, seed: int) -> Matrix:
