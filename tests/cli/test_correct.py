@@ -110,6 +110,10 @@ def test_every_correction_on_a_table(run: Run, name: str) -> None:
     again = run("apply", "c.safetensors", "w.parquet", "--out", "x.parquet")
     assert again.code == 2
     assert again.err == f"isoscope: w.parquet already carries this correction ({name})\n"
+    if facts["new_width"] == facts["width"]:
+        mixed = run("refresh", "c.safetensors", "w.parquet", "--out", "y.safetensors")
+        assert mixed.code == 2
+        assert f"w.parquet holds vectors that {name} has corrected" in mixed.err
 
 
 def mean_cosine(vectors: np.ndarray) -> float:

@@ -172,3 +172,18 @@ def test_threads_and_tensors_give_the_same_intervals() -> None:
             if a.low is not None:
                 assert (b.low, b.high) == pytest.approx((a.low, a.high), rel=1e-5), a.measure
                 assert (c.low, c.high) == pytest.approx((a.low, a.high), rel=1e-3), a.measure
+
+
+def test_the_protocol_says_that_documents_were_counted_together() -> None:
+    cloud = shifted(0, 500, 4)
+    found = rows(cloud, ("mean_cosine",), documents=np.arange(500) // 5)["mean_cosine"]
+    assert "rows of one document counted together" in found.protocol
+    assert "counted together" not in rows(cloud, ("mean_cosine",))["mean_cosine"].protocol
+
+
+def test_all_rows_are_no_sample() -> None:
+    cloud = shifted(0, 500, 4)
+    whole = rows(cloud, ("mean_cosine",), sample=500)["mean_cosine"]
+    assert "sample" not in whole.protocol
+    part = rows(cloud, ("mean_cosine",), sample=499)["mean_cosine"]
+    assert "a random sample of 500 rows" in part.protocol

@@ -56,3 +56,9 @@ def test_values_below_the_smallest_double_keep_their_logarithm() -> None:
 def test_mistakes(name: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         isoscope.measure(shifted(0, 50, 3), name)
+
+
+def test_rows_that_do_not_make_the_clusters_are_undefined() -> None:
+    row = isoscope.measure(np.ones((40, 3)), "local_i1:n_clusters=4:seeds=2", "none").rows[0]
+    assert row.value is None
+    assert "do not make 4 clusters" in row.note

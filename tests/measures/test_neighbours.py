@@ -85,3 +85,9 @@ def test_corrections_see_the_same_sample() -> None:
     one, other = (result.value("intrinsic_dimension", space) for space in ("none", "center"))
     assert one == pytest.approx(other, rel=1e-6)
     assert result.rows[0].n == 4_096
+
+
+def test_equal_directions_have_no_hubs() -> None:
+    row = measure(np.ones((50, 3)), "hubness", "none").rows[0]
+    assert row.value is None
+    assert "same" in row.note

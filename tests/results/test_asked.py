@@ -90,3 +90,8 @@ def test_every_part_of_a_run_is_corrected_on_its_own(tmp_path) -> None:  # type:
         expected = np.linalg.norm(corrected, axis=1).mean()
         found = result.value("mean_norm", "center-scaled", part=f"layer {layer}")
         assert found == pytest.approx(expected)
+
+
+def test_estimators_are_not_names() -> None:
+    with pytest.raises(UsageError, match="corrections are named"):
+        isoscope.measure(CLOUD, corrections=[make_correction("whiten")])  # type: ignore[list-item]

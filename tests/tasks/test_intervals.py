@@ -183,7 +183,7 @@ def test_widths_are_those_of_a_bootstrap(correlation) -> None:  # type: ignore[n
 def test_the_same_scores_differ_by_nothing() -> None:
     x, y = correlated(np.random.default_rng(5), 50, 0.3)
     found = difference(spearman(x, y), spearman(x, y))
-    assert (found.value, found.low, found.high, found.n) == (0, 0, 0, 50)
+    assert (found.value, found.low, found.high, found.n) == (0, None, None, 50)
 
 
 def test_a_level_of_a_half_is_narrower() -> None:
@@ -226,3 +226,11 @@ def test_wrong_calls_are_refused() -> None:
         spearman([1, 2, math.nan], [1, 2, 3])
     with pytest.raises(UsageError, match="same pairs"):
         difference(pearson([1, 2, 3], [1, 2, 4]), pearson([1, 2], [2, 1]))
+
+
+def test_ranks_that_do_not_change_prove_nothing() -> None:
+    x, y = correlated(np.random.default_rng(0), 12, 0.6)
+    found = difference(spearman(np.exp(x), y), spearman(x, y))
+    assert found.value == 0
+    assert found.low is None
+    assert "no pair tells" in found.note

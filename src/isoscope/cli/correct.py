@@ -16,6 +16,7 @@ from isoscope.clouds.opening import open_cloud
 from isoscope.clouds.sample import LARGE_SIZE
 from isoscope.clouds.selection import RowSelection
 from isoscope.clouds.watched import WatchedCloud
+from isoscope.clouds.writing.rewriting import refuse_corrected
 from isoscope.errors import UsageError
 from isoscope.files import check_place
 
@@ -182,6 +183,7 @@ def refresh(
     del debug
     old = load_correction(file)
     path = correction_path(file if out is None else out, source)
+    refuse_corrected(source, column)
     selection = RowSelection(open_cloud(source, column=column), drop_invalid=drop_invalid)
     with progress_bar() as progress:
         new = refreshed(old, selection, refuse_same=True, progress=progress)

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 Column = Annotated[
-    str | None, typer.Option(help="Which array or tensor of a file that holds several.")
+    str | None,
+    typer.Option(help="Which array, tensor, column or field of a file that holds several."),
 ]
 Data = Annotated[
     Path | None,

@@ -94,11 +94,14 @@ class Dealer:
 
     def __init__(self, label: str | None = None) -> None:
         self._label = label
+        self.used = ""
+        """The label that told documents apart, once rows were dealt by one."""
 
     def deal(self, batch: Batch) -> Dealt:
         """Return the groups of the rows of a batch."""
         label = self._label or DOCUMENT
         if label in batch.labels:
+            self.used = label
             return Dealt(hashed(batch.labels[label]))
         if self._label is not None:
             known = ", ".join(batch.labels) or "none"

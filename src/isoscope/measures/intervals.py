@@ -42,10 +42,10 @@ FEWEST_ROWS = 62
 FEWEST_BLOCKS = 10
 """Blocks that must have rows: fewer documents say too little about how documents differ."""
 
-LARGEST_JACKKNIFE_BIAS = 0.25
-LARGEST_SPECTRAL_BIAS = 1.0
-"""Largest bias, in errors, that is taken out. The jackknife's own estimate of it is rough (half
-of the truth for the length of a mean that is zero), the one for spectra is not."""
+LARGEST_BIAS = 1.0
+"""Largest bias, in errors, that is taken out."""
+LARGEST_BIAS_OF_A_LENGTH = {"norm_of_mean": 0.25, "mean_offset": 0.25}
+"""The same for the length of a mean: where that is zero, the jackknife sees half of the bias."""
 
 POPULATION = "these are all rows there are, not a sample of more"
 FITTED = "the correction is fitted on these very rows"
@@ -53,7 +53,7 @@ SAME_SPECTRUM = {"sums": ("none",), "spectrum": ("none", "center")}
 """Spaces for which leaving out a block is enough: centring changes no variance, while other
 corrections would have to be fitted anew without it."""
 
-BIASED = "finite n alone moves the value about as far as its error, or further"
+BIASED = "finite n alone moves the value too far, beside its error"
 FEW_ROWS = f"fewer than {FEWEST_ROWS} rows"
 FEW_DOCUMENTS = f"the documents fill fewer than {FEWEST_BLOCKS} of the blocks"
 
@@ -146,10 +146,10 @@ class Jackknife:
         count = len(values)
         error = math.sqrt((count - 1) / count * float(((values - values.mean()) ** 2).sum()))
         if item.name in BIASES:
-            bias, largest = self._spectral_bias(item.name), LARGEST_SPECTRAL_BIAS
+            bias = self._spectral_bias(item.name)
         else:
             bias = (count - 1) * float(values.mean() - value)
-            largest = LARGEST_JACKKNIFE_BIAS
+        largest = LARGEST_BIAS_OF_A_LENGTH.get(item.name, LARGEST_BIAS)
         # A bias of rounding alone needs no error to be small beside.
         if abs(bias) > largest * error + 1e-9 * abs(value):
             return Interval(missing=BIASED, bias=bias if math.isfinite(bias) else None)

@@ -30,7 +30,10 @@ def local_i1(space: Space, n_clusters: int, seeds: int) -> Value:
     """I1 when every cluster is centred on its own mean."""
     if space.local_log_i1 is None:
         return Value(None, note="measured of the cloud as it is, not of corrected ones")
-    logs = np.array([space.local_log_i1(n_clusters, seed) for seed in range(seeds)])
+    found = [space.local_log_i1(n_clusters, seed) for seed in range(seeds)]
+    if None in found:
+        return Value(None, note=f"the rows do not make {n_clusters} clusters")
+    logs = np.array(found, dtype=np.float64)
     # The mean of the values, from their logarithms: each may be below the smallest double.
     top = float(logs.max())
     log = top + math.log(float(np.exp(logs - top).mean()))

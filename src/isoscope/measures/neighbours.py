@@ -22,6 +22,9 @@ NEIGHBOURS = 10
 STRIPE = 512
 """Rows whose distances to all others are held at a time."""
 
+SAME = 1e-12
+"""Unit vectors whose entries differ by less are one direction."""
+
 CANDIDATES = 8
 """Neighbours that are looked at again exactly: distances from products round near zero."""
 
@@ -61,6 +64,8 @@ def hubness(space: Space) -> Value:
         return Value(None, note=NO_DIRECTIONS, rows=rows)
     if rows <= NEIGHBOURS + 1:
         return Value(None, note=f"needs more than {NEIGHBOURS + 1} rows", rows=rows)
+    if np.ptp(units, axis=0).max() < SAME:
+        return Value(None, note="all directions are the same: no neighbour is nearer", rows=rows)
     counts = occurrences(units, NEIGHBOURS).astype(np.float64)
     centred = counts - counts.mean()
     variance = float((centred**2).mean())

@@ -188,7 +188,7 @@ def sorted_quantile(values: NDArray[Any], share: float) -> float:
     default=False,
 )
 def random_pair_cosine(space: Space) -> Value:
-    """Mean cosine of a thousand disjoint pairs, one row of a document each, as L takes it."""
+    """Mean cosine of a thousand disjoint pairs, one row of a document each."""
     found = directions(space.sample, LARGE_SIZE)
     _, first = np.unique(found.groups, return_index=True)
     units = found.units[np.sort(first)[:DISJOINT_ROWS]]

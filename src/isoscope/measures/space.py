@@ -136,5 +136,5 @@ class Space:
     sample: SpaceSample | None
     scaled_partition: Partition | None
     """The same after dividing all vectors by their root mean square length."""
-    local_log_i1: Callable[[int, int], float] | None = None
+    local_log_i1: Callable[[int, int], float | None] | None = None
     """ln I1 after centring each of k clusters, for k and a seed; where a measure asks for it."""

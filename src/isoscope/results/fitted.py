@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -52,13 +53,18 @@ class LocalIsotropy:
     cloud: SingleCloud
     request: Request
 
-    def log_i1(self, n_clusters: int, seed: int) -> float:
-        """Cluster with a seed, centre, and take ln I1 of the result."""
+    def log_i1(self, n_clusters: int, seed: int) -> float | None:
+        """Cluster with a seed, centre, and take ln I1; None where there are fewer clusters."""
         from isoscope.corrections import ClusterRemoval, CorrectedCloud  # imports scikit-learn
 
         progress = self.request.progress
         centring = ClusterRemoval(n_clusters, n_components=0, random_state=self.request.seed + seed)
-        made = CorrectedCloud(self.cloud, centring.fit_cloud(self.cloud, progress=progress))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the measure says it in its own words
+            centring.fit_cloud(self.cloud, progress=progress)
+        if centring.n_clusters_ < n_clusters:
+            return None
+        made = CorrectedCloud(self.cloud, centring)
         asked = replace(self.request.of_corrected(), measures=(find_measure("i1"),))
         ((_, found, _),) = asked.spaces(RowSelection(made))
         partition = found.spaces[0].partition

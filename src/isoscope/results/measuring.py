@@ -134,6 +134,11 @@ def measure(
     source = open_cloud(cloud, column=column)
     if documents is not None and not isinstance(documents, str):
         source, documents = LabelledCloud(source, DOCUMENT, documents), DOCUMENT
+    whole = source.rows
+    if sample is not None and sample < 2:
+        raise UsageError(f"sample is at least 2, not {sample}")
+    if sample is not None and whole is not None and sample >= whole:
+        sample = None  # all rows are no sample
     # A sample of a population is a sample, and has an error.
     population = sample is None and bool(getattr(source, "population", False))
     dealer = Dealer(documents) if (not population if intervals is None else intervals) else None
@@ -147,8 +152,6 @@ def measure(
         watch = Provisional(source, ask, provisional, progress, seed)
         request = replace(request, progress=watch.report, watch=watch)
     if sample is not None:
-        if sample < 2:
-            raise UsageError(f"sample is at least 2, not {sample}")
         source = draw(source, sample, seed)
     for correction in names:
         check_width(correction, min(source.widths))
@@ -158,7 +161,11 @@ def measure(
     verdicts: list[dict[str, Any]] = []
     for name, found, protocol in request.spaces(selection):
         subject, part = (name, "") if len(source.names) == 1 else ("", name)
-        protocol += f"; a random sample, seed {seed}" if sample is not None else ""
+        if dealer is not None and dealer.used:
+            protocol += f"; rows of one {dealer.used} counted together"
+        if sample is not None:
+            of = "" if whole is None else f" of {whole:,} rows"
+            protocol += f"; a random sample{of}, seed {seed}"
         estimator = IntervalEstimator(found.reads, dealer is not None, given=intervals is not False)
         spaces = with_clusters(request, found.spaces, selection, name)
         measured = {space.correction: space for space in spaces}
@@ -188,7 +195,8 @@ def listed(given: Iterable[str] | str | None, default: Sequence[str]) -> list[st
     if given is None:
         return list(default)
     names = given.split(",") if isinstance(given, str) else list(given)
-    return [name.strip() for name in names if name.strip()]
+    stripped = [name.strip() if isinstance(name, str) else name for name in names]
+    return [name for name in stripped if name != ""]
 
 
 def choose_measures(given: Iterable[str] | str | None) -> tuple[Measure, ...]:

@@ -119,7 +119,10 @@ def difference(after: Correlation, before: Correlation, *, level: float = 0.95) 
     value = after.value - before.value
     if after.influences is None or before.influences is None:
         return Estimate(value, None, None, after.n, after.note or before.note)
-    half = quantile(level, after.n) * standard_error(after.influences - before.influences)
+    apart = after.influences - before.influences
+    if np.ptp(apart) <= ROUNDING:
+        return Estimate(value, None, None, after.n, "no interval: no pair tells the two apart")
+    half = quantile(level, after.n) * standard_error(apart)
     return Estimate(value, value - half, value + half, after.n)
 
 

@@ -13,7 +13,7 @@ from isoscope.clouds.writing.arrow import arrow_mark, write_arrow
 from isoscope.clouds.writing.binary_vectors import write_fvecs, write_word2vec
 from isoscope.clouds.writing.change import Rewrite
 from isoscope.clouds.writing.jsonl import write_json_lines
-from isoscope.clouds.writing.marks import marked
+from isoscope.clouds.writing.marks import marked, read_marks
 from isoscope.clouds.writing.npy import write_npy
 from isoscope.clouds.writing.npz import write_npz
 from isoscope.clouds.writing.packages import write_packaged_npy, write_packaged_text
@@ -160,6 +160,22 @@ def planned(source: str, out: str, change: Change, column: str | None) -> list[P
         mark = marked(text, change, cloud.column, str(file)) if own.mark else ""
         plans.append(checked(Plan(cloud, file, target, writer, mark, folder), change))
     return plans
+
+
+def refuse_corrected(source: str, column: str | None) -> None:
+    """Refuse files that say that their vectors have been through a correction."""
+    if source.startswith(PREFIX):
+        return
+    for file in found(source):
+        own = WRITERS[file.ending]
+        marks = read_marks(own.mark(file), str(file)) if own.mark else []
+        chosen = open_file(file, column).column if marks else None
+        for mark in marks:
+            if mark.get("column") == chosen:
+                raise UsageError(
+                    f"{file} holds vectors that {mark.get('correction')} has corrected; name new "
+                    "ones as they were before it"
+                )
 
 
 def found(source: str) -> list[Location]:
