@@ -56,7 +56,7 @@ def like_embeddings(rows: int, width: int, seed: int = 0) -> np.ndarray:
     return (0.05 * vectors).astype(np.float32)
 
 
-@parametrize_with_checks([small(), small(renormalize=True)])
+@parametrize_with_checks([small(), small(renormalize=True, n_steps=1, max_iter=1)])
 # SkipTestWarning: the checks of array API input need SCIPY_ARRAY_API in the environment.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
@@ -132,7 +132,7 @@ def test_likelihood_is_in_nats_of_the_original_space() -> None:
 
 def test_the_inverse_in_single_precision() -> None:
     rows = like_embeddings(1_000, 24)
-    flow = small(n_steps=8, learning_rate=5e-3, max_iter=10).fit(rows)
+    flow = small(n_steps=8, learning_rate=5e-3, max_iter=6, batch_size=128).fit(rows)
     assert flow.best_iter_ > 0
     new = like_embeddings(1_000, 24, seed=1)
     back = flow.inverse_transform(flow.transform(new))
