@@ -96,6 +96,7 @@ def test_training_beats_a_gaussian_on_a_banana(banana_flow: Flow) -> None:
     assert plain + 1.0 < flow.score(new) < density.mean()
     assert flow.validation_log_likelihood_ > flow.gaussian_log_likelihood_ + 1.0
     assert flow.gaussian_log_likelihood_ == pytest.approx(plain, abs=0.5)
+    assert flow.history_[flow.best_iter_] == flow.history_.max() == flow.validation_log_likelihood_
 
 
 def test_the_gaussian_before_training_is_the_usual_one() -> None:
