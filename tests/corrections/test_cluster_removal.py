@@ -9,8 +9,11 @@ import pytest
 from clouds_for_tests import shifted
 from corrected_by_hand import all_but_the_top
 
+import isoscope
 from isoscope.corrections import AllButTheTop, ClusterRemoval
 from isoscope.corrections import cluster_moments as cluster_moments_module
+from isoscope.corrections.cluster_removal import solved_clusters
+from isoscope.corrections.kmeans import Nearest
 from isoscope.errors import UsageError
 
 
@@ -80,6 +83,12 @@ def test_more_clusters_than_distinct_vectors() -> None:
     assert fitted.n_clusters_ == 3
     assert [len(directions) for directions in fitted.components_] == [0, 0, 0]
     np.testing.assert_allclose(fitted.transform(rows), 0, atol=1e-12)
+
+
+def test_an_empty_cluster_is_left_out() -> None:
+    centers = np.concatenate((ClusterRemoval(4, 1).fit(CLOUD).cluster_centers_, [[1e3] * 10]))
+    found = solved_clusters(isoscope.open_cloud(CLOUD), Nearest(centers), 1, None)
+    assert [cluster.rows > 0 for cluster in found] == [True] * 4
 
 
 def test_a_cluster_of_one_vector_is_only_centred() -> None:

@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 
 import isoscope
 from isoscope.corrections import kmeans
-from isoscope.corrections.kmeans import Nearest, find_centers, lloyd_pass
+from isoscope.corrections.kmeans import Nearest, find_centers, lloyd_pass, sample_size
 
 
 @pytest.mark.parametrize("groups", [1, 30])
@@ -40,3 +40,17 @@ def test_one_pass_is_one_iteration_of_lloyd() -> None:
         mean = cloud[labels == cluster].mean(axis=0)
         np.testing.assert_allclose(found.means[cluster], mean, atol=1e-11)
     assert found.inertia == pytest.approx(distances.min(axis=1).sum())
+    after = sum(((cloud[labels == k] - found.means[k]) ** 2).sum() for k in range(3))
+    assert found.gain == pytest.approx(found.inertia - after)
+
+
+def test_centres_without_rows_are_given_up() -> None:
+    rows = np.repeat(np.array([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]]), 5, axis=0)
+    found = find_centers(isoscope.open_cloud(rows), 12, 0)
+    np.testing.assert_allclose(found[np.lexsort(found.T)], [[0, 0], [8, 0], [0, 8]], atol=1e-12)
+
+
+def test_the_sample_stays_within_memory() -> None:
+    assert sample_size(27, 768) == 27 * 256
+    assert sample_size(1_000, 768) * 768 * 8 <= 2**28
+    assert sample_size(100_000, 768) == 800_000

@@ -46,6 +46,8 @@ def test_names_and_options(text: str, name: str, parameters: dict[str, Any]) -> 
         ("all-but-the-top:n_components=1.5", "whole number"),
         ("cluster-pc-removal:n_clusters=0", "from 1 on"),
         ("clip:dimensions=1+two", "dimensions is auto or a list"),
+        ("center:renormalize=yes", "renormalize is true or false"),
+        ("clip:renormalize=1", "renormalize is true or false"),
         ("", "no correction is called ''"),
     ],
 )

@@ -39,6 +39,15 @@ def test_the_sums_are_those_of_double_precision(power: int, weighted: bool) -> N
     np.testing.assert_array_equal(single.norm_counts, double.norm_counts)
 
 
+def test_a_large_offset_costs_no_digits() -> None:
+    """A batch is centred on its mean in float32, and what that lacks is a fifth of the spread."""
+    far = (CLOUD / 1_000 + np.float32(5_000)).astype(np.float32)
+    single, double = moments_of(far, "single"), moments_of(far, "double")
+    scale = np.abs(double.covariance).max()
+    assert np.abs(single.covariance - double.covariance).max() < 1e-6 * scale
+    assert np.abs(single.mean - double.mean).max() < 1e-6 * scale**0.5
+
+
 def test_corrections_are_those_of_double_precision() -> None:
     kinds = (Whiten, AllButTheTop, Center, Clip)
     single = fit_together([kind() for kind in kinds], CLOUD, precision="single")

@@ -118,8 +118,11 @@ def test_one_vector_has_no_variance() -> None:
 
 def test_float32_that_whitening_stretches_far_is_computed_in_double() -> None:
     """Beyond a stretch of a thousand single precision would leave noise."""
-    rows = (shifted(4, 3_000, 6, 0) * np.logspace(0, -4.5, 6)).astype(np.float32)
+    rotation = np.linalg.qr(shifted(5, 6, 6))[0]
+    rows = np.random.default_rng(4).standard_normal((3_000, 6)) * np.logspace(0, -4.5, 6)
+    rows = (rows @ rotation).astype(np.float32)
     fitted = Whiten().fit(rows)
+    assert fitted.dropped_.size == 0
     exact = fitted.transform(rows.astype(np.float64))
     single = fitted.transform(rows)
     assert single.dtype == np.float32

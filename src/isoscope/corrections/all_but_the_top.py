@@ -77,6 +77,7 @@ class AllButTheTop(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc
         return self._affine().center
 
     def _check_params(self) -> None:
+        super()._check_params()
         check_count(self, "n_components", least=0, optional=True)
         check_choice(self, "project", ("centered", "original"))
 

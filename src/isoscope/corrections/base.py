@@ -106,6 +106,8 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_params(self) -> None:
         """Refuse parameters that make no sense for any cloud, with a ``UsageError``."""
+        if not isinstance(self.renormalize, bool | np.bool_):
+            raise UsageError(f"{self.name}: renormalize is true or false, not {self.renormalize!r}")
 
     def _learn(self, group: CloudGroup, progress: Progress | None) -> None:
         """Learn from a group of one cloud, which may be read several times."""

@@ -87,6 +87,7 @@ class Clip(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
         return chosen.astype(np.int64)
 
     def _check_params(self) -> None:
+        super()._check_params()
         if not self._automatic():
             self._chosen()
         if not 0 <= self.threshold <= 1:

@@ -14,6 +14,7 @@ import numpy as np
 from isoscope.corrections.kmeans import host_rows
 from isoscope.corrections.running import RunningScatter
 from isoscope.engines.local import accumulate, cores
+from isoscope.measures.kernels.numpy_kernel import WorkingMemory
 from isoscope.measures.moments import Moments
 from isoscope.measures.reading import with_progress
 
@@ -35,7 +36,7 @@ SCATTER_BYTES = 2**28
 
 
 class RunningMoments:
-    """Mean and scatter of one cluster in float64."""
+    """Mean and scatter of one cluster."""
 
     def __init__(self, width: int, dtype: Any, buffered: int) -> None:
         self._rows = 0
@@ -43,29 +44,26 @@ class RunningMoments:
         self._buffer = np.empty((buffered, width), dtype)
         self._filled = 0
 
-    def add(self, rows: NDArray[Any]) -> None:
-        """Take some rows into account, now or later."""
-        while len(rows):
-            taken = min(len(rows), len(self._buffer) - self._filled)
-            self._buffer[self._filled : self._filled + taken] = rows[:taken]
+    def add(self, rows: NDArray[Any], chosen: NDArray[np.int64], memory: WorkingMemory) -> None:
+        """Take the chosen ones of some rows into account, now or later."""
+        while len(chosen):
+            taken = min(len(chosen), len(self._buffer) - self._filled)
+            place = self._buffer[self._filled : self._filled + taken]
+            np.take(rows, chosen[:taken], axis=0, out=place, mode="clip")
             self._filled += taken
-            rows = rows[taken:]
+            chosen = chosen[taken:]
             if self._filled == len(self._buffer):
-                self._flush()
+                self._flush(memory)
 
-    def _flush(self) -> None:
-        if not self._filled:
-            return
-        wide = self._buffer[: self._filled].astype(np.float64)
-        mean = wide.mean(axis=0)
-        wide -= mean
-        self._running.add(float(self._filled), mean, wide.mean(axis=0), wide.T @ wide)
+    def _flush(self, memory: WorkingMemory) -> None:
+        if self._filled:
+            self._running.add(self._buffer[: self._filled], None, memory)
         self._rows += self._filled
         self._filled = 0
 
     def result(self) -> Moments:
         """Return the moments of all rows added; of the sums, those that a geometry needs."""
-        self._flush()
+        self._flush(WorkingMemory())
         mean, scatter = self._running.mean, self._running.scatter()
         return replace(
             Moments.empty(len(mean)),
@@ -90,13 +88,14 @@ class ClustersTaker:
     """Accumulates some of the clusters on one thread."""
 
     def __init__(self, running: dict[int, RunningMoments]) -> None:
-        self.running = running
+        self._running = running
+        self._memory = WorkingMemory()
 
     def add(self, batch: LabelledRows, /) -> None:
         """Take the rows of these clusters into account."""
-        for cluster, moments in self.running.items():
+        for cluster, moments in self._running.items():
             start, stop = batch.edges[cluster : cluster + 2]
-            moments.add(batch.rows[batch.order[start:stop]])
+            moments.add(batch.rows, batch.order[start:stop], self._memory)
 
 
 def moments_of_clusters(

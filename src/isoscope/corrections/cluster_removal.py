@@ -20,6 +20,7 @@ from isoscope.corrections.base import Correction
 from isoscope.corrections.cluster_moments import moments_of_clusters
 from isoscope.corrections.kmeans import Nearest, find_centers
 from isoscope.corrections.parameters import check_count
+from isoscope.corrections.summary import single_floor
 from isoscope.engines.local import cores, in_parallel
 from isoscope.errors import UsageError
 from isoscope.measures.geometry import null_variance, oriented
@@ -46,9 +47,10 @@ class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
 
     How clusters are found: scikit-learn's k-means (the best of three starts by k-means++) runs on
     a seeded random sample of 256 rows for each cluster. From there at most ten of Lloyd's
-    iterations run over all rows, until one lowers the sum of squared distances by less than 0.1 %.
-    One more pass assigns all rows and sums the covariance of every cluster in float64. The same
-    passes stream over a cloud of any size; tensors are fitted on the host, batch by batch.
+    iterations run over all rows, until moving the centres lowers the sum of squared distances by
+    less than 0.05 %. One more pass assigns all rows and sums the covariance of every cluster, with
+    products in the precision of the vectors (half precision in single). The same passes stream
+    over a cloud of any size; tensors are fitted on the host, batch by batch.
 
     Clusters that end up without rows are left out. Beyond the rank of a cluster (a cluster of m
     rows has at most m − 1 components) nothing is removed, so that a cluster of one row is only
@@ -110,6 +112,7 @@ class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
         return len(self.cluster_centers_)
 
     def _check_params(self) -> None:
+        super()._check_params()
         check_count(self, "n_clusters", least=1)
         check_count(self, "n_components", least=0)
 
@@ -226,6 +229,9 @@ def solved(center: Vector, moments: Moments, *, stored: str, n_components: int) 
     components = np.empty((0, width))
     if n_components:  # scipy finds a few in a third of the time that all take
         values, vectors = eigh(covariance, subset_by_index=[width - n_components, width - 1])
-        present = values[::-1] > null_variance(moments, stored, float(values[-1]))
+        floor = null_variance(moments, stored, float(values[-1]))
+        if stored != "float64":
+            floor = max(floor, single_floor(float(values[-1])))
+        present = values[::-1] > floor
         components = np.ascontiguousarray(oriented(vectors[:, ::-1])[:, present].T)
     return Cluster(center, moments.rows, moments.mean, components, inertia)

@@ -36,7 +36,7 @@ class Summary:
         geometry = centred_geometry_of(self.moments, self.stored)
         if self.precision == "double":
             return geometry
-        floor = SINGLE_ROUNDINGS * EPSILON["float32"] * float(geometry.centred.values[0])
+        floor = single_floor(float(geometry.centred.values[0]))
         return replace(geometry, null_variance=max(geometry.null_variance, floor))
 
     def merge(self, other: Summary) -> Summary:
@@ -46,3 +46,8 @@ class Summary:
             max(self.stored, other.stored, key=EPSILON.__getitem__),
             "single" if "single" in (self.precision, other.precision) else "double",
         )
+
+
+def single_floor(largest: float) -> float:
+    """Eigenvalue up to which a direction is rounding of single-precision products."""
+    return SINGLE_ROUNDINGS * EPSILON["float32"] * largest

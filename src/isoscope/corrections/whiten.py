@@ -97,6 +97,7 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, Invertible):  # type: ignore[misc]
         return super().get_feature_names_out(input_features)
 
     def _check_params(self) -> None:
+        super()._check_params()
         check_count(self, "n_components", least=1, optional=True)
         check_choice(self, "kind", ("pca", "zca"))
 
