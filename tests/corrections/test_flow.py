@@ -381,6 +381,7 @@ def test_progress_and_verbose(capsys: pytest.CaptureFixture[str]) -> None:
         ("learning_rate", float("nan")),
         ("validation_fraction", 1.0),
         ("validation_fraction", None),
+        ("renormalize", "yes"),
     ],
 )
 def test_wrong_parameters(parameter: str, value: Any) -> None:
