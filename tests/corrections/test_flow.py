@@ -56,7 +56,7 @@ def like_embeddings(rows: int, width: int, seed: int = 0) -> np.ndarray:
     return (0.05 * vectors).astype(np.float32)
 
 
-@parametrize_with_checks([small(), small(renormalize=True)])
+@parametrize_with_checks([small(), small(renormalize=True, n_steps=1, max_iter=1)])
 # SkipTestWarning: the checks of array API input need SCIPY_ARRAY_API in the environment.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
@@ -96,6 +96,7 @@ def test_training_beats_a_gaussian_on_a_banana(banana_flow: Flow) -> None:
     assert plain + 1.0 < flow.score(new) < density.mean()
     assert flow.validation_log_likelihood_ > flow.gaussian_log_likelihood_ + 1.0
     assert flow.gaussian_log_likelihood_ == pytest.approx(plain, abs=0.5)
+    assert flow.history_[flow.best_iter_] == flow.history_.max() == flow.validation_log_likelihood_
 
 
 def test_the_gaussian_before_training_is_the_usual_one() -> None:
@@ -132,7 +133,7 @@ def test_likelihood_is_in_nats_of_the_original_space() -> None:
 
 def test_the_inverse_in_single_precision() -> None:
     rows = like_embeddings(1_000, 24)
-    flow = small(n_steps=8, learning_rate=5e-3, max_iter=10).fit(rows)
+    flow = small(n_steps=8, learning_rate=5e-3, max_iter=6, batch_size=128).fit(rows)
     assert flow.best_iter_ > 0
     new = like_embeddings(1_000, 24, seed=1)
     back = flow.inverse_transform(flow.transform(new))
@@ -380,6 +381,7 @@ def test_progress_and_verbose(capsys: pytest.CaptureFixture[str]) -> None:
         ("learning_rate", float("nan")),
         ("validation_fraction", 1.0),
         ("validation_fraction", None),
+        ("renormalize", "yes"),
     ],
 )
 def test_wrong_parameters(parameter: str, value: Any) -> None:

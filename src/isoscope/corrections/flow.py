@@ -219,6 +219,7 @@ class Flow(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
         return tuple(int(width) for width in listed)
 
     def _check_params(self) -> None:
+        super()._check_params()
         for parameter in ("n_steps", "max_iter", "batch_size", "n_iter_no_change"):
             check_count(self, parameter, least=1)
         check_count(self, "max_samples", least=3)
