@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from isoscope.clouds.location import Location
 
 
-GAP = 1 << 15
+GAP = 1 << 17
 """Bytes that are read although nobody wants them, because a seek would take longer."""
 
 LONGEST_RUN = 1 << 22
