@@ -222,9 +222,11 @@ print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) /
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
-@pytest.mark.parametrize(("ending", "most"), [(".npz", 130), (".parquet", 270)])
+@pytest.mark.parametrize(("ending", "most"), [(".npz", 160), (".parquet", 340)])
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, ending: str, most: int) -> None:
-    """A file of 205 MB in one piece; Arrow itself and a row group take 200."""
+    """A file of 205 MB in one piece; Arrow itself and a row group take 200 to 280, the file twice
+    as much again if it were kept.
+    """
     block = np.random.default_rng(0).standard_normal((40_000, 128), dtype=np.float32)
     vectors = np.concatenate([block] * 10)
     path, out = tmp_path / f"v{ending}", tmp_path / f"w{ending}"
