@@ -54,7 +54,8 @@ def speed() -> None:
             "measure": lambda: isoscope.measure(x),
             "unit": lambda: isoscope.measure(unit),
             "read": lambda: x.sum(),
-            "cosine": lambda: isoscope.measure(x, ["mean_cosine"], ["none"]),
+            "cosine": lambda: isoscope.measure(x, ["mean_cosine"], ["none"], intervals=False),
+            "interval": lambda: isoscope.measure(x, ["mean_cosine"], ["none"]),
         }
     )
 
@@ -67,7 +68,8 @@ def speed() -> None:
     line("all measures, four corrections", "measure", "floor", 2.0)
     line("the same for vectors of unit length", "unit", "floor", 2.0)
     line("one read of the array: x.sum()", "read")
-    line("mean_cosine alone", "cosine", "read", 3.0)
+    line("mean_cosine alone, no interval", "cosine", "read", 3.0)
+    line("mean_cosine alone, with its interval", "interval")
 
 
 def scaling() -> None:

@@ -103,9 +103,7 @@ class NumpyMoments:
         weight = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
         scale = np.divide(weight, norms, out=np.zeros_like(norms), where=squares > 0)
         unit_square_sum, extremes = self._dimensions(x, scale)
-        blocks = None
-        if dealt is not None:
-            blocks = BlockSums.of_batch(dealt, norms, weight, *dealt.sums(x, weight, scale))
+        blocks = None if dealt is None else self._blocks(x, norms, weight, scale, dealt)
         batch = moments_from(
             norms=norms,
             weight=weight,
@@ -124,6 +122,16 @@ class NumpyMoments:
         if self._total is None:
             return None
         return replace(self._total, scatter=self._scatter)
+
+    def _blocks(
+        self, x: Floats, norms: Doubles, weight: Doubles, scale: Doubles, dealt: Dealt
+    ) -> BlockSums:
+        if self._parts.scatter or self._parts.mean:
+            vector_sum, unit_sum = dealt.sums(x, weight, scale)
+        else:
+            (unit_sum,) = dealt.sums(x, scale)
+            vector_sum = np.zeros_like(unit_sum)
+        return BlockSums.of_batch(dealt, norms, weight, vector_sum, unit_sum)
 
     def _mean(self, x: Floats, weight: Doubles) -> Doubles:
         total = float(weight.sum())
