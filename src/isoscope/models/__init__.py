@@ -1,0 +1,1 @@
+"""Transformers: opening them, their named parts, and their layers as clouds."""
