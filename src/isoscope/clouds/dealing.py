@@ -22,7 +22,7 @@ from isoscope.errors import UsageError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Batch
+    from isoscope.clouds.contract import Batch, Labels
 
 BLOCKS = 31
 """Enough for an error to be known within an eighth, few enough to be summed in passing."""
@@ -94,6 +94,7 @@ class Dealer:
 
     def __init__(self, label: str | None = None) -> None:
         self._label = label
+        self._last: tuple[Labels, Dealt] | None = None
         self.used = ""
         """The label that told documents apart, once rows were dealt by one."""
 
@@ -102,7 +103,11 @@ class Dealer:
         label = self._label or DOCUMENT
         if label in batch.labels:
             self.used = label
-            return Dealt(hashed(batch.labels[label]))
+            # The clouds of a group share their labels, and hashing names takes time.
+            last = self._last
+            if last is None or last[0] is not batch.labels:
+                last = self._last = batch.labels, Dealt(hashed(batch.labels[label]))
+            return last[1]
         if self._label is not None:
             known = ", ".join(batch.labels) or "none"
             raise UsageError(

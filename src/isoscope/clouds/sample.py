@@ -7,7 +7,7 @@ without knowing n.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +43,14 @@ class Sample:
     vectors: NDArray[np.float64]
     groups: NDArray[np.int64]
     """The document of each row, or its position where rows are not dealt by documents."""
+
+    def where(self, kept: NDArray[np.bool_]) -> Sample:
+        """Return some of the rows."""
+        return Sample(self.keys[kept], self.indices[kept], self.vectors[kept], self.groups[kept])
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the sample as named arrays, for a file."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 class SampleTaker:
@@ -84,6 +92,11 @@ class SampleTaker:
         self._held += len(chosen)
         if self._held > 4 * self._size:
             self._prune()
+
+    def add_sample(self, sample: Sample) -> None:
+        """Go on from rows that an earlier run drew."""
+        self._found.append(sample)
+        self._held += len(sample.keys)
 
     def _prune(self) -> None:
         """Let go of the rows that cannot be in the sample any more."""

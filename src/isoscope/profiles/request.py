@@ -1,0 +1,140 @@
+"""What a profile is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoscope.clouds.dealing import Dealer
+from isoscope.errors import UsageError, unknown_name
+from isoscope.measures.contextual import CONTEXTUAL_MEASURES
+from isoscope.measures.registry import all_measures, default_measures
+from isoscope.models.batching import TOKEN_BUDGET
+from isoscope.models.layers import TokenRule
+from isoscope.profiles.spool import LIMIT
+from isoscope.results.asked import is_view, parse_corrections
+from isoscope.results.measuring import choose_measures, listed
+from isoscope.results.request import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from isoscope.measures.reading import Progress
+
+Subwords = Literal["first", "mean", "last"]
+CORRECTIONS = "none,center"
+GROUP_LIMIT = 2**30
+"""Bytes that sums by token type and by word may take, over all layers."""
+
+
+@dataclass(frozen=True)
+class ProfileOptions:
+    """How layers are read and what is measured.
+
+    Attributes
+    ----------
+    measures : str or iterable of str, optional
+        Names; by default all that two reads and the context of tokens give.
+    corrections : str or iterable of str
+        Spaces to measure; those that two reads give without a fit.
+    layers : tuple of str, optional
+        Layers to look at; all by default.
+    special_tokens : bool
+        Whether tokens that the tokenizer adds count.
+    skip_first : int
+        Tokens at the start of each text that do not count.
+    max_norm_multiple : float, optional
+        Leave out tokens longer than this many median lengths of their layer.
+    subwords : {"first", "mean", "last"}
+        Which vector a word of several tokens has.
+    longest : int, optional
+        Tokens of a text beyond this are cut off.
+    budget : int
+        Tokens of a batch, padding included.
+    spool_limit, group_limit : int
+        Bytes on disk between the reads; bytes of memory for sums by token type and word.
+    intervals : bool
+        Whether to give 95 % intervals, over texts or documents.
+    seed : int
+        Seed of all that is drawn.
+    """
+
+    measures: Iterable[str] | str | None = None
+    corrections: Iterable[str] | str = CORRECTIONS
+    layers: tuple[str, ...] | None = None
+    special_tokens: bool = False
+    skip_first: int = 0
+    max_norm_multiple: float | None = None
+    subwords: Subwords = "mean"
+    longest: int | None = None
+    budget: int = TOKEN_BUDGET
+    spool_limit: int = LIMIT
+    group_limit: int = GROUP_LIMIT
+    intervals: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.subwords not in ("first", "mean", "last"):
+            raise UsageError(f"subwords is first, mean or last, not {self.subwords!r}")
+        if self.max_norm_multiple is not None and self.max_norm_multiple <= 1:
+            raise UsageError(f"max-norm-multiple is above 1, not {self.max_norm_multiple}")
+        for name in ("seed", "spool_limit", "group_limit"):
+            if getattr(self, name) < 0:
+                raise UsageError(f"{name.replace('_', '-')} is at least 0")
+        if self.longest is not None and self.longest < 1:
+            raise UsageError(f"at least one token of a text must be read, not {self.longest}")
+        self.chosen  # noqa: B018  names are looked up before a model is loaded
+        self.request(None)
+
+    @property
+    def rule(self) -> TokenRule:
+        """Which tokens count."""
+        return TokenRule(self.special_tokens, self.skip_first)
+
+    @property
+    def chosen(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Measures of spaces, and measures of context."""
+        context = [item.name for item in CONTEXTUAL_MEASURES]
+        default = [item.name for item in default_measures()]
+        names = listed(self.measures, [*default, *context])
+        if "all" in names:
+            names = [item.name for item in all_measures() if "clusters" not in item.needs]
+            names += context
+        own = tuple(name for name in context if name in names)
+        rest = [name for name in names if name not in own]
+        try:
+            found = tuple(item.text for item in choose_measures(rest)) if rest else ()
+        except UsageError:
+            known = {item.name for item in all_measures()} | set(context)
+            for name in rest:
+                if name.split(":")[0] not in known:
+                    raise unknown_name("measure", name, sorted(known)) from None
+            raise
+        return found, own
+
+    def request(self, progress: Progress | None) -> Request:
+        """Return which sums the measures of spaces take."""
+        names, _ = self.chosen
+        corrections = parse_corrections(listed(self.corrections, ()))
+        for correction in corrections:
+            if not is_view(correction.text):
+                raise UsageError(
+                    f"profile measures what two reads give without a fit (none, center, "
+                    f"all-but-the-top, whiten), not {correction.text}; for others measure a "
+                    "sample of a layer: isoscope.models.sampled_layers"
+                )
+        # The mean cosine of a layer is what the measures of context are corrected by.
+        items = choose_measures([*names, "mean_cosine"])
+        for item in items:
+            if "clusters" in item.needs:
+                raise UsageError(f"profile does not measure {item.name}, which reads many times")
+        dealer = Dealer() if self.intervals else None
+        return Request(items, corrections, False, dealer, self.seed, None, progress)
+
+    def configuration(self) -> dict[str, Any]:
+        """Return everything that decides the numbers, for a journal."""
+        values = asdict(self)
+        del values["measures"], values["corrections"]
+        names, context = self.chosen
+        corrections = [item.text for item in self.request(None).corrections]
+        return {**values, "measures": [*names, *context], "corrections": corrections}

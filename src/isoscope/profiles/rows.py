@@ -1,0 +1,136 @@
+"""Layers as rows of a result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from isoscope.measures.contextual import outlier_persistence
+from isoscope.measures.corrections import NONE
+from isoscope.measures.intervals import IntervalEstimator
+from isoscope.profiles.second_pass import EVERYTHING, ORDINARY
+from isoscope.results.measuring import add, choose_measures
+from isoscope.results.result import Row, Table
+from isoscope.results.verdict import judge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from isoscope.measures.space import Dimensions
+    from isoscope.profiles.layers import Layer, LayerProfile
+
+SUFFIX = {EVERYTHING: ", all tokens", ORDINARY: ", ordinary tokens"}
+"""What is added to the name of a layer for the tokens that are not the main ones."""
+
+MOVED = {
+    "mean_cosine": "absolute",
+    "top_variance_share": "absolute",
+    "effective_rank": "relative",
+    "participation_ratio": "relative",
+    "mean_norm": "relative",
+}
+"""Measures by which it is judged whether massive tokens matter."""
+TENTH = 0.1
+
+
+@dataclass
+class Found:
+    """Rows, tables and verdicts of the layers of a model."""
+
+    rows: list[Row] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+
+
+def layer_rows(profile: LayerProfile, layers: Sequence[Layer], protocol: str) -> Found:
+    """Evaluate every measure on every layer."""
+    found = Found()
+    model, options = profile.group.model.name, profile.options
+    names, context = options.chosen
+    items = choose_measures(names) if names else ()
+    dimensions: dict[str, tuple[Dimensions, int]] = {}
+    main = EVERYTHING if options.max_norm_multiple is None else ORDINARY
+    for layer in layers:
+        # Without massive tokens there is one set of tokens only, whatever it is called.
+        chosen = main if main in layer.described else EVERYTHING
+        for which, (described, reads) in layer.described.items():
+            part = layer.name if which == chosen else layer.name + SUFFIX[which]
+            estimator = IntervalEstimator(
+                described.reads, profile.request.dealer is not None, given=options.intervals
+            )
+            words = f"{protocol}; {reads}"
+            for space in described.spaces:
+                for item in items:
+                    add(item, space, estimator, (model, part), words, found.rows, found.tables)
+                if space.correction != NONE or which != chosen:
+                    continue
+                if space.dimensions is not None:
+                    dimensions[layer.name] = space.dimensions, space.units.rows
+                if space.spectrum is not None and space.dimensions is not None:
+                    verdict = judge(space).to_dict()
+                    found.verdicts.append({"subject": model, "part": part, **verdict})
+        add_context(layer, context, model, protocol, found)
+    if dimensions and "outlier_dimensions" in names:
+        table = outlier_persistence(dimensions)
+        found.tables.append(
+            Table(model, "", NONE, "outlier_persistence", table.rows, table.note)
+        )
+    return found
+
+
+def add_context(
+    layer: Layer, wanted: Sequence[str], model: str, protocol: str, found: Found
+) -> None:
+    """File the measures of context of a layer that were asked for."""
+    if layer.contextual is None:
+        return
+    for name, value in layer.contextual.values.items():
+        if name.split("/")[0] in wanted:
+            found.rows.append(
+                Row(
+                    model, layer.name, NONE, name, value.value,
+                    log10=value.log10, n=value.rows, protocol=protocol, note=value.note,
+                    extra=dict(value.extra),
+                )  # fmt: skip
+            )
+    for name, table in layer.contextual.tables.items():
+        if name.split("/")[0] in wanted:
+            found.tables.append(Table(model, layer.name, NONE, name, table.rows, table.note))
+
+
+def with_moved(rows: Sequence[Row]) -> list[Row]:
+    """Mark the rows of layers that massive tokens move by more than a tenth.
+
+    Both sets of tokens are in the result either way; the mark says which ones to show.
+    """
+    moved = {(row.subject, row.part) for row in rows if is_moved(row, by_key(rows))}
+    return [
+        replace(row, extra={**row.extra, "moved_by_massive_tokens": True})
+        if (row.subject, without_suffix(row.part)) in moved
+        else row
+        for row in rows
+    ]
+
+
+def by_key(rows: Sequence[Row]) -> dict[tuple[str, str, str, str], Row]:
+    """Return rows by what they are about."""
+    return {(row.subject, row.part, row.correction, row.measure): row for row in rows}
+
+
+def is_moved(row: Row, known: Mapping[tuple[str, str, str, str], Row]) -> bool:
+    """Whether the other set of tokens of the same layer gives another value."""
+    if row.measure not in MOVED or row.correction != NONE or row.value is None:
+        return False
+    for suffix in SUFFIX.values():
+        other = known.get((row.subject, row.part + suffix, row.correction, row.measure))
+        if other is not None and other.value is not None:
+            scale = max(abs(row.value), abs(other.value)) if MOVED[row.measure] == "relative" else 1
+            return abs(row.value - other.value) > TENTH * scale
+    return False
+
+
+def without_suffix(part: str) -> str:
+    """Return the layer that a part is about."""
+    for suffix in SUFFIX.values():
+        part = part.removesuffix(suffix)
+    return part

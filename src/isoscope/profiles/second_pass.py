@@ -1,0 +1,82 @@
+"""The second read of all layers, from what was spooled or from a second run of the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.measures.projections import Projections
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import torch
+    from numpy.typing import NDArray
+
+    from isoscope.clouds.dealing import Dealt
+    from isoscope.measures.kernels.torch_kernel import TorchProjector
+    from isoscope.measures.projections import ProjectionPlan
+    from isoscope.profiles.massive import MassiveRule
+
+EVERYTHING, ORDINARY = "all", "ordinary"
+
+Key = tuple[str, str]
+"""A layer, and which of its tokens."""
+
+
+class SecondPass:
+    """Projects the layers of a model, batch by batch, in a state that can be stored."""
+
+    def __init__(
+        self, plans: Mapping[Key, ProjectionPlan], rule: MassiveRule, *, deal: bool
+    ) -> None:
+        from isoscope.measures.kernels.torch_kernel import TorchProjector
+
+        self._rule, self._deal = rule, deal
+        self._projectors: dict[Key, TorchProjector] = {
+            key: TorchProjector(plan) for key, plan in plans.items()
+        }
+        self.found: dict[Key, Projections] = {}
+
+    def add(self, layers: Mapping[str, torch.Tensor], dealt: Dealt | None) -> None:
+        """Take one batch of every layer."""
+        import torch
+
+        if not self._deal:
+            dealt = None
+        for name, x in layers.items():
+            if (name, EVERYTHING) in self._projectors:
+                self._project((name, EVERYTHING), x, dealt)
+            if (name, ORDINARY) in self._projectors:
+                ordinary = self._rule.ordinary(name, torch.linalg.vector_norm(x, dim=1))
+                if ordinary is None:
+                    self._project((name, ORDINARY), x, dealt)
+                elif ordinary.any():
+                    rows = np.flatnonzero(ordinary)
+                    self._project(
+                        (name, ORDINARY),
+                        x[torch.from_numpy(rows).to(x.device)],
+                        None if dealt is None else type(dealt)(dealt.groups[rows]),
+                    )
+
+    def _project(self, key: Key, x: torch.Tensor, dealt: Dealt | None) -> None:
+        found = self._projectors[key](x, dealt)
+        known = self.found.get(key)
+        self.found[key] = found if known is None else known.merge(found)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the whole state as named arrays."""
+        return {
+            f"{name}|{which}|{key}": array
+            for (name, which), found in self.found.items()
+            for key, array in found.to_arrays().items()
+        }
+
+    def resume(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from a stored state."""
+        parts: dict[Key, dict[str, NDArray[Any]]] = {}
+        for key, array in arrays.items():
+            name, which, field = key.split("|")
+            parts.setdefault((name, which), {})[field] = array
+        self.found = {key: Projections.from_arrays(fields) for key, fields in parts.items()}
