@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 hypothesis.settings.register_profile(
     "isoscope", deadline=None, derandomize=True, max_examples=40, print_blob=True
@@ -24,3 +29,20 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "needs_package(module, distribution): skips where a package is missing"
     )
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a tiny model of an architecture, made when it is first asked for."""
+    pytest.importorskip("transformers")
+    from tiny_models import save_tiny_model
+
+    made: dict[str, Path] = {}
+
+    def folder(architecture: str) -> Path:
+        if architecture not in made:
+            path = tmp_path_factory.mktemp("models") / f"tiny-{architecture}"
+            made[architecture] = save_tiny_model(architecture, path)
+        return made[architecture]
+
+    return folder

@@ -19,6 +19,7 @@ from isoscope.version import __version__
 if TYPE_CHECKING:
     from isoscope.corrections.naming import make_correction
     from isoscope.corrections.storage import load_correction
+    from isoscope.models.opening import Model, open_model
 
 __all__ = [
     "Batch",
@@ -27,6 +28,7 @@ __all__ = [
     "DataError",
     "IsoscopeError",
     "Measure",
+    "Model",
     "Result",
     "Row",
     "Table",
@@ -37,13 +39,16 @@ __all__ = [
     "make_correction",
     "measure",
     "open_cloud",
+    "open_model",
 ]
 
 LATER = {
+    "Model": "isoscope.models.opening",
     "load_correction": "isoscope.corrections.storage",
     "make_correction": "isoscope.corrections.naming",
+    "open_model": "isoscope.models.opening",
 }
-"""Names whose modules need scikit-learn, which takes a second to import and few calls use."""
+"""Names whose modules take long to import or need a library that few calls use."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,193 @@
+"""One way in for transformers: a hub id, a folder, a GGUF file, an installed package."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from isoscope.errors import DataError, UsageError
+from isoscope.models.configuration import read_config
+from isoscope.models.limits import position_limit, sane_length
+from isoscope.models.precision import computable, device_name, dtype_name
+from isoscope.models.quantisation import quantisation_of
+from isoscope.models.quiet import library, quietly
+from isoscope.models.skeleton import base_skeleton
+from isoscope.models.sources import find_source
+from isoscope.models.stacks import find_stacks
+from isoscope.models.weight_files import check_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from isoscope.models.sources import Source
+    from isoscope.models.stacks import Stack
+
+
+def open_model(
+    name: str, *, revision: str | None = None, dtype: Any = None, device: Any = None
+) -> Model:
+    """Open a transformer; its tokenizer and its weights are loaded when they are asked for.
+
+    Code that comes with a model is never run, and pickles are read as plain tensors only.
+
+    Parameters
+    ----------
+    name : str
+        An id of the hub, a folder, a ``.gguf`` file, ``package:minilm`` or ``package:smollm2``.
+    revision : str, optional
+        Branch, tag or commit of a model of the hub.
+    dtype : str or torch.dtype, optional
+        In what the network computes: float32 by default. Half precision on a processor that
+        cannot do it becomes float32, with a warning.
+    device : str or torch.device, optional
+        Where the network computes; by default an accelerator where torch has one.
+
+    Examples
+    --------
+    >>> model = open_model("package:minilm")  # doctest: +SKIP
+    >>> model.stacks[0].layers  # doctest: +SKIP
+    ('embedding', 'block 1', 'block 2', 'block 3', 'block 4', 'block 5', 'block 6')
+    """
+    source = find_source(name, revision)
+    return Model(source, dtype_name(dtype), device)
+
+
+class Model:
+    """A transformer and what is known about it; made by `open_model`.
+
+    Attributes
+    ----------
+    name : str
+        What results call the model: its id, or the name of its folder.
+    config : transformers.PretrainedConfig
+        Its configuration.
+    """
+
+    def __init__(self, source: Source, dtype: str, device: Any) -> None:
+        self.source, self.name = source, source.name
+        self.config = read_config(source)
+        self._asked_dtype, self._asked_device = dtype, device
+
+    def __repr__(self) -> str:
+        return f"<Model {self.name!r}: {self.config.model_type}>"
+
+    @cached_property
+    def device(self) -> str:
+        """Where the network computes."""
+        return device_name(self._asked_device)
+
+    @cached_property
+    def dtype(self) -> str:
+        """In what the network computes."""
+        return computable(self._asked_dtype, self.device)
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """The fast tokenizer."""
+        self.source.fetch_tokenizer()
+        transformers = library("transformers")
+        try:
+            with quietly():
+                tokenizer = transformers.AutoTokenizer.from_pretrained(
+                    self.source.folder, **self.source.arguments
+                )
+        except Exception as error:
+            raise DataError(
+                f"{self.name} has no tokenizer that can be loaded ({reason(error)}); "
+                "put tokenizer.json and tokenizer_config.json beside its weights"
+            ) from error
+        if not getattr(tokenizer, "is_fast", False) or len(tokenizer) == 0:
+            raise DataError(
+                f"{self.name} has no fast tokenizer, which alone tells where in a text a token "
+                "stands; put a tokenizer.json beside its weights"
+            )
+        return tokenizer
+
+    @cached_property
+    def network(self) -> Any:
+        """The network without a head, in eval mode and without gradients."""
+        self.source.fetch_weights()
+        if self.source.gguf is None:
+            check_weights(self.source.folder, self.name)
+        torch, transformers = library("torch"), library("transformers")
+        dtype, device = getattr(torch, self.dtype), self.device
+        try:
+            with quietly():
+                network, loading = transformers.AutoModel.from_pretrained(
+                    self.source.folder,
+                    config=self.config,
+                    dtype=dtype,
+                    output_loading_info=True,
+                    **self.source.arguments,
+                )
+        except Exception as error:
+            raise DataError(f"{self.name} cannot be loaded: {reason(error)}") from error
+        refuse_missing(self.name, loading["missing_keys"])
+        return network.to(device).eval().requires_grad_(False)
+
+    @cached_property
+    def skeleton(self) -> Any:
+        """The network without a head and without numbers: which modules there are."""
+        return base_skeleton(self.config)
+
+    @cached_property
+    def stacks(self) -> tuple[Stack, ...]:
+        """The sequences of blocks: one, or the encoder's and the decoder's."""
+        return find_stacks(self.skeleton)
+
+    @cached_property
+    def longest(self) -> int | None:
+        """Number of tokens that a text may have, None for no limit."""
+        limits = [position_limit(self.skeleton, self.config), sane_length(self.tokenizer)]
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    @property
+    def pad_id(self) -> int:
+        """Token that fills up the shorter texts of a batch; it is masked, so any one will do."""
+        eos = self.config.get_text_config().eos_token_id
+        eos = eos[0] if isinstance(eos, list) else eos
+        choices = (self.tokenizer.pad_token_id, self.config.get_text_config().pad_token_id, eos)
+        return next((int(token) for token in choices if token is not None and token >= 0), 0)
+
+    @property
+    def is_seq2seq(self) -> bool:
+        """Whether the model has an encoder and a decoder."""
+        return bool(self.config.is_encoder_decoder)
+
+    @cached_property
+    def quantisation(self) -> str:
+        """How the file held the weights, where it held fewer bits than they have now."""
+        if self.source.gguf is None:
+            return "none"
+        return quantisation_of(self.source.folder / self.source.gguf)
+
+    @cached_property
+    def provenance(self) -> dict[str, str]:
+        """Where the numbers come from, for results."""
+        return {
+            "source": self.source.origin,
+            **({} if self.source.revision is None else {"revision": self.source.revision}),
+            "dtype": self.dtype,
+            "device": self.device,
+            "quantisation": self.quantisation,
+            "transformers": library("transformers").__version__,
+            "torch": library("torch").__version__,
+        }
+
+
+def refuse_missing(name: str, keys: Iterable[str]) -> None:
+    """Refuse weights that transformers would make up: random numbers look like a model's.
+
+    A pooler comes behind the last layer and is in no layer; many checkpoints have none.
+    """
+    missing = sorted(key for key in keys if "pooler" not in key.split("."))
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise DataError(f"{name} is not complete: its weights have no {missing[0]}{more}")
+
+
+def reason(error: Exception) -> str:
+    """Shorten what a library says to its first line."""
+    if isinstance(error, UsageError | DataError):
+        return str(error)
+    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -1,0 +1,64 @@
+"""In which type a network computes, and whether this machine can."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from functools import cache
+from typing import Any
+
+from isoscope.errors import UsageError, unknown_name
+from isoscope.models.quiet import library
+
+DTYPES = ("float16", "bfloat16", "float32", "float64")
+HALF = ("float16", "bfloat16")
+
+PROBE = """
+import sys, torch
+dtype = getattr(torch, sys.argv[1])
+for rows in (1, 7, 64):
+    x = torch.ones(1, rows, 64, dtype=dtype)
+    y = torch.nn.functional.linear(x, torch.ones(64, 64, dtype=dtype), torch.ones(64, dtype=dtype))
+    torch.nn.functional.scaled_dot_product_attention(y, y, y)
+"""
+"""What the layers of a network do most; some processors lack an instruction for it."""
+
+
+def dtype_name(dtype: Any) -> str:
+    """Return the name of a type that is given by name or as torch's own; float32 for None."""
+    name = "float32" if dtype is None else str(dtype).removeprefix("torch.")
+    if name not in DTYPES:
+        raise unknown_name("dtype of a model", name, DTYPES)
+    return name
+
+
+def device_name(device: Any) -> str:
+    """Return a device that torch has: an accelerator where there is one, unless one is named."""
+    torch = library("torch")
+    if device is None:
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise UsageError(f"torch cannot use the device {device!r}: {reason}") from error
+    return str(device)
+
+
+def computable(dtype: str, device: str) -> str:
+    """Return the type to compute in: half precision only where a processor survives it."""
+    if dtype in HALF and device == "cpu" and not survives(dtype):
+        warnings.warn(
+            f"this processor cannot multiply matrices in {dtype}; the model computes in float32",
+            stacklevel=2,
+        )
+        return "float32"
+    return dtype
+
+
+@cache
+def survives(dtype: str) -> bool:
+    """Whether a process that computes in this type comes back: an illegal instruction kills it."""
+    probe = subprocess.run([sys.executable, "-c", PROBE, dtype], capture_output=True, check=False)
+    return probe.returncode == 0

@@ -1,0 +1,208 @@
+"""Tiny transformers with random weights, one for each architecture, saved as people save them.
+
+Every LayerNorm and RMSNorm gets a gain and a bias of its own, so that leaving one out, or taking
+one for another, changes numbers. Norms are not the only parameters that begin as constants: biases
+of linear layers are left at zero.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+
+HIDDEN = 32
+LAYERS = 3
+HEADS = 4
+INNER = 48
+POSITIONS = 40
+"""Number of positions that the tables and the rotary models have."""
+
+PADDED_ROWS = 16
+"""Rows of GPT-NeoX's embedding matrix beyond its tokenizer's vocabulary, as Pythia has them."""
+
+WORDS = (
+    "the a of and in is was it on that cat dog bird tree river bank money boat sat ran flew saw "
+    "big small old new red green ##s ##ed ##ing ##er ##ly"
+)
+LETTERS = [*"abcdefghijklmnopqrstuvwxyz", *".,!?"]
+
+SHAPE = {
+    "hidden_size": HIDDEN,
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": HEADS,
+    "intermediate_size": INNER,
+}
+SIDES = {
+    "d_model": HIDDEN,
+    "encoder_layers": LAYERS,
+    "decoder_layers": LAYERS - 1,
+    "encoder_attention_heads": HEADS,
+    "decoder_attention_heads": HEADS,
+    "encoder_ffn_dim": INNER,
+    "decoder_ffn_dim": INNER,
+    "max_position_embeddings": POSITIONS,
+}
+
+ARCHITECTURES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "bert": ("Bert", "ForMaskedLM", {**SHAPE, "max_position_embeddings": POSITIONS}),
+    "roberta": ("Roberta", "ForMaskedLM", {**SHAPE, "max_position_embeddings": POSITIONS + 2}),
+    "distilbert": (
+        "DistilBert",
+        "ForMaskedLM",
+        {
+            "dim": HIDDEN,
+            "n_layers": LAYERS,
+            "n_heads": HEADS,
+            "hidden_dim": INNER,
+            "max_position_embeddings": POSITIONS,
+        },
+    ),
+    "mpnet": ("MPNet", "ForMaskedLM", {**SHAPE, "max_position_embeddings": POSITIONS + 2}),
+    "gpt2": (
+        "GPT2",
+        "LMHeadModel",
+        {"n_embd": HIDDEN, "n_layer": LAYERS, "n_head": HEADS, "n_positions": POSITIONS},
+    ),
+    "gpt-neox": (
+        "GPTNeoX",
+        "ForCausalLM",
+        {**SHAPE, "max_position_embeddings": POSITIONS, "tie_word_embeddings": False},
+    ),
+    "opt": (
+        "OPT",
+        "ForCausalLM",
+        {
+            "hidden_size": HIDDEN,
+            "word_embed_proj_dim": HIDDEN,
+            "num_hidden_layers": LAYERS,
+            "num_attention_heads": HEADS,
+            "ffn_dim": INNER,
+            "max_position_embeddings": POSITIONS,
+        },
+    ),
+    "falcon": (
+        "Falcon",
+        "ForCausalLM",
+        {
+            "hidden_size": HIDDEN,
+            "num_hidden_layers": LAYERS,
+            "num_attention_heads": HEADS,
+            "max_position_embeddings": POSITIONS,
+        },
+    ),
+    "llama": (
+        "Llama",
+        "ForCausalLM",
+        {**SHAPE, "max_position_embeddings": POSITIONS, "tie_word_embeddings": True},
+    ),
+    "bart": ("Bart", "ForConditionalGeneration", SIDES),
+    "mbart": ("MBart", "ForConditionalGeneration", SIDES),
+    "t5": (
+        "T5",
+        "ForConditionalGeneration",
+        {
+            "d_model": HIDDEN,
+            "d_kv": HIDDEN // HEADS,
+            "d_ff": INNER,
+            "num_layers": LAYERS,
+            "num_decoder_layers": LAYERS - 1,
+            "num_heads": HEADS,
+        },
+    ),
+}
+"""Names of classes in transformers, and what makes them small."""
+
+WORD_PIECES = ("bert", "distilbert", "mpnet")
+
+
+def save_tiny_model(architecture: str, folder: Path, seed: int = 0) -> Path:
+    """Make the model of an architecture and its tokenizer, and save both in a folder."""
+    prefix, suffix, shape = ARCHITECTURES[architecture]
+    tokenizer = word_pieces(architecture) if architecture in WORD_PIECES else byte_pairs()
+    spare = PADDED_ROWS if architecture == "gpt-neox" else 0
+    special = {
+        "pad_token_id": tokenizer.pad_token_id,
+        "bos_token_id": tokenizer.bos_token_id or tokenizer.cls_token_id,
+        "eos_token_id": tokenizer.eos_token_id or tokenizer.sep_token_id,
+    }
+    if suffix == "ForConditionalGeneration":
+        special["decoder_start_token_id"] = special["eos_token_id"]
+    config = getattr(transformers, f"{prefix}Config")(
+        vocab_size=len(tokenizer) + spare, **shape, **special
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        network = getattr(transformers, prefix + suffix)(config)
+        randomise_norms(network)
+    network.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def randomise_norms(network: torch.nn.Module) -> None:
+    """Give every norm a gain around one and a bias around zero."""
+    for module in network.modules():
+        if "norm" in type(module).__name__.lower():
+            for name, values in module.named_parameters(recurse=False):
+                with torch.no_grad():
+                    values.copy_(0.3 * torch.randn(values.shape) + (name == "weight"))
+
+
+def word_pieces(architecture: str) -> transformers.PreTrainedTokenizerFast:
+    """Make a tokenizer of words, pieces and letters, with BERT's special tokens and unused rows."""
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    if architecture == "mpnet":  # whose padding is always the second row
+        special = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"]
+    unused = [f"[unused{k}]" for k in range(10)]
+    letters = [*LETTERS, *(f"##{letter}" for letter in LETTERS if letter.isalpha())]
+    rows = dict.fromkeys([*special, *unused, *WORDS.split(), *letters])
+    tokenizer = Tokenizer(
+        models.WordPiece({piece: k for k, piece in enumerate(rows)}, unk_token="[UNK]")
+    )
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(token, special.index(token)) for token in ("[CLS]", "[SEP]")],
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+    )
+
+
+def byte_pairs() -> transformers.PreTrainedTokenizerFast:
+    """Make a tokenizer of byte pairs with a few merges, which keeps spaces with the next word."""
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    bytes_seen = ["Ġ", "Ċ", *LETTERS, *"ABCDEFGHIJKLMNOPQRSTUVWXYZ", *"0123456789"]
+    merges = [("Ġ", "t"), ("Ġt", "h"), ("Ġth", "e"), ("Ġ", "c"), ("Ġc", "a"), ("Ġca", "t")]
+    merges += [("i", "n"), ("in", "g"), ("Ġ", "a")]
+    rows = dict.fromkeys([*special, *bytes_seen, *("".join(pair) for pair in merges)])
+    tokenizer = Tokenizer(
+        models.BPE({piece: k for k, piece in enumerate(rows)}, merges, unk_token="<unk>")
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>",
+        pair="<s> $A </s> $B </s>",
+        special_tokens=[(token, special.index(token)) for token in ("<s>", "</s>")],
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token="<s>",
+        pad_token="<pad>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        mask_token="<mask>",
+    )
