@@ -13,6 +13,7 @@ import pytest
 
 import isoscope
 from isoscope.clouds import opening
+from isoscope.clouds.texts import opening as texts_opening
 from isoscope.results import measuring
 from isoscope.tasks import intervals
 
@@ -62,7 +63,9 @@ def test_packages_import_only_from_their_left() -> None:
                 assert package in allowed, f"{path} imports {node.module}"
 
 
-@pytest.mark.parametrize("module", [opening, measuring, intervals], ids=lambda m: m.__name__)
+@pytest.mark.parametrize(
+    "module", [opening, texts_opening, measuring, intervals], ids=lambda m: m.__name__
+)
 def test_examples_in_docstrings(module: object) -> None:
     found = doctest.testmod(module)  # type: ignore[arg-type]
     assert found.attempted > 0

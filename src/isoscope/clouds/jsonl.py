@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from isoscope.clouds.streams import readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from isoscope.clouds.location import Location
 
@@ -81,9 +81,9 @@ class JsonLinesCloud(Cloud):
         return Batch(np.stack(vectors), first, columns)
 
 
-def objects(file: BinaryIO, where: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file; blank lines are passed over."""
-    for number, line in enumerate(file, start=1):
+def objects(lines: Iterable[bytes | str], where: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a file's lines; blank ones are passed over."""
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:

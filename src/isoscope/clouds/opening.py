@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from isoscope.clouds.batches import is_batches, open_batches, refuse_one_shot
 from isoscope.clouds.binary_vectors import open_fvecs, open_word2vec
 from isoscope.clouds.columns import open_arrow, open_parquet
 from isoscope.clouds.contract import CloudGroup
+from isoscope.clouds.formats import Format, opener_of
 from isoscope.clouds.joined import JoinedCloud
 from isoscope.clouds.jsonl import open_json_lines
 from isoscope.clouds.location import Location, matches
@@ -31,16 +31,7 @@ if TYPE_CHECKING:
     from isoscope.clouds.contract import Cloud
 
 
-@dataclass(frozen=True)
-class Format:
-    """How files with some ending are opened."""
-
-    opener: Callable[[Location, str | None], Cloud]
-    streamed: bool = False
-    """Read from front to back, so that it may be compressed as well."""
-
-
-FORMATS: dict[str, Format] = {
+FORMATS: dict[str, Format[Callable[[Location, str | None], Cloud]]] = {
     ".npy": Format(open_npy),
     ".npz": Format(open_npz),
     ".safetensors": Format(open_safetensors),
@@ -120,23 +111,6 @@ def open_location(text: str, column: str | None) -> CloudGroup:
 
 def open_file(location: Location, column: str | None) -> Cloud:
     """Open one file by its ending."""
-    if not location.is_remote and location.path.is_dir():
-        inside = sorted(p.name for p in location.path.iterdir() if p.suffix in FORMATS)
-        held = f"; in it: {', '.join(inside[:5])}" if inside else ""
-        raise UsageError(f"{location} is a folder; name a file{held}")
-    if not location.exists():
-        packaged = ", ".join(PREFIX + name for name in PACKAGES)
-        raise UsageError(f"there is no file {location}; to try isoscope without one: {packaged}")
-    found = FORMATS.get(location.ending)
-    if found is None:
-        raise UsageError(
-            f"{location}: isoscope does not read {location.ending or 'files without an ending'}; "
-            f"it reads {', '.join(FORMATS)}"
-        )
-    if location.compression and not found.streamed:
-        raise UsageError(
-            f"{location}: a {location.ending} file is read by seeking in it, which "
-            f"{location.compression} does not allow; decompress it first"
-        )
+    opener = opener_of(location, FORMATS, [PREFIX + name for name in PACKAGES])
     with readable(str(location)):
-        return found.opener(location, column)
+        return opener(location, column)
