@@ -129,7 +129,7 @@ class LayerClouds:
     @property
     def widths(self) -> tuple[int, ...]:
         """Number of dimensions of each layer."""
-        return (int(self.model.width),) * len(self.names)
+        return (int(self.model.config.get_text_config().hidden_size),) * len(self.names)
 
     @property
     def dtypes(self) -> tuple[str, ...]:

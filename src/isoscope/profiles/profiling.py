@@ -6,22 +6,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isoscope.clouds.texts import TextSource, open_texts
+from isoscope.engines.journal import Journal
 from isoscope.errors import UsageError
 from isoscope.models.opening import Model, open_model
 from isoscope.profiles.layers import LayerProfile
 from isoscope.profiles.request import ProfileOptions
 from isoscope.profiles.rows import layer_rows, with_moved
+from isoscope.results.joining import joined
 from isoscope.results.measuring import versions
 from isoscope.results.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from isoscope.clouds.texts import TextSurvey
     from isoscope.measures.reading import Progress
 
-PROFILE = "profile"
+KIND, PROFILE = "kind", "profile"
+"""Says in a result what it is, so that it is shown as such."""
 
 
 def profile(
@@ -85,7 +87,55 @@ def profile(
         raise NotImplementedError
     survey = source.survey()
     results = [
-        with_text(model, source, survey, asked, journal=journal, resume=resume, progress=progress)
+        with_text(model, source, survey, asked, folder=journal, resume=resume, progress=progress)
         for model in opened
     ]
     return replace(joined(results), command=command)
+
+
+def with_text(
+    model: Model,
+    texts: TextSource,
+    survey: TextSurvey,
+    options: ProfileOptions,
+    *,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> Result:
+    """Profile the layers of one model over a text."""
+    configuration = {
+        "model": model.name,
+        "weights": model.provenance,
+        "text": texts.name,
+        "text sha256": survey.sha256,
+        **options.configuration(),
+    }
+    journal = None if folder is None else Journal.open(folder, configuration, resume=resume)
+    run = LayerProfile(
+        model, texts, options, total=survey.texts, journal=journal, progress=progress
+    )
+    layers = run.run()
+    met = run.group.so_far
+    protocol = f"{met.counted:,} tokens of {met.texts:,} texts ({texts.name}), {run.group.rule}"
+    found = layer_rows(run, layers, protocol)
+    left_out = {}
+    if met.truncation.texts:
+        left_out[f"tokens of {met.truncation.texts:,} texts beyond the limit"] = (
+            met.truncation.tokens
+        )
+    if met.tokens > met.counted:
+        left_out["tokens that do not count"] = met.tokens - met.counted
+    if survey.blank:
+        left_out["blank texts"] = survey.blank
+    if journal is not None:
+        journal.remove()
+    return Result(
+        with_moved(found.rows),
+        found.tables,
+        found.verdicts,
+        left_out,
+        {"seed": options.seed},
+        versions() | {name: model.provenance[name] for name in ("transformers", "torch")},
+        extra={KIND: PROFILE, "models": {model.name: model.provenance}},
+    )

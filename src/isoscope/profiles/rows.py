@@ -72,9 +72,7 @@ def layer_rows(profile: LayerProfile, layers: Sequence[Layer], protocol: str) ->
         add_context(layer, context, model, protocol, found)
     if dimensions and "outlier_dimensions" in names:
         table = outlier_persistence(dimensions)
-        found.tables.append(
-            Table(model, "", NONE, "outlier_persistence", table.rows, table.note)
-        )
+        found.tables.append(Table(model, "", NONE, "outlier_persistence", table.rows, table.note))
     return found
 
 
@@ -88,8 +86,15 @@ def add_context(
         if name.split("/")[0] in wanted:
             found.rows.append(
                 Row(
-                    model, layer.name, NONE, name, value.value,
-                    log10=value.log10, n=value.rows, protocol=protocol, note=value.note,
+                    model,
+                    layer.name,
+                    NONE,
+                    name,
+                    value.value,
+                    log10=value.log10,
+                    n=value.rows,
+                    protocol=protocol,
+                    note=value.note,
                     extra=dict(value.extra),
                 )  # fmt: skip
             )
