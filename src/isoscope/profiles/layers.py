@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from isoscope.engines.checkpoints import Checkpoints
 from isoscope.measures.contextual import ContextualTaker
 from isoscope.measures.moments import MomentParts
 from isoscope.models.layers import LayerClouds
@@ -17,10 +17,10 @@ from isoscope.profiles.spool import Spool
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
     from isoscope.clouds.texts import TextSource
+    from isoscope.engines.checkpoints import State
     from isoscope.engines.journal import Journal
+    from isoscope.engines.journal_entry import Entry
     from isoscope.measures.contextual import Contextual
     from isoscope.measures.projections import Projections
     from isoscope.measures.reading import FirstRead, Progress
@@ -29,12 +29,7 @@ if TYPE_CHECKING:
     from isoscope.profiles.second_pass import Key
     from isoscope.results.request import Described, Plan, Request
 
-State = tuple["dict[str, NDArray[Any]]", dict[str, Any]]
-"""Named arrays and facts, as a journal keeps them."""
-
 FIRST, SECOND = "first read", "second read"
-SAVED_EVERY = 30.0
-"""Seconds between two entries in the journal."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +77,10 @@ class LayerProfile:
         )  # fmt: skip
         self.options, self._total = options, total
         self._journal, self._progress = journal, progress
-        self._saved = time.monotonic()
+        if journal is not None:
+            self._checkpoints = {
+                step: Checkpoints(journal, self._step(step)) for step in (FIRST, SECOND)
+            }
         self.request: Request = options.request(progress)
 
     def run(self) -> list[Layer]:
@@ -103,7 +101,7 @@ class LayerProfile:
     def _first(
         self, spool: Spool
     ) -> tuple[MassiveRule, dict[str, LayerRead], ContextualTaker | None]:
-        kept = None if self._journal is None else self._journal.load(FIRST)
+        kept = self._kept(FIRST)
         facts: dict[str, Any] = {} if kept is None else dict(kept.facts)
         request, options = self.request, self.options
         multiple = options.max_norm_multiple or MULTIPLE
@@ -162,7 +160,7 @@ class LayerProfile:
             return {}
         taker = SecondPass(wanted, rule, deal=self.request.deals_variances)
         done = 0
-        kept = None if self._journal is None else self._journal.load(SECOND)
+        kept = self._kept(SECOND)
         if kept is not None:
             taker.resume(kept.arrays)
             done = int(kept.facts["batches"])
@@ -206,9 +204,18 @@ class LayerProfile:
         """Report progress, and put the state into the journal when it is time."""
         if self._progress is not None:
             self._progress(step, self.group.so_far.texts, self._total)
-        if self._journal is not None and (now or time.monotonic() - self._saved >= SAVED_EVERY):
-            self._journal.save(step, *state())
-            self._saved = time.monotonic()
+        if self._journal is None:
+            return
+        if now:
+            self._journal.save(self._step(step), *state())
+        else:
+            self._checkpoints[step].offer(state)
+
+    def _kept(self, step: str) -> Entry | None:
+        return None if self._journal is None else self._journal.load(self._step(step))
+
+    def _step(self, step: str) -> str:
+        return f"{self.group.model.name} {step}"
 
 
 def mean_cosines(reads: Mapping[str, LayerRead]) -> dict[str, float | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +14,16 @@ from isoscope.profiles.layers import LayerProfile
 from isoscope.profiles.request import ProfileOptions
 from isoscope.profiles.rows import layer_rows, with_moved
 from isoscope.results.joining import joined
+from isoscope.results.layered import KIND, PROFILE
 from isoscope.results.measuring import versions
 from isoscope.results.result import Result
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from isoscope.clouds.texts import TextSurvey
     from isoscope.measures.reading import Progress
-
-KIND, PROFILE = "kind", "profile"
-"""Says in a result what it is, so that it is shown as such."""
 
 
 def profile(
@@ -37,6 +37,7 @@ def profile(
     device: str | None = None,
     journal: str | Path | None = None,
     resume: bool = False,
+    before_removal: Callable[[Result], None] | None = None,
     progress: Progress | None = None,
     command: str = "",
     **options: Any,
@@ -58,6 +59,8 @@ def profile(
         the run is done.
     resume : bool
         Go on where a journal ends.
+    before_removal : callable, optional
+        Called with the result before the journal goes, to write it to a file.
     progress : callable, optional
         Called with the name of the read, texts done, and texts in all.
     command : str
@@ -85,12 +88,22 @@ def profile(
     ]
     if source is None:
         raise NotImplementedError
-    survey = source.survey()
-    results = [
-        with_text(model, source, survey, asked, folder=journal, resume=resume, progress=progress)
-        for model in opened
-    ]
-    return replace(joined(results), command=command)
+    survey = source.survey(progress)
+    if journal is None:
+        found = joined(with_text(model, source, survey, asked, None, progress) for model in opened)
+        return replace(found, command=command)
+    configuration = {
+        "models": [{"name": model.name, **model.provenance} for model in opened],
+        "text": {"name": source.name, "sha256": survey.sha256},
+        "options": asked.configuration(),
+    }
+    with Journal.open(journal, configuration, resume=resume) as kept:
+        found = joined(with_text(model, source, survey, asked, kept, progress) for model in opened)
+        found = replace(found, command=command)
+        if before_removal is not None:
+            before_removal(found)
+        kept.remove()
+    return found
 
 
 def with_text(
@@ -98,20 +111,13 @@ def with_text(
     texts: TextSource,
     survey: TextSurvey,
     options: ProfileOptions,
-    *,
-    folder: str | Path | None = None,
-    resume: bool = False,
-    progress: Progress | None = None,
+    journal: Journal | None,
+    progress: Progress | None,
 ) -> Result:
-    """Profile the layers of one model over a text."""
-    configuration = {
-        "model": model.name,
-        "weights": model.provenance,
-        "text": texts.name,
-        "text sha256": survey.sha256,
-        **options.configuration(),
-    }
-    journal = None if folder is None else Journal.open(folder, configuration, resume=resume)
+    """Profile the layers of one model over a text, unless the journal has the result."""
+    step = f"{model.name} result"
+    if journal is not None and (entry := journal.load(step)) is not None:
+        return Result.from_json(json.dumps(entry.facts))
     run = LayerProfile(
         model, texts, options, total=survey.texts, journal=journal, progress=progress
     )
@@ -128,9 +134,7 @@ def with_text(
         left_out["tokens that do not count"] = met.tokens - met.counted
     if survey.blank:
         left_out["blank texts"] = survey.blank
-    if journal is not None:
-        journal.remove()
-    return Result(
+    result = Result(
         with_moved(found.rows),
         found.tables,
         found.verdicts,
@@ -139,3 +143,6 @@ def with_text(
         versions() | {name: model.provenance[name] for name in ("transformers", "torch")},
         extra={KIND: PROFILE, "models": {model.name: model.provenance}},
     )
+    if journal is not None:
+        journal.save(step, {}, result.to_dict())
+    return result

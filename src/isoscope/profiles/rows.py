@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from isoscope.measures.contextual import outlier_persistence
+from isoscope.measures.contextual import persistence
 from isoscope.measures.corrections import NONE
 from isoscope.measures.intervals import IntervalEstimator
 from isoscope.profiles.second_pass import EVERYTHING, ORDINARY
@@ -48,7 +48,7 @@ def layer_rows(profile: LayerProfile, layers: Sequence[Layer], protocol: str) ->
     model, options = profile.group.model.name, profile.options
     names, context = options.chosen
     items = choose_measures(names) if names else ()
-    dimensions: dict[str, tuple[Dimensions, int]] = {}
+    dimensions: dict[str, Dimensions] = {}
     main = EVERYTHING if options.max_norm_multiple is None else ORDINARY
     for layer in layers:
         # Without massive tokens there is one set of tokens only, whatever it is called.
@@ -65,13 +65,13 @@ def layer_rows(profile: LayerProfile, layers: Sequence[Layer], protocol: str) ->
                 if space.correction != NONE or which != chosen:
                     continue
                 if space.dimensions is not None:
-                    dimensions[layer.name] = space.dimensions, space.units.rows
+                    dimensions[layer.name] = space.dimensions
                 if space.spectrum is not None and space.dimensions is not None:
                     verdict = judge(space).to_dict()
                     found.verdicts.append({"subject": model, "part": part, **verdict})
         add_context(layer, context, model, protocol, found)
     if dimensions and "outlier_dimensions" in names:
-        table = outlier_persistence(dimensions)
+        table = persistence(dimensions)
         found.tables.append(Table(model, "", NONE, "outlier_persistence", table.rows, table.note))
     return found
 
@@ -96,7 +96,7 @@ def add_context(
                     protocol=protocol,
                     note=value.note,
                     extra=dict(value.extra),
-                )  # fmt: skip
+                )
             )
     for name, table in layer.contextual.tables.items():
         if name.split("/")[0] in wanted:

@@ -35,7 +35,9 @@ class Spool:
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
-        self._file: BinaryIO | None = cast("BinaryIO", tempfile.TemporaryFile()) if limit else None
+        self._file: BinaryIO | None = None
+        if limit:
+            self._file = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115  held
         self._batches: list[tuple[list[tuple[str, tuple[int, ...], torch.dtype]], bool]] = []
         self._written = 0
 

@@ -47,7 +47,11 @@ class Grid:
 
 
 def grids(result: Result) -> list[Grid]:
-    """Arrange a result in one grid per cloud."""
+    """Arrange a result in one grid per cloud, or per model for a profile of layers."""
+    from isoscope.results.layered import is_profile, profile_grids  # which builds on this file
+
+    if is_profile(result):
+        return profile_grids(result)
     clouds = dict.fromkeys(
         [(row.subject, row.part) for row in result.rows]
         + [(table.subject, table.part) for table in result.tables]
@@ -61,9 +65,8 @@ def grid(result: Result, subject: str, part: str) -> Grid:
     corrections = list(dict.fromkeys(row.correction for row in rows))
     measures = list(dict.fromkeys(row.measure for row in rows))
     cells = {(row.measure, row.correction): row for row in rows}
-    dependent = {item.name for item in all_measures() if item.length_dependent}
     body = [
-        [name + LENGTH_MARK * (base_name(name) in dependent)]
+        [name + LENGTH_MARK * length_dependent(name)]
         + [
             cell(cells.get((name, correction)), error=correction == UNCORRECTED)
             for correction in corrections
@@ -72,7 +75,7 @@ def grid(result: Result, subject: str, part: str) -> Grid:
     ]
     name = " ".join(word for word in (subject, part) if word)
     title = grid_title(name, rows)
-    notes = [LENGTH_LEGEND] if dependent & set(map(base_name, measures)) else []
+    notes = [LENGTH_LEGEND] if any(map(length_dependent, measures)) else []
     notes += interval_notes(rows)
     notes += grouped_notes(rows)
     notes += [f"left out, {why}: {counted(n, 'row')}" for why, n in result.left_out.items()]
@@ -104,6 +107,11 @@ def verdict_lines(result: Result, subject: str, part: str) -> list[str]:
                 f"It means: {verdict['implies']}. It does not mean: {verdict['does_not_imply']}."
             )
     return lines
+
+
+def length_dependent(measure: str) -> bool:
+    """Whether a measure changes with the length of the vectors."""
+    return any(item.name == base_name(measure) and item.length_dependent for item in all_measures())
 
 
 def base_name(measure: str) -> str:

@@ -1,0 +1,116 @@
+"""Profiles for people: layers down, measures across, one grid a model."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from isoscope.results.render import (
+    INTERVAL_LEGEND,
+    LENGTH_LEGEND,
+    UNCORRECTED,
+    Grid,
+    base_name,
+    cell,
+    length_dependent,
+    verdict_lines,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.results.result import Result, Row
+
+KIND, PROFILE = "kind", "profile"
+"""Says in a result what it is, so that it is shown as such."""
+
+MOVED = "moved_by_massive_tokens"
+OTHER_TOKENS = (", ordinary tokens", ", all tokens")
+
+SHOWN = (
+    ("mean_cosine", "none"),
+    ("mean_cosine", "center"),
+    ("intra_sim", "none"),
+    ("self_similarity/corrected", "none"),
+    ("intra_sentence_similarity/corrected", "none"),
+    ("max_explainable_variance/corrected", "none"),
+    ("top_variance_share", "none"),
+    ("effective_rank", "none"),
+    ("i1_scaled", "none"),
+    ("mean_norm", "none"),
+)
+"""What a terminal has room for, most telling first; JSON has everything."""
+
+
+def is_profile(result: Result) -> bool:
+    """Whether a result is about layers or tensors of models."""
+    return result.extra.get(KIND) == PROFILE
+
+
+def profile_grids(result: Result) -> list[Grid]:
+    """Arrange a profile in one grid per model and kind of part."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in result.rows:
+        groups.setdefault((row.subject, str(row.extra.get("parts", "layers"))), []).append(row)
+    return [profile_grid(result, subject, rows) for (subject, _), rows in groups.items()]
+
+
+def profile_grid(result: Result, subject: str, rows: Sequence[Row]) -> Grid:
+    """Arrange the layers of one model."""
+    cells = {(row.part, row.measure, row.correction): row for row in rows}
+    columns = columns_of(rows)
+    parts = [part for part in dict.fromkeys(row.part for row in rows) if shown(part, rows)]
+    body = []
+    for part in parts:
+        cut = [cells.get((part, *column)) for column in columns]
+        body.append([part, *(short(row) for row in cut)])
+    kind = str(rows[0].extra.get("parts", "layer"))
+    header = [kind, *(heading(*column) for column in columns)]
+    protocols = dict.fromkeys(row.protocol.split(";")[0] for row in rows if row.protocol)
+    notes = [LENGTH_LEGEND] if any(length_dependent(name) for name, _ in columns) else []
+    if any(row.low is not None for row in rows):
+        notes.append(f"{INTERVAL_LEGEND}; every interval is in the JSON")
+    notes += left_out_notes(result)
+    return Grid(
+        f"{subject}: {', '.join(protocols)}",
+        header,
+        body,
+        notes,
+        verdict_lines(result, subject, ""),
+    )
+
+
+def columns_of(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """Return measure and correction of each column: the telling ones, or all of a short list."""
+    known = list(dict.fromkeys((row.measure, row.correction) for row in rows))
+    telling = [column for column in SHOWN if column in known]
+    return telling if telling and len(known) > len(SHOWN) else known
+
+
+def shown(part: str, rows: Sequence[Row]) -> bool:
+    """Whether a part is shown: the other set of tokens only where it makes a difference."""
+    if not part.endswith(OTHER_TOKENS):
+        return True
+    return any(row.part == part and row.extra.get(MOVED) for row in rows)
+
+
+def short(row: Row | None) -> str:
+    """Return a number with three digits behind the point, as a table of many has room for."""
+    if row is None:
+        return ""
+    if row.value is None or not math.isfinite(row.value) or abs(row.value) < 1e-3:
+        return cell(row)
+    if abs(row.value) >= 100:
+        return f"{row.value:,.0f}" if abs(row.value) < 1e6 else f"{row.value:.2e}"
+    return f"{row.value:.3f}"
+
+
+def heading(measure: str, correction: str) -> str:
+    """Return the head of a column."""
+    star = " *" * length_dependent(base_name(measure))
+    return measure + star + ("" if correction == UNCORRECTED else f" ({correction})")
+
+
+def left_out_notes(result: Result) -> list[str]:
+    """Say what did not count."""
+    return [f"left out, {why}: {count:,}" for why, count in result.left_out.items()]
