@@ -7,6 +7,7 @@ of linear layers are left at zero.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -206,3 +207,51 @@ def byte_pairs() -> transformers.PreTrainedTokenizerFast:
         unk_token="<unk>",
         mask_token="<mask>",
     )
+
+
+def save_tiny_gguf(folder: Path, path: Path, kind: str = "Q8_0") -> Path:
+    """Write a tiny LLaMA that is saved in a folder as a GGUF file, its matrices quantised."""
+    import gguf
+
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_file_type(gguf.LlamaFileType[f"MOSTLY_{kind}"])
+    writer.add_context_length(POSITIONS)
+    writer.add_embedding_length(HIDDEN)
+    writer.add_block_count(LAYERS)
+    writer.add_feed_forward_length(INNER)
+    writer.add_head_count(HEADS)
+    writer.add_head_count_kv(HEADS)
+    writer.add_rope_dimension_count(HIDDEN // HEADS)
+    writer.add_rope_freq_base(10_000.0)
+    writer.add_layer_norm_rms_eps(1e-6)
+    writer.add_vocab_size(len(tokenizer))
+    rows = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
+    merges = json.loads((folder / "tokenizer.json").read_text())["model"]["merges"]
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list([token for token, _ in rows])
+    writer.add_token_types([3 if row < 5 else 1 for _, row in rows])
+    writer.add_token_merges([" ".join(pair) for pair in merges])
+    writer.add_bos_token_id(tokenizer.bos_token_id)
+    writer.add_eos_token_id(tokenizer.eos_token_id)
+    writer.add_pad_token_id(tokenizer.pad_token_id)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, LAYERS)
+    for name, values in model.state_dict().items():
+        if name == "lm_head.weight":  # tied
+            continue
+        array = values.numpy()
+        if name.endswith(("q_proj.weight", "k_proj.weight")):
+            # The format keeps the two halves of a rotated pair side by side.
+            halves = array.reshape(HEADS, 2, HIDDEN // HEADS // 2, HIDDEN)
+            array = halves.swapaxes(1, 2).reshape(array.shape)
+        stored = names.get_name(name, try_suffixes=(".weight",))
+        wanted = gguf.GGMLQuantizationType[
+            kind if array.ndim == 2 and array.shape[1] % 32 == 0 else "F32"
+        ]
+        writer.add_tensor(stored, gguf.quants.quantize(array, wanted), raw_dtype=wanted)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path

