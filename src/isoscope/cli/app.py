@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from isoscope.cli import evaluate
+from isoscope.cli import evaluate, profile
 from isoscope.cli.correct import correct_app
 from isoscope.cli.listing import list_app
 from isoscope.cli.measure import measure_command
@@ -72,6 +72,7 @@ def options(
 
 
 app.command("measure", rich_help_panel="Everyday", epilog=EXAMPLES)(measure_command)
+app.command("profile", rich_help_panel="Everyday", epilog=profile.EXAMPLES)(profile.profile_command)
 app.command("evaluate", rich_help_panel="Everyday", epilog=evaluate.EXAMPLES)(
     evaluate.evaluate_command
 )

@@ -191,7 +191,7 @@ def show(result: Result, screen: Console) -> None:
 def folded(name: str) -> str:
     """Break a long name into lines."""
     lines = [""]
-    for piece in re.split(r"(?<=[-:])", name):
+    for piece in re.split(r"(?<=[-:_/ ])", name):
         if lines[-1] and len(lines[-1]) + len(piece) > LONGEST_HEADER:
             lines.append("")
         lines[-1] += piece

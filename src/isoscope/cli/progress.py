@@ -19,7 +19,7 @@ PATIENCE = 1.0
 
 
 @contextmanager
-def progress_bar(console: Console | None = None) -> Iterator[Report | None]:
+def progress_bar(console: Console | None = None, unit: str = "rows") -> Iterator[Report | None]:
     """Give out a callback that draws a bar, or None where nobody would see it."""
     console = console or Console(stderr=True)
     if not console.is_terminal:
@@ -43,7 +43,7 @@ def progress_bar(console: Console | None = None) -> Iterator[Report | None]:
             bar.start()
         if stage not in tasks:
             tasks[stage] = bar.add_task(stage, total=total, rows="")
-        rows = f"{done:,} rows" if total is None else f"{done:,} of {total:,} rows"
+        rows = f"{done:,} {unit}" if total is None else f"{done:,} of {total:,} {unit}"
         bar.update(tasks[stage], completed=done, rows=rows)
 
     try:

@@ -15,7 +15,7 @@ import numpy as np
 
 from isoscope.clouds.row_keys import row_keys
 from isoscope.errors import DataError
-from isoscope.models.batching import windows
+from isoscope.models.batching import TOKEN_BUDGET, batched, windows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,10 +55,11 @@ def median_lengths(group: LayerClouds) -> dict[str, float]:
     keys = row_keys(np.array([text.index for text in window], dtype=np.int64), seed=0)
     drawn = [window[k] for k in np.sort(np.argsort(keys, kind="stable")[:PILOT_TEXTS])]
     lengths: dict[str, list[torch.Tensor]] = {name: [] for name in group.names}
-    for text in group.tokenizer(drawn):
-        kept = group.rule.counts(text)
-        if kept.any():
-            for name, vectors in group.forward([text], [kept]).items():
+    # Always the same batches, or rounding would make the limits depend on the user's budget.
+    for texts in batched(drawn, group.tokenizer, TOKEN_BUDGET):
+        kept = [group.rule.counts(text) for text in texts]
+        if any(mask.any() for mask in kept):
+            for name, vectors in group.forward(texts, kept).items():
                 lengths[name].append(torch.linalg.vector_norm(vectors.double(), dim=1))
     if not all(lengths.values()):
         raise DataError(

@@ -13,6 +13,7 @@ from isoscope.models.opening import Model, open_model
 from isoscope.profiles.layers import LayerProfile
 from isoscope.profiles.request import ProfileOptions
 from isoscope.profiles.rows import layer_rows, with_moved
+from isoscope.profiles.verdict import profile_verdict
 from isoscope.results.joining import joined
 from isoscope.results.layered import KIND, PROFILE
 from isoscope.results.measuring import versions
@@ -125,6 +126,7 @@ def with_text(
     met = run.group.so_far
     protocol = f"{met.counted:,} tokens of {met.texts:,} texts ({texts.name}), {run.group.rule}"
     found = layer_rows(run, layers, protocol)
+    verdict = profile_verdict(model.name, run.group.names, found)
     left_out = {}
     if met.truncation.texts:
         left_out[f"tokens of {met.truncation.texts:,} texts beyond the limit"] = (
@@ -137,12 +139,12 @@ def with_text(
     result = Result(
         with_moved(found.rows),
         found.tables,
-        found.verdicts,
+        [verdict, *found.verdicts],
         left_out,
         {"seed": options.seed},
         versions() | {name: model.provenance[name] for name in ("transformers", "torch")},
         extra={KIND: PROFILE, "models": {model.name: model.provenance}},
     )
     if journal is not None:
-        journal.save(step, {}, result.to_dict())
+        journal.save(step, {}, json.loads(result.to_json()))
     return result

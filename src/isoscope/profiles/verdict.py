@@ -1,0 +1,126 @@
+"""What a profile shows, in a few sentences with the numbers behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isoscope.profiles.rows import SUFFIX, is_moved
+from isoscope.profiles.second_pass import ORDINARY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from isoscope.profiles.rows import Found
+
+PERSISTENT = 0.5
+"""Share of the layers in which a dimension stands out, from which it is worth a sentence."""
+
+Known = dict[tuple[str, str], float]
+"""Values of a model's layers as they are, by layer and measure."""
+
+
+def profile_verdict(model: str, layers: Sequence[str], found: Found) -> dict[str, Any]:
+    """Return the verdict on the layers of a model."""
+    known = {
+        (row.part, row.measure): row.value
+        for row in found.rows
+        if row.correction == "none" and row.value is not None
+    }
+    sentences = [
+        *cosine_sentences(layers, known),
+        *outlier_sentences(found),
+        *massive_sentences(layers, known, found),
+        *context_sentences(layers, known),
+    ]
+    return {
+        "subject": model,
+        "part": "",
+        "sentence": " ".join(sentences) or "Nothing was measured that a sentence could sum up.",
+    }
+
+
+def cosine_sentences(layers: Sequence[str], known: Known) -> list[str]:
+    """Say where the mean cosine is low and high, and what the final norm does to it."""
+    cosines = {layer: known[layer, "mean_cosine"] for layer in layers
+               if (layer, "mean_cosine") in known}  # fmt: skip
+    if len(cosines) < 2:
+        return []
+    low, high = min(cosines, key=cosines.__getitem__), max(cosines, key=cosines.__getitem__)
+    said = [
+        f"The mean cosine is lowest at {low} ({cosines[low]:.2f}) and highest at {high} "
+        f"({cosines[high]:.2f})."
+    ]
+    order = list(cosines)
+    for layer in order:
+        if layer.endswith("final norm") and order.index(layer) > 0:
+            before = order[order.index(layer) - 1]
+            said.append(f"The {layer} takes it from {cosines[before]:.2f} to {cosines[layer]:.2f}.")
+    return said
+
+
+def outlier_sentences(found: Found) -> list[str]:
+    """Name the dimensions that stand out in many layers."""
+    for table in found.tables:
+        if table.measure == "outlier_persistence":
+            often = [row for row in table.rows if row["layers"] >= PERSISTENT * row["of_layers"]][
+                :3
+            ]
+            said = [
+                f"{row['dimension']} in {row['layers']} of {row['of_layers']} layers "
+                f"({extreme_share(row)} of all vectors)"
+                for row in often
+            ]
+            if said:
+                return [f"Outlier dimensions: {', '.join(said)}."]
+            return ["No dimension is an outlier in half of the layers."]
+    return []
+
+
+def extreme_share(row: Mapping[str, Any]) -> str:
+    """Say on which side a dimension is extreme, and how often."""
+    side = "minimum" if row["share_minimum"] > row["share_maximum"] else "maximum"
+    return f"the {side} in {row[f'share_{side}']:.0%}"
+
+
+def massive_sentences(layers: Sequence[str], known: Known, found: Found) -> list[str]:
+    """Name the layer that a few enormous tokens change most."""
+    rows = {(row.subject, row.part, row.correction, row.measure): row for row in found.rows}
+    moved = [row for row in found.rows if is_moved(row, rows)]
+    if not moved:
+        return []
+    shares = {row.part: known.get((row.part, "top_variance_share"), 0.0) for row in moved}
+    worst = max(shares, key=shares.__getitem__)
+    number = len([layer for layer in layers if layer in shares])
+    count = known.get((worst, "massive_activations/count"))
+    said = f"In {number} of {len(layers)} layers a few massive tokens decide the variance"
+    other = known.get((worst + SUFFIX[ORDINARY], "top_variance_share"))
+    if other is not None:
+        them = "them" if count is None else f"{count:,.0f} such tokens"
+        said += (
+            f": at {worst} the top component holds {shares[worst]:.3f} of it with {them} and "
+            f"{other:.3f} without"
+        )
+    example = longest_token(worst, found)
+    return [said + (f"; the longest is {example}." if example else ".")]
+
+
+def longest_token(layer: str, found: Found) -> str:
+    """Name the longest token of a layer."""
+    for table in found.tables:
+        if table.measure == "massive_activations" and table.part == layer and table.rows:
+            first = table.rows[0]
+            return f"{first['token']!r} at position {first['position']}"
+    return ""
+
+
+def context_sentences(layers: Sequence[str], known: Known) -> list[str]:
+    """Say where occurrences of a word differ most, once the mean cosine is taken off."""
+    name = "self_similarity/corrected"
+    values = {layer: known[layer, name] for layer in layers if (layer, name) in known}
+    if len(values) < 2:
+        return []
+    least = min(values, key=values.__getitem__)
+    return [
+        f"Words are most contextual at {least}: occurrences of a word are {values[least]:.2f} "
+        "more alike than any two tokens."
+    ]
