@@ -62,10 +62,11 @@ class GroupedSums:
             )
 
     def clear(self, slots: NDArray[np.int64]) -> None:
-        """Empty slots whose groups are left out from now on."""
+        """Empty slots whose groups are left out from now on, those without room among them."""
         for name in self.sums:
-            self.sums[name][slots] = 0
-            self.counts[name][slots] = 0
+            held = slots[slots < len(self.counts[name])]
+            self.sums[name][held] = 0
+            self.counts[name][held] = 0
 
     def take(self, slots: NDArray[np.int64]) -> None:
         """Move the slots given to 1 and on, and forget all others."""
