@@ -26,3 +26,20 @@ def count_norms(norms: NDArray[np.float64]) -> NDArray[np.int64]:
     position = np.floor(np.log2(norms) * PER_OCTAVE) + OCTAVES * PER_OCTAVE + 1
     bins = np.clip(position, 0, BINS - 1).astype(np.int64)
     return np.bincount(bins, minlength=BINS).astype(np.int64)
+
+
+def median_norm(counts: NDArray[np.int64]) -> float | None:
+    """Return the median length, evenly spread over the logarithms within its bin.
+
+    None where nothing was counted, or where the median lies outside the finite bins.
+    """
+    total = int(counts.sum())
+    if not total:
+        return None
+    below = np.cumsum(counts)
+    position = int(np.searchsorted(below, total / 2))
+    low, high = float(EDGES[position]), float(EDGES[position + 1])
+    if low == 0 or not np.isfinite(high):
+        return None
+    inside = (total / 2 - (int(below[position]) - int(counts[position]))) / int(counts[position])
+    return float(low * (high / low) ** inside)

@@ -1,0 +1,97 @@
+"""The largest share of a word's vectors that a single static vector could explain."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+WORDS = 1_000
+"""Words that are looked at."""
+
+PER_WORD = 100
+"""Occurrences of each."""
+
+FEWEST_PER_WORD = 10
+"""Where memory holds fewer, occurrences are given up for words, down to this many of each."""
+
+WORDS_BEFORE_OCCURRENCES = 200
+"""Words that memory should hold before each has all its occurrences."""
+
+MINIMUM = 5
+"""Occurrences below which a word is left out, as in Ethayarajh 2019."""
+
+RANDOM_OCCURRENCES = 500
+"""Occurrences of any words, to tell what random vectors of the layer have in common."""
+
+
+def occurrences_per_word(capacity: int) -> int:
+    """Return how many occurrences of a word to keep where this many fit for all words."""
+    return int(np.clip(capacity // WORDS_BEFORE_OCCURRENCES, FEWEST_PER_WORD, PER_WORD))
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Mean over words of σ₁² / Σσ², and the same of as many random occurrences."""
+
+    mean: float | None
+    random: float | None
+    """Mean over the same words of the share for as many occurrences of any words."""
+    words: int
+    occurrences: int
+
+
+def top_share(groups: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return σ₁² / Σσ² of each of several matrices of one shape, none of them zero."""
+    rows, width = groups.shape[1:]
+    # The smaller of the two Gram matrices has the same eigenvalues.
+    left, right = ("gij,gkj->gik", rows) if rows <= width else ("gji,gjk->gik", width)
+    grams = np.einsum(left, groups, groups, optimize=True)
+    total = np.einsum("gii->g", grams)
+    largest = np.linalg.eigvalsh(grams)[:, right - 1]
+    return np.asarray(np.clip(largest / total, 0, 1))
+
+
+def explained_variance(
+    words: Sequence[NDArray[Any]], sample: NDArray[Any], minimum: int = MINIMUM
+) -> Explained:
+    """Measure the words of a layer against a random sample of its word occurrences.
+
+    σ₁² / Σσ² of a few vectors is large whatever they are (at least 1/n), so a word with n
+    occurrences is compared with n of the sampled ones: the mean over as many disjoint runs of n
+    rows as the sample has. Rows of the sample come in random order.
+    """
+    by_count: dict[int, list[NDArray[np.float64]]] = defaultdict(list)
+    for vectors in words:
+        filled = _without_zeros(vectors)
+        if len(filled) >= minimum:
+            by_count[len(filled)].append(filled)
+    drawn = _without_zeros(sample)
+    shares: list[float] = []
+    random: list[float] = []
+    for n, matrices in by_count.items():
+        shares.extend(top_share(np.stack(matrices)).tolist())
+        runs = len(drawn) // n
+        if runs:
+            baseline = top_share(drawn[: runs * n].reshape(runs, n, -1))
+            random.extend([float(baseline.mean())] * len(matrices))
+    found = len(shares)
+    return Explained(
+        mean=math.fsum(shares) / found if found else None,
+        random=math.fsum(random) / found if found and len(random) == found else None,
+        words=found,
+        occurrences=sum(n * len(matrices) for n, matrices in by_count.items()),
+    )
+
+
+def _without_zeros(vectors: NDArray[Any]) -> NDArray[np.float64]:
+    found = vectors.astype(np.float64)
+    return np.asarray(found[np.any(found != 0, axis=1)])

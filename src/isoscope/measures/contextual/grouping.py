@@ -1,0 +1,121 @@
+"""How the rows of one batch fall into texts and word occurrences, once for all layers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from isoscope.clouds.sample import on_host
+from isoscope.errors import DataError
+from isoscope.measures.contextual.hashing import occurrence_keys
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isoscope.clouds.contract import Array, Labels
+
+    Integers = NDArray[np.int64]
+
+Subwords = Literal["first", "mean", "last"]
+"""Which vector stands for a word of several tokens."""
+
+NEEDED_LABELS = ("token id", "word", "word index", "sentence", "position")
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """Rows that follow each other and belong together."""
+
+    first: Integers
+    """First row of each stretch."""
+    counts: Integers
+    """Rows of each stretch."""
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @classmethod
+    def of(cls, labels: Integers) -> Stretches:
+        """Cut rows where the label changes."""
+        edges = np.flatnonzero(np.diff(labels)) + 1
+        first = np.concatenate((np.zeros(min(len(labels), 1), np.int64), edges))
+        return cls(first, np.diff(np.append(first, len(labels))))
+
+    def where(self, chosen: NDArray[np.bool_]) -> Stretches:
+        """Return some of the stretches."""
+        return Stretches(self.first[chosen], self.counts[chosen])
+
+    def at(self, chosen: Integers) -> Stretches:
+        """Return the stretches with these numbers."""
+        return Stretches(self.first[chosen], self.counts[chosen])
+
+    def means(self, vectors: Array) -> NDArray[np.float32]:
+        """Return the mean vector of each stretch."""
+        found = on_host(vectors, self.first)
+        several = self.counts > 1
+        if several.any():
+            long = self.where(several)
+            sums = np.add.reduceat(
+                on_host(vectors, long.rows()), np.cumsum(long.counts) - long.counts
+            )
+            found[several] = sums / long.counts[:, None]
+        return found.astype(np.float32)
+
+    def numbers(self) -> Integers:
+        """Return the number of the stretch for each of its rows, one stretch after the other."""
+        return np.repeat(np.arange(len(self.first)), self.counts)
+
+    def rows(self) -> Integers:
+        """Return the rows of all stretches, one stretch after the other."""
+        within = np.arange(int(self.counts.sum())) - np.repeat(
+            np.cumsum(self.counts) - self.counts, self.counts
+        )
+        return np.repeat(self.first, self.counts) + within
+
+
+@dataclass(frozen=True)
+class BatchGroups:
+    """The texts and the word occurrences of a batch."""
+
+    rows: int
+    token_ids: Integers
+    sentences: Stretches
+    occurrences: Stretches
+    """Rows whose vectors make the vector of a word occurrence: one, unless subwords are averaged.
+    """
+    words: list[str]
+    """The word of each occurrence."""
+    keys: NDArray[np.uint64]
+    """Random-looking bits of the place of each occurrence."""
+
+    @classmethod
+    def of(cls, labels: Labels, subwords: Subwords, seed: int) -> BatchGroups:
+        """Read the labels of a batch."""
+        missing = [name for name in NEEDED_LABELS if name not in labels]
+        if missing:
+            raise DataError(
+                f"contextual measures need the label {missing[0]!r} of every vector; read the "
+                "vectors from a model and a text"
+            )
+        token_ids = np.asarray(labels["token id"], np.int64)
+        sentence = np.asarray(labels["sentence"], np.int64)
+        position = np.asarray(labels["position"], np.int64)
+        word_index = np.asarray(labels["word index"], np.int64)
+        spans = Stretches.of(word_index)
+        spans = spans.where(word_index[spans.first] >= 0)
+        first = spans.first
+        if subwords == "mean":
+            occurrences = spans
+        else:
+            row = first if subwords == "first" else first + spans.counts - 1
+            occurrences = Stretches(row, np.ones_like(row))
+        return cls(
+            rows=len(token_ids),
+            token_ids=token_ids,
+            sentences=Stretches.of(sentence),
+            occurrences=occurrences,
+            words=np.asarray(labels["word"], object)[first].tolist(),
+            keys=occurrence_keys(sentence[first], position[first], seed),
+        )

@@ -1,0 +1,133 @@
+"""The arithmetic of one layer of one batch, in torch's own threads.
+
+Vectors are taken to float64 once and everything else happens there: sums then do not depend on
+how rows are batched, and one ``index_add_`` in float64 (0.5 ms for 4,096 × 384 into the running
+sums) costs no more than in float32, sorting or a sparse product.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isoscope.measures.contextual.grouping import BatchGroups
+
+
+@dataclass(frozen=True)
+class RowIndex:
+    """Where each row of a batch goes, as tensors: the same for all layers."""
+
+    sentences: torch.Tensor
+    """Which text of the batch, from 0."""
+    sentence_count: int
+    types: torch.Tensor
+    words: torch.Tensor
+    """The slot of the word; rows that stand for no word go where nothing is read."""
+    joined_rows: torch.Tensor
+    """Rows of words whose vector is the mean of several rows."""
+    joined_words: torch.Tensor
+    """Which of those words each such row belongs to, from 0."""
+    joined_count: int
+
+    @classmethod
+    def of(
+        cls, groups: BatchGroups, types: NDArray[np.int64], words: NDArray[np.int64]
+    ) -> RowIndex:
+        """Spread the slots of token types and of word occurrences over the rows of a batch."""
+        word_of_row = np.zeros(groups.rows, np.int64)
+        word_of_row[groups.occurrences.rows()] = np.repeat(words, groups.occurrences.counts)
+        joined = groups.occurrences.where(groups.occurrences.counts > 1)
+        return cls(
+            sentences=torch.from_numpy(groups.sentences.numbers()),
+            sentence_count=len(groups.sentences),
+            types=torch.from_numpy(types),
+            words=torch.from_numpy(word_of_row),
+            joined_rows=torch.from_numpy(joined.rows()),
+            joined_words=torch.from_numpy(joined.numbers()),
+            joined_count=len(joined),
+        )
+
+
+@dataclass(frozen=True)
+class LayerNumbers:
+    """What is known about the rows, texts and words of one layer of a batch."""
+
+    norms: NDArray[np.float64]
+    """Length of each row."""
+    sentence_counts: NDArray[np.int64]
+    """Rows of each text that are not zero."""
+    sentence_cosines: NDArray[np.float64]
+    """Mean cosine of a text's rows with their sum; NaN where that is zero."""
+    joined_norms: NDArray[np.float64]
+    """Length of the sum of rows for each word of several rows."""
+
+
+class LayerKernel:
+    """Takes one layer of a batch after the other, in working memory that it keeps."""
+
+    def __init__(self) -> None:
+        self._memory: dict[int, torch.Tensor] = {}
+
+    @torch.no_grad()
+    def add(
+        self,
+        vectors: Any,
+        index: RowIndex,
+        type_sums: NDArray[np.float64],
+        word_sums: NDArray[np.float64],
+    ) -> LayerNumbers:
+        """Add the unit vectors of a layer to the running sums by token type and by word.
+
+        The vectors are scaled in place, so the order matters: sums of the vectors as they are,
+        then of unit vectors, then of rows scaled so that those of one word add up to the unit
+        vector of their mean.
+        """
+        x = self._in_double(vectors)
+        norms = torch.linalg.vector_norm(x, dim=1)
+        sentence_sums = _summed(x, index.sentences, index.sentence_count)
+        joined = x.index_select(0, index.joined_rows)
+        joined_norms = torch.linalg.vector_norm(
+            _summed(joined, index.joined_words, index.joined_count), dim=1
+        )
+        x *= _inverse(norms)[:, None]
+        sentence_units = _summed(x, index.sentences, index.sentence_count)
+        torch.from_numpy(type_sums).index_add_(0, index.types, x)
+        joined *= _inverse(joined_norms)[index.joined_words][:, None]
+        x.index_copy_(0, index.joined_rows, joined)
+        torch.from_numpy(word_sums).index_add_(0, index.words, x)
+
+        counts = torch.bincount(
+            index.sentences, weights=(norms > 0).double(), minlength=index.sentence_count
+        )
+        products = torch.einsum("ij,ij->i", sentence_sums, sentence_units)
+        lengths = torch.linalg.vector_norm(sentence_sums, dim=1) * counts
+        return LayerNumbers(
+            norms=norms.numpy(),
+            sentence_counts=counts.long().numpy(),
+            sentence_cosines=torch.where(lengths > 0, products / lengths, torch.nan).numpy(),
+            joined_norms=joined_norms.numpy(),
+        )
+
+    def _in_double(self, vectors: Any) -> torch.Tensor:
+        """Copy vectors from wherever they are."""
+        given = vectors if isinstance(vectors, torch.Tensor) else torch.as_tensor(vectors)
+        rows, width = given.shape
+        memory = self._memory.get(width)
+        if memory is None or len(memory) < rows:
+            memory = self._memory[width] = torch.empty(rows, width, dtype=torch.float64)
+        return memory[:rows].copy_(given)
+
+
+def _summed(rows: torch.Tensor, groups: torch.Tensor, count: int) -> torch.Tensor:
+    return rows.new_zeros(count, rows.shape[1]).index_add_(0, groups, rows)
+
+
+def _inverse(lengths: torch.Tensor) -> torch.Tensor:
+    """Return 1 / length, or 0 for a zero vector, which then stays one."""
+    return torch.where(lengths > 0, 1 / lengths, 0.0)

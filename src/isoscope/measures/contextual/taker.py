@@ -1,0 +1,282 @@
+"""Takes the contextual measures of all layers from batches, in one read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from isoscope.clouds.arrays import is_tensor
+from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.measures.contextual.explained import (
+    MINIMUM,
+    RANDOM_OCCURRENCES,
+    WORDS,
+    explained_variance,
+    occurrences_per_word,
+)
+from isoscope.measures.contextual.grouped_sums import GroupedSums
+from isoscope.measures.contextual.grouping import BatchGroups, Subwords
+from isoscope.measures.contextual.hashing import type_hash, word_hash
+from isoscope.measures.contextual.keyed_sums import KeyedSums, share_memory, tally
+from isoscope.measures.contextual.massive import LongestTokens
+from isoscope.measures.contextual.occurrences import OccurrencePool
+from isoscope.measures.contextual.result import (
+    Contextual,
+    explained_values,
+    massive_table,
+    massive_values,
+    sentence_values,
+    type_values,
+    word_values,
+)
+from isoscope.measures.contextual.sentences import (
+    SentenceCosines,
+    sentences_from_arrays,
+    sentences_to_arrays,
+)
+from isoscope.measures.contextual.slots import LEFT_OUT
+from isoscope.measures.contextual.text_arrays import texts_from_arrays, texts_to_arrays
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
+    from isoscope.clouds.contract import Array, Batch, Labels
+    from isoscope.measures.contextual.kernel import LayerKernel
+    from isoscope.measures.contextual.occurrences import Fetch
+
+DEFAULT_LIMIT = 2**30
+OCCURRENCE_SHARE = 4
+"""One in this many bytes of the limit holds vectors of word occurrences, the rest sums."""
+
+
+class ContextualTaker:
+    """Reads batches of all layers and tells how contextual their vectors are.
+
+    Parameters
+    ----------
+    layers : mapping of str to int
+        Name and width of each layer.
+    subwords : {"mean", "first", "last"}
+        Which vector stands for a word of several tokens.
+    limit_bytes : int
+        Memory over all layers: three quarters for sums by token type and by word, one for vectors
+        of word occurrences. What does not fit is sampled by hash, and the values say so. Texts of
+        words and hashes come on top, about 200 bytes a word.
+    seed : int
+        Decides which are sampled.
+    """
+
+    def __init__(
+        self,
+        layers: Mapping[str, int],
+        *,
+        subwords: Subwords = "mean",
+        limit_bytes: int = DEFAULT_LIMIT,
+        seed: int = 0,
+    ) -> None:
+        if subwords not in get_args(Subwords):
+            raise unknown_name("way to join subwords", str(subwords), get_args(Subwords))
+        self._layers = dict(layers)
+        self._subwords: Subwords = subwords
+        self._limit = limit_bytes
+        self._seed = seed
+        self._occurrence_bytes = limit_bytes // OCCURRENCE_SHARE
+        sum_bytes = limit_bytes - self._occurrence_bytes
+        self._groups = sum_bytes // GroupedSums.bytes_per_group(self._layers)
+        if not self._layers or self._groups < 2:
+            needed = 2 * OCCURRENCE_SHARE * GroupedSums.bytes_per_group(self._layers)
+            raise UsageError(
+                f"contextual measures of {len(self._layers)} layers do not fit into "
+                f"{limit_bytes:,} bytes; give at least {needed:,}"
+            )
+        self._types = KeyedSums[int](self._layers, lambda key: type_hash(key, seed))
+        self._words = KeyedSums[str](self._layers, lambda key: word_hash(key, seed))
+        self._sentences = {name: SentenceCosines() for name in self._layers}
+        self._longest = {name: LongestTokens() for name in self._layers}
+        places = self._occurrence_bytes // OccurrencePool.bytes_per_occurrence(self._layers)
+        random = min(RANDOM_OCCURRENCES, places // 8)
+        self._per_word = occurrences_per_word(places - random)
+        self._occurrences = OccurrencePool(
+            self._layers, places - random, self._per_word, WORDS, MINIMUM
+        )
+        self._random = OccurrencePool(self._layers, random, random, 1, 1)
+        self._kernel: LayerKernel | None = None
+
+    def add(self, batches: Mapping[str, Batch]) -> None:
+        """Add one batch of every layer."""
+        vectors, labels = self._checked(batches)
+        groups = BatchGroups.of(labels, self._subwords, self._seed)
+        for name, found in vectors.items():
+            if len(found) != groups.rows:
+                raise DataError(
+                    f"layer {name!r} has {len(found):,} vectors for {groups.rows:,} labels"
+                )
+        if not groups.rows:
+            return
+        types, words = self._slots(groups)
+        self._add_sums(vectors, labels, groups, types, words)
+        self._add_occurrences(vectors, groups, words)
+
+    def _checked(self, batches: Mapping[str, Batch]) -> tuple[dict[str, Array], Labels]:
+        missing = [name for name in self._layers if name not in batches]
+        if missing:
+            raise DataError(f"a batch has no vectors of layer {missing[0]!r}")
+        vectors = {name: _detached(batches[name].vectors) for name in self._layers}
+        for name, width in self._layers.items():
+            if vectors[name].shape[1] != width:
+                raise DataError(
+                    f"layer {name!r} has vectors of width {vectors[name].shape[1]}, not {width}"
+                )
+        return vectors, batches[next(iter(self._layers))].labels
+
+    def _slots(self, groups: BatchGroups) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the slot of each row's token type and of each word occurrence."""
+        ids, inverse = np.unique(groups.token_ids, return_inverse=True)
+        keys = ids.tolist()
+        self._types.table.admit(keys)
+        self._words.table.admit(groups.words)
+        share_memory(self._types, self._words, self._groups)
+        return self._types.table.slots_of(keys)[inverse], self._words.table.slots_of(groups.words)
+
+    def _add_sums(
+        self,
+        vectors: Mapping[str, Array],
+        labels: Labels,
+        groups: BatchGroups,
+        types: NDArray[np.int64],
+        words: NDArray[np.int64],
+    ) -> None:
+        kernel_module = _kernel_module()
+        self._kernel = self._kernel or kernel_module.LayerKernel()
+        index = kernel_module.RowIndex.of(groups, types, words)
+        type_tally, word_tally = tally(types), tally(words)
+        first = groups.occurrences.first
+        joined = groups.occurrences.counts > 1
+        token_texts = cache(lambda: labels["token"])
+        for name, given in vectors.items():
+            found = self._kernel.add(given, index, self._types.sums(name), self._words.sums(name))
+            self._sentences[name].add(found.sentence_cosines, found.sentence_counts)
+            self._longest[name].add(found.norms, given, labels, token_texts)
+            zero = found.norms == 0
+            empty_words = zero[first] & ~joined
+            empty_words[joined] = found.joined_norms == 0
+            self._types.count(name, tally(types[~zero]) if zero.any() else type_tally)
+            self._words.count(name, tally(words[~empty_words]) if empty_words.any() else word_tally)
+
+    def _add_occurrences(
+        self, vectors: Mapping[str, Array], groups: BatchGroups, words: NDArray[np.int64]
+    ) -> None:
+        def fetch_from(known: NDArray[np.int64]) -> Fetch:
+            return lambda name, chosen: groups.occurrences.at(known[chosen]).means(vectors[name])
+
+        everywhere = np.arange(len(words))
+        self._random.offer(np.zeros(len(words), np.uint64), groups.keys, fetch_from(everywhere))
+        self._occurrences.lower(self._words.table.highest)
+        known = np.flatnonzero(words != LEFT_OUT)
+        self._occurrences.offer(
+            self._words.table.hashes_of(words[known]), groups.keys[known], fetch_from(known)
+        )
+
+    def result(self, mean_cosines: Mapping[str, float | None]) -> dict[str, Contextual]:
+        """Return the measures of every layer.
+
+        Parameters
+        ----------
+        mean_cosines : mapping of str to float or None
+            The mean cosine of each layer, which corrected values are less of.
+        """
+        return {name: self._of_layer(name, mean_cosines.get(name)) for name in self._layers}
+
+    def _of_layer(self, name: str, mean_cosine: float | None) -> Contextual:
+        sample = self._random.groups(name)
+        explained = explained_variance(
+            self._occurrences.groups(name),
+            sample[0] if sample else np.empty((0, self._layers[name])),
+        )
+        return Contextual(
+            values={
+                **type_values(self._types.within(name), self._types.table.share),
+                **word_values(
+                    self._words.within(name),
+                    self._words.table.share,
+                    self._subwords,
+                    mean_cosine,
+                ),
+                **sentence_values(self._sentences[name], mean_cosine),
+                **explained_values(
+                    explained, self._subwords, self._per_word, self._occurrence_bytes
+                ),
+                **massive_values(self._longest[name]),
+            },
+            tables={"massive_activations": massive_table(self._longest[name])},
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """Return what ``from_arrays`` needs beside the arrays, as JSON can hold it."""
+        return {
+            "layers": dict(self._layers),
+            "subwords": self._subwords,
+            "limit_bytes": self._limit,
+            "seed": self._seed,
+        }
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the state as named arrays, for a file."""
+        types, words = self._types.table, self._words.table
+        arrays: dict[str, NDArray[Any]] = {
+            "highest": np.array([types.highest, words.highest], np.uint64),
+            "types.ids": np.array(types.keys(), np.int64),
+            **texts_to_arrays(words.keys(), "words.texts"),
+            **self._types.to_arrays("types"),
+            **self._words.to_arrays("words"),
+            **self._occurrences.to_arrays("occurrences"),
+            **self._random.to_arrays("random"),
+            **sentences_to_arrays(list(self._sentences.values())),
+        }
+        for number, longest in enumerate(self._longest.values()):
+            arrays |= longest.to_arrays(f"longest.{number}")
+        return arrays
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]
+    ) -> ContextualTaker:
+        """Rebuild the state that ``to_arrays`` and ``facts`` took apart."""
+        taker = cls(
+            facts["layers"],
+            subwords=facts["subwords"],
+            limit_bytes=facts["limit_bytes"],
+            seed=facts["seed"],
+        )
+        type_highest, word_highest = (int(number) for number in arrays["highest"])
+        ids = arrays["types.ids"].tolist()
+        taker._types.load("types", arrays, ids, type_highest)
+        texts = texts_from_arrays(arrays, "words.texts")
+        taker._words.load("words", arrays, texts, word_highest)
+        taker._occurrences.load("occurrences", arrays)
+        taker._random.load("random", arrays)
+        taker._sentences = dict(zip(taker._layers, sentences_from_arrays(arrays), strict=True))
+        taker._longest = {
+            name: LongestTokens.from_arrays(f"longest.{number}", arrays)
+            for number, name in enumerate(taker._layers)
+        }
+        return taker
+
+
+def _detached(vectors: Array) -> Array:
+    return vectors.detach() if is_tensor(vectors) else np.asarray(vectors)
+
+
+def _kernel_module() -> ModuleType:
+    try:
+        from isoscope.measures.contextual import kernel
+    except ImportError as missing:
+        raise UsageError(
+            "contextual measures need PyTorch; install it with: pip install 'isoscope[models]'"
+        ) from missing
+    return kernel
