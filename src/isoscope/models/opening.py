@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from isoscope.errors import DataError
 from isoscope.models.configuration import read_config
 from isoscope.models.limits import position_limit, sane_length
+from isoscope.models.parts import find_parts
+from isoscope.models.positions import find_positions
 from isoscope.models.precision import computable, device_name, dtype_name
 from isoscope.models.quantisation import quantisation_of
 from isoscope.models.quiet import first_line, library, quietly
-from isoscope.models.skeleton import base_skeleton
+from isoscope.models.skeleton import base_skeleton, whole_skeleton
 from isoscope.models.sources import find_source
 from isoscope.models.stacks import find_stacks
 from isoscope.models.tokenizing import read_tokenizer
@@ -20,6 +22,7 @@ from isoscope.models.weight_files import check_weights
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from isoscope.models.parts import Parts
     from isoscope.models.sources import Source
     from isoscope.models.stacks import Stack
 
@@ -120,9 +123,16 @@ class Model:
         return find_stacks(self.skeleton)
 
     @cached_property
+    def parts(self) -> Parts:
+        """Embeddings, positions and norms, and where they are; no weights are loaded."""
+        causal = self.source.gguf is not None
+        return find_parts(whole_skeleton(self.config, causal=causal))
+
+    @cached_property
     def longest(self) -> int | None:
         """Number of tokens that a text may have, None for no limit."""
-        limits = [position_limit(self.skeleton, self.config), sane_length(self.tokenizer)]
+        positions = find_positions(self.skeleton, self.config)
+        limits = [position_limit(positions, self.config), sane_length(self.tokenizer)]
         return min((limit for limit in limits if limit is not None), default=None)
 
     @property

@@ -1,14 +1,85 @@
-"""Networks without weights, to see what modules there are."""
+"""Networks without weights, to see what modules there are and in which order they compute."""
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from isoscope.models.quiet import library, quietly
+from isoscope.errors import DataError
+from isoscope.models.quiet import first_line, library, quietly
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def base_skeleton(config: Any) -> Any:
     """Build the network without a head on a device that holds no numbers."""
-    torch, transformers = library("torch"), library("transformers")
-    with quietly(), torch.device("meta"):
-        return transformers.AutoModel.from_config(config, trust_remote_code=False)
+    return build(config, library("transformers").AutoModel.from_config)
+
+
+def whole_skeleton(config: Any, *, causal: bool) -> Any:
+    """Build the network with the head that it was saved with, on a device that holds no numbers.
+
+    Parameters
+    ----------
+    config : transformers.PretrainedConfig
+        Says of which class the network was; where it does not, it is taken to have no head.
+    causal : bool
+        Whether it predicts the next token where it does not say, as models in GGUF files do.
+    """
+    transformers = library("transformers")
+    named = (getattr(config, "architectures", None) or [""])[0]
+    kind: Any = getattr(transformers, named, None) if named else None
+    if isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel):
+        return build(config, kind._from_config)  # type: ignore[attr-defined]
+    if causal and type(config) in transformers.MODEL_FOR_CAUSAL_LM_MAPPING:
+        return build(config, transformers.AutoModelForCausalLM.from_config)
+    return base_skeleton(config)
+
+
+def build(config: Any, make: Callable[..., Any]) -> Any:
+    """Make a network without numbers, with an attention that a pass without numbers can go through.
+
+    The configuration is copied, as the attention would be noted in it.
+    """
+    torch = library("torch")
+    try:
+        with quietly(), torch.device("meta"):
+            return make(copy.deepcopy(config), attn_implementation="eager").eval()
+    except Exception as error:
+        raise DataError(
+            f"a network cannot be made from the configuration: {first_line(error)}"
+        ) from error
+
+
+def order_of_calls(skeleton: Any, paths: list[str]) -> list[str] | None:
+    """Return modules in the order in which a forward pass calls them, those it does not last.
+
+    The pass goes through a network without numbers, so that it costs nothing. Where a network looks
+    at numbers, such as at those of a mask, the pass fails and there is no answer.
+    """
+    torch = library("torch")
+    ids = torch.zeros(1, 4, dtype=torch.long, device="meta")
+    sides = {"decoder_input_ids": ids} if skeleton.config.is_encoder_decoder else {}
+    for mask in ({}, {"attention_mask": torch.ones_like(ids)}):
+        called: list[str] = []
+        hooks = [
+            skeleton.get_submodule(path).register_forward_hook(partial(note, called, path))
+            for path in paths
+        ]
+        try:
+            with quietly(), torch.no_grad():
+                skeleton(input_ids=ids, **sides, **mask)
+        except Exception:
+            continue
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return list(dict.fromkeys([*called, *paths]))
+    return None
+
+
+def note(called: list[str], path: str, *_: object) -> None:
+    """Note that a module was called."""
+    called.append(path)

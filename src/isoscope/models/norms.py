@@ -1,0 +1,137 @@
+"""Every LayerNorm and RMSNorm of a network: where it stands, and which tensors are its own."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from isoscope.models.skeleton import order_of_calls
+from isoscope.models.stacks import EMBEDDING, is_norm, side_of
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from isoscope.models.stacks import Stack
+
+LAYER_NORM, RMS_NORM = "LayerNorm", "RMSNorm"
+HEAD = "head"
+
+BIASES = ("bias", "beta", "b")
+"""What classes call what a norm adds; what it multiplies by is its other parameter."""
+
+
+@dataclass(frozen=True)
+class Norm:
+    """One norm: y = g ∘ (x − mean x) / sd x + b, or y = g ∘ x / rms x."""
+
+    path: str
+    """The module, in the network without a head; in the whole one if it belongs to the head."""
+    where: str
+    """A layer's name, such as ``embedding``, ``block 3`` or ``final norm``, or ``head``."""
+    kind: str
+    """``LayerNorm`` or ``RMSNorm``, by what it computes."""
+    width: int | None
+    gain: str | None
+    """Path of the tensor from which g follows."""
+    bias: str | None
+    gain_offset: float = 0.0
+    """What is added to that tensor: 1 in Gemma, whose gain is stored as a difference from 1."""
+
+
+def find_norms(skeleton: Any, prefix: str, stacks: tuple[Stack, ...]) -> tuple[Norm, ...]:
+    """Find all norms in the order in which they compute.
+
+    Parameters
+    ----------
+    skeleton : transformers.PreTrainedModel
+        The network with its head.
+    prefix : str
+        Path of the network without the head in it, with a dot behind, or nothing.
+    stacks : tuple of Stack
+        The stacks of the network without the head.
+    """
+    modules = dict(skeleton.named_modules())
+    defined = [path for path, module in modules.items() if is_norm(module)]
+    called = order_of_calls(skeleton, defined)
+    order = defined if called is None else called
+    layers = {part: name for stack in stacks for part, name in named_layers(stack)}
+    inside = [place(path, prefix, layers) for path in order]
+    norms = []
+    for k, path in enumerate(order):
+        where = inside[k]
+        if where is None and path.startswith(prefix) and is_before(path, inside[:k]):
+            side = side_of(path) if len(stacks) > 1 else ""
+            where = f"{side} {EMBEDDING}".strip()
+        norms.append(describe(modules[path], path.removeprefix(prefix), where or HEAD))
+    if called is None:
+        turns = [layer for stack in stacks for layer in stack.layers]
+        norms.sort(key=lambda norm: turns.index(norm.where) if norm.where in turns else len(turns))
+    return tuple(norms)
+
+
+def named_layers(stack: Stack) -> list[tuple[str, str]]:
+    """Pair the modules of a stack with the names of its layers."""
+    ends = [*stack.blocks, *([] if stack.final_norm is None else [stack.final_norm])]
+    return list(zip(ends, stack.layers[1:], strict=True))
+
+
+def place(path: str, prefix: str, layers: dict[str, str]) -> str | None:
+    """Return the layer that a module is in or is, None for those around the blocks."""
+    if not path.startswith(prefix):
+        return None
+    parts = path.removeprefix(prefix).split(".")
+    inner = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+    return next((layers[module] for module in inner if module in layers), None)
+
+
+def is_before(path: str, earlier: list[str | None]) -> bool:
+    """Whether a norm around the blocks is one of the embeddings, by its name or by its turn."""
+    return "emb" in path.lower() or not any(earlier)
+
+
+def describe(module: nn.Module, path: str, where: str) -> Norm:
+    """Describe one norm."""
+    parameters = dict(module.named_parameters(recurse=False))
+    bias = next((name for name in parameters if name in BIASES), None)
+    gain = next((name for name in parameters if name != bias), None)
+    kind, offset = behaviour(module)
+    return Norm(
+        path,
+        where,
+        kind,
+        None if gain is None else int(parameters[gain].numel()),
+        None if gain is None else f"{path}.{gain}",
+        None if bias is None else f"{path}.{bias}",
+        0.0 if gain is None else offset,
+    )
+
+
+def behaviour(module: nn.Module) -> tuple[str, float]:
+    """Find out by trying whether a norm takes the mean off, and what it adds to its gain.
+
+    Names mislead: T5's ``LayerNorm`` is an RMSNorm.
+    """
+    import torch
+    from torch import nn
+
+    if isinstance(module, nn.LayerNorm):
+        return LAYER_NORM, 0.0
+    trial = copy.deepcopy(module).to_empty(device="cpu").float()
+    width = max((values.numel() for values in trial.parameters()), default=8)
+    vector = torch.linspace(-1.0, 2.0, width)[None]
+    try:
+        with torch.no_grad():
+            fill(trial, 0.0)
+            offset = float(bool(trial(vector).abs().max() > 0))
+            fill(trial, 1.0)
+            moved = (trial(vector + 1.0) - trial(vector)).abs().max()
+    except Exception:
+        return (RMS_NORM if "rms" in type(module).__name__.lower() else LAYER_NORM), 0.0
+    return (RMS_NORM if moved > 1e-3 else LAYER_NORM), offset
+
+
+def fill(module: nn.Module, value: float) -> None:
+    """Set every parameter of a module to one number."""
+    for parameter in module.parameters():
+        parameter.fill_(value)
