@@ -80,19 +80,19 @@ class NormWeights:
         found = []
         for name, vector in self._vectors().items():
             deviations = standardized(vector)
-            for k in np.flatnonzero(np.abs(deviations) > OUTLIER_DEVIATIONS):
-                found.append(
-                    {
-                        "of": name,
-                        "dimension": int(k),
-                        "value": float(vector[k]),
-                        "deviations": float(deviations[k]),
-                    }
-                )
+            found += [
+                {
+                    "of": name,
+                    "dimension": int(k),
+                    "value": float(vector[k]),
+                    "deviations": float(deviations[k]),
+                }
+                for k in np.flatnonzero(np.abs(deviations) > OUTLIER_DEVIATIONS)
+            ]
         return sorted(found, key=lambda row: (row["of"], -abs(row["deviations"])))
 
     def ranks(self, dimensions: Sequence[int]) -> dict[str, dict[int, int]]:
-        """Return the rank of some dimensions by size, 1 for the largest |value|, in both vectors."""
+        """Return the rank of some dimensions in both vectors, 1 for the largest |value|."""
         ranks = {}
         for name, vector in self._vectors().items():
             order = np.argsort(-np.abs(vector), kind="stable")
