@@ -72,7 +72,7 @@ class LayerKernel:
     """Takes one layer of a batch after the other, in working memory that it keeps."""
 
     def __init__(self) -> None:
-        self._memory: dict[int, torch.Tensor] = {}
+        self._memory: dict[tuple[str, int], torch.Tensor] = {}
 
     @torch.no_grad()
     def add(
@@ -90,13 +90,13 @@ class LayerKernel:
         """
         x = self._in_double(vectors)
         norms = torch.linalg.vector_norm(x, dim=1)
-        sentence_sums = _summed(x, index.sentences, index.sentence_count)
-        joined = x.index_select(0, index.joined_rows)
-        joined_norms = torch.linalg.vector_norm(
-            _summed(joined, index.joined_words, index.joined_count), dim=1
-        )
+        sentence_sums = self._summed("sums", x, index.sentences, index.sentence_count)
+        joined = self._space("joined", len(index.joined_rows), x.shape[1])
+        torch.index_select(x, 0, index.joined_rows, out=joined)
+        joined_sums = self._summed("words", joined, index.joined_words, index.joined_count)
+        joined_norms = torch.linalg.vector_norm(joined_sums, dim=1)
         x *= _inverse(norms)[:, None]
-        sentence_units = _summed(x, index.sentences, index.sentence_count)
+        sentence_units = self._summed("units", x, index.sentences, index.sentence_count)
         torch.from_numpy(type_sums).index_add_(0, index.types, x)
         joined *= _inverse(joined_norms)[index.joined_words][:, None]
         x.index_copy_(0, index.joined_rows, joined)
@@ -117,15 +117,20 @@ class LayerKernel:
     def _in_double(self, vectors: Any) -> torch.Tensor:
         """Copy vectors from wherever they are."""
         given = vectors if isinstance(vectors, torch.Tensor) else torch.as_tensor(vectors)
-        rows, width = given.shape
-        memory = self._memory.get(width)
+        return self._space("vectors", *given.shape).copy_(given)
+
+    def _summed(
+        self, purpose: str, rows: torch.Tensor, groups: torch.Tensor, count: int
+    ) -> torch.Tensor:
+        return self._space(purpose, count, rows.shape[1]).zero_().index_add_(0, groups, rows)
+
+    def _space(self, purpose: str, rows: int, width: int) -> torch.Tensor:
+        """Return memory that was used before: fresh pages cost as much as the sums."""
+        memory = self._memory.get((purpose, width))
         if memory is None or len(memory) < rows:
-            memory = self._memory[width] = torch.empty(rows, width, dtype=torch.float64)
-        return memory[:rows].copy_(given)
-
-
-def _summed(rows: torch.Tensor, groups: torch.Tensor, count: int) -> torch.Tensor:
-    return rows.new_zeros(count, rows.shape[1]).index_add_(0, groups, rows)
+            memory = torch.empty(rows + rows // 8, width, dtype=torch.float64)
+            self._memory[purpose, width] = memory
+        return memory[:rows]
 
 
 def _inverse(lengths: torch.Tensor) -> torch.Tensor:

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 class KeyedSums(Generic[Key]):
     """A table of keys, and for each of them the sums of every layer."""
 
-    def __init__(self, widths: Mapping[str, int], hash_of: Callable[[Key], int]) -> None:
-        self.table: SlotTable[Key] = SlotTable(hash_of)
+    def __init__(
+        self, widths: Mapping[str, int], hash_all: Callable[[list[Key]], list[int]]
+    ) -> None:
+        self.table: SlotTable[Key] = SlotTable(hash_all)
         self._sums = GroupedSums(widths)
 
     def trim(self, capacity: int) -> None:
