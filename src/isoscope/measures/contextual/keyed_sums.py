@@ -78,6 +78,5 @@ def share_memory(types: KeyedSums[int], words: KeyedSums[str], capacity: int) ->
 
     Both numbers of groups only rise until they are at their limit, and so both limits only fall.
     """
-    half = capacity // 2
-    types.trim(capacity - min(len(words.table), half))
-    words.trim(capacity - min(len(types.table), half))
+    types.trim(capacity - min(len(words.table), capacity // 2))
+    words.trim(capacity - len(types.table))
