@@ -12,25 +12,29 @@ if TYPE_CHECKING:
 
     from isoscope.results.result import Row
 
-SAID = 2
-"""Measures of a part that the sentence is about."""
+SAID = ("mean_cosine", "intra_sim", "i1_scaled", "gain_avgnorm", "bias_over_gain")
+"""Measures of a part that the sentences are about, where it has one of them."""
 
 
 def training_verdicts(model: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Say of each part that is shown how its first measures go."""
+    """Say of each part that is shown how its measures go."""
     own = [row for row in rows if row.extra.get("model") == model]
     found = []
     for kind, part in telling_parts(own):
         of_part = part_rows(own, kind, part)
         said = [
             sentence
-            for column in columns_of(of_part)
+            for column in said_columns(columns_of(of_part))
             if (sentence := course(heading(*column), curve_of(of_part, *column)))
         ]
         if said:
-            sentence = " ".join(said[:SAID])
-            found.append({"subject": model, "part": part, "model": model, "sentence": sentence})
+            found.append({"subject": model, "part": part, "sentence": " ".join(said)})
     return found
+
+
+def said_columns(columns: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+    """Return measures and corrections that are worth a sentence: the first, if none is known."""
+    return [(name, "none") for name in SAID if (name, "none") in columns] or columns[:1]
 
 
 def course(name: str, curve: Sequence[Row]) -> str:
@@ -39,12 +43,10 @@ def course(name: str, curve: Sequence[Row]) -> str:
         return ""
     first, last = curve[0], curve[-1]
     said = f"{name} goes from {at(first)} to {at(last)}"
-    low, high = min(curve, key=size), max(curve, key=size)
-    ends = (size(first), size(last))
-    if size(high) > max(ends):
-        said += f", highest with {at(high)}"
-    if size(low) < min(ends):
-        said += f", lowest with {at(low)}"
+    seen = {short(first), short(last)}
+    for word, row in (("highest", max(curve, key=size)), ("lowest", min(curve, key=size))):
+        if short(row) not in seen:  # else nobody would see a difference
+            said += f", {word} with {at(row)}"
     return f"{said}."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from isoscope.measures.registry import counted
 from isoscope.results.layered import (
     OTHER_TOKENS,
     PARTS,
@@ -66,7 +67,7 @@ def trained_grid(result: Result, model: str, part: str, rows: Sequence[Row]) -> 
         name = str(first.extra[REVISION]) if unclear else step_name(first).removeprefix("step ")
         body.append([name, *(short(cells.get((subject, *column))) for column in columns)])
     protocols = dict.fromkeys(row.protocol.split(";")[0] for row in rows if row.protocol)
-    about = next(iter(protocols)) if len(protocols) == 1 else f"{len(subjects)} checkpoints"
+    about = next(iter(protocols)) if len(protocols) == 1 else counted(len(subjects), "checkpoint")
     notes = [LENGTH_LEGEND] if any(length_dependent(name) for name, _ in columns) else []
     header = [STEP, *(heading(*column) for column in columns)]
     title = f"{model}, {part}: {about}"
