@@ -24,8 +24,8 @@ sys.path.append(sys.path.pop(0))
 from sides import best
 
 from isoscope.clouds.texts import open_texts
-from isoscope.models.opening import open_model
 from isoscope.models.layers import LayerClouds, padded
+from isoscope.models.opening import open_model
 from isoscope.profiles import profile
 from isoscope.profiles.layers import LayerProfile
 from isoscope.profiles.request import ProfileOptions

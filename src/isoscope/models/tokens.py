@@ -92,17 +92,17 @@ class TextTokenizer:
 def tokenized(text: Text, encoding: Any) -> TokenizedText:
     """Take what matters out of an encoding, which holds far more."""
     special = np.asarray(encoding.special_tokens_mask, dtype=np.bool_)
-    words = np.asarray(
-        [NO_WORD if word is None else word for word in encoding.word_ids], dtype=np.int64
-    )
+    given = [NO_WORD if word is None else word for word in encoding.word_ids]
+    words = np.asarray(given, dtype=np.int64)
     words[special] = NO_WORD
     offsets = np.asarray(encoding.offsets, dtype=np.int64).reshape(-1, 2)
-    inside = words >= 0
-    distinct, words[inside] = np.unique(words[inside], return_inverse=True)
-    starts = np.full(len(distinct), len(text.text), dtype=np.int64)
-    ends = np.zeros(len(distinct), dtype=np.int64)
-    np.minimum.at(starts, words[inside], offsets[inside, 0])
-    np.maximum.at(ends, words[inside], offsets[inside, 1])
+    # Tokens of a word stand side by side, so that a word ends where another number begins.
+    changes = np.flatnonzero(np.diff(words, prepend=NO_WORD - 1, append=NO_WORD - 1))
+    firsts, lasts = changes[:-1], changes[1:] - 1
+    inside = words[firsts] != NO_WORD
+    numbers = np.where(inside, np.cumsum(inside) - 1, NO_WORD)
+    words = np.repeat(numbers, np.diff(changes))
+    starts, ends = offsets[firsts[inside], 0], offsets[lasts[inside], 1]
     lost = sum(len(rest.ids) - sum(rest.special_tokens_mask) for rest in encoding.overflowing)
     return TokenizedText(
         text, np.asarray(encoding.ids, dtype=np.int64), special, words, starts, ends, lost

@@ -29,6 +29,10 @@ WORDS_BEFORE_OCCURRENCES = 200
 MINIMUM = 5
 """Occurrences below which a word is left out, as in Ethayarajh 2019."""
 
+RANDOM_RUNS = 8
+"""Matrices of random occurrences that a word is compared with; the mean over words smooths the
+rest, and more would take as long as the words themselves."""
+
 RANDOM_OCCURRENCES = 500
 """Occurrences of any words, to tell what random vectors of the layer have in common."""
 
@@ -53,10 +57,10 @@ def top_share(groups: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return σ₁² / Σσ² of each of several matrices of one shape, none of them zero."""
     rows, width = groups.shape[1:]
     # The smaller of the two Gram matrices has the same eigenvalues.
-    left, right = ("gij,gkj->gik", rows) if rows <= width else ("gji,gjk->gik", width)
-    grams = np.einsum(left, groups, groups, optimize=True)
-    total = np.einsum("gii->g", grams)
-    largest = np.linalg.eigvalsh(grams)[:, right - 1]
+    turned = groups.transpose(0, 2, 1)
+    grams = groups @ turned if rows <= width else turned @ groups
+    total = np.trace(grams, axis1=1, axis2=2)
+    largest = np.linalg.eigvalsh(grams)[:, -1]
     return np.asarray(np.clip(largest / total, 0, 1))
 
 
@@ -66,8 +70,8 @@ def explained_variance(
     """Measure the words of a layer against a random sample of its word occurrences.
 
     σ₁² / Σσ² of a few vectors is large whatever they are (at least 1/n), so a word with n
-    occurrences is compared with n of the sampled ones: the mean over as many disjoint runs of n
-    rows as the sample has. Rows of the sample come in random order.
+    occurrences is compared with n of the sampled ones: the mean over up to eight disjoint runs of n
+    rows, as far as the sample has them. Rows of the sample come in random order.
     """
     by_count: dict[int, list[NDArray[np.float64]]] = defaultdict(list)
     for vectors in words:
@@ -79,7 +83,7 @@ def explained_variance(
     random: list[float] = []
     for n, matrices in by_count.items():
         shares.extend(top_share(np.stack(matrices)).tolist())
-        runs = len(drawn) // n
+        runs = min(len(drawn) // n, RANDOM_RUNS)
         if runs:
             baseline = top_share(drawn[: runs * n].reshape(runs, n, -1))
             random.extend([float(baseline.mean())] * len(matrices))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from isoscope.clouds.arrays import is_tensor
+from isoscope.engines.local import one_blas_thread
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.measures.contextual.explained import (
     MINIMUM,
@@ -190,7 +191,9 @@ class ContextualTaker:
         mean_cosines : mapping of str to float or None
             The mean cosine of each layer, which corrected values are less of.
         """
-        return {name: self._of_layer(name, mean_cosines.get(name)) for name in self._layers}
+        # Thousands of small matrices: threads of BLAS would wait for each other far longer.
+        with one_blas_thread():
+            return {name: self._of_layer(name, mean_cosines.get(name)) for name in self._layers}
 
     def _of_layer(self, name: str, mean_cosine: float | None) -> Contextual:
         sample = self._random.groups(name)
