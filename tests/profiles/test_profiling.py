@@ -213,3 +213,17 @@ def test_wrong_options_are_named(
 def test_texts_too_short_to_count(tiny_model: Callable[[str], Path]) -> None:
     with pytest.raises(DataError, match="no token is left"):
         profile(str(tiny_model("bert")), ["a", "the"], skip_first=10)
+
+
+def test_some_texts_can_be_drawn(tiny_model: Callable[[str], Path]) -> None:
+    folder = str(tiny_model("bert"))
+    found = profile(folder, TEXTS, measures="mean_norm", sample_texts=20, seed=1)
+    assert f"20 of {len(TEXTS)} drawn, seed 1" in found.rows[0].protocol
+    again = profile(folder, TEXTS, measures="mean_norm", sample_texts=20, seed=1)
+    other = profile(folder, TEXTS, measures="mean_norm", sample_texts=20, seed=2)
+    assert found.rows == again.rows
+    assert found.value("mean_norm") != other.value("mean_norm")
+    every = profile(folder, TEXTS, measures="mean_norm", sample_texts=10_000)
+    assert every.value("mean_norm") == profile(folder, TEXTS, measures="mean_norm").value(
+        "mean_norm"
+    )

@@ -65,6 +65,9 @@ def profile_command(
     corrections: Annotated[
         str, typer.Option(help="Spaces to measure: none, center, all-but-the-top, whiten.")
     ] = "none,center",
+    sample: Annotated[
+        int | None, typer.Option(help="Read so many texts, drawn at random.", min=1)
+    ] = None,
     layers: Annotated[
         str | None,
         typer.Option(help="Layers, with commas, such as 'embedding,block 6,final norm'."),
@@ -176,6 +179,7 @@ def profile_command(
             document=document,
             measures=measures,
             corrections=corrections,
+            sample_texts=sample,
             layers=None if layers is None else tuple(name.strip() for name in layers.split(",")),
             special_tokens=special_tokens,
             skip_first=skip_first,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -116,6 +117,11 @@ class Model:
             raise DataError(f"{self.name} cannot be loaded: {first_line(error)}") from error
         refuse_missing(self.name, loading["missing_keys"])
         return network.to(device).eval().requires_grad_(False)
+
+    def release(self) -> None:
+        """Let go of the network's weights; they are loaded again when they are asked for."""
+        self.__dict__.pop("network", None)
+        gc.collect()  # a network and its modules refer to each other
 
     @cached_property
     def skeleton(self) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.texts import TextSource, open_texts
+from isoscope.clouds.texts import SampledTexts, TextSource, open_texts
 from isoscope.engines.journal import Journal
 from isoscope.errors import UsageError
 from isoscope.models.checkpoint_cache import CheckpointCache
@@ -87,7 +87,7 @@ def profile(
     **options
         What ``ProfileOptions`` describes: ``measures``, ``corrections``, ``layers``,
         ``special_tokens``, ``skip_first``, ``max_norm_multiple``, ``subwords``, ``longest``,
-        ``budget``, ``spool_limit``, ``group_limit``, ``intervals``, ``seed``.
+        ``budget``, ``spool_limit``, ``group_limit``, ``intervals``, ``sample_texts``, ``seed``.
 
     Returns
     -------
@@ -101,6 +101,8 @@ def profile(
         raise UsageError("--keep and --cache are about what --revisions fetches; add --revisions")
     asked = ProfileOptions(**options)
     source = None if text is None else open_texts(text, column=column, document=document)
+    if source is not None and asked.sample_texts is not None:
+        source = SampledTexts(source, asked.sample_texts, asked.seed)
     subjects = find_subjects(
         named, revision=revision, revisions=revisions, every=every, dtype=dtype, device=device
     )
@@ -117,7 +119,7 @@ def profile(
         with CheckpointCache(cache, keep) as downloads:
             open_one = partial(downloads.open, dtype=dtype, device=device)
             found = joined(
-                one(subject)
+                released(subject, one, keep=subject in named)
                 if isinstance(subject, Model)
                 else profile_over_training(subject, one, open_one, journal=kept, progress=progress)
                 for subject in subjects
@@ -139,6 +141,15 @@ def profile(
             before_removal(found)
         kept.remove()
     return found
+
+
+def released(model: Model, profile_one: Callable[[Model], Result], *, keep: bool) -> Result:
+    """Profile a model and let go of its network, unless the user holds the model."""
+    try:
+        return profile_one(model)
+    finally:
+        if not keep:
+            model.release()
 
 
 def with_text(

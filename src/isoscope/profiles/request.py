@@ -57,6 +57,8 @@ class ProfileOptions:
         Whether to give 95 % intervals, over texts or documents.
     padding_rows : bool
         Whether rows of an embedding matrix beyond the vocabulary count.
+    sample_texts : int, optional
+        Read so many texts, drawn at random, instead of all.
     seed : int
         Seed of all that is drawn.
     """
@@ -74,6 +76,7 @@ class ProfileOptions:
     group_limit: int = GROUP_LIMIT
     intervals: bool = True
     padding_rows: bool = False
+    sample_texts: int | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -84,6 +87,8 @@ class ProfileOptions:
         for name in ("seed", "spool_limit", "group_limit"):
             if getattr(self, name) < 0:
                 raise UsageError(f"{name.replace('_', '-')} is at least 0")
+        if self.sample_texts is not None and self.sample_texts < 1:
+            raise UsageError(f"at least one text must be read, not {self.sample_texts}")
         if self.longest is not None and self.longest < 1:
             raise UsageError(f"at least one token of a text must be read, not {self.longest}")
         self.chosen  # noqa: B018  names are looked up before a model is loaded
