@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from isoscope.studies.claims import Case, Verdict
     from isoscope.studies.registry import Study
 
+DESCRIPTIVE = "The paper shows this and claims nothing that could fail."
+
 SHOWN_CASES = 12
 """Figures shown under a claim; JSON has all."""
 
@@ -25,7 +27,7 @@ def study_markdown(study: Study, result: Result, verdicts: Sequence[Verdict]) ->
     remarks = study_notes(study, result)
     if remarks:
         parts.append("\n".join(f"- {remark}" for remark in remarks))
-    parts.append("**Claims**")
+    parts.append("**Claims**" if verdicts else DESCRIPTIVE)
     for verdict in verdicts:
         lines = [f"- {verdict_line(verdict)}", *(f"  - {line}" for line in case_lines(verdict))]
         parts.append("\n".join(lines))
@@ -90,7 +92,8 @@ def case_lines(verdict: Verdict) -> list[str]:
 
 def case_line(case: Case) -> str:
     """Return one comparison."""
-    right = f"{case.right} " if case.right else ""
+    other = f"{case.right_subject}: " if case.right_subject else ""
+    right = f"{other}{case.right} " if case.right else ""
     mark = {True: "", False: ", which is not so", None: ", which is undefined"}[case.true]
     subject = f"{case.subject}: " if case.subject else ""
     return (
