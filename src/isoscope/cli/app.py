@@ -18,6 +18,7 @@ from isoscope.cli.correct import correct_app
 from isoscope.cli.listing import list_app
 from isoscope.cli.measure import measure_command
 from isoscope.cli.output import silence_stdout
+from isoscope.cli.report import REPORT_EXAMPLES, report_command
 from isoscope.cli.study import study_app
 from isoscope.errors import IsoscopeError
 from isoscope.version import __version__
@@ -78,6 +79,7 @@ app.command("evaluate", rich_help_panel="Everyday", epilog=evaluate.EXAMPLES)(
 )
 app.add_typer(correct_app, name="correct", rich_help_panel="Everyday")
 app.add_typer(list_app, name="list", rich_help_panel="Everyday")
+app.command("report", rich_help_panel="Research", epilog=REPORT_EXAMPLES)(report_command)
 app.add_typer(study_app, name="study", rich_help_panel="Research")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.errors import DataError
 from isoscope.models.configuration import read_config
+from isoscope.models.embeddings import embedding_cloud
 from isoscope.models.limits import position_limit, sane_length
 from isoscope.models.parts import find_parts
 from isoscope.models.positions import find_positions
@@ -16,15 +17,19 @@ from isoscope.models.quiet import first_line, library, quietly
 from isoscope.models.skeleton import base_skeleton, whole_skeleton
 from isoscope.models.sources import find_source
 from isoscope.models.stacks import find_stacks
+from isoscope.models.stored_weights import check_weights, stored_weights
 from isoscope.models.tokenizing import read_tokenizer
-from isoscope.models.weight_files import check_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import numpy as np
+
+    from isoscope.models.embeddings import EmbeddingCloud
     from isoscope.models.parts import Parts
     from isoscope.models.sources import Source
     from isoscope.models.stacks import Stack
+    from isoscope.models.stored_weights import StoredWeights
 
 
 def open_model(
@@ -125,8 +130,45 @@ class Model:
     @cached_property
     def parts(self) -> Parts:
         """Embeddings, positions and norms, and where they are; no weights are loaded."""
-        causal = self.source.gguf is not None
-        return find_parts(whole_skeleton(self.config, causal=causal))
+        return find_parts(self._whole)
+
+    @cached_property
+    def _whole(self) -> Any:
+        return whole_skeleton(self.config, causal=self.source.gguf is not None)
+
+    @cached_property
+    def weights(self) -> StoredWeights:
+        """The stored tensors, each read by itself."""
+        return stored_weights(self, self._whole)
+
+    @cached_property
+    def tied(self) -> bool | None:
+        """Whether input embedding and unembedding are one; None without an unembedding."""
+        if not self.parts.tied or self.parts.unembedding is None:
+            return self.parts.tied
+        return self.weights.are_one(self.parts.input_embedding, self.parts.unembedding)
+
+    def tensor(self, path: str) -> np.ndarray:
+        """Read one tensor, by a path of `parts`, as float32 (float64 where it is stored so)."""
+        return self.weights.tensor(path)
+
+    def fingerprint(self, path: str) -> str:
+        """Hash one tensor's stored bytes, to find checkpoints with the same weights."""
+        return self.weights.fingerprint(path)
+
+    def embedding_cloud(
+        self, which: str = "input", *, padding_rows: bool = False
+    ) -> EmbeddingCloud:
+        """Open the embedding matrix as a cloud with a row for every token, labelled ``word``.
+
+        Parameters
+        ----------
+        which : str
+            ``input``, or ``output`` for the unembedding.
+        padding_rows : bool
+            Whether to keep the rows that no token has. They are counted in either case.
+        """
+        return embedding_cloud(self, which, padding_rows=padding_rows)
 
     @cached_property
     def longest(self) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isoscope.errors import DataError
 from isoscope.models.quiet import library
@@ -32,3 +32,14 @@ def quantisation_of(path: Path) -> str:
     common = next(kind for kind, _ in counts.most_common() if kind not in WHOLE)
     kind = common if field is None else names.get(int(field.contents()), common)
     return f"dequantised from {kind.removeprefix('MOSTLY_')} ({listed})"
+
+
+def dequantised(path: Path, name: str) -> Any:
+    """Read one tensor of a GGUF file that is stored row by row, such as the unembedding."""
+    gguf, torch = library("gguf"), library("torch")
+    reader = gguf.GGUFReader(str(path))
+    found = next((tensor for tensor in reader.tensors if tensor.name == name), None)
+    if found is None:
+        raise DataError(f"{path} has no {name}")
+    rows = gguf.quants.dequantize(found.data, found.tensor_type)
+    return torch.from_numpy(rows.astype("float32"))

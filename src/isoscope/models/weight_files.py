@@ -3,58 +3,77 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from isoscope.clouds.location import Location
-from isoscope.clouds.safetensors import read_header
+from isoscope.clouds.arrays import ArrayCloud
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    import numpy as np
+
+    from isoscope.clouds.contract import Cloud
+    from isoscope.models.stored_names import Shape
 
 SAFETENSORS = "model.safetensors"
 PICKLE = "pytorch_model.bin"
 INDEX = ".index.json"
 
+PIECE = 1 << 22
+"""Bytes that are read at a time."""
 
-def weight_files(folder: Path, name: str) -> list[Path]:
-    """Return the files that hold the weights, safetensors rather than pickles."""
+
+class WeightFiles(ABC):
+    """Tensors by their stored names, each read by itself."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """All stored names."""
+
+    @abstractmethod
+    def shape(self, name: str) -> Shape:
+        """Return the shape of a tensor."""
+
+    @abstractmethod
+    def array(self, name: str) -> np.ndarray:
+        """Read a tensor; half precision becomes single."""
+
+    @abstractmethod
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """Yield the bytes of a tensor as they are stored."""
+
+    def cloud(self, name: str, rows: int, called: str) -> Cloud:
+        """Return the first rows of a matrix."""
+        return ArrayCloud(self.array(name)[:rows], called)
+
+
+def places(folder: Path, model: str) -> dict[Path, tuple[str, ...]]:
+    """Return the files that hold the weights, with their tensors where an index says so."""
     for kind in (SAFETENSORS, PICKLE):
         if (folder / kind).is_file():
-            return [folder / kind]
+            return {folder / kind: ()}
         if (folder / (kind + INDEX)).is_file():
-            return [
-                folder / file for file in sorted(set(read_index(folder / (kind + INDEX)).values()))
-            ]
-    raise DataError(f"{name} has no weights: {folder} holds neither {SAFETENSORS} nor {PICKLE}")
+            found: dict[Path, tuple[str, ...]] = {}
+            for tensor, file in sorted(read_index(folder / (kind + INDEX)).items()):
+                found[folder / file] = (*found.get(folder / file, ()), tensor)
+            return found
+    raise DataError(f"{model} has no weights: {folder} holds neither {SAFETENSORS} nor {PICKLE}")
 
 
 def read_index(path: Path) -> dict[str, str]:
     """Read which tensor is in which file of several."""
     try:
-        places = json.loads(path.read_text("utf-8"))["weight_map"]
-        return {str(tensor): str(file) for tensor, file in places.items()}
+        entries = json.loads(path.read_text("utf-8"))["weight_map"].items()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"{path} is not an index of weights: it has no weight_map") from error
+    return {str(tensor): str(file) for tensor, file in entries}
 
 
-def check_weights(folder: Path, name: str) -> None:
-    """Refuse missing files and truncated ones, before a library that says less about it."""
-    for path in weight_files(folder, name):
-        if not path.is_file():
-            raise DataError(f"{name} is not complete: {path} is missing")
-        if path.suffix == ".safetensors":
-            check_length(path)
-
-
-def check_length(path: Path) -> None:
-    """Refuse a .safetensors file that ends before its tensors do."""
-    location = Location(str(path))
-    entries, start = read_header(location)
-    promised = max((entry["data_offsets"][1] for entry in entries.values()), default=0)
-    present = location.size() - start
-    if promised > present:
-        raise DataError(
-            f"{path}: its header promises {promised:,} bytes of tensors, but {present:,} follow: "
-            "the file is truncated"
-        )
+def check_present(path: Path, model: str) -> None:
+    """Refuse an index that names a file that is not there."""
+    if not path.is_file():
+        raise DataError(f"{model} is not complete: {path} is missing")

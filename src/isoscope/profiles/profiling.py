@@ -14,6 +14,7 @@ from isoscope.profiles.layers import LayerProfile
 from isoscope.profiles.request import ProfileOptions
 from isoscope.profiles.rows import layer_rows, with_moved
 from isoscope.profiles.verdict import profile_verdict
+from isoscope.profiles.weights import weights_profile
 from isoscope.results.joining import joined
 from isoscope.results.layered import KIND, PROFILE
 from isoscope.results.measuring import versions
@@ -88,7 +89,8 @@ def profile(
         for model in named
     ]
     if source is None:
-        raise NotImplementedError
+        found = joined(weights_profile(model, asked, progress) for model in opened)
+        return replace(found, command=command)
     survey = source.survey(progress)
     if journal is None:
         found = joined(with_text(model, source, survey, asked, None, progress) for model in opened)

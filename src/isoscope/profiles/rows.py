@@ -9,6 +9,7 @@ from isoscope.measures.contextual import persistence
 from isoscope.measures.corrections import NONE
 from isoscope.measures.intervals import IntervalEstimator
 from isoscope.profiles.second_pass import EVERYTHING, ORDINARY
+from isoscope.profiles.weights import norm_ranks
 from isoscope.results.measuring import add, choose_measures
 from isoscope.results.result import Row, Table
 from isoscope.results.verdict import judge
@@ -31,6 +32,8 @@ MOVED = {
 }
 """Measures by which it is judged whether massive tokens matter."""
 TENTH = 0.1
+RANKED = 8
+"""Outlier dimensions that are looked up in every norm."""
 
 
 @dataclass
@@ -73,6 +76,9 @@ def layer_rows(profile: LayerProfile, layers: Sequence[Layer], protocol: str) ->
     if dimensions and "outlier_dimensions" in names:
         table = persistence(dimensions)
         found.tables.append(Table(model, "", NONE, "outlier_persistence", table.rows, table.note))
+        outliers = [row["dimension"] for row in table.rows[:RANKED]]
+        if outliers:
+            found.tables.append(norm_ranks(profile.group.model, outliers))
     return found
 
 

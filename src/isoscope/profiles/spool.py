@@ -75,7 +75,7 @@ class Spool:
             return
         try:
             for piece in pieces:
-                self._file.write(memoryview(np.ascontiguousarray(piece)).cast("B"))
+                self._file.write(buffer_of(piece))
         except OSError:  # a full disk: the model is run again
             self.give_up()
             return
@@ -103,7 +103,12 @@ class Spool:
 
     def _fill(self, array: np.ndarray[Any, Any]) -> None:
         assert self._file is not None
-        self._file.readinto(memoryview(array).cast("B"))  # type: ignore[attr-defined]
+        self._file.readinto(buffer_of(array))  # type: ignore[attr-defined]
+
+
+def buffer_of(array: Any) -> memoryview:
+    """Return the memory of a contiguous array as bytes."""
+    return memoryview(array).cast("B")
 
 
 def bytes_of(vectors: torch.Tensor) -> np.ndarray[Any, Any]:

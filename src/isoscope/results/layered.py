@@ -21,16 +21,23 @@ if TYPE_CHECKING:
 
     from isoscope.results.result import Result, Row, Table
 
+PARTS = "parts"
+"""Says of a row what kind of part it is about, so that tables hold one kind each."""
+
 KIND, PROFILE = "kind", "profile"
 """Says in a result what it is, so that it is shown as such."""
 
-TELLING = ("outlier_persistence",)
+TELLING = ("parts", "outlier_persistence", "position_extremes", "norm_outliers")
 MASSIVE = "massive_activations"
 LONG = 5.0
 """Median lengths from which on the longest token is worth a table."""
 
 MOVED = "moved_by_massive_tokens"
 OTHER_TOKENS = (", ordinary tokens", ", all tokens")
+
+PLURALS = {"layer": "layers", "matrix": "matrices", "norm": "norms"}
+COUNTS = ("/count", "outliers_3sd")
+"""Ends of the names of measures that count something."""
 
 SHOWN = (
     ("mean_cosine", "none"),
@@ -56,12 +63,18 @@ def profile_grids(result: Result) -> list[Grid]:
     """Arrange a profile in one grid per model and kind of part."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in result.rows:
-        groups.setdefault((row.subject, str(row.extra.get("parts", "layers"))), []).append(row)
-    return [profile_grid(result, subject, rows) for (subject, _), rows in groups.items()]
+        groups.setdefault((row.subject, str(row.extra.get(PARTS, "layer"))), []).append(row)
+    found = []
+    for number, ((subject, kind), rows) in enumerate(groups.items()):
+        last = number + 1 == len(groups) or list(groups)[number + 1][0] != subject
+        found.append(profile_grid(result, subject, kind, rows, last=last))
+    return found
 
 
-def profile_grid(result: Result, subject: str, rows: Sequence[Row]) -> Grid:
-    """Arrange the layers of one model."""
+def profile_grid(
+    result: Result, subject: str, kind: str, rows: Sequence[Row], *, last: bool
+) -> Grid:
+    """Arrange the parts of one kind of one model; behind the last comes what is said of it."""
     cells = {(row.part, row.measure, row.correction): row for row in rows}
     columns = columns_of(rows)
     parts = [part for part in dict.fromkeys(row.part for row in rows) if shown(part, rows)]
@@ -69,20 +82,17 @@ def profile_grid(result: Result, subject: str, rows: Sequence[Row]) -> Grid:
     for part in parts:
         cut = [cells.get((part, *column)) for column in columns]
         body.append([part, *(short(row) for row in cut)])
-    kind = str(rows[0].extra.get("parts", "layer"))
     header = [kind, *(heading(*column) for column in columns)]
     protocols = dict.fromkeys(row.protocol.split(";")[0] for row in rows if row.protocol)
+    about = (
+        ", ".join(protocols) if len(protocols) == 1 else f"{len(parts)} {PLURALS.get(kind, kind)}"
+    )
     notes = [LENGTH_LEGEND] if any(length_dependent(name) for name, _ in columns) else []
     if any(row.low is not None for row in rows):
         notes.append(f"{INTERVAL_LEGEND}; every interval is in the JSON")
-    notes += left_out_notes(result)
-    return Grid(
-        f"{subject}: {', '.join(protocols)}",
-        header,
-        body,
-        notes,
-        verdict_lines(result, subject, ""),
-    )
+    notes += left_out_notes(result) if last else []
+    verdict = verdict_lines(result, subject, "") if last else []
+    return Grid(f"{subject}: {about}", header, body, notes, verdict)
 
 
 def columns_of(rows: Sequence[Row]) -> list[tuple[str, str]]:
@@ -103,6 +113,8 @@ def short(row: Row | None) -> str:
     """Return a number with three digits behind the point, as a table of many has room for."""
     if row is None:
         return ""
+    if row.measure.endswith(COUNTS) and row.value is not None:
+        return f"{row.value:,.0f}"
     if row.value is None or not math.isfinite(row.value) or abs(row.value) < 1e-3:
         return cell(row)
     if abs(row.value) >= 100:

@@ -233,10 +233,10 @@ def markdown(result: Result) -> str:
     return "\n\n".join(parts)
 
 
-def markdown_table(table: list[list[str]]) -> str:
-    """Return rows as a Markdown table, the first as its header."""
+def markdown_table(table: list[list[str]], left: int = 1) -> str:
+    """Return rows as a Markdown table, the first as its header; numbers stand right."""
     lines = ["| " + " | ".join(escaped(text) for text in row) + " |" for row in table]
-    lines.insert(1, "| --- |" + " ---: |" * (len(table[0]) - 1))
+    lines.insert(1, "|" + " --- |" * left + " ---: |" * (len(table[0]) - left))
     return "\n".join(lines)
 
 

@@ -1,0 +1,117 @@
+"""What a LayerNorm's gain and bias do to a cloud, from the two vectors alone.
+
+y = g ∘ z + b, where z has mean 0 and variance 1 over its dimensions: Σ z_i = 0, so that without a
+bias all outputs lie in the hyperplane Σ y_i / g_i = 0, whose normal is g′ = (1/g_1 … 1/g_d). A bias
+along g′ lifts the cloud off that plane, which is an offset that no gain can undo; a bias across it
+shifts the cloud within the plane (Machina & Mercer 2024, sections 4.3 and 5.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.measures.registry import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+
+OUTLIER_DEVIATIONS = 3.0
+"""Kovaleva et al. 2021: an outlier of a LayerNorm is this many deviations from its mean."""
+
+
+@dataclass(frozen=True)
+class NormWeights:
+    """Gain and bias of one norm; no bias where the norm has none."""
+
+    gain: Vector
+    bias: Vector | None
+    centres: bool
+    """Whether the norm takes the mean off, as LayerNorm does and RMSNorm does not."""
+
+    def values(self) -> dict[str, Value]:
+        """Return average norms, their ratio, and both parts of the bias."""
+        width = len(self.gain)
+        length = float(np.linalg.norm(self.gain))
+        values = {"gain_avgnorm": Value(length / np.sqrt(width), rows=width)}
+        if self.bias is None:
+            missing = Value(None, note="this norm has no bias", rows=width)
+            return values | dict.fromkeys(BIAS_MEASURES, missing)
+        size = float(np.linalg.norm(self.bias))
+        values["bias_avgnorm"] = Value(size / np.sqrt(width), rows=width)
+        values["bias_over_gain"] = (
+            Value(size / length, rows=width)
+            if length > 0
+            else Value(None, note="all gains are zero", rows=width)
+        )
+        return values | self._parts_of_bias(size)
+
+    def _parts_of_bias(self, size: float) -> dict[str, Value]:
+        """‖b∥‖ = |Σ b_i/g_i| / ‖g′‖ along the normal of the hyperplane, ‖b⊥‖ within it."""
+        width, bias = len(self.gain), self.bias
+        assert bias is not None
+        why = ""
+        if not self.centres:
+            why = "RMSNorm takes no mean off: its outputs lie in no hyperplane"
+        elif not self.gain.all():
+            why = f"{int((self.gain == 0).sum())} gains are zero: 1/g is not defined"
+        if why:
+            missing = Value(None, note=why, rows=width)
+            return {"bias_parallel": missing, "bias_perpendicular": missing}
+        # Scaled by the smallest gain, whose inverse would be the largest number.
+        inverse = np.abs(self.gain).min() / self.gain
+        along = abs(float(bias @ inverse)) / float(np.linalg.norm(inverse))
+        across = float(np.sqrt(max(size**2 - along**2, 0.0)))
+        largest = float(inverse.max() ** 2 / (inverse @ inverse))
+        note = f"the smallest gain alone makes {largest:.0%} of the normal" if largest > 0.5 else ""
+        return {
+            "bias_parallel": Value(along, rows=width, note=note),
+            "bias_perpendicular": Value(across, rows=width, note=note),
+        }
+
+    def outliers(self) -> list[dict[str, Any]]:
+        """Return the dimensions that stand out in gain or bias by more than three deviations."""
+        found = []
+        for name, vector in self._vectors().items():
+            deviations = standardized(vector)
+            found += [
+                {
+                    "of": name,
+                    "dimension": int(k),
+                    "value": float(vector[k]),
+                    "deviations": float(deviations[k]),
+                }
+                for k in np.flatnonzero(np.abs(deviations) > OUTLIER_DEVIATIONS)
+            ]
+        return sorted(found, key=lambda row: (row["of"], -abs(row["deviations"])))
+
+    def ranks(self, dimensions: Sequence[int]) -> dict[str, dict[int, int]]:
+        """Return the rank of some dimensions in both vectors, 1 for the largest |value|."""
+        ranks = {}
+        for name, vector in self._vectors().items():
+            order = np.argsort(-np.abs(vector), kind="stable")
+            place = np.empty(len(order), np.int64)
+            place[order] = np.arange(1, len(order) + 1)
+            ranks[name] = {int(k): int(place[k]) for k in dimensions}
+        return ranks
+
+    def _vectors(self) -> dict[str, Vector]:
+        return {"gain": self.gain} | ({} if self.bias is None else {"bias": self.bias})
+
+
+BIAS_MEASURES = ("bias_avgnorm", "bias_over_gain", "bias_parallel", "bias_perpendicular")
+
+
+def standardized(vector: Vector) -> Vector:
+    """Return deviations from the mean, in standard deviations; zeros for a constant."""
+    spread = float(vector.std())
+    # A constant in float32 has a spread of rounding once it is summed in float64.
+    if spread <= 1e-9 * float(np.abs(vector).max(initial=0.0)):
+        return np.zeros_like(vector)
+    return np.asarray((vector - vector.mean()) / spread)
