@@ -1,6 +1,6 @@
 """Experiments of papers as recipes with claims, to be run on anybody's models."""
 
-from isoscope.studies import bis2021, rajaee2021
+from isoscope.studies import bis2021, rajaee2021, rajaee2021_layers
 from isoscope.studies.claims import Claim, Verdict
 from isoscope.studies.registry import Study, all_studies, find_study
 from isoscope.studies.running import StudyRun, run_study
@@ -14,5 +14,6 @@ __all__ = [
     "bis2021",
     "find_study",
     "rajaee2021",
+    "rajaee2021_layers",
     "run_study",
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from isoscope.results.measuring import measure, versions
 from isoscope.results.result import Result
+from isoscope.studies.subjects import open_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,8 +20,8 @@ def measured(request: Request, measures: str, corrections: str) -> Result:
     results = []
     for subject in request.subjects:
         found = measure(
-            subject.source, measures, corrections,
-            column=request.column, seed=request.seed, progress=request.progress,
+            open_vectors(subject, request.column), measures, corrections,
+            seed=request.seed, progress=request.progress,
         )  # fmt: skip
         results.append(renamed(found, subject=subject.name))
     return joined(results)
