@@ -9,6 +9,7 @@ from isoscope.studies import all_studies, find_study
 from isoscope.studies.registry import register
 
 FIRST = {"B-T1", "B-T2", "B-T3", "B-F1", "B-F2", "B-F5", "B-F6", "R-T1"}
+DESCRIPTIVE = {"L-F3.1"}
 
 
 def test_every_study_says_what_a_reader_must_know() -> None:
@@ -17,7 +18,7 @@ def test_every_study_says_what_a_reader_must_know() -> None:
         assert study.title
         assert study.paper
         assert study.needs
-        assert study.claims
+        assert study.claims or study.id in DESCRIPTIVE
         assert study.models
 
 

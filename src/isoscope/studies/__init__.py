@@ -1,6 +1,13 @@
 """Experiments of papers as recipes with claims, to be run on anybody's models."""
 
-from isoscope.studies import bis2021, rajaee2021, rajaee2021_layers
+from isoscope.studies import (
+    bis2021,
+    luo2021,
+    luo2021_outliers,
+    luo2021_weights,
+    rajaee2021,
+    rajaee2021_layers,
+)
 from isoscope.studies.claims import Claim, Verdict
 from isoscope.studies.registry import Study, all_studies, find_study
 from isoscope.studies.running import StudyRun, run_study
@@ -13,6 +20,9 @@ __all__ = [
     "all_studies",
     "bis2021",
     "find_study",
+    "luo2021",
+    "luo2021_outliers",
+    "luo2021_weights",
     "rajaee2021",
     "rajaee2021_layers",
     "run_study",
