@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from typing import TYPE_CHECKING
 
 import hypothesis
@@ -11,6 +12,10 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+# A test process has a core to itself: threads of torch that wait for each other on busy cores make
+# a run several times slower. Read when torch is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 hypothesis.settings.register_profile(
     "isoscope", deadline=None, derandomize=True, max_examples=40, print_blob=True

@@ -114,7 +114,8 @@ def with_moved(rows: Sequence[Row]) -> list[Row]:
 
     Both sets of tokens are in the result either way; the mark says which ones to show.
     """
-    moved = {(row.subject, row.part) for row in rows if is_moved(row, by_key(rows))}
+    known = by_key(rows)
+    moved = {(row.subject, row.part) for row in rows if is_moved(row, known)}
     return [
         replace(row, extra={**row.extra, "moved_by_massive_tokens": True})
         if (row.subject, without_suffix(row.part)) in moved
