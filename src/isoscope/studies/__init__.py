@@ -2,9 +2,12 @@
 
 from isoscope.studies import (
     bis2021,
+    bis2021_unused,
     luo2021,
     luo2021_outliers,
     luo2021_weights,
+    pythia2024,
+    pythia2024_weights,
     rajaee2021,
     rajaee2021_layers,
 )
@@ -19,10 +22,13 @@ __all__ = [
     "Verdict",
     "all_studies",
     "bis2021",
+    "bis2021_unused",
     "find_study",
     "luo2021",
     "luo2021_outliers",
     "luo2021_weights",
+    "pythia2024",
+    "pythia2024_weights",
     "rajaee2021",
     "rajaee2021_layers",
     "run_study",

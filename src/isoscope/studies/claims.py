@@ -152,7 +152,11 @@ class Claim:
 
     def _wanted(self) -> str:
         sides = [self.select, self.left, self.right if isinstance(self.right, Mapping) else {}]
-        return ", ".join(f"{key} {value}" for side in sides for key, value in side.items())
+        return ", ".join(
+            f"{key} {value.replace('!', 'not ').replace('|', ' or ')}"
+            for side in sides
+            for key, value in side.items()
+        )
 
     def _unjudged(
         self, reason: str, cases: list[Case] | None = None, others: Collection[str] = ()
