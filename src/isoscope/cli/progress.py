@@ -14,13 +14,19 @@ if TYPE_CHECKING:
 
     from isoscope.measures.reading import Progress as Report
 
+COUNTED = ("checkpoints",)
+"""Stages whose names say what they count."""
+
 PATIENCE = 1.0
 """Seconds before a bar appears: short work needs none."""
 
 
 @contextmanager
 def progress_bar(console: Console | None = None, unit: str = "rows") -> Iterator[Report | None]:
-    """Give out a callback that draws a bar, or None where nobody would see it."""
+    """Give out a callback that draws a bar, or None where nobody would see it.
+
+    Stages count ``unit``, but for those that are called after what they count.
+    """
     console = console or Console(stderr=True)
     if not console.is_terminal:
         yield None
@@ -43,7 +49,8 @@ def progress_bar(console: Console | None = None, unit: str = "rows") -> Iterator
             bar.start()
         if stage not in tasks:
             tasks[stage] = bar.add_task(stage, total=total, rows="")
-        rows = f"{done:,} {unit}" if total is None else f"{done:,} of {total:,} {unit}"
+        counted = "" if stage in COUNTED else f" {unit}"
+        rows = f"{done:,}{counted}" if total is None else f"{done:,} of {total:,}{counted}"
         bar.update(tasks[stage], completed=done, rows=rows)
 
     try:

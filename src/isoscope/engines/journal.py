@@ -128,6 +128,11 @@ class Journal:
         """Return what was kept of a step, finished or not; None where nothing was."""
         return read_entry(self._path(step)) if step in self._finished else None
 
+    def forget(self, step: str) -> None:
+        """Delete what was kept of a step that nobody will go on from; nothing, if nothing was."""
+        if self._finished.pop(step, None) is not None:
+            self._path(step).unlink(missing_ok=True)
+
     def close(self) -> None:
         """Let other runs in; the journal stays."""
         self._lock.release()

@@ -99,7 +99,8 @@ def refusal(name: str, revision: str | None, error: Exception) -> UsageError:
             f"{name}: there is no such folder, and no such public model on the hub "
             "(a private one needs HF_TOKEN)"
         )
-    if isinstance(error, errors.EntryNotFoundError):
+    unreached = isinstance(error, errors.LocalEntryNotFoundError)
+    if isinstance(error, errors.EntryNotFoundError) and not unreached:
         return UsageError(f"{name}{at} is not a transformers model: it has no {CONFIG}")
     if isinstance(error, errors.HfHubHTTPError):
         return UsageError(f"{name}: the hub refused: {first_line(error)}")

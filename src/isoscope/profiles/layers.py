@@ -98,6 +98,12 @@ class LayerProfile:
             self._layer(name, read, plans, projections, contextual) for name, read in reads.items()
         ]
 
+    def forget(self) -> None:
+        """Delete the states of the reads from the journal, once the result is in it."""
+        if self._journal is not None:
+            for step in (FIRST, SECOND):
+                self._journal.forget(self._step(step))
+
     def _first(
         self, spool: Spool
     ) -> tuple[MassiveRule, dict[str, LayerRead], ContextualTaker | None]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from isoscope.clouds.texts import TextSource, open_texts
 from isoscope.engines.journal import Journal
 from isoscope.errors import UsageError
-from isoscope.models.opening import Model, open_model
+from isoscope.models.checkpoint_cache import CheckpointCache
+from isoscope.models.opening import Model
+from isoscope.models.revisions import Training
+from isoscope.profiles.kept import keep_result, kept_result
 from isoscope.profiles.layers import LayerProfile
+from isoscope.profiles.over_training import profile_over_training
 from isoscope.profiles.request import ProfileOptions
 from isoscope.profiles.rows import layer_rows, with_moved
+from isoscope.profiles.subjects import described, find_subjects
 from isoscope.profiles.verdict import profile_verdict
 from isoscope.profiles.weights import weights_profile
 from isoscope.results.joining import joined
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.texts import TextSurvey
     from isoscope.measures.reading import Progress
+    from isoscope.models.steps import Every
 
 
 def profile(
@@ -37,6 +43,10 @@ def profile(
     revision: str | None = None,
     dtype: str | None = None,
     device: str | None = None,
+    revisions: str | None = None,
+    every: Every = None,
+    keep: int | None = None,
+    cache: str | Path | None = None,
     journal: str | Path | None = None,
     resume: bool = False,
     before_removal: Callable[[Result], None] | None = None,
@@ -49,13 +59,20 @@ def profile(
     Parameters
     ----------
     models : str, Path, Model or a list of them
-        Anything that ``open_model`` takes.
+        Anything that ``open_model`` takes, or a folder whose subfolders are checkpoints.
     text : str, Path, list of str or TextSource, optional
         Anything that ``open_texts`` takes. Without it only weights are measured.
     column, document : str, optional
         Which column of a table holds the texts, and which says what document they are from.
     revision, dtype, device : str, optional
         As ``open_model`` takes them.
+    revisions : str, optional
+        Pattern of the branches, tags or subfolders that are checkpoints of a training, such as
+        ``step*``: each is profiled, in the order of training.
+    every : int or "log", optional
+        Take one in so many checkpoints, or those nearest to doubled steps.
+    keep, cache : int and path, optional
+        How many checkpoints of the hub are on disk at a time, and where; see `CheckpointCache`.
     journal : path, optional
         Folder that keeps the state of the run, so that a killed one can go on; it is removed when
         the run is done.
@@ -80,29 +97,44 @@ def profile(
     named = list(models) if isinstance(models, list | tuple) else [models]
     if not named:
         raise UsageError("name at least one model")
+    if revisions is None and (keep is not None or cache is not None):
+        raise UsageError("--keep and --cache are about what --revisions fetches; add --revisions")
     asked = ProfileOptions(**options)
     source = None if text is None else open_texts(text, column=column, document=document)
-    opened = [
-        model
-        if isinstance(model, Model)
-        else open_model(model, revision=revision, dtype=dtype, device=device)
-        for model in named
-    ]
-    if source is None:
-        found = joined(weights_profile(model, asked, progress) for model in opened)
+    subjects = find_subjects(
+        named, revision=revision, revisions=revisions, every=every, dtype=dtype, device=device
+    )
+    trained = any(isinstance(subject, Training) for subject in subjects)
+    survey = None if source is None else source.survey(progress)
+
+    def profile_one(model: Model, kept: Journal | None) -> Result:
+        if source is None or survey is None:
+            return weights_profile(model, asked, progress)
+        return with_text(model, source, survey, asked, kept, progress)
+
+    def profile_all(kept: Journal | None) -> Result:
+        one = partial(profile_one, kept=kept)
+        with CheckpointCache(cache, keep) as downloads:
+            open_one = partial(downloads.open, dtype=dtype, device=device)
+            found = joined(
+                one(subject)
+                if isinstance(subject, Model)
+                else profile_over_training(subject, one, open_one, journal=kept, progress=progress)
+                for subject in subjects
+            )
         return replace(found, command=command)
-    survey = source.survey(progress)
-    if journal is None:
-        found = joined(with_text(model, source, survey, asked, None, progress) for model in opened)
-        return replace(found, command=command)
+
+    if journal is None or (source is None and not trained):
+        return profile_all(None)
     configuration = {
-        "models": [{"name": model.name, **model.provenance} for model in opened],
-        "text": {"name": source.name, "sha256": survey.sha256},
+        "models": [described(subject, dtype, device) for subject in subjects],
+        "text": None
+        if source is None or survey is None
+        else {"name": source.name, "sha256": survey.sha256},
         "options": asked.configuration(),
     }
     with Journal.open(journal, configuration, resume=resume) as kept:
-        found = joined(with_text(model, source, survey, asked, kept, progress) for model in opened)
-        found = replace(found, command=command)
+        found = profile_all(kept)
         if before_removal is not None:
             before_removal(found)
         kept.remove()
@@ -118,9 +150,9 @@ def with_text(
     progress: Progress | None,
 ) -> Result:
     """Profile the layers of one model over a text, unless the journal has the result."""
-    step = f"{model.name} result"
-    if journal is not None and (entry := journal.load(step)) is not None:
-        return Result.from_json(json.dumps(entry.facts))
+    finished = kept_result(journal, model.name)
+    if finished is not None:
+        return finished
     run = LayerProfile(
         model, texts, options, total=survey.texts, journal=journal, progress=progress
     )
@@ -147,6 +179,6 @@ def with_text(
         versions() | {name: model.provenance[name] for name in ("transformers", "torch")},
         extra={KIND: PROFILE, "models": {model.name: model.provenance}},
     )
-    if journal is not None:
-        journal.save(step, {}, json.loads(result.to_json()))
+    keep_result(journal, model.name, result)
+    run.forget()
     return result

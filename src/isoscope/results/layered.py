@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 PARTS = "parts"
 """Says of a row what kind of part it is about, so that tables hold one kind each."""
 
+REVISION = "revision"
+"""Field of rows and tables about a checkpoint of a training, which are shown by themselves."""
+
 KIND, PROFILE = "kind", "profile"
 """Says in a result what it is, so that it is shown as such."""
 
@@ -59,10 +62,17 @@ def is_profile(result: Result) -> bool:
     return result.extra.get(KIND) == PROFILE
 
 
+def is_of_checkpoint(record: Row | Table) -> bool:
+    """Whether a row or a table is about one checkpoint of a training."""
+    return REVISION in record.extra
+
+
 def profile_grids(result: Result) -> list[Grid]:
     """Arrange a profile in one grid per model and kind of part."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in result.rows:
+        if is_of_checkpoint(row):
+            continue
         groups.setdefault((row.subject, str(row.extra.get(PARTS, "layer"))), []).append(row)
     found = []
     for number, ((subject, kind), rows) in enumerate(groups.items()):
@@ -137,11 +147,12 @@ def telling_tables(result: Result) -> list[Table]:
     """Return the tables that are shown beside the numbers.
 
     Dimensions that stand out over the layers of each model, and its longest tokens in the layer
-    where they are longest, if that is much.
+    where they are longest, if that is much; none of checkpoints, which would be too many.
     """
     chosen: list[Table] = []
-    for subject in dict.fromkeys(table.subject for table in result.tables):
-        own = [table for table in result.tables if table.subject == subject and table.rows]
+    known = [table for table in result.tables if not is_of_checkpoint(table)]
+    for subject in dict.fromkeys(table.subject for table in known):
+        own = [table for table in known if table.subject == subject and table.rows]
         chosen += [table for table in own if table.measure in TELLING]
         massive = [table for table in own if table.measure == MASSIVE]
         counts = {
