@@ -99,3 +99,15 @@ def test_a_study_of_layers_reads_a_text(
     assert "L-F3.3 reads a text (the paper: sentences of SST-2 train)" in missing.error
     assert "BERT-base or bert-base-cased" in run("study", "show", "L-F3.3").out
     assert "claims nothing" in run("study", "show", "L-F3.1").out
+
+
+def test_a_study_of_training_says_what_it_needs(
+    run: Run, tiny_model: Callable[[str], Path]
+) -> None:
+    folder = tiny_model("gpt-neox")
+    finished = run("study", "run", "P-F7", f"Pythia-70M={folder}", "--revisions", "step*")
+    assert finished.code == 2
+    assert finished.error.count("\n") == 1
+    assert "has no checkpoints" in finished.error
+    other = run("study", "run", "P-F5", folder, "--every", "2")
+    assert "P-F5 looks at no checkpoints" in other.error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +16,8 @@ from isoscope.cli import options
 from isoscope.cli.measure import fitting, print_json
 from isoscope.cli.output import console
 from isoscope.cli.progress import progress_bar
+from isoscope.cli.warned import plain_warnings
+from isoscope.models.steps import parse_every
 from isoscope.results.files import check_writable
 from isoscope.results.render import Grid
 from isoscope.results.result import Result, Row
@@ -117,6 +120,26 @@ def run_command(
     text_column: Annotated[
         str | None, typer.Option(help="Which column or field holds the texts.")
     ] = None,
+    revisions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Which checkpoints a study of training looks at, such as 'step*'.",
+        ),
+    ] = None,
+    every: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|log", help="Take one in N checkpoints, or those nearest to doubled steps."
+        ),
+    ] = None,
+    keep: Annotated[
+        int | None, typer.Option(help="Checkpoints of the hub on disk at a time.", min=1)
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Folder for fetched checkpoints. Default: a temporary one."),
+    ] = None,
     last_unused: Annotated[
         int | None,
         typer.Option(
@@ -133,7 +156,7 @@ def run_command(
     study = find_study(name)
     if out is not None:
         check_writable(out)
-    with progress_bar() as progress:
+    with plain_warnings(), progress_bar() as progress:
         run = run_study(
             study,
             sources or [],
@@ -145,6 +168,10 @@ def run_command(
             prefix=prefix,
             text=text,
             text_column=text_column,
+            revisions=revisions,
+            every=parse_every(every),
+            keep=keep,
+            cache=cache,
             last_unused=last_unused,
             seed=seed,
             progress=progress,

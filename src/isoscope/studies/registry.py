@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from isoscope.errors import unknown_name
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.texts import TextSource
     from isoscope.measures.reading import Progress
+    from isoscope.models.steps import Every
     from isoscope.results.result import Result
     from isoscope.studies.claims import Claim
 
@@ -41,6 +43,16 @@ class TextNeed:
 
 
 @dataclass(frozen=True)
+class Checkpoints:
+    """Which checkpoints of a training are looked at; see ``isoscope.profiles.profile``."""
+
+    revisions: str | None = None
+    every: Every = None
+    keep: int | None = None
+    cache: Path | None = None
+
+
+@dataclass(frozen=True)
 class Request:
     """What a recipe gets."""
 
@@ -53,7 +65,7 @@ class Request:
     """How words are found: the options of ``isoscope.tasks.evaluate``."""
     text: TextSource | None = None
     """What models read, for studies of layers."""
-    training: Mapping[str, Any] = field(default_factory=dict)
+    checkpoints: Checkpoints = Checkpoints()
     """Which checkpoints of a model are looked at, for studies of training."""
     last_unused: int | None = None
     """How many of the last rows stand for tokens that were never used (B-F3)."""
@@ -85,6 +97,8 @@ class Study:
         Whether it needs any vectors or models of the user's.
     text : TextNeed, optional
         What its models read; None where it reads no text.
+    training : bool
+        Whether it follows models through their checkpoints.
     """
 
     id: str
@@ -97,6 +111,7 @@ class Study:
     printed: Callable[[], dict[Key, float]] = dict
     sources: bool = True
     text: TextNeed | None = None
+    training: bool = False
 
     def paper_name(self, subject: str) -> str:
         """Return what the paper calls a model, or the name as it is."""
@@ -124,8 +139,15 @@ def register(study: Study) -> Study:
 
 
 def all_studies() -> tuple[Study, ...]:
-    """Return every study."""
-    return tuple(_STUDIES.values())
+    """Return every study, paper by paper, tables first."""
+    return tuple(sorted(_STUDIES.values(), key=turn))
+
+
+def turn(study: Study) -> tuple[str, bool, str, list[int]]:
+    """Return a key that sorts ids with their numbers as numbers."""
+    paper, _, rest = study.id.partition("-")
+    kind = re.sub(r"[\d.]", "", rest)
+    return paper, kind != "T", kind, [int(number) for number in re.findall(r"\d+", rest)]
 
 
 def find_study(name: str) -> Study:

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 from isoscope.errors import UsageError
 from isoscope.files import write_atomically
 from isoscope.results.files import check_ending
-from isoscope.studies.registry import Request, Study, Subject, find_study
+from isoscope.studies.registry import Checkpoints, Request, Study, Subject, find_study
 from isoscope.studies.render import study_markdown
 from isoscope.studies.texts import find_text
 from isoscope.tasks.data_folder import data_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from isoscope.measures.reading import Progress
+    from isoscope.models.steps import Every
     from isoscope.results.result import Result, Row
     from isoscope.studies.claims import Verdict
 
@@ -59,7 +60,10 @@ def run_study(
     prefix: str = "",
     text: Any = None,
     text_column: str | None = None,
-    training: Mapping[str, Any] | None = None,
+    revisions: str | None = None,
+    every: Every = None,
+    keep: int | None = None,
+    cache: str | Path | None = None,
     last_unused: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
@@ -84,9 +88,9 @@ def run_study(
         paper's own text from the folder of benchmarks.
     text_column : str, optional
         Which column of a table holds the texts.
-    training : mapping, optional
-        Which checkpoints are looked at: ``revisions``, ``every`` and ``keep``, as for
-        ``isoscope.profiles.profile``.
+    revisions, every, keep, cache : optional
+        Which checkpoints are looked at, and where they are kept, as for
+        ``isoscope.profiles.profile``; for studies of training.
     last_unused : int, optional
         Let this many of the last rows stand for unused tokens (B-F3), where the vocabulary has
         no ``[unused…]``.
@@ -106,6 +110,8 @@ def run_study(
         raise UsageError(f"{chosen.id} needs {chosen.needs}; name at least one source")
     if subjects and not chosen.sources:
         raise UsageError(f"{chosen.id} makes its own vectors; leave the sources out")
+    if not chosen.training and (revisions, every, keep, cache) != (None,) * 4:
+        raise UsageError(f"{chosen.id} looks at no checkpoints; leave --revisions and others out")
     folder = data_folder(data)
     request = Request(
         subjects,
@@ -115,7 +121,7 @@ def run_study(
         column,
         {"words": words, "vocabulary": vocabulary, "lowercase": lowercase, "prefix": prefix},
         find_text(chosen, text, text_column, folder),
-        dict(training or {}),
+        Checkpoints(revisions, every, keep, None if cache is None else Path(cache)),
         last_unused,
     )
     result = with_printed(chosen.recipe(request), chosen)
