@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 hub = pytest.importorskip("huggingface_hub")
 pytest.importorskip("transformers")
+
+from isoscope.models.hub import HubSource  # noqa: E402
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -111,3 +114,29 @@ def test_weights_are_fetched_when_they_are_needed_and_no_pickle_beside_safetenso
     assert not (folder / "model.safetensors").exists()
     assert model.network is not None
     assert not any("pytorch_model*.bin" in patterns for patterns in asked)
+
+
+def test_a_download_that_was_broken_off_goes_on(
+    cache: Path, tiny_model: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = snapshot(cache, "somebody/tiny")
+    shutil.copytree(tiny_model("gpt2"), folder)
+    weights = folder / "model-00001-of-00001.safetensors"
+    (folder / "model.safetensors").rename(weights)
+    index = {"weight_map": {"transformer.wte.weight": weights.name}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    content = weights.read_bytes()
+    asked = []
+
+    def snapshot_download(*_: Any, **__: Any) -> None:
+        asked.append(1)
+        weights.write_bytes(content)
+
+    monkeypatch.setattr(hub, "snapshot_download", snapshot_download)
+    source = HubSource("somebody/tiny", "somebody/tiny", folder, revision=COMMIT)
+    source.fetch_weights()
+    assert not asked
+    weights.unlink()
+    source.fetch_weights()
+    assert asked == [1]
+    assert weights.exists()

@@ -20,7 +20,21 @@ from isoscope.models.opening import Model, open_model
 from isoscope.profiles import profile
 from isoscope.results.result import Result
 
-WORDS = "the a of and in is was it on that cat dog bird tree river bank money boat sat ran".split()
+WORDS = (
+    "the",
+    "a",
+    "of",
+    "and",
+    "in",
+    "is",
+    "cat",
+    "dog",
+    "bird",
+    "river",
+    "bank",
+    "money",
+    "boat",
+)
 RANDOM = np.random.default_rng(7)
 TEXTS = [" ".join(RANDOM.choice(WORDS, RANDOM.integers(2, 9))) for _ in range(90)]
 

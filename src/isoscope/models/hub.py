@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from isoscope.errors import UsageError
+from isoscope.errors import DataError, UsageError
 from isoscope.models.quiet import first_line, library, quietly
 from isoscope.models.sources import CONFIG, Source
+from isoscope.models.weight_files import places
 
 SMALL_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
-WEIGHTS = (["model*.safetensors"], ["pytorch_model*.bin"])
+WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")
 """Which weights to fetch, the first kind that there is."""
 
 
@@ -28,10 +29,16 @@ class HubSource(Source):
     def fetch_weights(self) -> None:
         """Bring the weights into the snapshot, safetensors rather than pickles."""
         for patterns in WEIGHTS:
-            if not any(list(self.folder.glob(pattern)) for pattern in patterns):
-                self._fetch([*SMALL_FILES, *patterns])
-            if any(list(self.folder.glob(pattern)) for pattern in patterns):
+            if self._is_complete():
                 return
+            self._fetch([*SMALL_FILES, patterns])
+
+    def _is_complete(self) -> bool:
+        """Whether all files of the weights are there; a download may have been broken off."""
+        try:
+            return all(path.is_file() for path in places(self.folder, self.name))
+        except DataError:
+            return False
 
     def _fetch(self, patterns: list[str]) -> None:
         if not self.reachable:

@@ -6,10 +6,11 @@ import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from isoscope.models.skeleton import order_of_calls
 from isoscope.models.stacks import EMBEDDING, is_norm, side_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch import nn
 
     from isoscope.models.stacks import Stack
@@ -39,7 +40,9 @@ class Norm:
     """What is added to that tensor: 1 in Gemma, whose gain is stored as a difference from 1."""
 
 
-def find_norms(skeleton: Any, prefix: str, stacks: tuple[Stack, ...]) -> tuple[Norm, ...]:
+def find_norms(
+    skeleton: Any, prefix: str, stacks: tuple[Stack, ...], calls: Sequence[str] | None
+) -> tuple[Norm, ...]:
     """Find all norms in the order in which they compute.
 
     Parameters
@@ -50,11 +53,13 @@ def find_norms(skeleton: Any, prefix: str, stacks: tuple[Stack, ...]) -> tuple[N
         Path of the network without the head in it, with a dot behind, or nothing.
     stacks : tuple of Stack
         The stacks of the network without the head.
+    calls : sequence of str or None
+        Paths of modules in the order in which a forward pass leaves them, where that is known.
     """
     modules = dict(skeleton.named_modules())
     defined = [path for path, module in modules.items() if is_norm(module)]
-    called = order_of_calls(skeleton, defined)
-    order = defined if called is None else called
+    called = [path for path in calls or () if is_norm(modules[path])]
+    order = list(dict.fromkeys([*called, *defined]))
     layers = {part: name for stack in stacks for part, name in named_layers(stack)}
     inside = [place(path, prefix, layers) for path in order]
     norms = []
@@ -64,7 +69,7 @@ def find_norms(skeleton: Any, prefix: str, stacks: tuple[Stack, ...]) -> tuple[N
             side = side_of(path) if len(stacks) > 1 else ""
             where = f"{side} {EMBEDDING}".strip()
         norms.append(describe(modules[path], path.removeprefix(prefix), where or HEAD))
-    if called is None:
+    if calls is None:
         turns = [layer for stack in stacks for layer in stack.layers]
         norms.sort(key=lambda norm: turns.index(norm.where) if norm.where in turns else len(turns))
     return tuple(norms)

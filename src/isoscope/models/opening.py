@@ -14,7 +14,7 @@ from isoscope.models.positions import find_positions
 from isoscope.models.precision import computable, device_name, dtype_name
 from isoscope.models.quantisation import quantisation_of
 from isoscope.models.quiet import first_line, library, quietly
-from isoscope.models.skeleton import base_skeleton, whole_skeleton
+from isoscope.models.skeleton import base_skeleton, trace, whole_skeleton
 from isoscope.models.sources import find_source
 from isoscope.models.stacks import find_stacks
 from isoscope.models.stored_weights import check_weights, stored_weights
@@ -125,7 +125,11 @@ class Model:
     @cached_property
     def stacks(self) -> tuple[Stack, ...]:
         """The sequences of blocks: one, or the encoder's and the decoder's."""
-        return find_stacks(self.skeleton)
+        return find_stacks(self.skeleton, self._calls)
+
+    @cached_property
+    def _calls(self) -> tuple[str, ...] | None:
+        return trace(self.skeleton)
 
     @cached_property
     def parts(self) -> Parts:
@@ -173,7 +177,7 @@ class Model:
     @cached_property
     def longest(self) -> int | None:
         """Number of tokens that a text may have, None for no limit."""
-        positions = find_positions(self.skeleton, self.config)
+        positions = find_positions(self.skeleton, self.config, self._calls)
         limits = [position_limit(positions, self.config), sane_length(self.tokenizer)]
         return min((limit for limit in limits if limit is not None), default=None)
 
@@ -193,9 +197,13 @@ class Model:
     @cached_property
     def quantisation(self) -> str:
         """How the file held the weights, where it held fewer bits than they have now."""
-        if self.source.gguf is None:
+        if self.source.gguf is not None:
+            return quantisation_of(self.source.folder / self.source.gguf)
+        quantised = getattr(self.config, "quantization_config", None)
+        if quantised is None:
             return "none"
-        return quantisation_of(self.source.folder / self.source.gguf)
+        entries = quantised if isinstance(quantised, dict) else quantised.to_dict()
+        return str(entries.get("quant_method", "of a kind that is not named"))
 
     @cached_property
     def provenance(self) -> dict[str, str]:

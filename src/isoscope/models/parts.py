@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.models.norms import Norm, find_norms
 from isoscope.models.positions import Positions, find_positions
+from isoscope.models.skeleton import trace
 from isoscope.models.stacks import FINAL_NORM, Stack, find_stacks
 
 if TYPE_CHECKING:
@@ -58,14 +59,18 @@ def find_parts(skeleton: Any) -> Parts:
     """Find the parts of a network with its head, which needs no weights."""
     base = skeleton.base_model
     prefix = "" if base is skeleton else f"{skeleton.base_model_prefix}."
-    stacks = find_stacks(base)
+    calls = trace(skeleton)
+    inside = None
+    if calls is not None:
+        inside = [path.removeprefix(prefix) for path in calls if path.startswith(prefix)]
+    stacks = find_stacks(base, inside)
     entry, out = skeleton.get_input_embeddings(), skeleton.get_output_embeddings()
     return Parts(
         input_embedding=weight_path(base, entry),
         unembedding=None if out is None else weight_path(skeleton, out).removeprefix(prefix),
         tied=None if out is None else out.weight is entry.weight,
-        positions=find_positions(base, skeleton.config),
-        norms=find_norms(skeleton, prefix, stacks),
+        positions=find_positions(base, skeleton.config, inside),
+        norms=find_norms(skeleton, prefix, stacks, calls),
         stacks=stacks,
         prefix=prefix,
     )

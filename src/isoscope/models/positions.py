@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from torch import nn
 
 LEARNED, SINUSOIDAL, ROTARY = "learned", "sinusoidal", "rotary"
@@ -33,21 +35,36 @@ class Positions:
     tables: tuple[PositionTable, ...] = ()
 
 
-def find_positions(skeleton: nn.Module, config: Any) -> Positions:
+def find_positions(
+    skeleton: nn.Module, config: Any, calls: Collection[str] | None = None
+) -> Positions:
     """Find out what a network knows of positions from its modules.
 
     Rotary, relative and ALiBi positions enter the attention and have no row for a position. Falcon
     makes a rotary module even where it uses ALiBi.
+
+    Parameters
+    ----------
+    skeleton : torch.nn.Module
+        The network without a head.
+    config : transformers.PretrainedConfig
+        Its configuration.
+    calls : collection of str, optional
+        Paths of the modules that a forward pass over text calls: a tower for images has positions
+        as well.
     """
     text = config.get_text_config()
-    tables = tuple(position_tables(skeleton, text))
     modules = list(skeleton.named_modules())
+    looked_up = [(path, module) for path, module in modules if calls is None or path in calls]
+    tables = tuple(position_tables(looked_up, text))
     classes = [type(module).__name__.lower() for _, module in modules]
     ends = [path.rpartition(".")[2].lower() for path, _ in modules]
     kinds = [table.kind for table in tables]
     if any("sinusoid" in name for name in classes):
         kinds.append(SINUSOIDAL)
-    if any(end.startswith(("relative", "rel_emb", "distance_emb")) for end in ends):
+    if any(name.startswith(("relative", "rel_emb", "distance_emb")) for name in ends) or any(
+        "relative" in name for name in classes
+    ):
         kinds.append(RELATIVE)
     if getattr(text, "alibi", False) or any(builds_alibi(module) for _, module in modules):
         kinds.append(ALIBI)
@@ -61,12 +78,12 @@ def builds_alibi(module: nn.Module) -> bool:
     return any(name.startswith("build_") and "alibi" in name for name in dir(type(module)))
 
 
-def position_tables(skeleton: nn.Module, config: Any) -> list[PositionTable]:
+def position_tables(modules: list[tuple[str, nn.Module]], config: Any) -> list[PositionTable]:
     """Find the tables that are looked up by position."""
     from torch import nn
 
     found = []
-    for path, module in skeleton.named_modules():
+    for path, module in modules:
         end = path.rpartition(".")[2]
         if not isinstance(module, nn.Embedding) or not names_positions(end):
             continue

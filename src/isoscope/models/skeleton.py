@@ -53,8 +53,8 @@ def build(config: Any, make: Callable[..., Any]) -> Any:
         ) from error
 
 
-def order_of_calls(skeleton: Any, paths: list[str]) -> list[str] | None:
-    """Return modules in the order in which a forward pass calls them, those it does not last.
+def trace(skeleton: Any) -> tuple[str, ...] | None:
+    """Return the paths of all modules in the order in which a forward pass leaves them.
 
     The pass goes through a network without numbers, so that it costs nothing. Where a network looks
     at numbers, such as at those of a mask, the pass fails and there is no answer.
@@ -65,8 +65,8 @@ def order_of_calls(skeleton: Any, paths: list[str]) -> list[str] | None:
     for mask in ({}, {"attention_mask": torch.ones_like(ids)}):
         called: list[str] = []
         hooks = [
-            skeleton.get_submodule(path).register_forward_hook(partial(note, called, path))
-            for path in paths
+            module.register_forward_hook(partial(note, called, path))
+            for path, module in skeleton.named_modules()
         ]
         try:
             with quietly(), torch.no_grad():
@@ -76,7 +76,7 @@ def order_of_calls(skeleton: Any, paths: list[str]) -> list[str] | None:
         finally:
             for hook in hooks:
                 hook.remove()
-        return list(dict.fromkeys([*called, *paths]))
+        return tuple(called)
     return None
 
 

@@ -2,20 +2,21 @@
 
 A *stack* is a sequence of equal blocks and what surrounds it: the only one of most models, the
 encoder's and the decoder's of a sequence-to-sequence model. Its blocks are in a ``ModuleList``
-that is in no other; its final norm, where there is one, is a norm beside that list. OPT has a
+that is in no other; its final norm, where there is one, is a norm around that list. OPT has a
 ``final_layer_norm`` in *every* block as well: what a norm is follows from its parent, never from
 its name.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from torch import nn
 
@@ -40,32 +41,46 @@ class Stack:
         return tuple(f"{self.name} {layer}".strip() for layer in names)
 
 
-def find_stacks(network: nn.Module) -> tuple[Stack, ...]:
-    """Find the stacks of a network, encoder first."""
+def find_stacks(network: nn.Module, calls: Sequence[str] | None = None) -> tuple[Stack, ...]:
+    """Find the stacks of a network, encoder first.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+        A network without a head, with or without numbers.
+    calls : sequence of str, optional
+        Paths of its modules in the order in which a forward pass over text leaves them. They tell
+        which towers read text, and which norm comes behind the last block; otherwise the norm's
+        place and name do.
+    """
     modules = dict(network.named_modules())
-    lists = [path for path, module in modules.items() if is_block_list(module)]
+    lists = {path: blocks_of(module, path) for path, module in modules.items()}
+    lists = {path: blocks for path, blocks in lists.items() if blocks}
     outer = [path for path in lists if not any(path.startswith(f"{other}.") for other in lists)]
+    if calls is not None:
+        outer = [path for path in outer if set(lists[path]) & set(calls)]
     # A tower of another kind, such as a pooler of two layers, is not as deep.
-    deepest = max((len(list(modules[path].children())) for path in outer), default=0)
-    if deepest == 0:
-        raise DataError(
-            f"{type(network).__name__} has no list of blocks; isoscope looks into transformers"
-        )
+    deepest = max((len(lists[path]) for path in outer), default=0)
     sides = {path: side_of(path) for path in outer}
     several = set(sides.values()) >= {"encoder", "decoder"}
-    found = []
-    for path in outer:
-        names = [name for name, _ in modules[path].named_children()]
-        if not several and len(names) < deepest:
-            continue
-        parent, _, _ = path.rpartition(".")
-        found.append(
-            Stack(
-                sides[path] if several else "",
-                tuple(f"{path}.{name}" for name in names),
-                final_norm_beside(modules[parent], parent),
-            )
+    chosen = [path for path in outer if several or len(lists[path]) == deepest]
+    names = [sides[path] if several else "" for path in chosen]
+    if not chosen or len(set(names)) < len(names):
+        raise DataError(
+            f"{type(network).__name__} has {len(chosen) or 'no'} lists of blocks that read text; "
+            "isoscope looks into transformers with one, or with an encoder and a decoder"
         )
+    if calls is not None:
+        counts = Counter(calls)
+        if any(counts[block] != 1 for path in chosen for block in lists[path]):
+            raise DataError(
+                f"{type(network).__name__} does not call each of its blocks once, so that its "
+                "layers cannot be told apart"
+            )
+    found = [
+        Stack(name, lists[path], final_norm_of(modules, path, lists[path], calls))
+        for name, path in zip(names, chosen, strict=True)
+    ]
     return tuple(sorted(found, key=lambda stack: stack.name != "encoder"))
 
 
@@ -74,33 +89,45 @@ def side_of(path: str) -> str:
     return next((part for part in path.split(".") if part in ("encoder", "decoder")), "")
 
 
-def is_block_list(module: nn.Module) -> bool:
-    """Whether a module is a list of modules of one class that hold a norm each."""
+def blocks_of(module: nn.Module, path: str) -> tuple[str, ...]:
+    """Return the paths of the blocks in a list of modules that hold a norm each, else nothing.
+
+    They need not be of one class: some models mix attention with other kinds of blocks.
+    """
     from torch import nn
 
-    children = list(module.children())
-    return (
-        isinstance(module, nn.ModuleList)
-        and len({type(child) for child in children}) == 1
-        and all(any(is_norm(part) for part in child.modules()) for child in children)
+    children = dict(module.named_children())
+    are_blocks = isinstance(module, nn.ModuleList) and all(
+        not is_norm(child) and any(is_norm(part) for part in child.modules())
+        for child in children.values()
     )
+    return tuple(f"{path}.{name}" for name in children) if are_blocks else ()
 
 
 def is_norm(module: nn.Module) -> bool:
     """Whether a module is a LayerNorm or one of the many classes that are an RMSNorm."""
-    return type(module).__name__.lower().endswith(("layernorm", "rmsnorm", "layer_norm", "norm"))
+    return type(module).__name__.lower().endswith("norm")
 
 
-def final_norm_beside(parent: nn.Module, path: str) -> str | None:
-    """Return the norm that stands beside the blocks; one of the embeddings has a name with emb."""
-    beside = [name for name, child in norms_of(parent) if "emb" not in name.lower()]
-    if not beside:
-        return None
-    return f"{path}.{beside[-1]}" if path else beside[-1]
+def final_norm_of(
+    modules: dict[str, nn.Module],
+    path: str,
+    blocks: tuple[str, ...],
+    calls: Sequence[str] | None,
+) -> str | None:
+    """Return the norm behind the last block: one beside the list, or around what holds it."""
+    parts = path.split(".")
+    around = [".".join(parts[:length]) for length in range(len(parts) - 1, -1, -1)]
+    if calls is not None:
+        behind = calls[calls.index(blocks[-1]) + 1 :]
+        norms = {norm for parent in around for norm in norms_of(modules[parent], parent)}
+        return next((called for called in behind if called in norms), None)
+    # One of the embeddings has a name that says so.
+    beside = norms_of(modules[around[0]], around[0])
+    return next((norm for norm in reversed(beside) if "emb" not in norm.rpartition(".")[2]), None)
 
 
-def norms_of(parent: nn.Module) -> Iterator[tuple[str, nn.Module]]:
-    """Yield the norms that are children of a module."""
-    for name, child in parent.named_children():
-        if is_norm(child):
-            yield name, child
+def norms_of(parent: nn.Module, path: str) -> list[str]:
+    """Return the paths of the norms that are children of a module."""
+    children = parent.named_children()
+    return [f"{path}.{name}".lstrip(".") for name, child in children if is_norm(child)]

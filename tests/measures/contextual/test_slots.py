@@ -4,17 +4,21 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoscope.measures.contextual.hashing import occurrence_keys, type_hash, word_hash
+from isoscope.measures.contextual.hashing import occurrence_keys, type_hashes, word_hashes
 from isoscope.measures.contextual.slots import LEFT_OUT, SlotTable
 
 
 def hashed(key: str) -> int:
-    return word_hash(key, 0)
+    return word_hashes([key], 0)[0]
+
+
+def hash_all(keys: list[str]) -> list[int]:
+    return word_hashes(keys, 0)
 
 
 @given(st.lists(st.lists(st.text(max_size=3), max_size=9), max_size=9), st.integers(1, 12))
 def test_the_keys_of_lowest_hashes_are_left(batches: list[list[str]], capacity: int) -> None:
-    table: SlotTable[str] = SlotTable(hashed)
+    table: SlotTable[str] = SlotTable(hash_all)
     held: dict[str, int] = {}
     for batch in batches:
         table.admit(batch)
@@ -36,7 +40,7 @@ def test_the_keys_of_lowest_hashes_are_left(batches: list[list[str]], capacity: 
 
 
 def test_what_is_not_let_in_is_left_out() -> None:
-    table: SlotTable[str] = SlotTable(hashed)
+    table: SlotTable[str] = SlotTable(hash_all)
     table.admit(["a", "b", "c", "d"])
     table.keep_lowest(2)
     kept = table.keys()
@@ -46,7 +50,7 @@ def test_what_is_not_let_in_is_left_out() -> None:
 
 
 def test_slots_are_numbered_again_by_hash() -> None:
-    table: SlotTable[str] = SlotTable(hashed)
+    table: SlotTable[str] = SlotTable(hash_all)
     table.admit([f"w{k}" for k in range(50)])
     table.keep_lowest(20)
     before = table.slots_of(table.keys())
@@ -58,12 +62,15 @@ def test_slots_are_numbered_again_by_hash() -> None:
 
 
 def test_hashes_depend_on_the_seed_and_fill_64_bits() -> None:
-    for make in (lambda k, s: word_hash(f"w{k}", s), type_hash):
-        hashes = {make(k, seed) for k in range(300) for seed in (0, 1)}
-        assert len(hashes) == 600
+    words = [f"w{k}" for k in range(300)]
+    for hashes in (
+        word_hashes(words, 0) + word_hashes(words, 1),
+        type_hashes(range(300), 0) + type_hashes(range(300), 1),
+    ):
+        assert len(set(hashes)) == 600
         assert max(hashes) > 0.98 * 2**64
         assert min(hashes) < 0.02 * 2**64
     places = np.arange(400)
     keys = np.concatenate([occurrence_keys(places // 20, places % 20, s) for s in (0, 1)])
     assert len(set(keys.tolist())) == 800
-    assert word_hash("\ud800", 0) != word_hash("?", 0)
+    assert word_hashes(["\ud800"], 0) != word_hashes(["?"], 0)

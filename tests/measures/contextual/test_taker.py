@@ -212,6 +212,21 @@ def test_one_kind_of_group_may_have_what_the_other_leaves() -> None:
     assert values["intra_sim"].extra["types"] == 11
 
 
+def test_vectors_of_words_that_are_left_out_are_let_go() -> None:
+    text = made_up_text(5, sentences=60, widths=(64,), special=False)
+    index = text.labels["word index"]
+    labels = text.labels | {
+        "word": np.array([f"w{k}" for k in index], object),
+        "token id": np.arange(len(index)),
+    }
+    taker = ContextualTaker(text.widths, limit_bytes=60_000)
+    for batch in MadeUpText(text.layers, labels).batches():
+        taker.add(batch)
+    arrays = taker.to_arrays()
+    assert len(arrays["occurrences.words"]) > 9
+    assert arrays["occurrences.words"].max() <= arrays["highest"][1]
+
+
 def test_zero_vectors_are_left_out() -> None:
     text = made_up_text(6, sentences=30)
     layers = {name: x.copy() for name, x in text.layers.items()}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from isoscope.clouds.sample import on_host
+from isoscope.clouds.arrays import is_tensor
 from isoscope.errors import DataError
 from isoscope.measures.contextual.hashing import occurrence_keys
 
@@ -53,15 +53,16 @@ class Stretches:
 
     def means(self, vectors: Array) -> NDArray[np.float32]:
         """Return the mean vector of each stretch."""
-        found = on_host(vectors, self.first)
-        several = self.counts > 1
-        if several.any():
-            long = self.where(several)
-            sums = np.add.reduceat(
-                on_host(vectors, long.rows()), np.cumsum(long.counts) - long.counts
-            )
-            found[several] = sums / long.counts[:, None]
-        return found.astype(np.float32)
+        found = in_single(vectors, self.first)
+        several = np.flatnonzero(self.counts > 1)
+        if len(several):
+            # Words have few tokens: one addition for all second tokens, one for all third ones.
+            sums = found[several].astype(np.float64)
+            for step in range(1, int(self.counts.max())):
+                longer = self.counts[several] > step
+                sums[longer] += in_single(vectors, self.first[several[longer]] + step)
+            found[several] = sums / self.counts[several, None]
+        return found
 
     def numbers(self) -> Integers:
         """Return the number of the stretch for each of its rows, one stretch after the other."""
@@ -119,3 +120,11 @@ class BatchGroups:
             words=np.asarray(labels["word"], object)[first].tolist(),
             keys=occurrence_keys(sentence[first], position[first], seed),
         )
+
+
+def in_single(vectors: Array, rows: Integers) -> NDArray[np.float32]:
+    """Return a copy of the chosen rows as float32, from wherever they are."""
+    chosen = vectors[rows]
+    if is_tensor(chosen):
+        chosen = chosen.float().cpu().numpy()
+    return np.asarray(chosen, np.float32)

@@ -15,21 +15,27 @@ import numpy as np
 from isoscope.clouds.row_keys import row_keys
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
 HIGHEST = 2**64 - 1
 
 
-def word_hash(word: str, seed: int) -> int:
-    """Return 64 bits of a word's UTF-8 bytes; lone surrogates count as they are."""
+def word_hashes(words: Iterable[str], seed: int) -> list[int]:
+    """Return 64 bits of each word's UTF-8 bytes; lone surrogates count as they are."""
     key = (seed % 2**64).to_bytes(8, "little")
-    digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
-    return int.from_bytes(digest, "little")
+    digests = (
+        blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
+        for word in words
+    )
+    return [int.from_bytes(digest, "little") for digest in digests]
 
 
-def type_hash(token_id: int, seed: int) -> int:
-    """Return 64 bits of a token id."""
-    return int(row_keys(np.array([token_id], np.int64), seed)[0])
+def type_hashes(token_ids: Iterable[int], seed: int) -> list[int]:
+    """Return 64 bits of each token id."""
+    found: list[int] = row_keys(np.array(list(token_ids), np.int64), seed).tolist()
+    return found
 
 
 def occurrence_keys(

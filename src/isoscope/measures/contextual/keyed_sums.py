@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 class KeyedSums(Generic[Key]):
     """A table of keys, and for each of them the sums of every layer."""
 
-    def __init__(self, widths: Mapping[str, int], hash_of: Callable[[Key], int]) -> None:
-        self.table: SlotTable[Key] = SlotTable(hash_of)
+    def __init__(
+        self, widths: Mapping[str, int], hash_all: Callable[[list[Key]], list[int]]
+    ) -> None:
+        self.table: SlotTable[Key] = SlotTable(hash_all)
         self._sums = GroupedSums(widths)
 
     def trim(self, capacity: int) -> None:
@@ -76,6 +78,5 @@ def share_memory(types: KeyedSums[int], words: KeyedSums[str], capacity: int) ->
 
     Both numbers of groups only rise until they are at their limit, and so both limits only fall.
     """
-    half = capacity // 2
-    types.trim(capacity - min(len(words.table), half))
-    words.trim(capacity - min(len(types.table), half))
+    types.trim(capacity - min(len(words.table), capacity // 2))
+    words.trim(capacity - len(types.table))

@@ -28,12 +28,12 @@ class SlotTable(Generic[Key]):
 
     Parameters
     ----------
-    hash_of : callable
-        64 random-looking bits of a key.
+    hash_all : callable
+        64 random-looking bits of each of several keys.
     """
 
-    def __init__(self, hash_of: Callable[[Key], int]) -> None:
-        self._hash_of: Callable[[Key], int] = hash_of
+    def __init__(self, hash_all: Callable[[list[Key]], list[int]]) -> None:
+        self._hash_all: Callable[[list[Key]], list[int]] = hash_all
         self._slots: dict[Key, int] = {}
         self._hashes = np.zeros(1, np.uint64)
         self._free: list[int] = []
@@ -69,12 +69,10 @@ class SlotTable(Generic[Key]):
 
     def admit(self, keys: Iterable[Key]) -> None:
         """Give a slot to each key that has none and may have one."""
-        slots = self._slots
-        for key in set(keys):
-            if key not in slots:
-                hashed = self._hash_of(key)
-                if hashed <= self.highest:
-                    slots[key] = self._take(hashed)
+        unknown = [key for key in set(keys) if key not in self._slots]
+        for key, hashed in zip(unknown, self._hash_all(unknown), strict=True):
+            if hashed <= self.highest:
+                self._slots[key] = self._take(hashed)
 
     def _take(self, hashed: int) -> int:
         slot = self._free.pop() if self._free else self.size

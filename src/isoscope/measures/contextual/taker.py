@@ -19,7 +19,7 @@ from isoscope.measures.contextual.explained import (
 )
 from isoscope.measures.contextual.grouped_sums import GroupedSums
 from isoscope.measures.contextual.grouping import BatchGroups, Subwords
-from isoscope.measures.contextual.hashing import type_hash, word_hash
+from isoscope.measures.contextual.hashing import type_hashes, word_hashes
 from isoscope.measures.contextual.keyed_sums import KeyedSums, share_memory, tally
 from isoscope.measures.contextual.massive import LongestTokens
 from isoscope.measures.contextual.occurrences import OccurrencePool
@@ -94,8 +94,8 @@ class ContextualTaker:
                 f"contextual measures of {len(self._layers)} layers do not fit into "
                 f"{limit_bytes:,} bytes; give at least {needed:,}"
             )
-        self._types = KeyedSums[int](self._layers, lambda key: type_hash(key, seed))
-        self._words = KeyedSums[str](self._layers, lambda key: word_hash(key, seed))
+        self._types = KeyedSums[int](self._layers, lambda ids: type_hashes(ids, seed))
+        self._words = KeyedSums[str](self._layers, lambda texts: word_hashes(texts, seed))
         self._sentences = {name: SentenceCosines() for name in self._layers}
         self._longest = {name: LongestTokens() for name in self._layers}
         places = self._occurrence_bytes // OccurrencePool.bytes_per_occurrence(self._layers)
