@@ -77,7 +77,7 @@ def read_layers(
     """
     from isoscope.measures.kernels.torch_kernel import TorchMoments
 
-    names = numbered_layers(model)
+    names = numbered_layers(model.stacks)
     wanted = set(names.values() if layers is None else layers)
     names = {layer: number for layer, number in names.items() if number in wanted}
     group = LayerClouds(model, texts, TokenRule(special=special), layers=names)

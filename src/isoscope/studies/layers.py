@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from isoscope.results.joining import joined
-from isoscope.studies.several import renamed
+from isoscope.studies.several import joined, renamed
 from isoscope.studies.subjects import open_subject
 
 if TYPE_CHECKING:
-    from isoscope.models.opening import Model
+    from collections.abc import Iterator, Sequence
+
+    from isoscope.models.stacks import Stack
     from isoscope.results.result import Result
     from isoscope.studies.registry import Request
 
@@ -18,13 +20,13 @@ ORDINARY = {"part": "*, ordinary tokens"}
 """Rows of layers without their massive tokens, which no claim is about."""
 
 
-def numbered_layers(model: Model) -> dict[str, str]:
+def numbered_layers(stacks: Sequence[Stack]) -> dict[str, str]:
     """Number the layers as transformers' ``hidden_states`` does: the input is layer 0.
 
     The last one is behind the final norm, where there is one, so that the last block's own output
     has no number. Of a sequence-to-sequence model the encoder is numbered.
     """
-    layers = list(model.stacks[0].layers)
+    layers = list(stacks[0].layers)
     if layers[-1].endswith("final norm"):
         del layers[-2]
     return {layer: f"layer {number}" for number, layer in enumerate(layers)}
@@ -32,24 +34,25 @@ def numbered_layers(model: Model) -> dict[str, str]:
 
 def profiled(
     request: Request, measures: str, corrections: str = "none", **options: Any
-) -> list[tuple[Model, Result]]:
+) -> Iterator[tuple[tuple[Stack, ...], Result]]:
     """Profile every subject over the text of a study, under the subjects' names."""
     from isoscope.profiles.profiling import profile  # imports torch
 
-    found = []
     for subject in request.subjects:
         model = open_subject(subject)
         result = profile(
             model, request.text, measures=measures, corrections=corrections,
             seed=request.seed, progress=request.progress, **options,
         )  # fmt: skip
-        found.append((model, renamed(result, subject=subject.name)))
-    return found
+        stacks = model.stacks
+        del model
+        gc.collect()  # modules of a network refer to each other: it would stay beside the next
+        yield stacks, renamed(result, subject=subject.name)
 
 
-def numbered(model: Model, result: Result) -> Result:
+def numbered(stacks: Sequence[Stack], result: Result) -> Result:
     """Call the layers of a result by their numbers; the last block keeps its name."""
-    names = numbered_layers(model)
+    names = numbered_layers(stacks)
 
     def named(part: str) -> str:
         layer, comma, rest = part.partition(",")
@@ -59,7 +62,6 @@ def numbered(model: Model, result: Result) -> Result:
         result,
         rows=[replace(row, part=named(row.part)) for row in result.rows],
         tables=[replace(table, part=named(table.part)) for table in result.tables],
-        verdicts=[],
     )
 
 
@@ -68,4 +70,4 @@ def numbered_profiles(
 ) -> Result:
     """Profile every subject with its layers numbered."""
     every = profiled(request, measures, corrections, **options)
-    return joined(numbered(model, result) for model, result in every)
+    return joined(numbered(stacks, result) for stacks, result in every)

@@ -6,6 +6,7 @@ takes that away.
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -46,11 +47,14 @@ def read_subjects(
     texts = some_texts(request.text, SENTENCES, request.seed)
     for subject in request.subjects:
         model = open_subject(subject)
-        only = list(numbered_layers(model).values())[-1:] if last else None
-        yield subject, read_layers(
+        only = list(numbered_layers(model.stacks).values())[-1:] if last else None
+        read = read_layers(
             model, texts, request.seed,
             special=True, scatter=scatter, layers=only, progress=request.progress,
         )  # fmt: skip
+        del model
+        gc.collect()  # modules of a network refer to each other: it would stay beside the next
+        yield subject, read
 
 
 def pair_cosine(vectors: np.ndarray, seed: int) -> Row:

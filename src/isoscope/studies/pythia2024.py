@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isoscope.results.joining import joined
 from isoscope.results.result import Result, Row
 from isoscope.studies.claims import Claim
 from isoscope.studies.layers import profiled
 from isoscope.studies.reference import printed_table
 from isoscope.studies.registry import Key, Request, Study, register
+from isoscope.studies.several import joined
 from isoscope.studies.texts import OWN
 
 if TYPE_CHECKING:
-    from isoscope.models.opening import Model
+    from collections.abc import Sequence
 
 PAPER = "Machina & Mercer (2024), Anisotropy is not inherent to transformers, NAACL"
 SMALL = "Pythia-70M|Pythia-160M"
@@ -36,20 +36,20 @@ LAST_BLOCK, FINAL_NORM, BOTH = "last block", "final norm", "last block and final
 def figure_1(request: Request) -> Result:
     """InterSim of every layer, and how the last block and the final norm change it."""
     found = []
-    for model, result in profiled(request, INTER):
-        name = result.rows[0].subject
-        found.append(replace(result, rows=[*result.rows, *changes(name, model, result)]))
-    return without_verdicts(joined(found))
+    for stacks, result in profiled(request, INTER):
+        layers = stacks[-1].layers
+        found.append(replace(result, rows=[*result.rows, *changes(layers, result)]))
+    return joined(found)
 
 
-def changes(subject: str, model: Model, result: Result) -> list[Row]:
+def changes(layers: Sequence[str], result: Result) -> list[Row]:
     """Say what the end of a model does to the mean cosine.
 
     The usual tuple of hidden states goes from the last but one block to behind the final norm in
     one step, so that the paper sees both together.
     """
+    subject = result.rows[0].subject
     cosines = {row.part: row.value for row in result.rows if row.measure == INTER}
-    layers = list(model.stacks[-1].layers)
     normed = layers[-1].endswith(FINAL_NORM)
     before, block = layers[-3:-1] if normed else layers[-2:]
     steps = {LAST_BLOCK: (before, block), BOTH: (before, layers[-1])}
@@ -75,17 +75,12 @@ def figure_2(request: Request) -> Result:
             if row.measure == INTRA
         ]
         found.append(replace(result, rows=[*result.rows, *above]))
-    return without_verdicts(joined(found))
+    return joined(found)
 
 
 def gap(one: float | None, other: float | None) -> float | None:
     """Return a difference, undefined where a side is."""
     return None if one is None or other is None else one - other
-
-
-def without_verdicts(result: Result) -> Result:
-    """Leave the verdicts of a profile out: a study has claims of its own."""
-    return replace(result, verdicts=[])
 
 
 def printed(subject: str, quantity: str) -> float:

@@ -6,15 +6,16 @@ A model that ends anisotropic does not drift there steadily.
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isoscope.errors import UsageError
-from isoscope.results.joining import joined
 from isoscope.results.result import Result, Row
 from isoscope.studies.claims import Claim
 from isoscope.studies.pythia2024 import INTER, INTRA, ISOTROPIC, PAPER, printed
 from isoscope.studies.pythia2024_weights import matrix_of, norm_of
 from isoscope.studies.registry import Request, Study, Subject, register
+from isoscope.studies.several import joined
 from isoscope.studies.texts import OWN
 from isoscope.studies.training_curves import FEWEST, Curve
 from isoscope.tasks.intervals import pearson
@@ -40,9 +41,9 @@ def followed(
     from isoscope.profiles.over_training import profile_over_training
 
     asked = request.checkpoints
-    if not isinstance(subject.source, str):
+    if not isinstance(subject.source, str | Path):
         raise UsageError(f"{subject.name} is one model; name a hub id or a folder of checkpoints")
-    training = find_training(subject.source, asked.revisions, asked.every)
+    training = find_training(str(subject.source), asked.revisions, asked.every)
     with CheckpointCache(asked.cache, asked.keep) as cache:
         found = profile_over_training(training, one, cache.open, progress=request.progress)
     rows = [
@@ -55,7 +56,7 @@ def followed(
     def curve(measure: str) -> Curve:
         return Curve.of(row for row in rows if (row.measure, row.correction) == (measure, "none"))
 
-    return replace(found, rows=rows, tables=tables, verdicts=[]), curve
+    return replace(found, rows=rows, tables=tables), curve
 
 
 def told(

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isoscope.results.joining import joined
 from isoscope.results.measuring import measure, versions
 from isoscope.results.result import Result, Row
 from isoscope.studies.claims import ALL_MODELS, Claim
 from isoscope.studies.pythia2024 import FINAL_NORM, ISOTROPIC, MODELS, PAPER
-from isoscope.studies.registry import Request, Study, register
-from isoscope.studies.several import renamed
+from isoscope.studies.registry import Request, Study, Subject, register
+from isoscope.studies.several import joined, renamed
 from isoscope.studies.subjects import open_subject
 from isoscope.tasks.intervals import pearson
 
@@ -28,21 +27,20 @@ CORRELATION = f"correlation({OUTLIERS}, i1)"
 
 def figure_5(request: Request) -> Result:
     """I1 of unembedding matrices, raw and centred."""
-    return joined(matrix(request, index, "output") for index in range(len(request.subjects)))
+    return joined(matrix(request, subject, "output") for subject in request.subjects)
 
 
 def figure_6(request: Request) -> Result:
     """I1 of embedding matrices, raw and centred, beside that of the unembedding."""
     return joined(
-        matrix(request, index, which)
-        for index in range(len(request.subjects))
+        matrix(request, subject, which)
+        for subject in request.subjects
         for which in ("input", "output")
     )
 
 
-def matrix(request: Request, index: int, which: str) -> Result:
+def matrix(request: Request, subject: Subject, which: str) -> Result:
     """Measure a model's embedding or unembedding with all its rows, as stored."""
-    subject = request.subjects[index]
     return renamed(matrix_of(open_subject(subject), which, request), subject=subject.name)
 
 

@@ -24,7 +24,9 @@ INPUT = {"part": "layer 0"}
 
 def table_5(request: Request) -> Result:
     """I1 of every layer; tokens that the tokenizer adds are left out, a decoder's first is in."""
-    return numbered_profiles(request, "i1,mean_norm", intervals=False)
+    result = numbered_profiles(request, "i1,mean_norm", intervals=False)
+    rows = [replace(row, protocol=f"{row.protocol}; first tokens in") for row in result.rows]
+    return replace(result, rows=rows)
 
 
 def figure_1(request: Request) -> Result:

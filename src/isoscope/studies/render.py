@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from isoscope.measures.registry import counted
 from isoscope.results.render import cell, grouped_notes, markdown_table
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def study_notes(study: Study, result: Result) -> list[str]:
     return [
         *(f"{', '.join(named(parts))}: {protocol}" for protocol, parts in protocols.items()),
         *(f"{name}: {note}" for name in subjects for note in grouped_notes(subjects[name])),
-        *(f"left out, {why}: {counted(n, 'row')}" for why, n in result.left_out.items()),
+        *(f"left out, {why}: {n:,}" for why, n in result.left_out.items()),
         *(f"misprint: {m['cell']}, printed {m['printed']}: {m['note']}" for m in study.misprints),
     ]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isoscope.results.measuring import measure, versions
-from isoscope.results.result import Result
+from isoscope.results.joining import joined as put_together
+from isoscope.results.measuring import measure
 from isoscope.studies.subjects import open_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from isoscope.results.result import Result
     from isoscope.studies.registry import Request
 
 
@@ -37,15 +38,5 @@ def renamed(result: Result, **fields: str) -> Result:
 
 
 def joined(results: Iterable[Result]) -> Result:
-    """Put results about several subjects together."""
-    every = list(results)
-    left_out: dict[str, int] = {}
-    for result in every:
-        for why, count in result.left_out.items():
-            left_out[why] = left_out.get(why, 0) + count
-    return Result(
-        [row for result in every for row in result.rows],
-        [table for result in every for table in result.tables],
-        left_out=left_out,
-        versions=versions(),
-    )
+    """Put results about several subjects together; a study has claims instead of verdicts."""
+    return replace(put_together(results), verdicts=[])
