@@ -47,7 +47,7 @@ def roberta_like() -> np.ndarray:
 def test_outliers_of_the_first_position_only() -> None:
     rows = {row.measure: row for row in position_rows("BERT", "", bert_like(), 0)}
     assert rows[FIRST_OUTLIERS].value == 2
-    assert rows[FIRST_OUTLIERS].note == "dimensions 5, 17"
+    assert rows[FIRST_OUTLIERS].note == "stand out: 5, 17"
     assert rows[ELSEWHERE].value == 0
     assert outcomes("L-F3.5", list(rows.values()))[:2] == ["holds", "holds"]
     matrix = bert_like()

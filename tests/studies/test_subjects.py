@@ -47,3 +47,15 @@ def test_a_model_is_measured_with_all_its_rows(tiny_model: Callable[[str], Path]
     for row, other in zip(on_model, on_matrix, strict=True):
         assert row.value == pytest.approx(other.value, rel=1e-5)
     assert on_model.row("i1").n == len(matrix)
+
+
+def test_models_compute_as_asked(tiny_model: Callable[[str], Path]) -> None:
+    folder = tiny_model("bert")
+    texts = ["the cat sat.", "a dog ran."]
+    narrow, wide = (
+        run_study("P-F1", [f"m={folder}"], text=texts, dtype=dtype, device="cpu").result
+        for dtype in ("float32", "float64")
+    )
+    assert "float64" in wide.rows[0].protocol
+    assert "float64" not in narrow.rows[0].protocol
+    assert narrow.rows[0].value == pytest.approx(wide.rows[0].value, abs=1e-5)

@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.padding import Padding
@@ -140,6 +140,14 @@ def run_command(
         Path | None,
         typer.Option(help="Folder for fetched checkpoints. Default: a temporary one."),
     ] = None,
+    dtype: Annotated[
+        Literal["float32", "float16", "bfloat16", "float64"],
+        typer.Option(help="In what models compute."),
+    ] = "float32",
+    device: Annotated[
+        str | None,
+        typer.Option(help="Where models compute, such as cpu or cuda. Default: an accelerator."),
+    ] = None,
     last_unused: Annotated[
         int | None,
         typer.Option(
@@ -172,6 +180,8 @@ def run_command(
             every=parse_every(every),
             keep=keep,
             cache=cache,
+            dtype=dtype,
+            device=device,
             last_unused=last_unused,
             seed=seed,
             progress=progress,

@@ -15,7 +15,7 @@ from isoscope.clouds.single import SingleCloud
 from isoscope.errors import UsageError
 from isoscope.results.measuring import versions
 from isoscope.results.result import Result, Row
-from isoscope.studies.bis2021 import MATRIX, PAPER
+from isoscope.studies.bis2021 import PAPER
 from isoscope.studies.claims import Claim
 from isoscope.studies.registry import Key, Request, Study, register
 from isoscope.studies.subjects import open_vectors
@@ -185,7 +185,7 @@ register(
     Study(
         "B-F3", "Cosine of unused tokens with the vocabulary, from frequent tokens to rare ones",
         PAPER + ", figure 3, whose caption says cased where its numbers fit the uncased model",
-        f"{MATRIX}: a model, or a matrix with its words (labels)", figure_3,
+        "a model, or its input embedding matrix with words as labels; all rows count", figure_3,
         (
             Claim("unused tokens are closer to rare tokens than to frequent ones, by at least 0.2",
                   {"measure": DIFFERENCE}, {"correction": "none"}, ">=", 0.2),

@@ -39,7 +39,7 @@ def profiled(
     from isoscope.profiles.profiling import profile  # imports torch
 
     for subject in request.subjects:
-        model = open_subject(subject)
+        model = open_subject(subject, request)
         result = profile(
             model, request.text, measures=measures, corrections=corrections,
             seed=request.seed, progress=request.progress, **options,

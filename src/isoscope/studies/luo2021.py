@@ -46,7 +46,7 @@ def read_subjects(
     assert request.text is not None
     texts = some_texts(request.text, SENTENCES, request.seed)
     for subject in request.subjects:
-        model = open_subject(subject)
+        model = open_subject(subject, request)
         only = list(numbered_layers(model.stacks).values())[-1:] if last else None
         read = read_layers(
             model, texts, request.seed,

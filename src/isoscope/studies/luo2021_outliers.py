@@ -78,7 +78,7 @@ def figure_3_3(request: Request) -> Result:
     texts = some_texts(request.text, SENTENCES, request.seed)
     for subject in request.subjects:
         read = read_layers(
-            open_subject(subject), texts, request.seed,
+            open_subject(subject, request), texts, request.seed,
             special=True, scatter=False, progress=request.progress,
         )  # fmt: skip
         for part, counts in extreme_counts(read).items():

@@ -50,7 +50,7 @@ def figure_3_5(request: Request) -> Result:
     rows: list[Row] = []
     tables: list[Table] = []
     for subject in request.subjects:
-        model = open_subject(subject)
+        model = open_subject(subject, request)
         positions = model.parts.positions
         for table in positions.tables:
             side = table.path.split(".")[0] if len(positions.tables) > 1 else ""
@@ -84,7 +84,7 @@ def position_rows(subject: str, part: str, matrix: Matrix, first: int) -> list[R
     rows = [
         replace(
             known, measure=FIRST_OUTLIERS, value=float(len(dimensions)),
-            note=f"dimensions {listed}" if listed else "none stands out",
+            note=f"stand out: {listed}" if listed else "none stands out",
         ),
         replace(
             known, measure=ELSEWHERE, value=float(others.mean()) if len(dimensions) else None,
@@ -149,7 +149,7 @@ def layer_norms(request: Request) -> Result:
     """Rank outlier dimensions in the gain and bias of every LayerNorm."""
     rows: list[Row] = []
     for subject in request.subjects:
-        model = open_subject(subject)
+        model = open_subject(subject, request)
         dimensions, protocol = dimensions_of(request, subject, model)
         rows += rank_rows(subject.name, model, dimensions, protocol)
     return Result(rows, versions=versions())

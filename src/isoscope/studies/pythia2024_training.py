@@ -6,6 +6,7 @@ A model that ends anisotropic does not drift there steadily.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,8 @@ def followed(
         raise UsageError(f"{subject.name} is one model; name a hub id or a folder of checkpoints")
     training = find_training(str(subject.source), asked.revisions, asked.every)
     with CheckpointCache(asked.cache, asked.keep) as cache:
-        found = profile_over_training(training, one, cache.open, progress=request.progress)
+        open_one = partial(cache.open, dtype=request.dtype, device=request.device)
+        found = profile_over_training(training, one, open_one, progress=request.progress)
     rows = [
         replace(row, subject=subject.name, part=str(row.extra["revision"]))
         for row in found.rows

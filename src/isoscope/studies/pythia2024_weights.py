@@ -41,7 +41,7 @@ def figure_6(request: Request) -> Result:
 
 def matrix(request: Request, subject: Subject, which: str) -> Result:
     """Measure a model's embedding or unembedding with all its rows, as stored."""
-    return renamed(matrix_of(open_subject(subject), which, request), subject=subject.name)
+    return renamed(matrix_of(open_subject(subject, request), which, request), subject=subject.name)
 
 
 def matrix_of(model: Model, which: str, request: Request) -> Result:
@@ -71,7 +71,7 @@ def figure_8(request: Request) -> Result:
     """Gain and bias of the norm before the unembedding, and outliers of it against I1."""
     found = []
     for subject in request.subjects:
-        model = open_subject(subject)
+        model = open_subject(subject, request)
         both = joined([norm_of(model), matrix_of(model, "output", request)])
         found.append(renamed(both, subject=subject.name))
     result = joined(found)

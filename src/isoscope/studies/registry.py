@@ -67,6 +67,9 @@ class Request:
     """What models read, for studies of layers."""
     checkpoints: Checkpoints = Checkpoints()
     """Which checkpoints of a model are looked at, for studies of training."""
+    dtype: str | None = None
+    device: str | None = None
+    """In what and where models compute, as ``isoscope.open_model`` takes it."""
     last_unused: int | None = None
     """How many of the last rows stand for tokens that were never used (B-F3)."""
 

@@ -64,6 +64,8 @@ def run_study(
     every: Every = None,
     keep: int | None = None,
     cache: str | Path | None = None,
+    dtype: str | None = None,
+    device: str | None = None,
     last_unused: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
@@ -91,6 +93,8 @@ def run_study(
     revisions, every, keep, cache : optional
         Which checkpoints are looked at, and where they are kept, as for
         ``isoscope.profiles.profile``; for studies of training.
+    dtype, device : str, optional
+        In what and where models compute, as for ``isoscope.open_model``.
     last_unused : int, optional
         Let this many of the last rows stand for unused tokens (B-F3), where the vocabulary has
         no ``[unused…]``.
@@ -122,6 +126,8 @@ def run_study(
         {"words": words, "vocabulary": vocabulary, "lowercase": lowercase, "prefix": prefix},
         find_text(chosen, text, text_column, folder),
         Checkpoints(revisions, every, keep, None if cache is None else Path(cache)),
+        dtype,
+        device,
         last_unused,
     )
     result = with_printed(chosen.recipe(request), chosen)

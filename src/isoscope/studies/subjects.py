@@ -13,7 +13,7 @@ from isoscope.clouds.packages import PACKAGES, PREFIX
 if TYPE_CHECKING:
     from isoscope.clouds.contract import CloudGroup
     from isoscope.models.opening import Model
-    from isoscope.studies.registry import Subject
+    from isoscope.studies.registry import Request, Subject
 
 HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 
@@ -25,12 +25,16 @@ def open_vectors(subject: Subject, column: str | None) -> CloudGroup:
     return open_subject(subject).embedding_cloud("input", padding_rows=True)
 
 
-def open_subject(subject: Subject) -> Model:
-    """Open the model that a subject names."""
+def open_subject(subject: Subject, request: Request | None = None) -> Model:
+    """Open the model that a subject names, to compute as a request says."""
     from isoscope.models.opening import Model, open_model  # imports transformers
 
     source = subject.source
-    return source if isinstance(source, Model) else open_model(str(source))
+    if isinstance(source, Model):
+        return source
+    if request is None:
+        return open_model(str(source))
+    return open_model(str(source), dtype=request.dtype, device=request.device)
 
 
 def names_a_model(source: Any) -> bool:
