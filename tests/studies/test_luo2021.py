@@ -128,7 +128,9 @@ def test_clipping_sets_found_dimensions_to_zero(bert: Path, monkeypatch: Any) ->
     tokens[:, [3, 7]] = 0
     after = run.result.row(COSINE, "clip", part="layer 2")
     assert after.value == pytest.approx(luo.pair_cosine(tokens, 0).value, abs=1e-6)
-    assert "the paper's dimensions: 3, 7" in after.protocol
+    assert "clip: the paper's dimensions" in after.protocol
+    assert after.extra["dimensions"] == [3, 7]
+    assert "(dimensions 3, 7)" in run.to_markdown()
     before = run.result.value(COSINE, part="layer 2")
     fall = run.result.value(f"{COSINE}/fall", "clip", part="layer 2")
     assert fall == pytest.approx(before - after.value)

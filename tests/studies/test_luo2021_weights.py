@@ -112,6 +112,7 @@ def test_ranks_in_norms(tiny_model: Folder) -> None:
             for row in rows:
                 assert row.value == order.index(int(row.measure.removeprefix(prefix))) + 1
     assert {row.part for row in run.result} >= {"embedding", "layer 1", "layer 3"}
+    assert f" {rows[0].measure} | {rows[0].value:.0f} |" in run.to_markdown()
     with pytest.raises(UsageError, match="names no outlier dimensions of other; find them"):
         run_study("L-LN", [f"other={folder}"])
 

@@ -121,15 +121,15 @@ def before_and_after(
     from isoscope.corrections import make_correction  # imports scikit-learn
 
     correction: Any = make_correction(name)
-    how = "fitted on all tokens of the layer"
-    if dimensions:
-        correction.set_params(dimensions=dimensions)
-        how = "the paper's dimensions"
-    elif name == "clip":
-        how = "dimensions by the rule of isoscope's clip, as the paper has no rule"
+    how, extra = "fitted on all tokens of the layer", {}
+    if name == "clip":
+        how = "by isoscope's rule, as the paper has none"
+        if dimensions:
+            correction.set_params(dimensions=dimensions)
+            how = "the paper's dimensions"
     correction.fit_moments(layer.moments, layer.stored)
     if name == "clip":
-        how += f": {', '.join(map(str, correction.dimensions_)) or 'none'}"
+        extra = {"dimensions": correction.dimensions_.tolist()}
     before = replace(
         pair_cosine(layer.tokens, request.seed),
         subject=subject, part=part, protocol=read.protocol,
@@ -145,7 +145,7 @@ def before_and_after(
         told = replace(after, measure=f"{COSINE}/fall", value=before.value - after.value)
     else:
         told = replace(after, measure=f"{COSINE}/distance_from_zero", value=abs(after.value))
-    return [before, after, told]
+    return [before, replace(after, extra={**after.extra, **extra}), told]
 
 
 def scatter_1(request: Request) -> Result:

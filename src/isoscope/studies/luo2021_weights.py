@@ -22,6 +22,7 @@ from isoscope.studies.luo2021_outliers import (
     printed_dimensions,
 )
 from isoscope.studies.registry import Request, Study, register
+from isoscope.studies.render import WHOLE
 from isoscope.studies.subjects import open_subject
 from isoscope.studies.texts import SST_2, some_texts
 
@@ -83,7 +84,7 @@ def position_rows(subject: str, part: str, matrix: Matrix, first: int) -> list[R
     listed = ", ".join(map(str, dimensions))
     rows = [
         replace(
-            known, measure=FIRST_OUTLIERS, value=float(len(dimensions)),
+            known, measure=FIRST_OUTLIERS, value=float(len(dimensions)), extra={WHOLE: True},
             note=f"stand out: {listed}" if listed else "none stands out",
         ),
         replace(
@@ -99,6 +100,7 @@ def position_rows(subject: str, part: str, matrix: Matrix, first: int) -> list[R
         replace(
             known, measure=f"{SAME_MAXIMUM}/first_row", value=None if row is None else float(row),
             note=f"row from which on one dimension is the maximum in at least {SAME:.0%}",
+            extra={WHOLE: True},
         )
     )  # fmt: skip
     return rows
@@ -197,8 +199,13 @@ def rank_rows(subject: str, model: Model, dimensions: list[int], protocol: str) 
                 rows.append(
                     Row(
                         subject, part, "none", f"rank/{name} {of}/{k}", float(rank),
-                        n=len(vector), protocol=f"{norm.path}; {protocol}",
-                        extra={"rank_by_size": by_size[of][k], "entry": float(vector[k])},
+                        n=len(vector), protocol=protocol,
+                        extra={
+                            "norm": norm.path,
+                            "rank_by_size": by_size[of][k],
+                            "entry": float(vector[k]),
+                            WHOLE: True,
+                        },
                     )
                 )  # fmt: skip
     return rows

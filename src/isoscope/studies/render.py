@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 DESCRIPTIVE = "The paper shows this and claims nothing that could fail."
 
+WHOLE = "whole"
+"""Field of rows whose value is a whole number, such as a rank."""
+
 SHOWN_PARTS = 3
 """Parts of a model that are named one by one."""
 
@@ -55,10 +58,16 @@ def figures(result: Result) -> list[list[str]]:
 
 
 def figure(row: Row) -> str:
-    """Return a number, the dimension it is about, and what the paper prints in its place."""
-    dimension = f" (dimension {row.extra['dimension']})" if "dimension" in row.extra else ""
+    """Return a number, the dimensions it is about, and what the paper prints in its place."""
+    whole = row.extra.get(WHOLE) and row.value is not None
+    number = f"{row.value:,.0f}" if whole else cell(row)
+    about = ""
+    if "dimension" in row.extra:
+        about = f" (dimension {row.extra['dimension']})"
+    elif "dimensions" in row.extra:
+        about = f" (dimensions {', '.join(map(str, row.extra['dimensions'])) or 'none'})"
     printed = f", printed {row.extra['printed']:g}" if "printed" in row.extra else ""
-    return cell(row) + dimension + printed
+    return number + about + printed
 
 
 def study_notes(study: Study, result: Result) -> list[str]:
