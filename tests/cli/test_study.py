@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -79,3 +80,34 @@ def test_word_studies_need_data(run: Run, matrix: Path) -> None:
     finished = run("study", "run", "B-T2", matrix)
     assert finished.code == 2
     assert "MEN_dataset_lemma_form_full" in finished.error
+
+
+def test_a_study_of_layers_reads_a_text(
+    run: Run, tiny_model: Callable[[str], Path], tmp_path: Path
+) -> None:
+    folder = tiny_model("bert")
+    table = tmp_path / "texts.tsv"
+    table.write_text("id\tline\n1\tthe cat sat\n2\ta small dog ran\n3\tit was old\n")
+    arguments = ("study", "run", "L-F3.3", f"BERT={folder}")
+    finished = run(*arguments, "--text", table, "--text-column", "line")
+    assert finished.code == 0, finished.error
+    assert "3 texts (texts), special tokens in" in " ".join(finished.out.split())
+    assert "fails: one dimension is the minimum" in finished.out
+    missing = run(*arguments)
+    assert missing.code == 2
+    assert missing.error.count("\n") == 1
+    assert "L-F3.3 reads a text (the paper: sentences of SST-2 train)" in missing.error
+    assert "BERT-base or bert-base-cased" in run("study", "show", "L-F3.3").out
+    assert "claims nothing" in run("study", "show", "L-F3.1").out
+
+
+def test_a_study_of_training_says_what_it_needs(
+    run: Run, tiny_model: Callable[[str], Path]
+) -> None:
+    folder = tiny_model("gpt-neox")
+    finished = run("study", "run", "P-F7", f"Pythia-70M={folder}", "--revisions", "step*")
+    assert finished.code == 2
+    assert finished.error.count("\n") == 1
+    assert "has no checkpoints" in finished.error
+    other = run("study", "run", "P-F5", folder, "--every", "2")
+    assert "P-F5 looks at no checkpoints" in other.error

@@ -134,3 +134,24 @@ def test_a_verdict_becomes_plain_data() -> None:
     values = judge(Claim("centring helps", I1, CENTER, ">", NONE)).to_dict()
     assert values["cases"][0]["left_value"] == 0.9
     assert values["other_models"] == ["B"]
+
+
+def test_one_of_several_names_and_none_of_them() -> None:
+    rows = [*ROWS, Row("C", "", "none", "i1", 0.1)]
+    claim = Claim(
+        "A and B are above C", {**I1, **NONE}, {"subject": "a|b"}, ">", {"subject": "!a|b"}
+    )
+    verdict = judge(claim, rows)
+    assert (verdict.outcome, verdict.reason) == ("holds", "true in 2 of 2")
+    assert verdict.other_models == ("B", "C")
+    assert {case.right_subject for case in verdict.cases} == {"C"}
+    highest = Claim("B is the highest", {**I1, **NONE}, {"subject": "B"}, ">", {"subject": "*"})
+    assert judge(highest, rows).reason == "true in 2 of 2"  # not compared with itself
+    missing = Claim("of D", {**I1, "subject": "D|E"}, {}, ">", 0.0)
+    assert judge(missing, rows).reason == "no figures for measure i1, subject D or E"
+
+
+def test_other_names_of_the_papers_models() -> None:
+    claim = Claim("all", I1, NONE, ">", 0.0)
+    assert judge(claim, models=("X|a", "B")).other_models == ()
+    assert judge(claim, models=("X|a",)).other_models == ("B",)

@@ -27,7 +27,7 @@ def printed_result(study: Study) -> Result:
     return Result(rows)
 
 
-@pytest.mark.parametrize("name", ["B-T1", "B-T2", "B-T3", "R-T1"])
+@pytest.mark.parametrize("name", ["B-T1", "B-T2", "B-T3", "R-T1", "R-T5", "R-F1", "L-F3.3"])
 def test_the_papers_claims_hold_on_its_own_numbers(name: str) -> None:
     study = find_study(name)
     for claim in study.claims:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.padding import Padding
@@ -15,11 +16,13 @@ from isoscope.cli import options
 from isoscope.cli.measure import fitting, print_json
 from isoscope.cli.output import console
 from isoscope.cli.progress import progress_bar
+from isoscope.cli.warned import plain_warnings
+from isoscope.models.steps import parse_every
 from isoscope.results.files import check_writable
 from isoscope.results.render import Grid
 from isoscope.results.result import Result, Row
 from isoscope.studies import all_studies, find_study, run_study
-from isoscope.studies.render import case_lines, figures, study_notes, verdict_line
+from isoscope.studies.render import DESCRIPTIVE, case_lines, figures, study_notes, verdict_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,9 +70,12 @@ def show_study(
     screen.print(f"{study.id}  {study.title}", style="bold")
     indented(screen, f"{study.paper}")
     indented(screen, f"needs: {study.needs}")
-    indented(screen, f"models in the paper: {', '.join(study.models) or 'none'}")
+    models = ", ".join(name.replace("|", " or ") for name in study.models)
+    indented(screen, f"models in the paper: {models or 'none'}")
     for claim in study.claims:
         indented(screen, f"claim: {claim.text}")
+    if not study.claims:
+        indented(screen, DESCRIPTIVE)
     for row in study.misprints:
         indented(screen, f"misprint: {row['cell']}, printed {row['printed']}: {row['note']}")
     printed = study.printed()
@@ -81,8 +87,9 @@ def show_study(
 
 @study_app.command(
     "run",
-    epilog="Example: isoscope study run B-T1 package:minilm "
-    "BERT-base-cased=bert/model.safetensors --column embeddings.word_embeddings.weight",
+    epilog="Examples: isoscope study run B-T1 package:minilm "
+    "BERT-base-cased=bert/model.safetensors --column embeddings.word_embeddings.weight; "
+    "isoscope study run L-F3.2 RoBERTa=roberta-base --text sentences.txt",
 )
 def run_command(
     name: Annotated[str, typer.Argument(metavar="ID", help="Such as B-T1.", show_default=False)],
@@ -90,7 +97,8 @@ def run_command(
         list[str] | None,
         typer.Argument(
             metavar="[NAME=]SOURCE…",
-            help="Vectors, as for isoscope measure. A name tells whether it is the paper's model.",
+            help="Vectors, as for isoscope measure, or models, as for isoscope profile. A name "
+            "tells whether it is the paper's model.",
             show_default=False,
         ),
     ] = None,
@@ -102,6 +110,50 @@ def run_command(
     vocabulary: options.Vocabulary = None,
     lowercase: options.Lowercase = False,
     prefix: options.Prefix = "",
+    text: Annotated[
+        str | None,
+        typer.Option(
+            help="Texts that models read, as for isoscope profile. Default: the paper's own, "
+            "where --data has it."
+        ),
+    ] = None,
+    text_column: Annotated[
+        str | None, typer.Option(help="Which column or field holds the texts.")
+    ] = None,
+    revisions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Which checkpoints a study of training looks at, such as 'step*'.",
+        ),
+    ] = None,
+    every: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|log", help="Take one in N checkpoints, or those nearest to doubled steps."
+        ),
+    ] = None,
+    keep: Annotated[
+        int | None, typer.Option(help="Checkpoints of the hub on disk at a time.", min=1)
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Folder for fetched checkpoints. Default: a temporary one."),
+    ] = None,
+    dtype: Annotated[
+        Literal["float32", "float16", "bfloat16", "float64"],
+        typer.Option(help="In what models compute."),
+    ] = "float32",
+    device: Annotated[
+        str | None,
+        typer.Option(help="Where models compute, such as cpu or cuda. Default: an accelerator."),
+    ] = None,
+    last_unused: Annotated[
+        int | None,
+        typer.Option(
+            help="Take this many of the last rows for tokens that were never used (B-F3).", min=1
+        ),
+    ] = None,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
     out: options.Out = None,
@@ -112,7 +164,7 @@ def run_command(
     study = find_study(name)
     if out is not None:
         check_writable(out)
-    with progress_bar() as progress:
+    with plain_warnings(), progress_bar() as progress:
         run = run_study(
             study,
             sources or [],
@@ -122,6 +174,15 @@ def run_command(
             vocabulary=vocabulary,
             lowercase=lowercase,
             prefix=prefix,
+            text=text,
+            text_column=text_column,
+            revisions=revisions,
+            every=parse_every(every),
+            keep=keep,
+            cache=cache,
+            dtype=dtype,
+            device=device,
+            last_unused=last_unused,
             seed=seed,
             progress=progress,
             command=shlex.join(["isoscope", *sys.argv[1:]]),
@@ -145,6 +206,8 @@ def show_run(run: StudyRun, screen: Console) -> None:
         screen.print(verdict_line(verdict), style=OUTCOME_STYLES[verdict.outcome])
         for line in case_lines(verdict):
             indented(screen, line)
+    if not run.verdicts:
+        screen.print(DESCRIPTIVE)
 
 
 def show_table(table: list[list[str]], screen: Console) -> None:

@@ -154,13 +154,9 @@ def position_extremes(model: str, part: str, matrix: NDArray[Any], table: Positi
     the row before.
     """
     wide = matrix.astype(np.float64)
-    spread = wide.std(axis=1, keepdims=True)
-    deviations = np.divide(
-        wide - wide.mean(axis=1, keepdims=True), spread, out=np.zeros_like(wide), where=spread > 0
-    )
     rows = []
     before: list[int] = []
-    for number, row in enumerate(deviations):
+    for number, row in enumerate(deviations(wide)):
         far = [int(k) for k in np.flatnonzero(np.abs(row) > FAR)]
         if number < FIRST_POSITIONS or far != before:
             rows.append(
@@ -180,6 +176,13 @@ def position_extremes(model: str, part: str, matrix: NDArray[Any], table: Positi
         f"which {table.first_row} come before the first position"
     )
     return Table(model, part, NONE, "position_extremes", rows, note)
+
+
+def deviations(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far each entry is from the mean of its row, in the row's standard deviations."""
+    spread = matrix.std(axis=1, keepdims=True)
+    apart = matrix - matrix.mean(axis=1, keepdims=True)
+    return np.asarray(np.divide(apart, spread, out=np.zeros_like(matrix), where=spread > 0))
 
 
 def norm_result(model: Model) -> Result:

@@ -1,6 +1,17 @@
 """Experiments of papers as recipes with claims, to be run on anybody's models."""
 
-from isoscope.studies import bis2021, rajaee2021
+from isoscope.studies import (
+    bis2021,
+    bis2021_unused,
+    luo2021,
+    luo2021_outliers,
+    luo2021_weights,
+    pythia2024,
+    pythia2024_training,
+    pythia2024_weights,
+    rajaee2021,
+    rajaee2021_layers,
+)
 from isoscope.studies.claims import Claim, Verdict
 from isoscope.studies.registry import Study, all_studies, find_study
 from isoscope.studies.running import StudyRun, run_study
@@ -12,7 +23,15 @@ __all__ = [
     "Verdict",
     "all_studies",
     "bis2021",
+    "bis2021_unused",
     "find_study",
+    "luo2021",
+    "luo2021_outliers",
+    "luo2021_weights",
+    "pythia2024",
+    "pythia2024_training",
+    "pythia2024_weights",
     "rajaee2021",
+    "rajaee2021_layers",
     "run_study",
 ]

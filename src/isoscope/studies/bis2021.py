@@ -18,6 +18,7 @@ from isoscope.studies.claims import ALL_MODELS, Claim
 from isoscope.studies.reference import printed_table
 from isoscope.studies.registry import Key, Request, Study, register
 from isoscope.studies.several import joined, measured, renamed
+from isoscope.studies.subjects import open_vectors
 from isoscope.tasks.evaluating import evaluate
 from isoscope.tasks.intervals import pearson
 
@@ -25,7 +26,10 @@ PAPER = (
     "Biś, Podkorytov & Liu (2021), Too much in common: Shifting of embeddings in transformer "
     "language models and its implications, NAACL"
 )
-MATRIX = "the input embedding matrix of a model, all rows, special and unused ones included"
+MATRIX = (
+    "the input embedding matrix of a model, or the model itself, all rows, special and unused ones "
+    "included"
+)
 WORD_SETS = {
     "men": "MEN",
     "rare-words": "RW",
@@ -71,8 +75,8 @@ def word_similarity(request: Request) -> Result:
     for subject in request.subjects:
         options: dict[str, Any] = dict(request.words)
         found = evaluate(
-            subject.source, list(WORD_SETS), METHODS,
-            data=request.data, column=request.column, progress=request.progress, **options,
+            open_vectors(subject, request.column), list(WORD_SETS), METHODS,
+            data=request.data, progress=request.progress, **options,
         )  # fmt: skip
         kept = [row for row in found.rows if "/pearson" in row.measure]
         results.append(renamed(replace(found, rows=kept), subject=subject.name))

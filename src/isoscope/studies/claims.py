@@ -33,10 +33,11 @@ FIELDS = ("subject", "part", "correction", "measure")
 class Claim:
     """A comparison that a paper says is true.
 
-    Rows of a result are chosen by ``select`` and brought together in cases: rows that agree in
-    every field that neither side names. In each case the row that ``left`` names is compared with
-    the one that ``right`` names, or with a number. Fields are subject, part, correction and
-    measure; values are patterns with ``*``, in any case.
+    Rows of a result are chosen by ``select`` and brought together in groups: rows that agree in
+    every field that neither side names. In each group every row that ``left`` names is compared
+    with every other one that ``right`` names, or with a number. Fields are subject, part,
+    correction and measure; values are patterns with ``*``, in any case; ``a|b`` is one or the
+    other, ``!a|b`` none of them.
 
     Attributes
     ----------
@@ -45,7 +46,7 @@ class Claim:
     select : mapping
         Which rows it is about.
     left, right : mapping or float
-        The two sides: fields that pick a row of a case, or (right) a number.
+        The two sides: fields that pick rows of a group, or (right) a number.
     op : str
         One of > >= < <=.
     over : {"all", "share"}
@@ -96,13 +97,13 @@ class Claim:
             for row in result.rows
             if matches(row, self.select) and not any(matches(row, out) for out in self.excluding)
         ]
-        cases = [case for group in self._groups(chosen) if (case := self._case(group))]
+        cases = [case for group in self._groups(chosen) for case in self._cases(group)]
         if not cases:
             return self._unjudged(f"no figures for {self._wanted()}")
         undefined = [case for case in cases if case.true is None]
-        about = {case.subject for case in cases}
+        about = {name for case in cases for name in (case.subject, case.right_subject)}
         about = subjects if ALL_MODELS in about else about - {""}
-        own = {name.casefold() for name in models}
+        own = {name.casefold() for model in models for name in model.split("|")}
         others = sorted(name for name in about if name.casefold() not in own)
         if undefined:
             return self._unjudged(undefined[0].note or "a figure is undefined", cases, others)
@@ -119,26 +120,43 @@ class Claim:
             groups.setdefault(tuple(getattr(row, field) for field in shared), []).append(row)
         return list(groups.values())
 
-    def _case(self, group: list[Row]) -> Case | None:
-        """Compare the two sides of a case; None where a side has no row."""
-        left = next((row for row in group if matches(row, self.left)), None)
-        if left is None:
-            return None
-        if isinstance(self.right, Mapping):
-            right = next((row for row in group if matches(row, self.right)), None)
-            if right is None:
-                return None
-            name, value, log10, note = describe(right), right.value, right.log10, right.note
-        else:
-            value, name, note = float(self.right), "", ""
-            log10 = math.log10(value) if value > 0 else None
-        true = compare(self.op, (left.value, left.log10), (value, log10))
+    def _cases(self, group: list[Row]) -> list[Case]:
+        """Compare the two sides; none where a side has no row."""
+        lefts = [row for row in group if matches(row, self.left)]
+        if not isinstance(self.right, Mapping):
+            number = float(self.right)
+            log10 = math.log10(number) if number > 0 else None
+            return [self._case(left, "", (number, log10), "") for left in lefts]
+        rights = [row for row in group if matches(row, self.right)]
+        return [
+            self._case(left, describe(right), (right.value, right.log10), right.note, right.subject)
+            for left in lefts
+            for right in rights
+            if left is not right
+        ]
+
+    def _case(
+        self,
+        left: Row,
+        name: str,
+        right: tuple[float | None, float | None],
+        note: str,
+        subject: str = "",
+    ) -> Case:
+        true = compare(self.op, (left.value, left.log10), right)
         reason = (left.note if left.value is None else note) if true is None else ""
-        return Case(left.subject, describe(left), left.value, self.op, name, value, true, reason)
+        other = "" if subject == left.subject else subject
+        return Case(
+            left.subject, describe(left), left.value, self.op, name, right[0], true, reason, other
+        )
 
     def _wanted(self) -> str:
         sides = [self.select, self.left, self.right if isinstance(self.right, Mapping) else {}]
-        return ", ".join(f"{key} {value}" for side in sides for key, value in side.items())
+        return ", ".join(
+            f"{key} {value.replace('!', 'not ').replace('|', ' or ')}"
+            for side in sides
+            for key, value in side.items()
+        )
 
     def _unjudged(
         self, reason: str, cases: list[Case] | None = None, others: Collection[str] = ()
@@ -158,6 +176,8 @@ class Case:
     right_value: float | None
     true: bool | None
     note: str = ""
+    right_subject: str = ""
+    """The model of the right side, where it is another one."""
 
 
 @dataclass(frozen=True)
@@ -178,10 +198,14 @@ class Verdict:
 
 def matches(row: Row, pattern: Mapping[str, str]) -> bool:
     """Whether every named field of a row fits its pattern, in any case."""
-    return all(
-        fnmatchcase(getattr(row, field).casefold(), wanted.casefold())
-        for field, wanted in pattern.items()
-    )
+    return all(fits(getattr(row, field), wanted) for field, wanted in pattern.items())
+
+
+def fits(text: str, wanted: str) -> bool:
+    """Whether a text fits one of several patterns, or with ``!`` before them none."""
+    negated = wanted.startswith("!")
+    patterns = wanted.removeprefix("!").casefold().split("|")
+    return any(fnmatchcase(text.casefold(), pattern) for pattern in patterns) != negated
 
 
 def describe(row: Row) -> str:

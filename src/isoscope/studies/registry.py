@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,7 +13,9 @@ from isoscope.studies.reference import misprints
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from isoscope.clouds.texts import TextSource
     from isoscope.measures.reading import Progress
+    from isoscope.models.steps import Every
     from isoscope.results.result import Result
     from isoscope.studies.claims import Claim
 
@@ -29,6 +32,27 @@ class Subject:
 
 
 @dataclass(frozen=True)
+class TextNeed:
+    """What a study reads: the user's text, or the one that the paper read."""
+
+    usual: str
+    """What the paper read, in a few words."""
+    find: Callable[[Path], TextSource | None] | None = None
+    """Finds the paper's own text in the folder of benchmarks; None where it is not there."""
+    required: bool = True
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """Which checkpoints of a training are looked at; see ``isoscope.profiles.profile``."""
+
+    revisions: str | None = None
+    every: Every = None
+    keep: int | None = None
+    cache: Path | None = None
+
+
+@dataclass(frozen=True)
 class Request:
     """What a recipe gets."""
 
@@ -39,6 +63,15 @@ class Request:
     column: str | None
     words: Mapping[str, Any]
     """How words are found: the options of ``isoscope.tasks.evaluate``."""
+    text: TextSource | None = None
+    """What models read, for studies of layers."""
+    checkpoints: Checkpoints = Checkpoints()
+    """Which checkpoints of a model are looked at, for studies of training."""
+    dtype: str | None = None
+    device: str | None = None
+    """In what and where models compute, as ``isoscope.open_model`` takes it."""
+    last_unused: int | None = None
+    """How many of the last rows stand for tokens that were never used (B-F3)."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +91,17 @@ class Study:
     recipe : callable
         Makes the result, out of measures, corrections and tasks.
     claims : tuple of Claim
-        What the paper says of it.
+        What the paper says of it; none where it only describes.
     models : tuple of str
-        The models that the paper looked at.
+        The models that the paper looked at; other names for one of them behind a ``|``.
     printed : callable
         Returns the numbers that the paper prints, by subject, part, correction and measure.
     sources : bool
-        Whether it needs any vectors of the user's.
+        Whether it needs any vectors or models of the user's.
+    text : TextNeed, optional
+        What its models read; None where it reads no text.
+    training : bool
+        Whether it follows models through their checkpoints.
     """
 
     id: str
@@ -76,6 +113,16 @@ class Study:
     models: tuple[str, ...] = ()
     printed: Callable[[], dict[Key, float]] = dict
     sources: bool = True
+    text: TextNeed | None = None
+    training: bool = False
+
+    def paper_name(self, subject: str) -> str:
+        """Return what the paper calls a model, or the name as it is."""
+        for model in self.models:
+            names = model.split("|")
+            if subject.casefold() in {name.casefold() for name in names}:
+                return names[0]
+        return subject
 
     @property
     def misprints(self) -> list[dict[str, str]]:
@@ -95,8 +142,15 @@ def register(study: Study) -> Study:
 
 
 def all_studies() -> tuple[Study, ...]:
-    """Return every study."""
-    return tuple(_STUDIES.values())
+    """Return every study, paper by paper, tables first."""
+    return tuple(sorted(_STUDIES.values(), key=turn))
+
+
+def turn(study: Study) -> tuple[str, bool, str, list[int]]:
+    """Return a key that sorts ids with their numbers as numbers."""
+    paper, _, rest = study.id.partition("-")
+    kind = re.sub(r"[\d.]", "", rest)
+    return paper, kind != "T", kind, [int(number) for number in re.findall(r"\d+", rest)]
 
 
 def find_study(name: str) -> Study:

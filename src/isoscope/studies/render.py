@@ -5,15 +5,22 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from isoscope.measures.registry import counted
 from isoscope.results.render import cell, grouped_notes, markdown_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from isoscope.results.result import Result, Row
     from isoscope.studies.claims import Case, Verdict
     from isoscope.studies.registry import Study
+
+DESCRIPTIVE = "The paper shows this and claims nothing that could fail."
+
+WHOLE = "whole"
+"""Field of rows whose value is a whole number, such as a rank."""
+
+SHOWN_PARTS = 3
+"""Parts of a model that are named one by one."""
 
 SHOWN_CASES = 12
 """Figures shown under a claim; JSON has all."""
@@ -25,7 +32,7 @@ def study_markdown(study: Study, result: Result, verdicts: Sequence[Verdict]) ->
     remarks = study_notes(study, result)
     if remarks:
         parts.append("\n".join(f"- {remark}" for remark in remarks))
-    parts.append("**Claims**")
+    parts.append("**Claims**" if verdicts else DESCRIPTIVE)
     for verdict in verdicts:
         lines = [f"- {verdict_line(verdict)}", *(f"  - {line}" for line in case_lines(verdict))]
         parts.append("\n".join(lines))
@@ -51,26 +58,43 @@ def figures(result: Result) -> list[list[str]]:
 
 
 def figure(row: Row) -> str:
-    """Return a number, and what the paper prints in its place."""
+    """Return a number, the dimensions it is about, and what the paper prints in its place."""
+    whole = row.extra.get(WHOLE) and row.value is not None
+    number = f"{row.value:,.0f}" if whole else cell(row)
+    about = ""
+    if "dimension" in row.extra:
+        about = f" (dimension {row.extra['dimension']})"
+    elif "dimensions" in row.extra:
+        about = f" (dimensions {', '.join(map(str, row.extra['dimensions'])) or 'none'})"
     printed = f", printed {row.extra['printed']:g}" if "printed" in row.extra else ""
-    return cell(row) + printed
+    return number + about + printed
 
 
 def study_notes(study: Study, result: Result) -> list[str]:
     """Return how the figures were made, and what is odd about them or the paper's."""
-    protocols: dict[str, dict[str, None]] = {}
+    protocols: dict[str, dict[str, dict[str, None]]] = {}
     subjects: dict[str, list[Row]] = {}
     for row in result.rows:
         subjects.setdefault(row.subject, []).append(row)
         if row.protocol:
-            name = " ".join(word for word in (row.subject, row.part) if word)
-            protocols.setdefault(row.protocol, {})[name] = None
+            parts = protocols.setdefault(row.protocol, {}).setdefault(row.subject, {})
+            parts[row.part] = None
     return [
-        *(f"{', '.join(names)}: {protocol}" for protocol, names in protocols.items()),
+        *(f"{', '.join(named(parts))}: {protocol}" for protocol, parts in protocols.items()),
         *(f"{name}: {note}" for name in subjects for note in grouped_notes(subjects[name])),
-        *(f"left out, {why}: {counted(n, 'row')}" for why, n in result.left_out.items()),
+        *(f"left out, {why}: {n:,}" for why, n in result.left_out.items()),
         *(f"misprint: {m['cell']}, printed {m['printed']}: {m['note']}" for m in study.misprints),
     ]
+
+
+def named(subjects: Mapping[str, Mapping[str, None]]) -> Iterator[str]:
+    """Name the parts of each model, of many the first and the last."""
+    for subject, parts in subjects.items():
+        every = list(parts)
+        if len(every) > SHOWN_PARTS:
+            yield f"{subject} {every[0]} to {every[-1]}".lstrip()
+        else:
+            yield from (f"{subject} {part}".strip() for part in every)
 
 
 def verdict_line(verdict: Verdict) -> str:
@@ -90,7 +114,8 @@ def case_lines(verdict: Verdict) -> list[str]:
 
 def case_line(case: Case) -> str:
     """Return one comparison."""
-    right = f"{case.right} " if case.right else ""
+    other = f"{case.right_subject}: " if case.right_subject else ""
+    right = f"{other}{case.right} " if case.right else ""
     mark = {True: "", False: ", which is not so", None: ", which is undefined"}[case.true]
     subject = f"{case.subject}: " if case.subject else ""
     return (

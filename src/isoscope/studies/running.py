@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 from isoscope.errors import UsageError
 from isoscope.files import write_atomically
 from isoscope.results.files import check_ending
-from isoscope.studies.registry import Request, Study, Subject, find_study
+from isoscope.studies.registry import Checkpoints, Request, Study, Subject, find_study
 from isoscope.studies.render import study_markdown
+from isoscope.studies.texts import find_text
 from isoscope.tasks.data_folder import data_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoscope.measures.reading import Progress
+    from isoscope.models.steps import Every
     from isoscope.results.result import Result, Row
     from isoscope.studies.claims import Verdict
 
@@ -55,6 +58,15 @@ def run_study(
     vocabulary: str | Path | None = None,
     lowercase: bool = False,
     prefix: str = "",
+    text: Any = None,
+    text_column: str | None = None,
+    revisions: str | None = None,
+    every: Every = None,
+    keep: int | None = None,
+    cache: str | Path | None = None,
+    dtype: str | None = None,
+    device: str | None = None,
+    last_unused: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
     command: str = "",
@@ -66,13 +78,26 @@ def run_study(
     study : str
         Id from ``isoscope study list``.
     sources : sequence
-        What ``isoscope.open_cloud`` takes; ``NAME=SOURCE`` names a model, so that the claims know
-        whether it is one of the paper's.
+        What ``isoscope.open_cloud`` takes, or ``isoscope.open_model`` for studies of models;
+        ``NAME=SOURCE`` names a model, so that the claims know whether it is one of the paper's.
     data : str or Path, optional
         Folder with benchmarks; by default the environment variable ``ISOSCOPE_DATA``.
     column, words, vocabulary, lowercase, prefix
         How vectors and words are found, as for ``isoscope.tasks.evaluate``; the same for every
         source.
+    text : str, Path, list of str or TextSource, optional
+        What ``isoscope.clouds.texts.open_texts`` takes, for studies of layers; by default the
+        paper's own text from the folder of benchmarks.
+    text_column : str, optional
+        Which column of a table holds the texts.
+    revisions, every, keep, cache : optional
+        Which checkpoints are looked at, and where they are kept, as for
+        ``isoscope.profiles.profile``; for studies of training.
+    dtype, device : str, optional
+        In what and where models compute, as for ``isoscope.open_model``.
+    last_unused : int, optional
+        Let this many of the last rows stand for unused tokens (B-F3), where the vocabulary has
+        no ``[unused…]``.
     seed : int
         Of all that is drawn at random.
     progress : callable, optional
@@ -89,13 +114,21 @@ def run_study(
         raise UsageError(f"{chosen.id} needs {chosen.needs}; name at least one source")
     if subjects and not chosen.sources:
         raise UsageError(f"{chosen.id} makes its own vectors; leave the sources out")
+    if not chosen.training and (revisions, every, keep, cache) != (None,) * 4:
+        raise UsageError(f"{chosen.id} looks at no checkpoints; leave --revisions and others out")
+    folder = data_folder(data)
     request = Request(
         subjects,
-        data_folder(data),
+        folder,
         seed,
         progress,
         column,
         {"words": words, "vocabulary": vocabulary, "lowercase": lowercase, "prefix": prefix},
+        find_text(chosen, text, text_column, folder),
+        Checkpoints(revisions, every, keep, None if cache is None else Path(cache)),
+        dtype,
+        device,
+        last_unused,
     )
     result = with_printed(chosen.recipe(request), chosen)
     verdicts = tuple(claim.judge(result, chosen.models) for claim in chosen.claims)
@@ -117,8 +150,14 @@ def as_subject(source: Any) -> Subject:
         name, equals, rest = source.partition("=")
         if equals and name and rest and "/" not in name and not Path(source).exists():
             return Subject(name.strip(), rest)
-        return Subject(source.removeprefix("package:").rsplit("/", 1)[-1].split(".")[0], source)
+        return Subject(called(source), source)
     return Subject(getattr(source, "name", "array"), source)
+
+
+def called(source: str) -> str:
+    """Return the name of a file without its endings, or of a model, which may hold dots."""
+    name = source.removeprefix("package:").rstrip("/").rsplit("/", 1)[-1]
+    return re.sub(r"(?<=.)(\.[A-Za-z]\w*)+$", "", name)
 
 
 def with_printed(result: Result, study: Study) -> Result:
@@ -128,7 +167,7 @@ def with_printed(result: Result, study: Study) -> Result:
     }
 
     def beside(row: Row) -> Row:
-        key = (row.subject, row.part, row.correction, row.measure)
+        key = (study.paper_name(row.subject), row.part, row.correction, row.measure)
         value = printed.get(tuple(text.casefold() for text in key))
         return row if value is None else replace(row, extra={**row.extra, "printed": value})
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isoscope.results.measuring import measure, versions
-from isoscope.results.result import Result
+from isoscope.results.joining import joined as put_together
+from isoscope.results.measuring import measure
+from isoscope.studies.subjects import open_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from isoscope.results.result import Result
     from isoscope.studies.registry import Request
 
 
@@ -19,8 +21,8 @@ def measured(request: Request, measures: str, corrections: str) -> Result:
     results = []
     for subject in request.subjects:
         found = measure(
-            subject.source, measures, corrections,
-            column=request.column, seed=request.seed, progress=request.progress,
+            open_vectors(subject, request.column), measures, corrections,
+            seed=request.seed, progress=request.progress,
         )  # fmt: skip
         results.append(renamed(found, subject=subject.name))
     return joined(results)
@@ -36,15 +38,5 @@ def renamed(result: Result, **fields: str) -> Result:
 
 
 def joined(results: Iterable[Result]) -> Result:
-    """Put results about several subjects together."""
-    every = list(results)
-    left_out: dict[str, int] = {}
-    for result in every:
-        for why, count in result.left_out.items():
-            left_out[why] = left_out.get(why, 0) + count
-    return Result(
-        [row for result in every for row in result.rows],
-        [table for result in every for table in result.tables],
-        left_out=left_out,
-        versions=versions(),
-    )
+    """Put results about several subjects together; a study has claims instead of verdicts."""
+    return replace(put_together(results), verdicts=[])

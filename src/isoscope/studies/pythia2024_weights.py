@@ -1,0 +1,187 @@
+"""Machina & Mercer (2024): embedding matrices and the last norm of finished models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from isoscope.results.measuring import measure, versions
+from isoscope.results.result import Result, Row
+from isoscope.studies.claims import ALL_MODELS, Claim
+from isoscope.studies.pythia2024 import FINAL_NORM, ISOTROPIC, MODELS, PAPER
+from isoscope.studies.registry import Request, Study, Subject, register
+from isoscope.studies.several import joined, renamed
+from isoscope.studies.subjects import open_subject
+from isoscope.tasks.intervals import pearson
+
+if TYPE_CHECKING:
+    from isoscope.models.norms import Norm
+    from isoscope.models.opening import Model
+
+TIED = "OPT-6.7B|Falcon-7B"
+OTHERS = ("OPT-6.7B", "Falcon-7B", "GPT-NeoX-20B")
+EMBEDDING, UNEMBEDDING = "embedding", "unembedding"
+OUTLIERS = "outliers_3sd"
+CORRELATION = f"correlation({OUTLIERS}, i1)"
+
+
+def figure_5(request: Request) -> Result:
+    """I1 of unembedding matrices, raw and centred."""
+    return joined(matrix(request, subject, "output") for subject in request.subjects)
+
+
+def figure_6(request: Request) -> Result:
+    """I1 of embedding matrices, raw and centred, beside that of the unembedding."""
+    return joined(
+        matrix(request, subject, which)
+        for subject in request.subjects
+        for which in ("input", "output")
+    )
+
+
+def matrix(request: Request, subject: Subject, which: str) -> Result:
+    """Measure a model's embedding or unembedding with all its rows, as stored."""
+    return renamed(matrix_of(open_subject(subject, request), which, request), subject=subject.name)
+
+
+def matrix_of(model: Model, which: str, request: Request) -> Result:
+    """Measure one matrix of a model; undefined where it was saved without an unembedding."""
+    part = EMBEDDING if which == "input" else UNEMBEDDING
+    if which == "output" and model.parts.unembedding is None:
+        note = "the model was saved without an unembedding"
+        rows = [Row(model.name, part, name, "i1", None, note=note) for name in ("none", "center")]
+        return Result(rows, versions=versions())
+    cloud = model.embedding_cloud(which, padding_rows=True)
+    found = measure(
+        cloud, "i1,mean_norm", "none,center",
+        intervals=False, seed=request.seed, progress=request.progress,
+    )  # fmt: skip
+    tied = "; one tensor with the other" if model.tied else ""
+    rows = [
+        replace(
+            row, subject=model.name, part=part,
+            protocol=f"{cloud.rows:,} rows, {cloud.padding_rows:,} of them padding{tied}",
+        )
+        for row in found.rows
+    ]  # fmt: skip
+    return Result(rows, versions=found.versions)
+
+
+def figure_8(request: Request) -> Result:
+    """Gain and bias of the norm before the unembedding, and outliers of it against I1."""
+    found = []
+    for subject in request.subjects:
+        model = open_subject(subject, request)
+        both = joined([norm_of(model), matrix_of(model, "output", request)])
+        found.append(renamed(both, subject=subject.name))
+    result = joined(found)
+    return replace(result, rows=[*result.rows, *correlation_rows(result)])
+
+
+def last_norm(model: Model) -> Norm | None:
+    """Return the last norm before the unembedding: BERT-like models have one in their head."""
+    norms = [norm for norm in model.parts.norms if norm.gain is not None]
+    return norms[-1] if norms else None
+
+
+def norm_of(model: Model) -> Result:
+    """Measure gain and bias of the last norm, and count its outliers (Kovaleva et al. 2021)."""
+    from isoscope.profiles.weights import norm_weights  # imports torch
+
+    norm = last_norm(model)
+    weights = None if norm is None else norm_weights(model, norm)
+    if norm is None or weights is None:
+        note = "no norm of this model has weights"
+        return Result([Row(model.name, FINAL_NORM, "none", "gain_avgnorm", None, note=note)])
+    values = {name: (value.value, value.note) for name, value in weights.values().items()}
+    values[OUTLIERS] = float(len(weights.outliers())), ""
+    # A norm without a bias has no small one: it is in no comparison of biases.
+    return Result(
+        [
+            Row(
+                model.name, FINAL_NORM, "none", name, value,
+                n=len(weights.gain), protocol=f"{norm.kind} {norm.path}", note=note,
+            )
+            for name, (value, note) in values.items()
+            if value is not None or weights.bias is not None
+        ]
+    )  # fmt: skip
+
+
+def correlation_rows(result: Result) -> list[Row]:
+    """Correlate the outliers of the last norm with I1 over models; is zero in the interval?"""
+    values = {
+        name: {row.subject: row.value for row in result.rows
+               if row.measure == name and row.correction == "none" and row.value is not None}
+        for name in (OUTLIERS, "i1")
+    }  # fmt: skip
+    both = [name for name in values[OUTLIERS] if name in values["i1"]]
+    if len(both) < 2:
+        return []
+    found = pearson(*([values[name][model] for model in both] for name in (OUTLIERS, "i1")))
+    known = Row(
+        ALL_MODELS, "", "none", CORRELATION, found.value,
+        low=found.low, high=found.high, n=found.n,
+        protocol="over models", note=found.note, extra={"unit": "models"},
+    )  # fmt: skip
+    away = None
+    if found.low is not None and found.high is not None:
+        away = float(not found.low <= 0 <= found.high)
+    excludes = replace(
+        known, measure=f"{CORRELATION}/excludes_zero", value=away, low=None, high=None,
+        note="1 where the interval does not hold 0" if away is not None else "no interval",
+    )  # fmt: skip
+    return [known, excludes]
+
+
+WEIGHTS = "models (a hub id, a folder or a .gguf file); no text is read"
+UNEMBEDDED = {"measure": "i1", "part": UNEMBEDDING}
+NONE, CENTER = {"correction": "none"}, {"correction": "center"}
+LARGE, OTHER = {"subject": ISOTROPIC}, {"subject": f"!{ISOTROPIC}"}
+
+register(
+    Study(
+        "P-F5", "Isotropy of unembedding matrices, raw and centred",
+        PAPER + ", figure 5", WEIGHTS, figure_5,
+        (
+            Claim("from 410M on, I1 is at least 0.73, rounded",
+                  {**UNEMBEDDED, **LARGE}, NONE, ">=", 0.725),
+            Claim("from 410M on, I1 is at most 0.82, rounded",
+                  {**UNEMBEDDED, **LARGE}, NONE, "<=", 0.825),
+            Claim("from 410M on, I1 is above that of OPT-6.7B and Falcon-7B, which are tied",
+                  {**UNEMBEDDED, **NONE}, LARGE, ">", {"subject": TIED}),
+            Claim("centring always raises it", UNEMBEDDED, CENTER, ">", NONE),
+        ),
+        (*MODELS, *OTHERS),
+    )
+)  # fmt: skip
+register(
+    Study(
+        "P-F6", "Isotropy of embedding matrices, raw and centred",
+        PAPER + ", figure 6", WEIGHTS, figure_6,
+        (
+            Claim("from 410M on, the embedding's I1 is above the unembedding's",
+                  {"measure": "i1", **NONE, **LARGE}, {"part": EMBEDDING}, ">",
+                  {"part": UNEMBEDDING}),
+            Claim("from 410M on, the embedding's I1 is at least 0.9",
+                  {"measure": "i1", "part": EMBEDDING, **LARGE}, NONE, ">=", 0.9),
+        ),
+        (*MODELS, *OTHERS),
+    )
+)  # fmt: skip
+register(
+    Study(
+        "P-F8", "Gain and bias of the norm before the unembedding",
+        PAPER + ", figure 8", WEIGHTS, figure_8,
+        (
+            Claim("from 410M on, models have the smallest bias of all",
+                  {"measure": "bias_avgnorm"}, LARGE, "<", OTHER, min_subjects=2),
+            Claim("from 410M on, models have the smallest ratio of bias to gain of all",
+                  {"measure": "bias_over_gain"}, LARGE, "<", OTHER, min_subjects=2),
+            Claim("outliers of the norm (Kovaleva et al.) do not correlate with I1: 0 is in the "
+                  "interval",
+                  {"measure": f"{CORRELATION}/excludes_zero"}, {}, "<=", 0.0, min_subjects=5),
+        ),
+        (*MODELS, *OTHERS),
+    )
+)  # fmt: skip
