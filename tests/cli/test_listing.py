@@ -14,11 +14,17 @@ NAMES = {
     "dead_dimensions", "spectrum", "norm_density", "random_pair_cosine", "uniformity", "hubness",
     "intrinsic_dimension", "local_i1",
 }  # fmt: skip
+OF_LAYERS = {
+    "intra_sim", "self_similarity", "intra_sentence_similarity", "max_explainable_variance",
+    "massive_activations", "persistence",
+}  # fmt: skip
 
 
 def test_every_measure_is_listed_with_all_that_is_known() -> None:
     output = CliRunner().invoke(app, ["list", "measures", "--json"]).output
-    listed = json.loads(output)
+    everything = json.loads(output)
+    assert {item["name"] for item in everything if item.get("of") == "layers"} == OF_LAYERS
+    listed = [item for item in everything if "of" not in item]
     assert {item["name"] for item in listed} == NAMES
     assert {item["name"] for item in listed if item["length_dependent"]} == {
         "i1", "i1_symmetric", "i2", "mean_norm", "norm_of_mean", "norm_density", "spectrum",

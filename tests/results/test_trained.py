@@ -78,8 +78,8 @@ def test_a_duplicate_is_a_note_and_no_line() -> None:
 def test_tables_of_single_checkpoints_are_not_shown() -> None:
     lines = [{"dimension": 3}]
     extra = {"model": "tiny", "revision": "step0", "step": 0}
-    of_one = Table("tiny@step0", "", "none", "outlier_persistence", lines, extra=extra)
-    of_all = Table("other", "", "none", "outlier_persistence", lines)
+    of_one = Table("tiny@step0", "", "none", "persistence", lines, extra=extra)
+    of_all = Table("other", "", "none", "persistence", lines)
     shown = previews(result([row(0, "block 1")], of_one, of_all))
     assert len(shown) == 1
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import inspect
 import json
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.padding import Padding
 
 from isoscope.cli.options import Data
 from isoscope.cli.output import console
 from isoscope.errors import UsageError
+from isoscope.measures.contextual import CONTEXTUAL_MEASURES, ContextualMeasure
 from isoscope.measures.registry import Measure, all_measures
 from isoscope.tasks.data_folder import data_folder
 from isoscope.tasks.registry import Task, all_tasks, own_kinds
@@ -48,6 +50,7 @@ def list_measures(
     """Show every measure: formula, range, direction, dependence on length, reference."""
     if as_json:
         rows = [describe(item) for item in all_measures()]
+        rows += [{**asdict(item), "of": "layers"} for item in CONTEXTUAL_MEASURES]
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     screen = console()
@@ -57,18 +60,29 @@ def list_measures(
         kind += "" if item.default else ", by name or with all"
         alias = f", also {item.alias}" if item.alias else ""
         screen.print(f"{item.name}{alias}{kind}", style="bold")
-        for title, text in (
-            ("", item.summary),
-            ("formula", item.formula),
-            ("range", item.range),
-            ("direction", BETTER[item.direction]),
-            ("depends on vector length", "yes *" if item.length_dependent else "no"),
-            ("interval", interval_of(item)),
-            ("reference", item.reference),
-        ):
-            if text:
-                line = f"{title}: {text}" if title else text
-                screen.print(Padding(line, (0, 0, 0, 4), expand=False))
+        show_measure(screen, item, interval_of(item))
+    screen.print("\nOf the layers of a model over a text, by isoscope profile:")
+    for context in CONTEXTUAL_MEASURES:
+        kind = " (table)" if context.table else ""
+        also = f", and /{', /'.join(context.also)}" if context.also else ""
+        screen.print(f"{context.name}{also}{kind}", style="bold")
+        show_measure(screen, context)
+
+
+def show_measure(screen: Console, item: Measure | ContextualMeasure, interval: str = "") -> None:
+    """Print what there is to know about a measure."""
+    for title, text in (
+        ("", item.summary),
+        ("formula", item.formula),
+        ("range", item.range),
+        ("direction", BETTER[item.direction]),
+        ("depends on vector length", "yes *" if item.length_dependent else "no"),
+        ("interval", interval),
+        ("reference", item.reference),
+    ):
+        if text:
+            line = f"{title}: {text}" if title else text
+            screen.print(Padding(line, (0, 0, 0, 4), expand=False))
 
 
 @list_app.command("corrections", epilog="Example: isoscope list corrections")

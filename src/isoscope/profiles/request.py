@@ -122,7 +122,7 @@ class ProfileOptions:
 
     def request(self, progress: Progress | None) -> Request:
         """Return which sums the measures of spaces take."""
-        names, _ = self.chosen
+        names, context = self.chosen
         corrections = parse_corrections(listed(self.corrections, ()))
         for correction in corrections:
             if not is_view(correction.text):
@@ -132,7 +132,8 @@ class ProfileOptions:
                     "sample of a layer: isoscope.models.sampled_layers"
                 )
         # The mean cosine of a layer is what the measures of context are corrected by.
-        items = choose_measures([*names, "mean_cosine"])
+        needed = ["mean_cosine", *(["outlier_dimensions"] if "persistence" in context else [])]
+        items = choose_measures([*names, *needed])
         for item in items:
             if "clusters" in item.needs:
                 raise UsageError(f"profile does not measure {item.name}, which reads many times")

@@ -73,9 +73,9 @@ def layer_rows(profile: LayerProfile, layers: Sequence[Layer], protocol: str) ->
                     verdict = judge(space).to_dict()
                     found.verdicts.append({"subject": model, "part": part, **verdict})
         add_context(layer, context, model, protocol, found)
-    if dimensions and "outlier_dimensions" in names:
+    if dimensions and "persistence" in context:
         table = persistence(dimensions)
-        found.tables.append(Table(model, "", NONE, "outlier_persistence", table.rows, table.note))
+        found.tables.append(Table(model, "", NONE, "persistence", table.rows, table.note))
         outliers = [row["dimension"] for row in table.rows[:RANKED]]
         if outliers:
             found.tables.append(norm_ranks(profile.group.model, outliers))

@@ -61,7 +61,7 @@ def cosine_sentences(layers: Sequence[str], known: Known) -> list[str]:
 def outlier_sentences(found: Found) -> list[str]:
     """Name the dimensions that stand out in many layers."""
     for table in found.tables:
-        if table.measure == "outlier_persistence":
+        if table.measure == "persistence":
             often = [row for row in table.rows if row["layers"] >= PERSISTENT * row["of_layers"]][
                 :3
             ]

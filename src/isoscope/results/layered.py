@@ -30,7 +30,7 @@ REVISION = "revision"
 KIND, PROFILE = "kind", "profile"
 """Says in a result what it is, so that it is shown as such."""
 
-TELLING = ("parts", "outlier_persistence", "position_extremes", "norm_outliers")
+TELLING = ("parts", "persistence", "position_extremes", "norm_outliers")
 MASSIVE = "massive_activations"
 LONG = 5.0
 """Median lengths from which on the longest token is worth a table."""

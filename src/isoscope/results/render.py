@@ -50,11 +50,12 @@ class Grid:
 
 def grids(result: Result) -> list[Grid]:
     """Arrange a result in one grid per cloud, or per model for a profile of layers."""
-    from isoscope.results.layered import is_profile, profile_grids  # which builds on this file
+    from isoscope.results.depth import depth_grids  # which build on this file
+    from isoscope.results.layered import is_profile, profile_grids
     from isoscope.results.trained import trained_grids
 
     if is_profile(result):
-        return [*profile_grids(result), *trained_grids(result)]
+        return [*profile_grids(result), *depth_grids(result), *trained_grids(result)]
     clouds = dict.fromkeys(
         [(row.subject, row.part) for row in result.rows]
         + [(table.subject, table.part) for table in result.tables]
