@@ -149,7 +149,7 @@ register(
         "wnli", "classification", splits("WNLI", 635, 71), str(TWO_SENTENCES), "pairs",
         "CC BY 4.0; not redistributed here",
         "Levesque, Davis & Morgenstern (2012), The Winograd schema challenge, KR" + GLUE,
-        TWO_TEXTS + "; sentences of train are repeated in dev with the other label",
+        TWO_TEXTS + "; most first sentences of dev are in train too, with another second one",
         ("accuracy",), TWO_SENTENCES, TWO, True,
     )
 )  # fmt: skip
