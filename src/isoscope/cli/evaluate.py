@@ -12,6 +12,7 @@ from isoscope.cli import options
 from isoscope.cli.measure import print_json, show
 from isoscope.cli.output import console
 from isoscope.cli.progress import progress_bar
+from isoscope.cli.warned import plain_warnings
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.results.files import check_writable
 from isoscope.tasks import evaluate
@@ -63,7 +64,7 @@ def evaluate_command(
     del debug  # the frame looks for it, so that it works before the options are parsed
     if out is not None:
         check_writable(out)
-    with progress_bar() as progress:
+    with plain_warnings(), progress_bar() as progress:
         result = evaluate(
             source,
             tasks,
