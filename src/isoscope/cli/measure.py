@@ -22,13 +22,12 @@ from isoscope.measures.registry import default_measures
 from isoscope.results.asked import parse_corrections
 from isoscope.results.files import check_writable
 from isoscope.results.measuring import choose_measures, listed, measure
-from isoscope.results.render import grids, previews
+from isoscope.results.render import Grid, grids, previews
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from isoscope.cli.gate import Gate
-    from isoscope.results.render import Grid
     from isoscope.results.result import Result
 
 
@@ -205,14 +204,14 @@ def folded(name: str) -> str:
     return "\n".join(lines)
 
 
-def fitting(one: Grid, width: int) -> list[tuple[list[str], list[list[str]]]]:
+def fitting(one: Grid, width: int, min_width: int = 0) -> list[tuple[list[str], list[list[str]]]]:
     """Cut a grid into tables that fit a screen of this width, each with the names in front."""
     if not one.rows:
         return []
-    names = max(len(row[0]) for row in one.rows) + 4
+    names = max(min_width, *(len(row[0]) for row in one.rows)) + 4
     widths = [max(len(row[k]) for row in one.rows) for k in range(1, len(one.header))]
     taken = [
-        max(cells, max(len(line) for line in folded(head).splitlines())) + 3
+        max(min_width, cells, *(len(line) for line in folded(head).splitlines())) + 3
         for cells, head in zip(widths, one.header[1:], strict=True)
     ]
     tables: list[list[int]] = [[]]
@@ -232,10 +231,10 @@ def show_tables(result: Result, screen: Console) -> None:
     """Print the first rows of the structured measures that tell most."""
     for title, header, rows in previews(result):
         screen.print(f"{title}, all with --json" if rows else title, style="italic")
-        if rows:
+        for head, cut in fitting(Grid("", header, rows, [], []), screen.width, min_width=9):
             table = Table()
-            for name in header:
-                table.add_column(name, justify="right", min_width=9)
-            for row in rows:
+            for name in head:
+                table.add_column(folded(name), justify="right", min_width=9, overflow="fold")
+            for row in cut:
                 table.add_row(*row)
             screen.print(table)

@@ -73,13 +73,19 @@ def profile_command(
         bool, typer.Option(help="Whether tokens that the tokenizer adds count.")
     ] = False,
     skip_first: Annotated[
-        int, typer.Option(help="Tokens at the start of each text that do not count.", min=0)
+        int,
+        typer.Option(
+            help="Positions at the start of each text, special tokens among them, that do not "
+            "count.",
+            min=0,
+        ),
     ] = 0,
     max_norm_multiple: Annotated[
         float | None,
         typer.Option(
             help="Leave out tokens longer than this many median lengths of their layer. Without "
-            "it, layers with massive tokens (above 5) are shown with and without them."
+            "it, layers whose massive tokens (above 5) change a number by more than a tenth are "
+            "shown with and without them."
         ),
     ] = None,
     subwords: Annotated[

@@ -75,11 +75,8 @@ class Journal:
         lock = FolderLock(folder / LOCK)
         try:
             begun = (folder / CONFIGURATION).exists()
-            if begun and not resume:
-                raise UsageError(
-                    f"{folder} is the journal of a run that did not finish; --resume continues "
-                    "it; to start over, delete that folder"
-                )
+            if not resume:
+                refuse_unfinished(folder)
             for leftover in folder.glob(f"{PREFIX}*"):  # of a run that was killed while it wrote
                 leftover.unlink()
             if begun:
@@ -164,6 +161,15 @@ class Journal:
         if len(name) > LONGEST_STEP or not name:
             raise UsageError(f"the step {step!r:.60} has no name that a file can have")
         return self.folder / f"step {name}{ENDING}"
+
+
+def refuse_unfinished(folder: Path) -> None:
+    """Refuse to begin where a journal is."""
+    if (folder / CONFIGURATION).exists():
+        raise UsageError(
+            f"{folder} is the journal of a run that did not finish; --resume continues it; to "
+            "start over, delete that folder"
+        )
 
 
 def make_folder(folder: Path) -> None:

@@ -38,7 +38,8 @@ class TokenRule:
     special: bool = False
     """Whether tokens that the tokenizer adds, such as [CLS], count."""
     skip_first: int = 0
-    """Tokens at the start of each text that do not: a decoder's first one is often a sink."""
+    """Positions at the start of each text, special tokens among them, that do not: the first one
+    of a decoder is often a sink."""
 
     def __post_init__(self) -> None:
         if self.skip_first < 0:
@@ -52,7 +53,7 @@ class TokenRule:
 
     def __str__(self) -> str:
         special = "special tokens in" if self.special else "special tokens out"
-        return special + (f", first {self.skip_first} out" if self.skip_first else "")
+        return special + (f", first {self.skip_first} positions out" if self.skip_first else "")
 
 
 @dataclass

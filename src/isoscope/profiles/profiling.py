@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoscope.clouds.texts import SampledTexts, TextSource, open_texts
-from isoscope.engines.journal import Journal
+from isoscope.engines.journal import Journal, refuse_unfinished
 from isoscope.errors import UsageError
 from isoscope.models.checkpoint_cache import CheckpointCache
 from isoscope.models.opening import Model
@@ -27,7 +28,6 @@ from isoscope.results.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from isoscope.clouds.texts import TextSurvey
     from isoscope.measures.reading import Progress
@@ -100,6 +100,8 @@ def profile(
     if revisions is None and (keep is not None or cache is not None):
         raise UsageError("--keep and --cache are about what --revisions fetches; add --revisions")
     asked = ProfileOptions(**options)
+    if journal is not None and not resume:
+        refuse_unfinished(Path(journal))  # before anything is loaded
     source = None if text is None else open_texts(text, column=column, document=document)
     if source is not None and asked.sample_texts is not None:
         source = SampledTexts(source, asked.sample_texts, asked.seed)
@@ -179,6 +181,11 @@ def with_text(
         )
     if met.tokens > met.counted:
         left_out["tokens that do not count"] = met.tokens - met.counted
+    if options.max_norm_multiple is not None:
+        most = max(layer.massive for layer in layers)
+        left_out[f"tokens above {options.max_norm_multiple:g} median lengths, at most a layer"] = (
+            most
+        )
     if survey.blank:
         left_out["blank texts"] = survey.blank
     result = Result(

@@ -42,7 +42,7 @@ class ProfileOptions:
     special_tokens : bool
         Whether tokens that the tokenizer adds count.
     skip_first : int
-        Tokens at the start of each text that do not count.
+        Positions at the start of each text, special tokens among them, that do not count.
     max_norm_multiple : float, optional
         Leave out tokens longer than this many median lengths of their layer.
     subwords : {"first", "mean", "last"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from isoscope.profiles.rows import SUFFIX, is_moved
-from isoscope.profiles.second_pass import ORDINARY
+from isoscope.profiles.rows import SUFFIX, TENTH, is_moved
+from isoscope.profiles.second_pass import EVERYTHING, ORDINARY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,10 +32,15 @@ def profile_verdict(model: str, layers: Sequence[str], found: Found) -> dict[str
         *massive_sentences(layers, known, found),
         *context_sentences(layers, known),
     ]
+    last = next((one for one in found.verdicts if one["part"] == layers[-1]), {})
+    if last:
+        sentences.append(f"At {layers[-1]}: {last['sentence']}")
     return {
         "subject": model,
         "part": "",
         "sentence": " ".join(sentences) or "Nothing was measured that a sentence could sum up.",
+        # What follows is for whoever uses the vectors that come out.
+        **{name: last[name] for name in ("implies", "does_not_imply") if name in last},
     }
 
 
@@ -44,7 +49,7 @@ def cosine_sentences(layers: Sequence[str], known: Known) -> list[str]:
     cosines = {layer: known[layer, "mean_cosine"] for layer in layers
                if (layer, "mean_cosine") in known}  # fmt: skip
     if len(cosines) < 2:
-        return []
+        return [f"The mean cosine of {layer} is {value:.2f}." for layer, value in cosines.items()]
     low, high = min(cosines, key=cosines.__getitem__), max(cosines, key=cosines.__getitem__)
     said = [
         f"The mean cosine is lowest at {low} ({cosines[low]:.2f}) and highest at {high} "
@@ -85,23 +90,35 @@ def extreme_share(row: Mapping[str, Any]) -> str:
 def massive_sentences(layers: Sequence[str], known: Known, found: Found) -> list[str]:
     """Name the layer that a few enormous tokens change most."""
     rows = {(row.subject, row.part, row.correction, row.measure): row for row in found.rows}
-    moved = [row for row in found.rows if is_moved(row, rows)]
-    if not moved:
+    moved = {row.part for row in found.rows if is_moved(row, rows)}
+    shares = {
+        layer: (of_tokens(layer, EVERYTHING, known), of_tokens(layer, ORDINARY, known))
+        for layer in layers
+        if layer in moved
+    }
+    decided = {
+        layer: (with_them, without)
+        for layer, (with_them, without) in shares.items()
+        if with_them is not None and without is not None and with_them - without > TENTH
+    }
+    if not decided:
         return []
-    shares = {row.part: known.get((row.part, "top_variance_share"), 0.0) for row in moved}
-    worst = max(shares, key=shares.__getitem__)
-    number = len([layer for layer in layers if layer in shares])
+    worst = max(decided, key=lambda layer: decided[layer][0] - decided[layer][1])
+    with_them, without = decided[worst]
     count = known.get((worst, "massive_activations/count"))
-    said = f"In {number} of {len(layers)} layers a few massive tokens decide the variance"
-    other = known.get((worst + SUFFIX[ORDINARY], "top_variance_share"))
-    if other is not None:
-        them = "them" if count is None else f"{count:,.0f} such tokens"
-        said += (
-            f": at {worst} the top component holds {shares[worst]:.3f} of it with {them} and "
-            f"{other:.3f} without"
-        )
+    them = "them" if count is None else f"{count:,.0f} such tokens"
     example = longest_token(worst, found)
-    return [said + (f"; the longest is {example}." if example else ".")]
+    return [
+        f"In {len(decided)} of {len(layers)} layers a few massive tokens decide the variance: at "
+        f"{worst} the top component holds {with_them:.3f} of it with {them} and {without:.3f} "
+        f"without{f'; the longest is {example}' if example else ''}."
+    ]
+
+
+def of_tokens(layer: str, which: str, known: Known) -> float | None:
+    """Return the top variance share of all or of ordinary tokens, whichever is the main set."""
+    name = "top_variance_share"
+    return known.get((layer + SUFFIX[which], name), known.get((layer, name)))
 
 
 def longest_token(layer: str, found: Found) -> str:

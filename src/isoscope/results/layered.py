@@ -105,7 +105,7 @@ def profile_grid(
         ", ".join(protocols) if len(protocols) == 1 else f"{len(parts)} {PLURALS.get(kind, kind)}"
     )
     notes = [LENGTH_LEGEND] if any(length_dependent(name) for name, _ in columns) else []
-    notes += sampled_notes(rows)
+    notes += sampled_notes(rows) + norm_notes(rows if kind == "norm" else [])
     if any(row.low is not None for row in rows):
         notes.append("95 % intervals, and all other measures, are in the JSON (--json, --out)")
     notes += left_out_notes(result) if last else []
@@ -121,6 +121,15 @@ def sampled_notes(rows: Sequence[Row]) -> list[str]:
             said = [part for part in row.note.split("; ") if "chosen by hash" in part]
             notes.setdefault("; ".join(said), {})[base_name(row.measure)] = None
     return [f"{', '.join(measures)}: {note}" for note, measures in notes.items()]
+
+
+def norm_notes(rows: Sequence[Row]) -> list[str]:
+    """Say what a reader of a norm's numbers must know, with the norms that it is about."""
+    notes: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if row.note and row.value is not None:
+            notes.setdefault(f"{base_name(row.measure)}: {row.note}", {})[row.part] = None
+    return [f"{note} ({'; '.join(parts)})" for note, parts in notes.items()]
 
 
 def columns_of(rows: Sequence[Row]) -> list[tuple[str, str]]:

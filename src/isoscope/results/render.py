@@ -283,13 +283,15 @@ def previews(result: Result) -> list[tuple[str, list[str], list[list[str]]]]:
     from isoscope.results.layered import is_profile, telling_tables  # which builds on this file
 
     chosen = telling_tables(result) if is_profile(result) else result.tables
+    several = len({found.subject for found in chosen}) > 1
     shown = []
     for found in chosen:
         telling = found.correction == UNCORRECTED and (
             found.measure in TELLING or is_profile(result)
         )
         if (telling and found.rows) or not result.rows:
-            where = ", ".join(word for word in (found.part, found.correction) if word)
+            subject = found.subject if several else ""
+            where = ", ".join(word for word in (subject, found.part, found.correction) if word)
             title = f"{found.measure} ({where}): {len(found.rows):,} rows"
             if len(found.rows) > PREVIEWED:
                 title += f", here the first {PREVIEWED}"

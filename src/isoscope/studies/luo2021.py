@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 SENTENCES = 2_000
 """One token of each makes a thousand pairs."""
+FEWEST_PAIRS = 4
+"""Below this a mean over pairs is left undefined."""
 
 COSINE = "random_pair_cosine"
 SHARE = "top_variance_share"
@@ -60,7 +62,11 @@ def read_subjects(
 
 def pair_cosine(vectors: np.ndarray, seed: int) -> Row:
     """Take the mean cosine of disjoint pairs of tokens of different sentences (definition 3)."""
-    return measure(ArrayCloud(vectors), COSINE, "none", intervals=True, seed=seed).row(COSINE)
+    row = measure(ArrayCloud(vectors), COSINE, "none", intervals=True, seed=seed).row(COSINE)
+    if len(vectors) >= 2 * FEWEST_PAIRS:
+        return row
+    note = f"{len(vectors) // 2} pairs of texts, and fewer than {FEWEST_PAIRS} say nothing"
+    return replace(row, value=None, low=None, high=None, note=note)
 
 
 def figure_3_2(request: Request) -> Result:
