@@ -87,7 +87,7 @@ def profile_grid(
 ) -> Grid:
     """Arrange the parts of one kind of one model; behind the last comes what is said of it."""
     cells = {(row.part, row.measure, row.correction): row for row in rows}
-    columns = columns_of(rows)
+    columns, empty = defined(columns_of(rows), rows)
     parts = [part for part in dict.fromkeys(row.part for row in rows) if shown(part, rows)]
     counts = {part: max(row.n or 0 for row in rows if row.part == part) for part in parts}
     counted = [COUNTED[kind]] if kind in COUNTED and len(set(counts.values())) > 1 else []
@@ -105,12 +105,22 @@ def profile_grid(
         ", ".join(protocols) if len(protocols) == 1 else f"{len(parts)} {PLURALS.get(kind, kind)}"
     )
     notes = [LENGTH_LEGEND] if any(length_dependent(name) for name, _ in columns) else []
+    notes += [f"undefined throughout: {', '.join(empty)}"] if empty else []
     notes += sampled_notes(rows) + norm_notes(rows if kind == "norm" else [])
     if any(row.low is not None for row in rows):
         notes.append("95 % intervals, and all other measures, are in the JSON (--json, --out)")
     notes += left_out_notes(result) if last else []
     verdict = verdict_lines(result, subject, "") if last else []
     return Grid(f"{subject}: {about}", header, body, notes, verdict)
+
+
+def defined(
+    columns: Sequence[tuple[str, str]], rows: Sequence[Row]
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """Part the columns with a number from those without any, which need no room in a table."""
+    filled = {(row.measure, row.correction) for row in rows if row.value is not None}
+    empty = [heading(*column) for column in columns if column not in filled]
+    return [column for column in columns if column in filled], empty
 
 
 def sampled_notes(rows: Sequence[Row]) -> list[str]:
