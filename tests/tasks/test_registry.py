@@ -22,9 +22,15 @@ def test_every_task_says_what_a_reader_must_know() -> None:
     for task in all_tasks():
         for text in (task.family, task.file, task.layout, task.licence, task.citation):
             assert text
+        assert task.protocol
+        assert task.metrics
         assert task.size
-        assert "whole vocabulary" in task.protocol
-        assert "cosine/spearman" in task.metrics
+        assert all(file.size for file in task.files)
+    for task in all_tasks():
+        if task.family == "word-similarity":
+            assert "whole vocabulary" in task.protocol
+        if task.family in ("word-similarity", "sts"):
+            assert "cosine/spearman" in task.metrics
 
 
 def test_names_are_taken_once() -> None:

@@ -121,7 +121,7 @@ def list_tasks(
     data: Data = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show every task: its file, size, protocol, scores, citation, and whether it is there."""
+    """Show every task: its files, size, protocol, scores, citation, and whether it is there."""
     folder = data_folder(data)
     rows = [describe_task(task, folder) for task in all_tasks()]
     if as_json:
@@ -129,10 +129,12 @@ def list_tasks(
         return
     screen = console()
     for row in rows:
-        screen.print(f"{row['name']} ({row['size']:,} {row['unit']})", style="bold")
-        for title in ("data", "layout", "protocol", "metrics", "citation", "licence"):
+        size = f"{row['size']:,} {row['unit']}"
+        screen.print(f"{row['name']} ({row['family']}, {size})", style="bold")
+        for title in ("data", "layout", "parts", "protocol", "metrics", "citation", "licence"):
             text = ", ".join(row[title]) if title == "metrics" else row[title]
-            screen.print(Padding(f"{title}: {text}", (0, 0, 0, 4), expand=False))
+            if text:
+                screen.print(Padding(f"{title}: {text}", (0, 0, 0, 4), expand=False))
     for kind in own_kinds():
         screen.print(f"{kind}:FILE", style="bold")
         screen.print(Padding("a file of your own", (0, 0, 0, 4), expand=False))
@@ -141,13 +143,36 @@ def list_tasks(
 def describe_task(task: Task, folder: Path | None) -> dict[str, Any]:
     """Return what is known about a task, and where its data are."""
     row = {field.name: getattr(task, field.name) for field in fields(Task)}
+    row["files"] = [asdict(file) for file in task.files]
+    row["file"], row["size"], row["parts"] = task.file, task.size, parts_of(task)
     row["metrics"] = [f"{task.name}/{metric}" for metric in task.metrics]
-    try:
-        row["data"] = str(task.find(folder))
-    except UsageError:
-        where = f"in {folder}" if folder else "looked for, as no --data folder is named"
-        row["data"] = f"{task.file}, not {where}"
+    absent = task.absent(folder)
+    row["present"] = not absent
+    if folder is None:
+        row["data"] = f"{task.file}, not looked for, as no --data folder is named"
+    elif absent:
+        more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+        row["data"] = f"{absent[0]}{more}, not in {folder}"
+    else:
+        row["data"] = ", ".join(places(task, folder))
     return row
+
+
+def places(task: Task, folder: Path) -> list[str]:
+    """Name the file that a task reads, or the folders of its files."""
+    try:
+        paths = list(task.paths(folder).values())
+    except UsageError as error:
+        return [str(error)]
+    if len(paths) == 1:
+        return [str(paths[0])]
+    return list(dict.fromkeys(str(path.parent) for path in paths))
+
+
+def parts_of(task: Task) -> str:
+    """Tell how large the parts of a task are."""
+    sized = [(file.part, file.size) for file in task.files if file.part and file.size]
+    return ", ".join(f"{part} {size:,}" for part, size in sized)
 
 
 def describe(item: Measure) -> dict[str, object]:

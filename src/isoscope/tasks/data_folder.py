@@ -31,14 +31,26 @@ def find_file(folder: Path | None, name: str, expected: str) -> Path:
         raise UsageError(
             f"{expected}; name the folder that holds it with --data (data=) or {VARIABLE}"
         )
-    if (folder / name).is_file():
-        return folder / name
-    inside = sorted(path for path in folder.glob(f"*/{name}") if path.is_file())
-    if not inside:
+    places = lookup(folder, name)
+    if not places:
         raise UsageError(
             f"there is no {name} in {folder} or in a folder directly inside it; {expected}"
         )
-    if len(inside) > 1:
-        found = ", ".join(str(path) for path in inside)
+    if len(places) > 1:
+        found = ", ".join(str(path) for path in places)
         raise UsageError(f"{name} is there more than once: {found}; name one folder with --data")
-    return inside[0]
+    return places[0]
+
+
+def lookup(folder: Path, name: str) -> list[Path]:
+    """Return where a file is: in the folder itself, else in the folders directly inside it.
+
+    Where ``name`` has a folder of its own, as in ``CoLA/train.tsv``, the user may also have named
+    that one.
+    """
+    first, slash, _ = name.partition("/")
+    own = [folder, folder.parent] if slash and folder.absolute().name == first else [folder]
+    for place in own:
+        if (place / name).is_file():
+            return [place / name]
+    return sorted(path for path in folder.glob(f"*/{name}") if path.is_file())

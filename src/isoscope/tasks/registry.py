@@ -4,13 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from isoscope.errors import UsageError, unknown_name
-from isoscope.tasks.data_folder import find_file
+from isoscope.tasks.data_folder import find_file, lookup
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
+
+SHOWN_FILES = 3
+
+
+Family = Literal["word-similarity", "sts", "wic", "classification", "token-classification"]
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file of a release.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the release, with the folder where the name alone would not tell it; it may
+        lie in the data folder, or in a folder directly inside it.
+    size : int or None
+        Items that it holds in the release, None for a file of one's own.
+    part : str
+        What it holds of the set: a split such as ``train``, or a subset such as ``headlines``.
+    beside : str
+        Name of the file in the same folder that holds the scores or labels, if another does.
+    optional : bool
+        Whether the set can be used without it.
+    """
+
+    name: str
+    size: int | None
+    part: str = ""
+    beside: str = ""
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -23,13 +55,10 @@ class Task:
         What the command line calls it.
     family : str
         What the task asks of vectors; tasks of a family are scored in the same way.
-    file : str
-        Name of the data file in its public release; it may lie in the data folder, or in a folder
-        directly inside it.
+    files : tuple of DataFile
+        The files of its public release that are read.
     layout : str
-        What a line of the file looks like.
-    size : int or None
-        Items in the release, None for a file of one's own.
+        What a line of the files looks like.
     unit : str
         What an item is.
     licence : str
@@ -43,19 +72,63 @@ class Task:
     """
 
     name: str
-    family: str
-    file: str
+    family: Family
+    files: tuple[DataFile, ...]
     layout: str
-    size: int | None
     unit: str
     licence: str
     citation: str
     protocol: str
     metrics: tuple[str, ...]
 
+    @property
+    def file(self) -> str:
+        """The names of the files, for people."""
+        names = [file.name for file in self.files]
+        if len(names) <= SHOWN_FILES:
+            return ", ".join(names)
+        return f"{names[0]} and {len(names) - 1} files like it"
+
+    @property
+    def size(self) -> int | None:
+        """Items in the release, None for a file of one's own."""
+        sizes = [file.size for file in self.files if file.size is not None]
+        return sum(sizes) if sizes else None
+
     def find(self, folder: Path | None) -> Path:
-        """Return the data file, or say which file with which layout is expected."""
-        return find_file(folder, self.file, f"{self.name} reads {self.file}: {self.layout}")
+        """Return the first data file, or say which file with which layout is expected."""
+        return next(iter(self.paths(folder).values()))
+
+    def paths(self, folder: Path | None, parts: Collection[str] = ()) -> dict[DataFile, Path]:
+        """Find the files of some parts, or of all; only then may optional ones be absent."""
+        chosen = [file for file in self.files if not parts or file.part in parts]
+        found: dict[DataFile, Path] = {}
+        for file in chosen:
+            if file.optional and not parts and folder is not None and not lookup(folder, file.name):
+                continue
+            found[file] = self._path(folder, file)
+        return found if found else {chosen[0]: self._path(folder, chosen[0])}
+
+    def absent(self, folder: Path | None) -> list[str]:
+        """Name the files that are needed and not there."""
+        if folder is None:
+            return [file.name for file in self.files]
+        missing = []
+        for file in self.files:
+            places = lookup(folder, file.name)
+            if not places and not file.optional:
+                missing.append(file.name)
+            elif places and file.beside and not places[0].with_name(file.beside).is_file():
+                missing.append(file.beside)
+        return missing
+
+    def _path(self, folder: Path | None, file: DataFile) -> Path:
+        beside = f" with {file.beside}" if file.beside else ""
+        expected = f"{self.name} reads {file.name}{beside}: {self.layout}"
+        path = find_file(folder, file.name, expected)
+        if file.beside and not path.with_name(file.beside).is_file():
+            raise UsageError(f"there is no {file.beside} in {path.parent}; {expected}")
+        return path
 
 
 AnyTask = TypeVar("AnyTask", bound=Task)
@@ -80,8 +153,9 @@ def register_opener(kind: str, opener: Callable[[str], Task]) -> None:
 
 
 def all_tasks() -> tuple[Task, ...]:
-    """Return every task that has a name of its own."""
-    return tuple(_TASKS.values())
+    """Return every task that has a name of its own, family by family."""
+    order = get_args(Family)
+    return tuple(sorted(_TASKS.values(), key=lambda task: order.index(task.family)))
 
 
 def own_kinds() -> tuple[str, ...]:

@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isoscope.errors import DataError, UsageError
+from isoscope.errors import DataError
+from isoscope.tasks.text_file import as_number, text_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,25 +97,6 @@ RARE_WORDS = PairLayout("\t", score=2, columns=(3, 13))
 THREE_COLUMNS = PairLayout(None, score=2, columns=(3, 3))
 
 
-def text_lines(path: Path) -> list[str]:
-    """Return the lines of a file: UTF-8 with or without a mark, else Latin-1.
-
-    Only a line feed ends a line, with or without a carriage return before it: other separators,
-    such as U+0085, are found inside of words.
-    """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
-    if "\0" in text:
-        raise DataError(f"{path} is not a text file: it holds zero bytes")
-    return [line.removesuffix("\r") for line in text.split("\n")]
-
-
 def guess_separator(line: str) -> str:
     """Tell what stands between the columns of a line."""
     return next((mark for mark in ("\t", ",") if mark in line), " ")
@@ -126,11 +108,3 @@ def split(line: str, separator: str) -> list[str]:
         return line.split()
     fields = next(csv.reader([line])) if separator == "," else line.split(separator)
     return [field.strip() for field in fields]
-
-
-def as_number(field: str) -> float | None:
-    """Return a number, or None where there is none."""
-    try:
-        return float(field)
-    except ValueError:
-        return None

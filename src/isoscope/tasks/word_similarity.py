@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from isoscope.errors import UsageError
 from isoscope.tasks import word_pairs
-from isoscope.tasks.registry import Task, register, register_opener
+from isoscope.tasks.registry import DataFile, Task, register, register_opener
 
 if TYPE_CHECKING:
     from isoscope.tasks.word_pairs import PairLayout, WordPair
 
-FAMILY = "word similarity"
 SCORES = ("cosine", "inner")
 METRICS = tuple(f"{score}/{metric}" for score in SCORES for metric in ("pearson", "spearman"))
 PROTOCOL = (
@@ -53,10 +52,10 @@ class OwnPairs(WordSimilarity):
 def own_pairs(file: str) -> OwnPairs:
     """Make a task of a three-column file."""
     return OwnPairs(
-        f"word-similarity:{Path(file).stem}", FAMILY, file,
+        f"word-similarity:{Path(file).stem}", "word-similarity", (DataFile(file, None),),
         "three columns, two words and a number, with tabs, commas or blanks between them; a header "
         "line may come first",
-        None, "pairs", "yours", "", PROTOCOL, METRICS, word_pairs.THREE_COLUMNS,
+        "pairs", "yours", "", PROTOCOL, METRICS, word_pairs.THREE_COLUMNS,
     )  # fmt: skip
 
 
@@ -64,9 +63,9 @@ register_opener("word-similarity", own_pairs)
 
 register(
     WordSimilarity(
-        "simlex-999", FAMILY, "SimLex-999.txt",
+        "simlex-999", "word-similarity", (DataFile("SimLex-999.txt", 999),),
         "ten columns with tabs between them, the score (0-10) in the fourth",
-        999, "pairs", "free to download, no licence in the release; not redistributed here",
+        "pairs", "free to download, no licence in the release; not redistributed here",
         "Hill, Reichart & Korhonen (2015), SimLex-999: Evaluating semantic models with (genuine) "
         "similarity estimation, Computational Linguistics 41(4)",
         PROTOCOL, METRICS, word_pairs.SIMLEX,
@@ -74,9 +73,9 @@ register(
 )  # fmt: skip
 register(
     WordSimilarity(
-        "men", FAMILY, "MEN_dataset_lemma_form_full",
+        "men", "word-similarity", (DataFile("MEN_dataset_lemma_form_full", 3_000),),
         "word-n word-v score, with blanks between them, the score 0-50",
-        3_000, "pairs", "see the notes of the release; not redistributed here",
+        "pairs", "see the notes of the release; not redistributed here",
         "Bruni, Tran & Baroni (2014), Multimodal distributional semantics, JAIR 49",
         PROTOCOL + "; the part of speech at the end of a word is left out",
         METRICS, word_pairs.MEN,
@@ -84,9 +83,10 @@ register(
 )  # fmt: skip
 register(
     WordSimilarity(
-        "wordsim-similarity", FAMILY, "wordsim_similarity_goldstandard.txt",
+        "wordsim-similarity", "word-similarity",
+        (DataFile("wordsim_similarity_goldstandard.txt", 203),),
         "three columns with tabs between them, the score (0-10) in the third",
-        203, "pairs", "see the notes of the release; not redistributed here",
+        "pairs", "see the notes of the release; not redistributed here",
         "Agirre et al. (2009), A study on similarity and relatedness using distributional and "
         "WordNet-based approaches, NAACL; pairs of Finkelstein et al. (2002)",
         PROTOCOL, METRICS, word_pairs.WORDSIM,
@@ -94,9 +94,10 @@ register(
 )  # fmt: skip
 register(
     WordSimilarity(
-        "wordsim-relatedness", FAMILY, "wordsim_relatedness_goldstandard.txt",
+        "wordsim-relatedness", "word-similarity",
+        (DataFile("wordsim_relatedness_goldstandard.txt", 252),),
         "three columns with tabs between them, the score (0-10) in the third",
-        252, "pairs", "see the notes of the release; not redistributed here",
+        "pairs", "see the notes of the release; not redistributed here",
         "Agirre et al. (2009), A study on similarity and relatedness using distributional and "
         "WordNet-based approaches, NAACL; pairs of Finkelstein et al. (2002)",
         PROTOCOL, METRICS, word_pairs.WORDSIM,
@@ -104,9 +105,9 @@ register(
 )  # fmt: skip
 register(
     WordSimilarity(
-        "rare-words", FAMILY, "rw.txt",
+        "rare-words", "word-similarity", (DataFile("rw.txt", 2_034),),
         "ten to thirteen columns with tabs between them, the score (0-10) in the third",
-        2_034, "pairs", "free to download, no licence in the release; not redistributed here",
+        "pairs", "free to download, no licence in the release; not redistributed here",
         "Luong, Socher & Manning (2013), Better word representations with recursive neural "
         "networks for morphology, CoNLL",
         PROTOCOL, METRICS, word_pairs.RARE_WORDS,
