@@ -64,7 +64,7 @@ def test_tokens_are_corrected_then_pooled(
 ) -> None:
     wanted = [
         "none", "center", "all-but-the-top:n_components=2", "center:renormalize=true",
-        "cluster:n_clusters=2:n_components=1", StandardScaler(),
+        "cluster-pc-removal:n_clusters=2:n_components=1", StandardScaler(),
     ]  # fmt: skip
     fit = FitTexts.scored(TEXTS) if transductive else FitTexts.apart(OTHERS, "others", TEXTS)
     found = spaces(Encoder(bert, pooling, special, cache=False), wanted, fit, "token")
@@ -92,7 +92,7 @@ def test_tokens_are_corrected_then_pooled(
 
 def test_clusters_are_removed_from_tokens(bert: Model) -> None:
     """Not from their mean, which lies between clusters."""
-    name = "cluster:n_clusters=2:n_components=1"
+    name = "cluster-pc-removal:n_clusters=2:n_components=1"
     encoder = Encoder(bert, cache=False)
     found = spaces(encoder, [name], FitTexts.scored(TEXTS), "token")
     tokens = np.concatenate(

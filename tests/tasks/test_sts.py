@@ -27,7 +27,7 @@ class Pair(NamedTuple):
 
 def drawn(pairs: int = 120, subsets: tuple[str, ...] = ("news", "forum", "captions")) -> list[Pair]:
     first = RNG.integers(0, 40, pairs)
-    chosen = np.stack([first, (first + RNG.integers(1, 40, pairs)) % 40], axis=1)
+    chosen = np.sort(np.stack([first, (first + RNG.integers(1, 40, pairs)) % 40], axis=1))
     scores = np.round(RNG.uniform(0, 5, pairs))
     return [
         Pair(f"text {a}", f"text {b}", float(score), subsets[k % len(subsets)])
@@ -48,7 +48,7 @@ def rows_of(
     scored = ScoredPairs.of("toy", pairs)
     assert texts is None or scored.texts == texts
     cosines = {name: scored.cosines(vectors) for name, vectors in spaces.items()}
-    rows = score_rows(("model", "block 1"), scored, cosines, dict.fromkeys(spaces, "how"), LEVEL)
+    rows = score_rows(("model", "block 1"), scored, cosines, "how", LEVEL)
     return {(row.correction, row.measure): row for row in rows}
 
 

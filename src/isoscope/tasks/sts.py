@@ -140,7 +140,7 @@ def score_rows(
     where: tuple[str, str],
     pairs: ScoredPairs,
     spaces: Mapping[str, Vector],
-    protocols: Mapping[str, str],
+    protocol: str,
     level: float,
 ) -> list[Row]:
     """Score one layer in every space, and compare every space with the vectors as they are.
@@ -153,8 +153,8 @@ def score_rows(
         The pairs.
     spaces : mapping
         The cosines of all pairs in every space, by the name of its correction.
-    protocols : mapping
-        What each space's vectors are, and what its correction was fitted on.
+    protocol : str
+        What the vectors are, and what corrections were fitted on.
     level : float
         Coverage of the intervals.
     """
@@ -165,7 +165,6 @@ def score_rows(
         both = usable if before is None else usable & np.isfinite(before)
         for metric in CORRELATIONS:
             found = correlations(pairs, cosines, usable, metric, level)
-            protocol = protocols[correction]
             rows += [
                 as_row(where, correction, measure_name(pairs.task, metric, part), one, pairs, part,
                        protocol)
