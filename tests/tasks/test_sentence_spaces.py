@@ -134,8 +134,8 @@ def test_scored_texts_are_left_out_of_others() -> None:
     fit = FitTexts.apart([*OTHERS, TEXTS[0], OTHERS[0]], "STS-B train", TEXTS)
     assert fit.texts == tuple(OTHERS)
     assert fit.describe("token") == (
-        "corrections fitted on all tokens of STS-B train (49 distinct texts, without 1 that are "
-        "scored)"
+        "corrections fitted on all tokens of STS-B train (49 distinct texts, scored ones left "
+        "out: 1)"
     )
     assert FitTexts.scored(TEXTS).describe("sentence") == (
         "corrections fitted on the sentence vectors of both texts of all pairs (22 distinct texts),"

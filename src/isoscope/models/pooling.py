@@ -193,7 +193,7 @@ def pooled_spaces(
                 found[layer][name][batch.texts] = rows
         done += len(batch.texts)
         if progress is not None:
-            progress("encode", done, len(texts))
+            progress("texts", done, len(texts))
     width = int(model.config.get_text_config().hidden_size)
     for layer in names:
         for name in corrections.get(layer, {"": None}):

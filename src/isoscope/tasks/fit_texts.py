@@ -69,9 +69,9 @@ class FitTexts:
     def describe(self, level: str) -> str:
         """Return what a protocol says of the fit."""
         of = "all tokens" if level == "token" else "the sentence vectors"
-        out = f", without {self.left_out:,} that are scored" if self.left_out else ""
+        out = f", scored ones left out: {self.left_out:,}" if self.left_out else ""
         how = ", transductive" if self.transductive else ""
         return (
             f"corrections fitted on {of} of {self.source} "
-            f"({len(self.texts):,} distinct texts{out}){how}"
+            f"({counted(len(self.texts), 'distinct text')}{out}){how}"
         )
