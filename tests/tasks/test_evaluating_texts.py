@@ -18,9 +18,9 @@ from isoscope.errors import UsageError
 from isoscope.models.encoding import Encoder
 from isoscope.models.opening import open_model
 from isoscope.results.result import Result
+from isoscope.results.scored import BEST
 from isoscope.tasks import evaluate
 from isoscope.tasks.sentence_protocol import SentenceProtocol
-from isoscope.tasks.sts import BEST
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*in the release of.*")
 
@@ -107,7 +107,7 @@ def test_scores_and_isotropy_of_every_layer(
     assert f"scored ones left out: {len(learned) - len(apart)})" in result.rows[0].protocol
     assert {row.part for row in run("sts-b")} == {"block 3"}
     assert Result.from_json(result.to_json()).rows == result.rows
-    assert "best layer" in result.to_markdown()
+    assert "highest score of all layers" in result.to_markdown()
 
 
 def test_vectors_are_computed_once(run: Callable[..., Result], tmp_path: Path) -> None:

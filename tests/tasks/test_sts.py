@@ -10,8 +10,9 @@ from scipy import stats
 
 from isoscope.errors import DataError
 from isoscope.results.result import Row
+from isoscope.results.scored import BEST
 from isoscope.tasks.intervals import pearson
-from isoscope.tasks.sts import BEST, ScoredPairs, mean_of, score_rows, with_best_layers
+from isoscope.tasks.sts import ScoredPairs, mean_of, score_rows, with_best_layers
 
 RNG = np.random.default_rng(0)
 SCIPY = {"spearman": stats.spearmanr, "pearson": stats.pearsonr}

@@ -15,6 +15,7 @@ from isoscope.models.opening import Model, open_model
 from isoscope.models.pooling import layer_names
 from isoscope.results.measuring import listed, measure, versions
 from isoscope.results.result import Result, Row
+from isoscope.results.scored import KIND, SCORES
 from isoscope.tasks.fit_texts import FitTexts
 from isoscope.tasks.sentence_spaces import sentence_spaces
 from isoscope.tasks.sts import ScoredPairs, score_rows, with_best_layers
@@ -90,7 +91,11 @@ def evaluate_texts(
         seeds={"seed": protocol.seed},
         versions=versions(),
         command=command,
-        extra={"models": {model.name: model.provenance}, SECONDS: time.perf_counter() - began},
+        extra={
+            KIND: SCORES,
+            "models": {model.name: model.provenance},
+            SECONDS: time.perf_counter() - began,
+        },
     )
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from isoscope.errors import DataError
 from isoscope.measures.registry import counted
 from isoscope.results.result import Row
+from isoscope.results.scored import BEST, PART_OF_TASK
 from isoscope.tasks.corrected import NONE
 from isoscope.tasks.intervals import Correlation, difference, pearson, quantile, spearman
 from isoscope.tasks.intervals import standard_error as error_of
@@ -40,9 +41,6 @@ CORRELATIONS: dict[str, Callable[..., Correlation]] = {"spearman": spearman, "pe
 SCORE = "cosine"
 MEAN = "mean"
 """Stands behind a metric for the mean over subsets."""
-
-BEST = "best_layer"
-"""Field of a row that is true for the layer with the highest score."""
 
 PERFECT = 1e-13
 
@@ -216,7 +214,11 @@ def as_row(
         n=found.n,
         protocol=protocol,
         note="; ".join(notes),
-        extra={"unit": "pairs", "of": total},
+        extra={
+            "unit": "pairs",
+            "of": total,
+            **({} if part in ("", MEAN) else {PART_OF_TASK: part}),
+        },
     )
 
 

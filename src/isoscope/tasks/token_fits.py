@@ -116,7 +116,7 @@ class TokenSample:
         wide = tokens.float() if tokens.element_size() < 4 else tokens
         self._rows.append(wide.cpu().numpy()[chosen])
         self._keys = np.concatenate((self._keys, keys[chosen]))
-        if len(self._keys) > 2 * self._most:
+        if len(self._keys) > self._most * 5 // 4:
             self._prune()
 
     def _prune(self) -> None:
