@@ -125,11 +125,13 @@ def test_a_model_on_texts(
     assert "all tokens of sts-b train" in result.rows[0].protocol
     assert list(cache.rglob("*.isoscope-vectors")) != []
     process = run(
-        "evaluate", model, "--tasks", "sts-b", "--transductive", "--data", pairs, "--no-cache"
-    )
+        "evaluate", model, "--tasks", "sts-b", "--transductive", "--data", pairs, "--no-cache",
+        "--isotropy", "mean_cosine",
+    )  # fmt: skip
     assert process.code == 0, process.error
     for words in ("sts-b/cosine/spearman", "transductive", "sts-b/mean_cosine", "sts-b/seconds"):
         assert words in process.out
+    assert "i1_scaled" not in process.out
 
 
 @pytest.mark.parametrize(
@@ -137,6 +139,7 @@ def test_a_model_on_texts(
     [
         (["--tasks", "sts-b", "--layers", "block 9"], "no layer of tiny-bert"),
         (["--tasks", "sts-b,men"], "one after the other"),
+        (["--tasks", "sts-b", "--isotropy", "evenness"], "no measure is called 'evenness'"),
         (["--tasks", "sts-b", "--fit-on", "x.txt", "--transductive"], "not both"),
         (["--tasks", "sts-12"], "sts-12 reads STS12-en-test"),
     ],

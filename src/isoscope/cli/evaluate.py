@@ -15,8 +15,9 @@ from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.results.files import check_writable
+from isoscope.results.measuring import listed
 from isoscope.tasks import evaluate
-from isoscope.tasks.sentence_protocol import SentenceProtocol
+from isoscope.tasks.sentence_protocol import ISOTROPY, SentenceProtocol
 
 ON_TEXTS = "On texts"
 
@@ -115,6 +116,13 @@ def evaluate_command(
             rich_help_panel=ON_TEXTS,
         ),
     ] = True,
+    isotropy: Annotated[
+        str,
+        typer.Option(
+            help="Measures of the sentence vectors beside the scores, with commas; '' for none.",
+            rich_help_panel=ON_TEXTS,
+        ),
+    ] = ",".join(ISOTROPY),
     revision: Annotated[
         str | None,
         typer.Option(help="Branch, tag or commit of a model of the hub.", rich_help_panel=ON_TEXTS),
@@ -155,6 +163,7 @@ def evaluate_command(
         transductive=transductive,
         longest=longest,
         cache=cache,
+        isotropy=listed(isotropy, ()),
         revision=revision,
         dtype=dtype,
         device=device,

@@ -13,7 +13,7 @@ from isoscope.errors import UsageError
 from isoscope.models.encoding import Encoder
 from isoscope.models.opening import Model, open_model
 from isoscope.models.pooling import layer_names
-from isoscope.results.measuring import listed, measure, versions
+from isoscope.results.measuring import choose_measures, listed, measure, versions
 from isoscope.results.result import Result, Row
 from isoscope.results.scored import KIND, SCORES
 from isoscope.tasks.fit_texts import FitTexts
@@ -65,6 +65,8 @@ def evaluate_texts(
         sentence vectors as ``sts-b/mean_cosine`` and so on; and ``sts-b/seconds``, what encoding
         took (``none``) or fitting and applying a correction.
     """
+    if protocol.isotropy:
+        choose_measures(protocol.isotropy)  # an unknown name is refused before any work
     jobs = [
         prepared(task, folder, protocol, fits=any(one.transformer for one in corrections))
         for task in tasks
