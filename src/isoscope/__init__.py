@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from isoscope.corrections.naming import make_correction
     from isoscope.corrections.storage import load_correction
     from isoscope.models.opening import Model, open_model
+    from isoscope.profiles.profiling import profile
 
 __all__ = [
     "Batch",
@@ -40,6 +41,7 @@ __all__ = [
     "measure",
     "open_cloud",
     "open_model",
+    "profile",
 ]
 
 LATER = {
@@ -47,6 +49,7 @@ LATER = {
     "load_correction": "isoscope.corrections.storage",
     "make_correction": "isoscope.corrections.naming",
     "open_model": "isoscope.models.opening",
+    "profile": "isoscope.profiles.profiling",
 }
 """Names whose modules take long to import or need a library that few calls use."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmark_files import OTHER_SIZE, put
 from command_line import Run, runner
 
 from isoscope.results.result import Result
@@ -35,6 +36,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
+@OTHER_SIZE
 def test_the_table_a_person_reads(run: Run, vectors: Path, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "scores.md"
     process = run("evaluate", vectors, "--data", data, "--out", out)
@@ -45,6 +47,7 @@ def test_the_table_a_person_reads(run: Run, vectors: Path, data: Path, tmp_path:
         assert words in out.read_text("utf-8")
 
 
+@OTHER_SIZE
 def test_json_and_the_environment(run: Run, vectors: Path, data: Path) -> None:
     process = run(
         "evaluate", vectors, "--tasks", "men", "--corrections",
@@ -91,6 +94,47 @@ def test_tasks_are_listed_with_their_data(run: Run, data: Path) -> None:
     rows = {row["name"]: row for row in json.loads(run("list", "tasks", "--json").out)}
     assert rows["rare-words"]["size"] == 2034
     assert "not looked for" in rows["men"]["data"]
+    assert not rows["men"]["present"]
+
+
+def test_tasks_of_several_files_say_what_is_there(run: Run, tmp_path: Path) -> None:
+    for split in ("train", "dev"):
+        put(tmp_path / "glue" / "RTE" / f"{split}.tsv", "")
+    put(tmp_path / "STSBenchmark" / "sts-test.csv", "")
+    put(tmp_path / "BoolQ" / "val.jsonl", "")
+    put(tmp_path / "dev" / "dev.data.txt", "")
+    shown = run("list", "tasks", "--data", tmp_path, "--json").out
+    rows = {row["name"]: row for row in json.loads(shown)}
+    assert {row["family"] for row in rows.values()} == {
+        "word-similarity", "sts", "wic", "classification", "token-classification",
+    }  # fmt: skip
+    assert [name for name, row in rows.items() if row["present"]] == ["boolq", "rte"]
+    assert rows["rte"]["data"] == str(tmp_path / "glue" / "RTE")
+    assert rows["rte"]["parts"] == "train 2,490, dev 277"
+    assert rows["rte"]["files"][1]["name"] == "RTE/dev.tsv"
+    assert rows["boolq"]["data"] == str(tmp_path / "BoolQ" / "val.jsonl")
+    assert rows["sts-b"]["data"] == f"STSBenchmark/sts-train.csv and 1 more, not in {tmp_path}"
+    assert rows["wic"]["data"].startswith("train/train.data.txt and 2 more, not in")
+    for row in rows.values():
+        assert row["licence"]
+        assert row["citation"]
+        assert row["protocol"]
+        assert row["metrics"]
+    words = " ".join(run("list", "tasks", "--data", tmp_path).out.split())
+    assert "rte (classification, 2,767 pairs)" in words
+    assert "parts: train 2,490, dev 277" in words
+
+
+@pytest.mark.filterwarnings("always:.*in the release of")
+def test_another_number_of_rows_than_the_release_is_one_line(
+    run: Run, vectors: Path, data: Path
+) -> None:
+    process = run("evaluate", vectors, "--tasks", "men", "--data", data, "--json")
+    assert process.code == 0
+    assert process.error.count("\n") == 1
+    assert process.error.startswith("isoscope: warning: ")
+    assert "holds 50 pairs; in the release of men it holds 3,000" in process.error
+    assert Result.from_json(process.out).rows
 
 
 @pytest.fixture

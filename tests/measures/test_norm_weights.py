@@ -62,6 +62,9 @@ def test_a_tiny_gain_is_named_where_it_decides() -> None:
     found = NormWeights(gain, np.ones(8), centres=True).values()["bias_parallel"]
     assert found.value == pytest.approx(1.0)
     assert "smallest gain" in found.note
+    gain[3] = -1e-6
+    turned = NormWeights(gain, np.ones(8), centres=True).values()["bias_parallel"]
+    assert turned.note == found.note
 
 
 def test_outliers_are_more_than_three_deviations_off() -> None:

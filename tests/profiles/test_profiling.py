@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -227,3 +228,15 @@ def test_some_texts_can_be_drawn(tiny_model: Callable[[str], Path]) -> None:
     assert every.value("mean_norm") == profile(folder, TEXTS, measures="mean_norm").value(
         "mean_norm"
     )
+
+
+def test_models_in_folders_of_one_name_are_told_apart(
+    tiny_model: Callable[[str], Path], tmp_path: Path
+) -> None:
+    for number in ("one", "two"):
+        shutil.copytree(tiny_model("bert"), tmp_path / number / "model")
+    folders = [str(tmp_path / number / "model") for number in ("one", "two")]
+    found = profile(folders, TEXTS[:9], measures="mean_norm")
+    assert {row.subject for row in found.rows} == {"one/model", "two/model"}
+    with pytest.raises(UsageError, match="two models are called"):
+        profile([folders[0], folders[0]], TEXTS[:9], measures="mean_norm")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmark_files import OTHER_SIZE
 from scipy import stats
 
 from isoscope.clouds.arrays import ArrayCloud
@@ -13,6 +14,8 @@ from isoscope.results.result import Row
 from isoscope.studies import run_study
 from isoscope.studies.bis2021 import WORD_SETS, average
 from isoscope.studies.registry import Subject
+
+pytestmark = OTHER_SIZE
 
 RNG = np.random.default_rng(0)
 WORDS = [f"w{k}" for k in range(50)]

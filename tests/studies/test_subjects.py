@@ -49,6 +49,16 @@ def test_a_model_is_measured_with_all_its_rows(tiny_model: Callable[[str], Path]
     assert on_model.row("i1").n == len(matrix)
 
 
+@pytest.mark.parametrize("name", ["L-F3.2", "L-F3.3", "L-F3.13", "L-LN", "P-F2", "R-F1"])
+def test_results_say_where_weights_come_from(name: str, tiny_model: Callable[[str], Path]) -> None:
+    folder = tiny_model("bert")
+    run = run_study(name, [f"m={folder}"], text=["the cat sat.", "a dog ran.", "it was old."])
+    (about,) = run.result.extra["models"].values()
+    assert about["source"] == str(folder)
+    about["quantisation"] = "dequantised from Q4_K_M"
+    assert "weights dequantised from Q4_K_M" in run.to_markdown()
+
+
 def test_models_compute_as_asked(tiny_model: Callable[[str], Path]) -> None:
     folder = tiny_model("bert")
     texts = ["the cat sat.", "a dog ran."]
@@ -58,4 +68,6 @@ def test_models_compute_as_asked(tiny_model: Callable[[str], Path]) -> None:
     )
     assert "float64" in wide.rows[0].protocol
     assert "float64" not in narrow.rows[0].protocol
+    (about,) = wide.extra["models"].values()
+    assert (about["dtype"], about["quantisation"]) == ("float64", "none")
     assert narrow.rows[0].value == pytest.approx(wide.rows[0].value, abs=1e-5)

@@ -40,6 +40,17 @@ def test_a_file_is_found_in_the_folder_or_one_level_down(tmp_path: Path) -> None
     assert find_file(tmp_path, "rw.txt", "") == tmp_path / "rw.txt"
 
 
+def test_a_file_with_a_folder_of_its_own(tmp_path: Path) -> None:
+    own = tmp_path / "glue" / "CoLA"
+    own.mkdir(parents=True)
+    (own / "dev.tsv").write_text("")
+    for folder in (tmp_path, tmp_path / "glue", own):
+        assert find_file(folder, "CoLA/dev.tsv", "").samefile(own / "dev.tsv")
+    (tmp_path / "SST-2").mkdir()
+    with pytest.raises(UsageError, match="no CoLA/dev.tsv in .*SST-2"):
+        find_file(tmp_path / "SST-2", "CoLA/dev.tsv", "")
+
+
 def test_what_is_missing_or_twice_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no rw.txt in .*; three columns"):
         find_file(tmp_path, "rw.txt", "three columns")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmark_files import OTHER_SIZE
 from scipy import stats
 from sklearn.preprocessing import StandardScaler
 
@@ -14,6 +15,8 @@ from isoscope.clouds.arrays import ArrayCloud
 from isoscope.errors import DataError, UsageError
 from isoscope.results.result import Result
 from isoscope.tasks import evaluate
+
+pytestmark = OTHER_SIZE
 
 WIDTH, SIZE, PAIRS = 6, 60, 80
 RNG = np.random.default_rng(0)
@@ -193,3 +196,8 @@ def test_glove_scores_as_gensim_finds_them() -> None:
     for task, (r, rho) in GENSIM.items():  # gensim's cosines are float32
         assert result.value(f"{task}/cosine/pearson") == pytest.approx(r, abs=1e-6)
         assert result.value(f"{task}/cosine/spearman") == pytest.approx(rho, abs=1e-5)
+
+
+def test_another_number_of_pairs_than_the_release_is_a_warning(data: Path) -> None:
+    with pytest.warns(UserWarning, match="holds 82 pairs; in the release of wordsim-.* 203"):
+        evaluate(cloud(), "wordsim-similarity", "none", data=data)

@@ -127,17 +127,8 @@ def evaluate_command(
         str | None,
         typer.Option(help="Branch, tag or commit of a model of the hub.", rich_help_panel=ON_TEXTS),
     ] = None,
-    dtype: Annotated[
-        Literal["float32", "float16", "bfloat16", "float64"],
-        typer.Option(help="In what the network computes.", rich_help_panel=ON_TEXTS),
-    ] = "float32",
-    device: Annotated[
-        str | None,
-        typer.Option(
-            help="Where it computes, such as cpu or cuda. Default: an accelerator.",
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = None,
+    dtype: options.Dtype = "float32",
+    device: options.Device = None,
     seed: options.Seed = 0,
     data: options.Data = None,
     column: options.Column = None,

@@ -25,6 +25,8 @@ from isoscope.results.measuring import choose_measures, listed, measure
 from isoscope.results.render import grids, previews
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from isoscope.cli.gate import Gate
     from isoscope.results.render import Grid
     from isoscope.results.result import Result
@@ -124,13 +126,18 @@ def measure_command(
             provisional=partial(show_provisional, screen) if screen.is_terminal else None,
             command=shlex.join(["isoscope", *sys.argv[1:]]),
         )
+    give_out(result, out, as_json=as_json)
+    stop_if_tripped(result, gates)
+
+
+def give_out(result: Result, out: Path | None, *, as_json: bool) -> None:
+    """Write the result where it is wanted, and print it as JSON or for a person."""
     if out is not None:
         result.save(out)
     if as_json:
         print_json(result)
     else:
         show(result, console())
-    stop_if_tripped(result, gates)
 
 
 def show_provisional(screen: Console, result: Result) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -35,3 +35,29 @@ DropInvalid = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Seed of all that is drawn at random.", min=0)]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+Every = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N|log",
+        help="Take one in N checkpoints, or those nearest to doubled steps; always the first and "
+        "the last.",
+    ),
+]
+Keep = Annotated[
+    int | None,
+    typer.Option(
+        help="Checkpoints of the hub on disk at a time. Default: 1, or all with --cache.", min=1
+    ),
+]
+Cache = Annotated[
+    Path | None, typer.Option(help="Folder for fetched checkpoints. Default: a temporary one.")
+]
+Dtype = Annotated[
+    Literal["float32", "float16", "bfloat16", "float64"],
+    typer.Option(help="In what models compute."),
+]
+Device = Annotated[
+    str | None,
+    typer.Option(help="Where models compute, such as cpu or cuda. Default: an accelerator."),
+]
+TextColumn = Annotated[str | None, typer.Option(help="Which column or field holds the texts.")]

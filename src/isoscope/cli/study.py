@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.padding import Padding
@@ -117,9 +116,7 @@ def run_command(
             "where --data has it."
         ),
     ] = None,
-    text_column: Annotated[
-        str | None, typer.Option(help="Which column or field holds the texts.")
-    ] = None,
+    text_column: options.TextColumn = None,
     revisions: Annotated[
         str | None,
         typer.Option(
@@ -127,27 +124,11 @@ def run_command(
             help="Which checkpoints a study of training looks at, such as 'step*'.",
         ),
     ] = None,
-    every: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|log", help="Take one in N checkpoints, or those nearest to doubled steps."
-        ),
-    ] = None,
-    keep: Annotated[
-        int | None, typer.Option(help="Checkpoints of the hub on disk at a time.", min=1)
-    ] = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(help="Folder for fetched checkpoints. Default: a temporary one."),
-    ] = None,
-    dtype: Annotated[
-        Literal["float32", "float16", "bfloat16", "float64"],
-        typer.Option(help="In what models compute."),
-    ] = "float32",
-    device: Annotated[
-        str | None,
-        typer.Option(help="Where models compute, such as cpu or cuda. Default: an accelerator."),
-    ] = None,
+    every: options.Every = None,
+    keep: options.Keep = None,
+    cache: options.Cache = None,
+    dtype: options.Dtype = "float32",
+    device: options.Device = None,
     last_unused: Annotated[
         int | None,
         typer.Option(

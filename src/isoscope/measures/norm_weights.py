@@ -68,7 +68,7 @@ class NormWeights:
         inverse = np.abs(self.gain).min() / self.gain
         along = abs(float(bias @ inverse)) / float(np.linalg.norm(inverse))
         across = float(np.sqrt(max(size**2 - along**2, 0.0)))
-        largest = float(inverse.max() ** 2 / (inverse @ inverse))
+        largest = float(np.abs(inverse).max() ** 2 / (inverse @ inverse))
         note = f"the smallest gain alone makes {largest:.0%} of the normal" if largest > 0.5 else ""
         return {
             "bias_parallel": Value(along, rows=width, note=note),

@@ -62,6 +62,8 @@ def layer_rows(profile: LayerProfile, layers: Sequence[Layer], protocol: str) ->
                 described.reads, profile.request.dealer is not None, given=options.intervals
             )
             words = f"{protocol}; {reads}"
+            if profile.request.dealer is not None:
+                words += "; intervals over documents, whose tokens are counted together"
             for space in described.spaces:
                 for item in items:
                     add(item, space, estimator, (model, part), words, found.rows, found.tables)

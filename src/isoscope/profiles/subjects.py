@@ -44,11 +44,21 @@ def find_subjects(
         raise UsageError(
             "--every chooses among checkpoints: add --revisions, or name a folder of them"
         )
-    names = [training.model for training in trainings]
+    tell_apart([subject for subject in found if isinstance(subject, Model)])
+    names = [subject.name if isinstance(subject, Model) else subject.model for subject in found]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise UsageError(f"two trainings are called {twice[0]}; profile them one at a time")
+        raise UsageError(f"two models are called {twice[0]}; profile them one at a time")
     return found
+
+
+def tell_apart(models: Sequence[Model]) -> None:
+    """Name models after two folders where the last one is the same: a/model and b/model."""
+    names = [model.name for model in models]
+    for model in models:
+        folder = model.source.folder
+        if names.count(model.name) > 1 and folder.name == model.name:
+            model.name = f"{folder.absolute().parent.name}/{folder.name}"
 
 
 def described(subject: Subject, dtype: str | None, device: str | None) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING
 
 from isoscope.results.render import (
-    INTERVAL_LEGEND,
     LENGTH_LEGEND,
     UNCORRECTED,
     Grid,
@@ -39,6 +38,8 @@ MOVED = "moved_by_massive_tokens"
 OTHER_TOKENS = (", ordinary tokens", ", all tokens")
 
 PLURALS = {"layer": "layers", "matrix": "matrices", "norm": "norms"}
+COUNTED = {"matrix": "rows", "layer": "tokens"}
+"""What the vectors of a part are, where their number differs from part to part."""
 COUNTS = ("/count", "outliers_3sd")
 """Ends of the names of measures that count something."""
 
@@ -88,21 +89,38 @@ def profile_grid(
     cells = {(row.part, row.measure, row.correction): row for row in rows}
     columns = columns_of(rows)
     parts = [part for part in dict.fromkeys(row.part for row in rows) if shown(part, rows)]
-    body = []
-    for part in parts:
-        cut = [cells.get((part, *column)) for column in columns]
-        body.append([part, *(short(row) for row in cut)])
-    header = [kind, *(heading(*column) for column in columns)]
+    counts = {part: max(row.n or 0 for row in rows if row.part == part) for part in parts}
+    counted = [COUNTED[kind]] if kind in COUNTED and len(set(counts.values())) > 1 else []
+    body = [
+        [
+            part,
+            *(f"{counts[part]:,}" for _ in counted),
+            *(short(cells.get((part, *column))) for column in columns),
+        ]
+        for part in parts
+    ]
+    header = [kind, *counted, *(heading(*column) for column in columns)]
     protocols = dict.fromkeys(row.protocol.split(";")[0] for row in rows if row.protocol)
     about = (
         ", ".join(protocols) if len(protocols) == 1 else f"{len(parts)} {PLURALS.get(kind, kind)}"
     )
     notes = [LENGTH_LEGEND] if any(length_dependent(name) for name, _ in columns) else []
+    notes += sampled_notes(rows)
     if any(row.low is not None for row in rows):
-        notes.append(f"{INTERVAL_LEGEND}; every interval is in the JSON")
+        notes.append("95 % intervals, and all other measures, are in the JSON (--json, --out)")
     notes += left_out_notes(result) if last else []
     verdict = verdict_lines(result, subject, "") if last else []
     return Grid(f"{subject}: {about}", header, body, notes, verdict)
+
+
+def sampled_notes(rows: Sequence[Row]) -> list[str]:
+    """Say which measures of context were taken of some types or words only."""
+    notes: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if float(row.extra.get("share_kept") or 1.0) < 1:
+            said = [part for part in row.note.split("; ") if "chosen by hash" in part]
+            notes.setdefault("; ".join(said), {})[base_name(row.measure)] = None
+    return [f"{', '.join(measures)}: {note}" for note, measures in notes.items()]
 
 
 def columns_of(rows: Sequence[Row]) -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ from isoscope.errors import DataError
 from isoscope.measures.moments import MomentParts
 from isoscope.models.layers import LayerClouds, TokenRule
 from isoscope.studies.layers import numbered_layers
+from isoscope.studies.subjects import provenance_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,6 +47,8 @@ class ReadLayers:
 
     layers: dict[str, ReadLayer]
     protocol: str
+    provenance: dict[str, Any]
+    """Where the weights of the model come from, as results keep it."""
 
 
 def read_layers(
@@ -101,7 +104,9 @@ def read_layers(
         found[number] = ReadLayer(moments, np.concatenate(drawn[layer]), stored[layer])
     met = group.so_far
     return ReadLayers(
-        found, f"{met.counted:,} tokens of {met.texts:,} texts ({texts.name}), {group.rule}"
+        found,
+        f"{met.counted:,} tokens of {met.texts:,} texts ({texts.name}), {group.rule}",
+        provenance_of(model),
     )
 
 

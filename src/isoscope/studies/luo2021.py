@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.clouds.arrays import ArrayCloud
-from isoscope.results.measuring import measure, versions
+from isoscope.results.measuring import measure
 from isoscope.results.result import Result, Row, Table
 from isoscope.studies.claims import Claim
 from isoscope.studies.layer_reading import ReadLayer, ReadLayers, read_layers
 from isoscope.studies.layers import numbered_layers
 from isoscope.studies.luo2021_outliers import BERT, MODELS, PAPER, ROBERTA, printed_dimensions
 from isoscope.studies.registry import Request, Study, register
+from isoscope.studies.several import joined
 from isoscope.studies.subjects import open_subject
 from isoscope.studies.texts import SST_2, some_texts
 from isoscope.tasks.intervals import spearman
@@ -64,7 +65,7 @@ def pair_cosine(vectors: np.ndarray, seed: int) -> Row:
 
 def figure_3_2(request: Request) -> Result:
     """Random-pair cosine of every layer, and whether it rises with depth."""
-    rows: list[Row] = []
+    results = []
     for subject, read in read_subjects(request, scatter=False):
         own = [
             replace(
@@ -73,8 +74,9 @@ def figure_3_2(request: Request) -> Result:
             )
             for part, layer in read.layers.items()
         ]  # fmt: skip
-        rows += [*own, depth_row(subject.name, own)]
-    return Result(rows, versions=versions())
+        rows = [*own, depth_row(subject.name, own)]
+        results.append(Result(rows, extra=read.provenance))
+    return joined(results)
 
 
 def depth_row(subject: str, rows: list[Row]) -> Row:
@@ -90,22 +92,26 @@ def depth_row(subject: str, rows: list[Row]) -> Row:
 
 def figure_3_11(request: Request) -> Result:
     """Random-pair cosine of every layer before and after clipping outlier dimensions."""
-    rows: list[Row] = []
+    results = []
     for subject, read in read_subjects(request, scatter=False):
+        rows: list[Row] = []
         for part, layer in read.layers.items():
             number = int(part.removeprefix("layer "))
             known = printed_dimensions(subject.name, layer.moments.width, number)
             rows += before_and_after(subject.name, part, layer, read, request, "clip", known)
-    return Result(rows, versions=versions())
+        results.append(Result(rows, extra=read.provenance))
+    return joined(results)
 
 
 def figure_3_12(request: Request) -> Result:
     """Random-pair cosine of every layer before and after whitening, fitted on all its tokens."""
-    rows: list[Row] = []
+    results = []
     for subject, read in read_subjects(request):
+        rows: list[Row] = []
         for part, layer in read.layers.items():
             rows += before_and_after(subject.name, part, layer, read, request, "whiten")
-    return Result(rows, versions=versions())
+        results.append(Result(rows, extra=read.provenance))
+    return joined(results)
 
 
 def before_and_after(
@@ -166,9 +172,10 @@ def scatter(request: Request, spaces: tuple[str, ...]) -> Result:
     """
     from isoscope.corrections import Whiten  # imports scikit-learn
 
-    rows: list[Row] = []
-    tables: list[Table] = []
+    results = []
     for subject, read in read_subjects(request, last=True):
+        rows: list[Row] = []
+        tables: list[Table] = []
         ((part, layer),) = read.layers.items()
         whitened = Whiten()
         whitened.fit_moments(layer.moments, layer.stored)
@@ -188,7 +195,8 @@ def scatter(request: Request, spaces: tuple[str, ...]) -> Result:
             )  # fmt: skip
             points = [{"first": float(x), "second": float(y)} for x, y in coordinates]
             tables.append(Table(subject.name, part, space, "projections", points))
-    return Result(rows, tables, versions=versions())
+        results.append(Result(rows, tables, extra=read.provenance))
+    return joined(results)
 
 
 NONE = {"correction": "none"}

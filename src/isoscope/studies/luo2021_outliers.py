@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.results.measuring import versions
 from isoscope.results.result import Result, Row, Table
 from isoscope.studies.claims import Claim
 from isoscope.studies.layer_reading import ReadLayers, read_layers
 from isoscope.studies.reference import printed_table
 from isoscope.studies.registry import Key, Request, Study, register
+from isoscope.studies.several import joined
 from isoscope.studies.subjects import open_subject
 from isoscope.studies.texts import SST_2, some_texts
 
@@ -72,8 +72,7 @@ def lowered(names: str) -> list[str]:
 
 def figure_3_3(request: Request) -> Result:
     """How often one dimension is the minimum or the maximum, and the mean vector of each layer."""
-    rows: list[Row] = []
-    tables: list[Table] = []
+    results = []
     assert request.text is not None
     texts = some_texts(request.text, SENTENCES, request.seed)
     for subject in request.subjects:
@@ -81,15 +80,15 @@ def figure_3_3(request: Request) -> Result:
             open_subject(subject, request), texts, request.seed,
             special=True, scatter=False, progress=request.progress,
         )  # fmt: skip
+        rows: list[Row] = []
         for part, counts in extreme_counts(read).items():
             rows += share_rows(subject.name, part, counts, read.protocol)
-        tables.append(
-            Table(
-                subject.name, "", "none", "mean_vectors", mean_entries(read),
-                f"the {LARGEST_MEANS} largest entries of each layer's mean vector",
-            )
+        table = Table(
+            subject.name, "", "none", "mean_vectors", mean_entries(read),
+            f"the {LARGEST_MEANS} largest entries of each layer's mean vector",
         )  # fmt: skip
-    return Result(rows, tables, versions=versions())
+        results.append(Result(rows, [table], extra=read.provenance))
+    return joined(results)
 
 
 def extreme_counts(read: ReadLayers) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:

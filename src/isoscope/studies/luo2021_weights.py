@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.errors import UsageError
-from isoscope.results.measuring import versions
 from isoscope.results.result import Result, Row, Table
 from isoscope.studies.claims import Claim
 from isoscope.studies.layer_reading import read_layers
@@ -23,7 +22,8 @@ from isoscope.studies.luo2021_outliers import (
 )
 from isoscope.studies.registry import Request, Study, register
 from isoscope.studies.render import WHOLE
-from isoscope.studies.subjects import open_subject
+from isoscope.studies.several import joined
+from isoscope.studies.subjects import open_subject, provenance_of
 from isoscope.studies.texts import SST_2, some_texts
 
 if TYPE_CHECKING:
@@ -48,9 +48,10 @@ SAME_MAXIMUM = "same_maximum"
 
 def figure_3_5(request: Request) -> Result:
     """Entries that stand out in positional embeddings, over all rows of every table."""
-    rows: list[Row] = []
-    tables: list[Table] = []
+    results = []
     for subject in request.subjects:
+        rows: list[Row] = []
+        tables: list[Table] = []
         model = open_subject(subject, request)
         positions = model.parts.positions
         for table in positions.tables:
@@ -64,7 +65,8 @@ def figure_3_5(request: Request) -> Result:
                 Row(subject.name, "", "none", measure, None, note=why)
                 for measure in (FIRST_OUTLIERS, ELSEWHERE, f"{SAME_MAXIMUM}/from_fourth_row")
             ]
-    return Result(rows, tables, versions=versions())
+        results.append(Result(rows, tables, extra=provenance_of(model)))
+    return joined(results)
 
 
 def far_entries(matrix: Matrix) -> NDArray[np.bool_]:
@@ -149,12 +151,13 @@ def extremes_of(matrix: Matrix) -> list[dict[str, Any]]:
 
 def layer_norms(request: Request) -> Result:
     """Rank outlier dimensions in the gain and bias of every LayerNorm."""
-    rows: list[Row] = []
+    results = []
     for subject in request.subjects:
         model = open_subject(subject, request)
         dimensions, protocol = dimensions_of(request, subject, model)
-        rows += rank_rows(subject.name, model, dimensions, protocol)
-    return Result(rows, versions=versions())
+        rows = rank_rows(subject.name, model, dimensions, protocol)
+        results.append(Result(rows, extra=provenance_of(model)))
+    return joined(results)
 
 
 def dimensions_of(request: Request, subject: Subject, model: Model) -> tuple[list[int], str]:

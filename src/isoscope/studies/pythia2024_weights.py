@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isoscope.results.measuring import measure, versions
+from isoscope.results.measuring import measure
 from isoscope.results.result import Result, Row
 from isoscope.studies.claims import ALL_MODELS, Claim
 from isoscope.studies.pythia2024 import FINAL_NORM, ISOTROPIC, MODELS, PAPER
 from isoscope.studies.registry import Request, Study, Subject, register
+from isoscope.studies.render import WHOLE
 from isoscope.studies.several import joined, renamed
-from isoscope.studies.subjects import open_subject
+from isoscope.studies.subjects import open_subject, provenance_of
 from isoscope.tasks.intervals import pearson
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def matrix_of(model: Model, which: str, request: Request) -> Result:
     if which == "output" and model.parts.unembedding is None:
         note = "the model was saved without an unembedding"
         rows = [Row(model.name, part, name, "i1", None, note=note) for name in ("none", "center")]
-        return Result(rows, versions=versions())
+        return Result(rows, extra=provenance_of(model))
     cloud = model.embedding_cloud(which, padding_rows=True)
     found = measure(
         cloud, "i1,mean_norm", "none,center",
@@ -64,7 +65,7 @@ def matrix_of(model: Model, which: str, request: Request) -> Result:
         )
         for row in found.rows
     ]  # fmt: skip
-    return Result(rows, versions=found.versions)
+    return Result(rows, extra=provenance_of(model))
 
 
 def figure_8(request: Request) -> Result:
@@ -101,6 +102,7 @@ def norm_of(model: Model) -> Result:
             Row(
                 model.name, FINAL_NORM, "none", name, value,
                 n=len(weights.gain), protocol=f"{norm.kind} {norm.path}", note=note,
+                extra={WHOLE: True} if name == OUTLIERS else {},
             )
             for name, (value, note) in values.items()
             if value is not None or weights.bias is not None

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 DESCRIPTIVE = "The paper shows this and claims nothing that could fail."
 
+MODELS = "models"
+"""Field of a result that says where the weights of its models come from."""
+
 WHOLE = "whole"
 """Field of rows whose value is a whole number, such as a rank."""
 
@@ -65,7 +68,8 @@ def figure(row: Row) -> str:
     if "dimension" in row.extra:
         about = f" (dimension {row.extra['dimension']})"
     elif "dimensions" in row.extra:
-        about = f" (dimensions {', '.join(map(str, row.extra['dimensions'])) or 'none'})"
+        listed = ", ".join(map(str, row.extra["dimensions"]))
+        about = f" (dimensions {listed})" if listed else " (no dimension)"
     printed = f", printed {row.extra['printed']:g}" if "printed" in row.extra else ""
     return number + about + printed
 
@@ -79,7 +83,13 @@ def study_notes(study: Study, result: Result) -> list[str]:
         if row.protocol:
             parts = protocols.setdefault(row.protocol, {}).setdefault(row.subject, {})
             parts[row.part] = None
+    quantised = {
+        name: about["quantisation"]
+        for name, about in result.extra.get(MODELS, {}).items()
+        if about["quantisation"] != "none"
+    }
     return [
+        *(f"{name}: weights {kind}" for name, kind in quantised.items()),
         *(f"{', '.join(named(parts))}: {protocol}" for protocol, parts in protocols.items()),
         *(f"{name}: {note}" for name in subjects for note in grouped_notes(subjects[name])),
         *(f"left out, {why}: {n:,}" for why, n in result.left_out.items()),

@@ -11,7 +11,7 @@ from isoscope.errors import UsageError
 from isoscope.files import write_atomically
 from isoscope.results.files import check_ending
 from isoscope.studies.registry import Checkpoints, Request, Study, Subject, find_study
-from isoscope.studies.render import study_markdown
+from isoscope.studies.render import MODELS, study_markdown
 from isoscope.studies.texts import find_text
 from isoscope.tasks.data_folder import data_folder
 
@@ -133,11 +133,12 @@ def run_study(
     result = with_printed(chosen.recipe(request), chosen)
     verdicts = tuple(claim.judge(result, chosen.models) for claim in chosen.claims)
     about = {"id": chosen.id, "title": chosen.title, "paper": chosen.paper}
+    models = {MODELS: result.extra[MODELS]} if MODELS in result.extra else {}
     result = replace(
         result,
         seeds={"seed": seed},
         command=command,
-        extra={"study": about, "claims": [verdict.to_dict() for verdict in verdicts]},
+        extra={"study": about, "claims": [verdict.to_dict() for verdict in verdicts], **models},
     )
     return StudyRun(chosen, result, verdicts)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from isoscope.clouds.location import Location
 from isoscope.clouds.opening import FORMATS, open_cloud
 from isoscope.clouds.packages import PACKAGES, PREFIX
+from isoscope.studies.render import MODELS
 
 if TYPE_CHECKING:
     from isoscope.clouds.contract import CloudGroup
@@ -50,3 +51,8 @@ def names_a_model(source: Any) -> bool:
     location = Location(text)
     known = location.ending in FORMATS or bool(location.compression)
     return not known and HUB_ID.fullmatch(text) is not None
+
+
+def provenance_of(*models: Model) -> dict[str, Any]:
+    """Return where the weights of models come from, as results keep it."""
+    return {MODELS: {model.name: model.provenance for model in models}}

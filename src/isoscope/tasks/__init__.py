@@ -1,6 +1,14 @@
 """What a space is good for: benchmarks with their data, protocol, scores and intervals."""
 
-from isoscope.tasks import sick_data, sts_data, wic_data  # noqa: F401 - they register their tasks
+from isoscope.tasks import (  # noqa: F401 - they register their tasks
+    boolq_data,
+    glue_data,
+    semcor_data,
+    senteval_data,
+    sick_data,
+    sts_data,
+    wic_data,
+)
 from isoscope.tasks.evaluating import evaluate
 from isoscope.tasks.registry import Task, all_tasks, find_task
 from isoscope.tasks.sentence_protocol import SentenceProtocol

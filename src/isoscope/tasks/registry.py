@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
-from isoscope.errors import UsageError, unknown_name
+from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.tasks.data_folder import find_file, lookup
 
 if TYPE_CHECKING:
@@ -121,6 +122,17 @@ class Task:
             elif places and file.beside and not places[0].with_name(file.beside).is_file():
                 missing.append(file.beside)
         return missing
+
+    def check_count(self, path: Path, file: DataFile, found: int) -> None:
+        """Refuse a file without examples, and warn where it is not as large as the release's."""
+        if not found:
+            raise DataError(f"{path} holds no {self.unit}")
+        if file.size is not None and found != file.size:
+            warnings.warn(
+                f"{path} holds {found:,} {self.unit}; in the release of {self.name} it holds "
+                f"{file.size:,}",
+                stacklevel=3,
+            )
 
     def _path(self, folder: Path | None, file: DataFile) -> Path:
         beside = f" with {file.beside}" if file.beside else ""

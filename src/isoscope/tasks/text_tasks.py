@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from isoscope.errors import DataError, unknown_name
+from isoscope.errors import unknown_name
 from isoscope.tasks.examples import LabelledText, TaggedSentence, TextPair, WordInContext
 from isoscope.tasks.registry import Task
 
@@ -65,17 +64,6 @@ class PartedTask(Task, Generic[Example]):
     def read_file(self, path: Path, file: DataFile) -> list[Example]:
         """Read the examples of one file."""
         return self.reader(path, file)
-
-    def check_count(self, path: Path, file: DataFile, found: int) -> None:
-        """Refuse a file without examples, and warn where it is not as large as the release's."""
-        if not found:
-            raise DataError(f"{path} holds no {self.unit}")
-        if file.size is not None and found != file.size:
-            warnings.warn(
-                f"{path} holds {found:,} {self.unit}; in the release of {self.name} it holds "
-                f"{file.size:,}",
-                stacklevel=3,
-            )
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,10 @@ class WordSimilarity(Task):
 
     def load(self, folder: Path | None) -> list[WordPair]:
         """Read the pairs from the user's data folder."""
-        return self.pair_layout.read(self.find(folder))
+        path = self.find(folder)
+        pairs = self.pair_layout.read(path)
+        self.check_count(path, self.files[0], len(pairs))
+        return pairs
 
 
 @dataclass(frozen=True)

