@@ -149,6 +149,15 @@ def test_what_corrections_are_fitted_on_has_to_be_said(
         run("sts-b", "center", fit_on=mine, transductive=True)
 
 
+def test_a_sample_of_tokens_is_called_one(run: Callable[..., Result]) -> None:
+    clusters = "cluster-pc-removal:n_clusters=2:n_components=1"
+    how = {"transductive": True, "isotropy": ()}
+    tokens = run("sts-b", ["center", clusters], correct_at="token", **how).rows[0].protocol
+    assert f"{clusters} on at most 50,000 of them, drawn at random" in tokens
+    assert "at random" not in run("sts-b", "center", correct_at="token", **how).rows[0].protocol
+    assert "at random" not in run("sts-b", clusters, **how).rows[0].protocol
+
+
 def test_wrong_calls_are_refused(run: Callable[..., Result]) -> None:
     with pytest.raises(UsageError, match="no layer of tiny-bert is called 'block 7'"):
         run("sts-b", layers="block 7")

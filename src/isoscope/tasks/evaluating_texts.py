@@ -19,6 +19,7 @@ from isoscope.results.scored import KIND, SCORES
 from isoscope.tasks.fit_texts import FitTexts
 from isoscope.tasks.sentence_spaces import sentence_spaces
 from isoscope.tasks.sts import ScoredPairs, score_rows, with_best_layers
+from isoscope.tasks.token_fits import MOST_TOKENS, sees_a_sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,6 +116,11 @@ def job_rows(
     words = [str(encoder), f"{len(pairs.texts):,} distinct texts"]
     if job.fit is not None:
         words.append(job.fit.describe(protocol.correct_at))
+        sampled = [one.name for one in corrections if sees_a_sample(one)]
+        if protocol.correct_at == "token" and sampled:
+            words.append(
+                f"{', '.join(sampled)} on at most {MOST_TOKENS:,} of them, drawn at random"
+            )
     text = "; ".join([*words, f"{level:.0%} intervals"])
     for spaces in sentence_spaces(
         encoder,

@@ -45,11 +45,7 @@ class TokenFits:
         self, corrections: Sequence[NamedCorrection], most: int = MOST_TOKENS, seed: int = 0
     ) -> None:
         self._closed = [one for one in corrections if isinstance(one.transformer, ClosedForm)]
-        self._others = [
-            one
-            for one in corrections
-            if one.transformer is not None and not isinstance(one.transformer, ClosedForm)
-        ]
+        self._others = [one for one in corrections if sees_a_sample(one)]
         self._most, self._seed = most, seed
         self._sums: dict[str, TorchMoments] = {}
         self._samples: dict[str, TokenSample] = {}
@@ -93,6 +89,12 @@ class TokenFits:
             rows = self._samples.pop(layer).rows()
             others = fitted(self._others, ArrayCloud(rows, layer, fewest=1), None)
         return (*closed, *others)
+
+
+def sees_a_sample(correction: NamedCorrection) -> bool:
+    """Whether a correction does not follow from sums, so that it sees a sample of the tokens."""
+    given = correction.transformer
+    return given is not None and not isinstance(given, ClosedForm)
 
 
 class TokenSample:
