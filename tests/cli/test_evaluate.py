@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -134,3 +135,64 @@ def test_another_number_of_rows_than_the_release_is_one_line(
     assert process.error.startswith("isoscope: warning: ")
     assert "holds 50 pairs; in the release of men it holds 3,000" in process.error
     assert Result.from_json(process.out).rows
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(2)
+    folder = tmp_path / "texts" / "STSBenchmark"
+    folder.mkdir(parents=True)
+    for split, words in {"train": "big", "dev": "small", "test": "old"}.items():
+        nouns = rng.choice(["cat", "dog", "bird", "tree", "boat"], (20, 2))
+        lines = [
+            f"g\tf\t2012\t{k}\t{k % 6}\tthe {words} {a}\tthe {b} is {words}"
+            for k, (a, b) in enumerate(nouns)
+        ]
+        (folder / f"sts-{split}.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path / "texts"
+
+
+@pytest.mark.filterwarnings("ignore:.*in the release of.*")
+def test_a_model_on_texts(
+    run: Run, tiny_model: Callable[[str], Path], pairs: Path, tmp_path: Path
+) -> None:
+    model, cache = tiny_model("bert"), tmp_path / "cache"
+    process = run(
+        "evaluate", model, "--tasks", "sts-b", "--corrections", "none,center", "--layers", "all",
+        "--pooling", "max", "--no-special-tokens", "--correct-at", "token", "--data", pairs,
+        "--json", ISOSCOPE_CACHE=str(cache),
+    )  # fmt: skip
+    assert process.code == 0, process.error
+    result = Result.from_json(process.out)
+    assert {row.part for row in result} == {"embedding", "block 1", "block 2", "block 3"}
+    assert "max pooling, special tokens out" in result.rows[0].protocol
+    assert "all tokens of sts-b train" in result.rows[0].protocol
+    assert list(cache.rglob("*.isoscope-vectors")) != []
+    process = run(
+        "evaluate", model, "--tasks", "sts-b", "--transductive", "--data", pairs, "--no-cache",
+        "--isotropy", "mean_cosine",
+    )  # fmt: skip
+    assert process.code == 0, process.error
+    for words in ("sts-b/cosine/spearman", "transductive", "sts-b/mean_cosine", "sts-b/seconds"):
+        assert words in process.out
+    assert "i1_scaled" not in process.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--tasks", "sts-b", "--layers", "block 9"], "no layer of tiny-bert"),
+        (["--tasks", "sts-b,men"], "one after the other"),
+        (["--tasks", "sts-b", "--isotropy", "evenness"], "no measure is called 'evenness'"),
+        (["--tasks", "sts-b", "--fit-on", "x.txt", "--transductive"], "not both"),
+        (["--tasks", "sts-12"], "sts-12 reads STS12-en-test"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*in the release of.*")
+def test_errors_on_texts_are_one_line(
+    run: Run, tiny_model: Callable[[str], Path], pairs: Path, arguments: list[str], words: str
+) -> None:
+    process = run("evaluate", tiny_model("bert"), "--data", pairs, *arguments)
+    assert process.code == 2
+    assert process.out == ""
+    assert words in process.error.splitlines()[-1]

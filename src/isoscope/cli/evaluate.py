@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,7 +15,11 @@ from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.results.files import check_writable
+from isoscope.results.measuring import listed
 from isoscope.tasks import evaluate
+from isoscope.tasks.sentence_protocol import ISOTROPY, SentenceProtocol
+
+ON_TEXTS = "On texts"
 
 EXAMPLES = """Examples:
 
@@ -24,6 +28,8 @@ isoscope evaluate package:glove --tasks simlex-999,men --data benchmarks/
 isoscope evaluate vectors.txt --tasks word-similarity:pairs.csv --corrections none,center
 
 isoscope evaluate model.safetensors --column wte.weight --vocabulary vocab.json --prefix Ġ
+
+isoscope evaluate package:minilm --tasks sts-b,sick-r --layers all --data benchmarks/
 """
 
 
@@ -31,7 +37,9 @@ def evaluate_command(
     source: Annotated[
         str,
         typer.Argument(
-            help="Word vectors: a file with words as labels, package:glove or package:minilm.",
+            metavar="MODEL|SOURCE",
+            help="Word vectors: a file with words as labels, package:glove or package:minilm. For "
+            "tasks on texts a model: a hub id, a folder, a .gguf file, package:minilm.",
             show_default=False,
         ),
     ],
@@ -46,9 +54,82 @@ def evaluate_command(
         str,
         typer.Option(
             help="Spaces to score, with commas; see isoscope list corrections. Each is fitted on "
-            "the whole vocabulary, and compared with none where that is listed."
+            "the whole vocabulary, or for tasks on texts as --fit-on says, and compared with none "
+            "where that is listed."
         ),
     ] = ",".join(DEFAULT_CORRECTIONS),
+    layers: Annotated[
+        str,
+        typer.Option(
+            help="On texts: all, last, or names with commas, such as 'block 5,block 6'.",
+            rich_help_panel=ON_TEXTS,
+        ),
+    ] = "last",
+    pooling: Annotated[
+        Literal["mean", "cls", "last", "max"],
+        typer.Option(
+            help="How a text's tokens become one vector.",
+            rich_help_panel=ON_TEXTS,
+        ),
+    ] = "mean",
+    special_tokens: Annotated[
+        bool,
+        typer.Option(
+            help="Whether tokens that the tokenizer adds count.", rich_help_panel=ON_TEXTS
+        ),
+    ] = True,
+    correct_at: Annotated[
+        Literal["sentence", "token"],
+        typer.Option(
+            help="Whether corrections change pooled vectors, or tokens before they are pooled.",
+            rich_help_panel=ON_TEXTS,
+        ),
+    ] = "sentence",
+    fit_on: Annotated[
+        str | None,
+        typer.Option(
+            help="Texts to fit corrections on: .txt .jsonl .csv .tsv .parquet. Default: the task's "
+            "train split. Texts that are scored are left out.",
+            rich_help_panel=ON_TEXTS,
+        ),
+    ] = None,
+    transductive: Annotated[
+        bool,
+        typer.Option(
+            "--transductive",
+            help="Fit corrections on the texts that are scored, as papers do.",
+            rich_help_panel=ON_TEXTS,
+        ),
+    ] = False,
+    longest: Annotated[
+        int | None,
+        typer.Option(
+            help="Cut texts behind this many tokens. Default: the model's limit.",
+            min=1,
+            rich_help_panel=ON_TEXTS,
+        ),
+    ] = None,
+    cache: Annotated[
+        bool,
+        typer.Option(
+            help="Whether vectors of texts are kept on disk for the next call (in ISOSCOPE_CACHE).",
+            rich_help_panel=ON_TEXTS,
+        ),
+    ] = True,
+    isotropy: Annotated[
+        str,
+        typer.Option(
+            help="Measures of the sentence vectors beside the scores, with commas; '' for none.",
+            rich_help_panel=ON_TEXTS,
+        ),
+    ] = ",".join(ISOTROPY),
+    revision: Annotated[
+        str | None,
+        typer.Option(help="Branch, tag or commit of a model of the hub.", rich_help_panel=ON_TEXTS),
+    ] = None,
+    dtype: options.Dtype = "float32",
+    device: options.Device = None,
+    seed: options.Seed = 0,
     data: options.Data = None,
     column: options.Column = None,
     words: options.Words = None,
@@ -60,10 +141,25 @@ def evaluate_command(
     drop_invalid: options.DropInvalid = False,
     debug: options.Debug = False,
 ) -> None:
-    """Score word vectors on benchmarks, as they are and corrected, with 95 % intervals."""
+    """Score word vectors, or the layers of a model, on benchmarks, as they are and corrected."""
     del debug  # the frame looks for it, so that it works before the options are parsed
     if out is not None:
         check_writable(out)
+    sentences = SentenceProtocol(
+        layers=layers,
+        pooling=pooling,
+        special_tokens=special_tokens,
+        correct_at=correct_at,
+        fit_on=fit_on,
+        transductive=transductive,
+        longest=longest,
+        cache=cache,
+        isotropy=listed(isotropy, ()),
+        revision=revision,
+        dtype=dtype,
+        device=device,
+        seed=seed,
+    )
     with plain_warnings(), progress_bar() as progress:
         result = evaluate(
             source,
@@ -76,6 +172,7 @@ def evaluate_command(
             lowercase=lowercase,
             prefix=prefix,
             drop_invalid=drop_invalid,
+            sentences=sentences,
             progress=progress,
             command=shlex.join(["isoscope", *sys.argv[1:]]),
         )

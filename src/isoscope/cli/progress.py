@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from isoscope.measures.reading import Progress as Report
 
-COUNTED = ("checkpoints",)
+COUNTED = ("checkpoints", "texts")
 """Stages whose names say what they count."""
 
 PATIENCE = 1.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from isoscope.corrections.base import one_cloud
 from isoscope.corrections.closed_form import ClosedForm, checked_weights
 from isoscope.corrections.reading import read_summary
-from isoscope.corrections.summary import Precision
+from isoscope.corrections.summary import Precision, Summary
 from isoscope.errors import UsageError
 from isoscope.measures.moments import MomentParts
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoscope.corrections.base import Correction
+    from isoscope.measures.moments import Moments
     from isoscope.measures.reading import Progress
 
 
@@ -59,12 +60,7 @@ def fit_together(
     for correction in corrections:
         correction._check_params()
     if closed:
-        wanted = [correction._parts() for correction in closed]
-        parts = MomentParts(
-            scatter=any(part.scatter for part in wanted),
-            dimensions=any(part.dimensions for part in wanted),
-            mean=any(part.mean for part in wanted),
-        )
+        parts = parts_together(closed)
         weights = checked_weights(sample_weight)
         summary = read_summary(
             group, parts, weights=weights, precision=precision, progress=progress
@@ -76,3 +72,31 @@ def fit_together(
         if not isinstance(correction, ClosedForm):
             correction.fit_cloud(group, progress=progress)
     return list(corrections)
+
+
+def fit_summary_together(corrections: Sequence[ClosedForm], moments: Moments, stored: str) -> None:
+    """Fit corrections from sums that were taken before; they share the decomposition.
+
+    Parameters
+    ----------
+    corrections : sequence of ClosedForm
+        Fitted in place.
+    moments : Moments
+        The sums that all of them need.
+    stored : str
+        Type in which the vectors are stored: it decides which variance is rounding.
+    """
+    summary = Summary(moments, stored)
+    for correction in corrections:
+        correction._forget_names(moments.width)
+        correction._fit_summary(summary)
+
+
+def parts_together(corrections: Sequence[ClosedForm]) -> MomentParts:
+    """Return the sums that several corrections need between them."""
+    wanted = [correction._parts() for correction in corrections]
+    return MomentParts(
+        scatter=any(part.scatter for part in wanted),
+        dimensions=any(part.dimensions for part in wanted),
+        mean=any(part.mean for part in wanted),
+    )

@@ -49,13 +49,16 @@ class Grid:
 
 
 def grids(result: Result) -> list[Grid]:
-    """Arrange a result in one grid per cloud, or per model for a profile of layers."""
+    """Arrange a result in one grid per cloud, per model (profiles), or per score (layers)."""
     from isoscope.results.depth import depth_grids  # which build on this file
     from isoscope.results.layered import is_profile, profile_grids
+    from isoscope.results.scored import is_by_layer, score_grids
     from isoscope.results.trained import trained_grids
 
     if is_profile(result):
         return [*profile_grids(result), *depth_grids(result), *trained_grids(result)]
+    if is_by_layer(result):
+        return score_grids(result)
     clouds = dict.fromkeys(
         [(row.subject, row.part) for row in result.rows]
         + [(table.subject, table.part) for table in result.tables]

@@ -16,6 +16,8 @@ from isoscope.tasks.data_folder import data_folder
 from isoscope.tasks.intervals import check_level
 from isoscope.tasks.registry import all_tasks, find_task
 from isoscope.tasks.scoring import CoveredPairs, WordForm, score_rows
+from isoscope.tasks.sentence_protocol import SentenceProtocol
+from isoscope.tasks.text_tasks import SentenceSimilarity
 from isoscope.tasks.vocabulary import PartOfGroup, WordedGroup, collect, read_vocabulary
 from isoscope.tasks.word_similarity import WordSimilarity
 
@@ -25,13 +27,14 @@ if TYPE_CHECKING:
     from isoscope.clouds.contract import CloudGroup
     from isoscope.measures.reading import Progress
     from isoscope.tasks.corrected import CorrectionLike, NamedCorrection
+    from isoscope.tasks.registry import Task
     from isoscope.tasks.vocabulary import WordVectors
     from isoscope.tasks.word_pairs import WordPair
 
 
 def evaluate(
     source: Any,
-    tasks: Iterable[str | WordSimilarity] | str | None = None,
+    tasks: Iterable[str | Task] | str | None = None,
     corrections: Iterable[CorrectionLike] | str | None = None,
     *,
     data: str | Path | None = None,
@@ -41,22 +44,25 @@ def evaluate(
     lowercase: bool = False,
     prefix: str = "",
     drop_invalid: bool = False,
+    sentences: SentenceProtocol | None = None,
     level: float = 0.95,
     progress: Progress | None = None,
     command: str = "",
 ) -> Result:
-    """Score word vectors on benchmarks, as they are and corrected.
+    """Score word vectors, or the layers of a model, on benchmarks, as they are and corrected.
 
-    Corrections are fitted on the whole vocabulary, before the words of the benchmark are looked
-    up; only those words' vectors are kept in memory.
+    On words, corrections are fitted on the whole vocabulary, before the words of the benchmark are
+    looked up; only those words' vectors are kept in memory. On texts, ``sentences`` says what they
+    are fitted on.
 
     Parameters
     ----------
     source : str, Path, array, tensor or CloudGroup
-        Anything that ``open_cloud`` takes, with words as a label or from ``vocabulary``.
+        Anything that ``open_cloud`` takes, with words as a label or from ``vocabulary``; for
+        tasks on texts, anything that ``open_model`` takes.
     tasks : iterable of str, optional
         Names from ``isoscope list tasks``, or ``word-similarity:FILE`` for three columns of one's
-        own. By default every task whose data are in the folder.
+        own. By default every task on words whose data are in the folder.
     corrections : iterable of str or transformer, optional
         Names from ``isoscope list corrections`` or objects with scikit-learn's ``fit`` and
         ``transform``. ``none`` stands for the vectors as they are; with it, every other
@@ -75,6 +81,8 @@ def evaluate(
         What the vocabulary writes before a whole word, such as ``Ġ``.
     drop_invalid : bool
         Leave out rows with NaN or infinities, and count them, instead of stopping.
+    sentences : SentenceProtocol, optional
+        For tasks on texts: layers, pooling, and what corrections are fitted on.
     level : float
         Coverage of the intervals.
     progress : callable, optional
@@ -93,7 +101,13 @@ def evaluate(
         corrections = listed(corrections, DEFAULT_CORRECTIONS)
     spaces = named(corrections)
     folder = data_folder(data)
-    chosen = choose_tasks(tasks, folder)
+    wanted_tasks = choose_tasks(tasks, folder)
+    on_texts = [task for task in wanted_tasks if isinstance(task, SentenceSimilarity)]
+    if on_texts:
+        return on_sentences(
+            source, wanted_tasks, on_texts, spaces, sentences, folder, level, progress, command
+        )
+    chosen = [task for task in wanted_tasks if isinstance(task, WordSimilarity)]
     pairs = {task.name: task.load(folder) for task in chosen}
     group = open_cloud(source, column=column)
     if vocabulary is not None:
@@ -142,18 +156,48 @@ def evaluate_cloud(
     ]
 
 
-def choose_tasks(
-    given: Iterable[str | WordSimilarity] | str | None, folder: Path | None
-) -> list[WordSimilarity]:
-    """Look the names up, without repeats; by default all tasks whose data are there."""
+def on_sentences(
+    source: Any,
+    tasks: list[Task],
+    on_texts: list[SentenceSimilarity],
+    corrections: tuple[NamedCorrection, ...],
+    protocol: SentenceProtocol | None,
+    folder: Path | None,
+    level: float,
+    progress: Progress | None,
+    command: str,
+) -> Result:
+    """Score the layers of a model on pairs of texts."""
+    others = [task.name for task in tasks if task not in on_texts]
+    if others:
+        raise UsageError(
+            f"{others[0]} scores word vectors and {on_texts[0].name} texts; evaluate them one "
+            "after the other"
+        )
+    from isoscope.tasks.evaluating_texts import evaluate_texts  # which imports scikit-learn
+
+    return evaluate_texts(
+        source,
+        on_texts,
+        corrections,
+        SentenceProtocol() if protocol is None else protocol,
+        folder=folder,
+        level=level,
+        progress=progress,
+        command=command,
+    )
+
+
+def choose_tasks(given: Iterable[str | Task] | str | None, folder: Path | None) -> list[Task]:
+    """Look the names up, without repeats; by default all tasks on words whose data are there."""
     if given is None:
-        return present_tasks(folder)
+        return [*present_tasks(folder)]
     asked = listed(given, ()) if isinstance(given, str) else list(given)
-    chosen = {}
+    chosen: dict[str, Task] = {}
     for one in asked:
         task = find_task(one) if isinstance(one, str) else one
-        if not isinstance(task, WordSimilarity):
-            raise UsageError(f"{task.name} does not score word vectors")
+        if not isinstance(task, WordSimilarity | SentenceSimilarity):
+            raise UsageError(f"{task.name} cannot be evaluated yet: its family is {task.family}")
         chosen[task.name] = task
     if not chosen:
         raise UsageError("name at least one task; isoscope list tasks shows them")

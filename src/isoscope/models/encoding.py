@@ -1,0 +1,191 @@
+"""Vectors of texts in any layer, each computed once: what was computed before is looked up."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.engines.vector_cache import open_cache, space_digest, text_keys
+from isoscope.errors import DataError, UsageError
+from isoscope.models.pooling import check_pooling, layer_names, pooled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from isoscope.clouds.texts.contract import Progress
+    from isoscope.engines.vector_cache import VectorCache
+    from isoscope.models.opening import Model
+    from isoscope.models.pooling import Watch
+
+    Keys = NDArray[np.uint8]
+
+SMALL_FILES = (".json", ".txt", ".model")
+"""Endings of the files that hold configuration and tokenizer."""
+
+
+class Encoder:
+    """Turns texts into vectors: one model, one pooling, every layer.
+
+    Parameters
+    ----------
+    model : Model
+        What ``open_model`` returned.
+    pooling : {"mean", "cls", "last", "max"}
+        How the tokens of a text become one vector.
+    special_tokens : bool
+        Whether tokens that the tokenizer adds count.
+    longest : int, optional
+        Tokens of a text beyond this are cut off, as are those beyond the limit of the model.
+    cache : VectorCache or bool
+        Where vectors are kept: True in the user's own cache, False nowhere.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        pooling: str = "mean",
+        special_tokens: bool = True,
+        *,
+        longest: int | None = None,
+        cache: VectorCache | bool = True,
+    ) -> None:
+        check_pooling(pooling)
+        if longest is not None and longest < 1:
+            raise UsageError(f"a text has at least one token, not {longest}")
+        self.model, self.pooling, self.special_tokens = model, pooling, special_tokens
+        self.longest, self.cache = longest, open_cache(cache)
+
+    def __str__(self) -> str:
+        special = "in" if self.special_tokens else "out"
+        cut = "" if self.longest is None else f", at most {self.longest} tokens a text"
+        return f"{self.pooling} pooling, special tokens {special}{cut}"
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        layers: Iterable[str] | None = None,
+        *,
+        watch: Watch | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """Return a vector of every text in every layer, in the order of the texts.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts; one that is there twice is computed once.
+        layers : iterable of str, optional
+            Names of layers; all by default.
+        watch : callable, optional
+            Sees the tokens of every distinct text, as in ``pooled``; with it all go through the
+            model.
+        progress : callable, optional
+            Called with the name of the read, texts done, and texts in all.
+        """
+        names = layer_names(self.model, layers)
+        distinct = list(dict.fromkeys(texts))
+        keys = text_keys([checked(text) for text in distinct])
+        known = {name: self._look_up(name, keys) for name in names}
+        missing = np.ones(len(distinct), np.bool_)
+        if watch is None:
+            missing = ~np.logical_and.reduce([held for held, _ in known.values()])
+        if missing.any() or not distinct:
+            chosen = [distinct[k] for k in np.flatnonzero(missing)]
+            computed = pooled(
+                self.model, chosen, names, self.pooling, self.special_tokens,
+                longest=self.longest, watch=watch, progress=progress,
+            )  # fmt: skip
+            known = {
+                name: (held, self._joined(name, keys, missing, computed[name], held, rows))
+                for name, (held, rows) in known.items()
+            }
+        places = {text: place for place, text in enumerate(distinct)}
+        order = np.array([places[text] for text in texts], np.intp)
+        found = {name: rows for name, (_, rows) in known.items() if rows is not None}
+        return {name: found[name][order] for name in names}
+
+    def _look_up(self, layer: str, keys: Keys) -> tuple[NDArray[np.bool_], NDArray[Any] | None]:
+        if self.cache is None:
+            return np.zeros(len(keys), np.bool_), None
+        return self.cache.get(self.space(layer), keys)
+
+    def _joined(
+        self,
+        layer: str,
+        keys: Keys,
+        missing: NDArray[np.bool_],
+        computed: NDArray[Any],
+        held: NDArray[np.bool_],
+        rows: NDArray[Any] | None,
+    ) -> NDArray[Any]:
+        """Put what was computed beside what was held, and keep what is new.
+
+        What was held stays as it is: in another batch a vector may round differently.
+        """
+        new = ~held[missing]
+        if self.cache is not None:
+            self.cache.put(self.space(layer), keys[missing][new], computed[new])
+        if rows is None:
+            rows = np.empty((len(keys), computed.shape[1]), computed.dtype)
+        rows[~held] = computed[new]
+        return rows
+
+    def space(self, layer: str) -> str:
+        """Return the digest of all that decides a text's vector but the text."""
+        return space_digest(
+            {
+                **self._settings,
+                "layer": layer,
+                "pooling": self.pooling,
+                "special tokens": str(self.special_tokens),
+                "longest": str(self.longest),
+            }
+        )
+
+    @cached_property
+    def _settings(self) -> dict[str, str]:
+        about = {key: text for key, text in self.model.provenance.items() if key != "source"}
+        return {**about, "files": files_digest(self.model)}
+
+
+def files_digest(model: Model) -> str:
+    """Return the SHA-256 of a model's files by name and content; of its commit on the hub."""
+    source = model.source
+    if source.revision is not None:
+        return f"{source.origin} {source.revision}"
+    digest = hashlib.sha256()
+    for path in model_files(model):
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        digest.update(f"{path.name} {content}\n".encode())
+    return digest.hexdigest()
+
+
+def model_files(model: Model) -> list[Path]:
+    """Return the files that decide what a model makes of a text."""
+    from isoscope.models.weight_files import places
+
+    source = model.source
+    if source.gguf is not None:
+        return [source.folder / source.gguf]
+    small = [path for path in source.folder.iterdir() if path.suffix in SMALL_FILES]
+    return sorted({*(path for path in small if path.is_file()), *places(source.folder, model.name)})
+
+
+def checked(text: Any) -> str:
+    """Refuse what is no text, or holds half a character: it has no bytes to digest."""
+    if not isinstance(text, str):
+        raise DataError(f"a text is a string, not {type(text).__name__}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"the text {text[:40]!a} holds half a character, which no tokenizer reads; remove it"
+        ) from error
+    return text

@@ -1,0 +1,258 @@
+"""One vector for each text out of any layer: its tokens, pooled.
+
+``mean`` is the mean over a text's tokens, ``max`` their largest entry in each dimension, ``cls``
+the first token and ``last`` the last one. Tokens that the tokenizer adds count by default, as they
+do in the mean pooling of sentence-transformers; without them ``cls`` is the first token of the text
+itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from isoscope.clouds.texts.contract import Text, TextSource, check_unicode
+from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.models.batching import TOKEN_BUDGET
+from isoscope.models.layers import LayerClouds, TokenRule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import torch
+    from numpy.typing import NDArray
+
+    from isoscope.clouds.contract import Array
+    from isoscope.clouds.texts.contract import Progress, TextRow
+    from isoscope.models.opening import Model
+
+POOLINGS = ("mean", "cls", "last", "max")
+
+Watch: TypeAlias = Callable[[str, Any], None]
+"""Takes the name of a layer and the vectors of some tokens that count."""
+
+
+@dataclass(frozen=True)
+class TokenBatch:
+    """The tokens of some texts in several layers."""
+
+    texts: NDArray[np.int64]
+    """Numbers of the texts."""
+    counts: NDArray[np.int64]
+    """Tokens of each that count, at least one."""
+    layers: Mapping[str, torch.Tensor]
+    """Their vectors, text after text."""
+
+
+class ListedTexts(TextSource):
+    """Strings in memory, each with a number; blank ones count, unlike in other sources."""
+
+    def __init__(self, listed: Sequence[str]) -> None:
+        super().__init__("texts")
+        self._listed = listed
+
+    def rows(self) -> Iterator[TextRow]:
+        """Yield the strings in order."""
+        for text in self._listed:
+            yield text, None
+
+    def texts(self) -> Iterator[Text]:
+        """Yield the strings in order."""
+        for index, text in enumerate(self._listed):
+            if not isinstance(text, str):
+                raise DataError(f"text {index + 1} is {type(text).__name__}, not a string")
+            check_unicode(text, self.where, index + 1)
+            yield Text(text, index, str(index))
+
+
+def token_batches(
+    model: Model,
+    texts: Sequence[str],
+    layers: Iterable[str] | None = None,
+    *,
+    special_tokens: bool = True,
+    longest: int | None = None,
+    budget: int = TOKEN_BUDGET,
+) -> Iterator[TokenBatch]:
+    """Run the model over the texts once, those of a length together.
+
+    A text without a token that counts is in no batch.
+    """
+    rule = TokenRule(special=special_tokens)
+    group = LayerClouds(
+        model, ListedTexts(texts), rule, layers=layers, longest=longest, budget=budget
+    )
+    for batch in group.text_batches():
+        kept = [rule.counts(text) for text in batch]
+        counted = [number for number, keep in enumerate(kept) if keep.any()]
+        if counted:
+            chosen, masks = [batch[k] for k in counted], [kept[k] for k in counted]
+            yield TokenBatch(
+                np.array([text.text.index for text in chosen], np.int64),
+                np.array([mask.sum() for mask in masks], np.int64),
+                group.forward(chosen, masks),
+            )
+
+
+def pooled(
+    model: Model,
+    texts: Sequence[str],
+    layers: Iterable[str] | None = None,
+    pooling: str = "mean",
+    special_tokens: bool = True,
+    correction_by_layer: Mapping[str, Any] | None = None,
+    *,
+    longest: int | None = None,
+    budget: int = TOKEN_BUDGET,
+    watch: Watch | None = None,
+    progress: Progress | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Return a vector of every text in every layer, from one forward pass.
+
+    Parameters
+    ----------
+    model : Model
+        What ``open_model`` returned.
+    texts : sequence of str
+        The texts.
+    layers : iterable of str, optional
+        Names of layers; all by default.
+    pooling : {"mean", "cls", "last", "max"}
+        How the tokens of a text become one vector.
+    special_tokens : bool
+        Whether tokens that the tokenizer adds count.
+    correction_by_layer : mapping, optional
+        A fitted correction, or anything with ``transform``, for some layers: their tokens are
+        corrected before they are pooled.
+    longest : int, optional
+        Tokens of a text beyond this are cut off, as are those beyond the limit of the model.
+    budget : int
+        Tokens in a batch, padding included.
+    watch : callable, optional
+        Called with the name of each layer and the vectors of a batch's tokens, before they are
+        corrected.
+    progress : callable, optional
+        Called with the name of the read, texts done, and texts in all.
+
+    Returns
+    -------
+    dict
+        For each layer an array of float32 (float64 where the network computes in that) with a row
+        for every text, in their order. A text without a token that counts has a row of NaN.
+    """
+    corrections = {} if correction_by_layer is None else dict(correction_by_layer)
+    spaces = {name: {"": correction} for name, correction in corrections.items()}
+    found = pooled_spaces(
+        model, texts, layers, pooling, special_tokens, spaces, longest=longest, budget=budget,
+        watch=watch, progress=progress,
+    )  # fmt: skip
+    return {layer: vectors[""] for layer, vectors in found.items()}
+
+
+def pooled_spaces(
+    model: Model,
+    texts: Sequence[str],
+    layers: Iterable[str] | None,
+    pooling: str,
+    special_tokens: bool,
+    corrections: Mapping[str, Mapping[str, Any]],
+    *,
+    longest: int | None = None,
+    budget: int = TOKEN_BUDGET,
+    watch: Watch | None = None,
+    progress: Progress | None = None,
+) -> dict[str, dict[str, NDArray[Any]]]:
+    """Pool the tokens of every layer under each of several corrections, in one forward pass.
+
+    ``corrections`` has the named corrections of each layer, None for tokens as they are; a layer
+    that it does not mention is pooled as it is, under the empty name.
+    """
+    check_pooling(pooling)
+    if isinstance(texts, str):
+        raise UsageError("pass a list of texts, not one string")
+    names = layer_names(model, layers)
+    for layer in corrections:
+        if layer not in names:
+            raise unknown_name("layer that is pooled", layer, names)
+    found: dict[str, dict[str, NDArray[Any]]] = {name: {} for name in names}
+    done = 0
+    for batch in token_batches(
+        model, texts, names, special_tokens=special_tokens, longest=longest, budget=budget
+    ):
+        for layer, tokens in batch.layers.items():
+            if watch is not None:
+                watch(layer, tokens)
+            for name, correction in corrections.get(layer, {"": None}).items():
+                changed = tokens if correction is None else corrected(tokens, correction, layer)
+                rows = pool(changed, batch.counts, pooling)
+                if name not in found[layer]:
+                    found[layer][name] = np.full((len(texts), rows.shape[1]), np.nan, rows.dtype)
+                found[layer][name][batch.texts] = rows
+        done += len(batch.texts)
+        if progress is not None:
+            progress("texts", done, len(texts))
+    width = int(model.config.get_text_config().hidden_size)
+    for layer in names:
+        for name in corrections.get(layer, {"": None}):
+            found[layer].setdefault(name, np.full((len(texts), width), np.nan, np.float32))
+    return found
+
+
+def pool(tokens: torch.Tensor, counts: NDArray[np.int64], pooling: str) -> NDArray[Any]:
+    """Pool the vectors of tokens, text after text; half precision becomes single."""
+    import torch
+
+    wide = tokens.float() if tokens.element_size() < 4 else tokens
+    ends = torch.from_numpy(np.cumsum(counts)).to(wide.device)
+    lengths = torch.from_numpy(counts).to(wide.device)
+    if pooling == "cls":
+        rows = wide.index_select(0, ends - lengths)
+    elif pooling == "last":
+        rows = wide.index_select(0, ends - 1)
+    else:
+        rows = torch.segment_reduce(wide, pooling, lengths=lengths, unsafe=True)
+    array: NDArray[Any] = rows.cpu().numpy()
+    return array
+
+
+def corrected(tokens: torch.Tensor, correction: Any, layer: str) -> torch.Tensor:
+    """Correct tokens where they are; a transformer of somebody else's gets an array."""
+    import torch
+
+    from isoscope.corrections import Correction
+
+    if isinstance(correction, Correction):
+        found: Array = correction.transform(tokens)
+    else:
+        rows = np.asarray(correction.transform(tokens.float().cpu().numpy()))
+        if rows.ndim != 2 or len(rows) != len(tokens):
+            raise DataError(
+                f"{layer}: the correction made {rows.shape} of {tuple(tokens.shape)}; it must "
+                "return a row per vector"
+            )
+        found = torch.from_numpy(np.ascontiguousarray(rows))
+    if not bool(torch.isfinite(found).all()):
+        raise DataError(f"{layer}: the correction made NaN or infinities of finite vectors")
+    tensor: torch.Tensor = found
+    return tensor
+
+
+def layer_names(model: Model, layers: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the layers that are meant, in the order of the model."""
+    known = tuple(layer for stack in model.stacks for layer in stack.layers)
+    if layers is None:
+        return known
+    wanted = tuple(layers)
+    for layer in wanted:
+        if layer not in known:
+            raise unknown_name(f"layer of {model.name}", layer, known)
+    return tuple(layer for layer in known if layer in wanted)
+
+
+def check_pooling(pooling: str) -> None:
+    """Refuse a pooling that there is not."""
+    if pooling not in POOLINGS:
+        raise unknown_name("pooling", pooling, POOLINGS)
