@@ -48,12 +48,15 @@ class GroupedSums:
         return 8 * sum(width + 1 for width in widths.values())
 
     def grow(self, size: int, capacity: int) -> None:
-        """Make room for this many slots, a layer at a time: only one is ever held twice."""
+        """Make room for this many slots: at once for all that may come.
+
+        Zeros that nobody has written to take no memory, while growing step by step would copy.
+        """
         for name in self.sums:
             held = len(self.counts[name])
             if held >= size:
                 continue
-            wanted = max(size, min(2 * held, capacity))
+            wanted = max(size, capacity)
             sums = np.zeros((wanted, self.sums[name].shape[1]))
             sums[:held] = self.sums[name]
             self.sums[name] = sums

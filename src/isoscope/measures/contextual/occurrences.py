@@ -124,11 +124,14 @@ class OccurrencePool:
         return order[stays]
 
     def _free_places(self, taken: Integers, count: int) -> Integers:
-        """Return places for new vectors; memory doubles, a layer at a time, up to the capacity."""
+        """Return places for new vectors, lowest first.
+
+        All room is asked for at once: what nobody has written to takes no memory.
+        """
         held = len(next(iter(self._vectors.values())))
         needed = len(taken) + count
         if needed > held:
-            held = max(needed, min(2 * held, self._capacity))
+            held = max(needed, self._capacity)
             for name, vectors in self._vectors.items():
                 grown = np.empty((held, vectors.shape[1]), np.float32)
                 grown[: len(vectors)] = vectors
