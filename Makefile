@@ -24,6 +24,7 @@ benchmark: $(VENV)/benchmark
 	$(BIN)/python benchmarks/measure.py
 	$(BIN)/python benchmarks/sources.py
 	$(BIN)/python benchmarks/correct.py
+	$(BIN)/python benchmarks/profile.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

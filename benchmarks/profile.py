@@ -4,7 +4,7 @@ A bare forward pass, the single-read profile of all layers, and sentence-transfo
 take turns over the same sentences in one process, and the best of several runs counts. Then the
 memory of a profile of 10,000 and of 100,000 sentences, each in a process of its own.
 
-    python benchmarks/profile.py [--sentences 4000] [--rounds 3] [--skip-memory]
+    python benchmarks/profile.py [--sentences 4000] [--rounds 3] [--skip-speed] [--skip-memory]
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 MODEL = "package:minilm"
 LONGEST = 128
+SHORT = 16
+"""Tokens of a sentence where only memory is looked at, and time would be wasted."""
 ONE_READ = (
     "mean_cosine,mean_offset,mean_norm,norm_of_mean,top_variance_share,effective_rank,"
     "participation_ratio,iso_score,outlier_dimensions,dead_dimensions"
@@ -48,7 +50,10 @@ CONTEXT = (
 PEAK = """
 import re, sys
 from isoscope.profiles import profile
-profile("package:minilm", sys.argv[1], longest=128, spool_limit=0)
+profile(
+    "package:minilm", sys.argv[1], longest=int(sys.argv[2]), measures=sys.argv[3],
+    corrections="none", intervals=False,
+)
 print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
 """
 
@@ -129,7 +134,10 @@ def memory() -> None:
                 "".join(json.dumps({"text": text}) + "\n" for text in first(number)), "utf-8"
             )
             peak = subprocess.run(
-                [sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True
+                [sys.executable, "-c", PEAK, str(path), str(SHORT), f"{ONE_READ},{CONTEXT}"],
+                capture_output=True,
+                text=True,
+                check=True,
             ).stdout
             print(f"  {number:7,} sentences: peak {int(peak) // 1024:,} MB", flush=True)
 
@@ -138,9 +146,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sentences", type=int, default=4_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--skip-speed", action="store_true")
     parser.add_argument("--skip-memory", action="store_true")
     given = parser.parse_args()
-    speed(given.sentences, given.rounds)
+    if not given.skip_speed:
+        speed(given.sentences, given.rounds)
     if not given.skip_memory:
-        print("memory of a whole profile, text read twice")
+        print(f"memory of a single-read profile with context, sentences cut at {SHORT} tokens")
         memory()
