@@ -271,5 +271,5 @@ def test_calls_that_contradict_themselves(run: Path, tmp_path: Path) -> None:
         profile(str(run), keep=2)
     other = tmp_path / "run"
     other.symlink_to(run, target_is_directory=True)
-    with pytest.raises(UsageError, match="two trainings are called run"):
+    with pytest.raises(UsageError, match="two models are called run"):
         profile([str(run), str(other)])

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -79,7 +80,7 @@ class CheckpointCache:
         """Fetch a checkpoint into its folder, unless it is there."""
         known = read_mark(folder)
         if known == {**about, "complete": True}:
-            os.utime(folder / MARK)  # now it is the last that was used
+            use(folder)
             return
         if known is None and folder.is_dir() and any(folder.iterdir()):
             raise UsageError(
@@ -134,13 +135,13 @@ def fetch(checkpoint: Checkpoint, folder: Path) -> None:
     Pickles are fetched only where there are no safetensors.
     """
     hub = library("huggingface_hub")
-    for patterns in WEIGHTS:
+    for weights in WEIGHTS:
         try:
             with quietly():
                 hub.snapshot_download(
                     checkpoint.model,
                     revision=checkpoint.commit or checkpoint.revision,
-                    allow_patterns=[*SMALL_FILES, *patterns],
+                    allow_patterns=[*SMALL_FILES, weights],
                     ignore_patterns=["*/*"],
                     local_dir=folder,
                 )
@@ -153,7 +154,7 @@ def fetch(checkpoint: Checkpoint, folder: Path) -> None:
             raise refusal(checkpoint.model, checkpoint.revision, error) from error
         if not (folder / CONFIG).is_file():
             raise DataError(f"{checkpoint.name} is not a transformers model: it has no {CONFIG}")
-        if any(any(folder.glob(pattern)) for pattern in patterns):
+        if any(folder.glob(weights)):
             return
     raise DataError(f"{checkpoint.name} has no weights: neither safetensors nor a pickle of torch")
 
@@ -170,3 +171,10 @@ def read_mark(folder: Path) -> dict[str, Any] | None:
 def write_mark(folder: Path, about: dict[str, Any]) -> None:
     """Note what is fetched into a folder."""
     write_atomically(folder / MARK, json.dumps(about) + "\n")
+    use(folder)
+
+
+def use(folder: Path) -> None:
+    """Note that a checkpoint is used now, by a finer clock than that of the file system."""
+    now = time.time_ns()
+    os.utime(folder / MARK, ns=(now, now))

@@ -207,7 +207,7 @@ def test_any_line_comes_back(tmp_path_factory: pytest.TempPathFactory, lines: li
         ("a.csv", b"text,text\n1,2\n", DataError, "has 2 columns called 'text'"),
         ("a.parquet", b"PAR1 and no more", DataError, "a.parquet cannot be read"),
         ("a.parquet.gz", b"", UsageError, "decompress it first"),
-        ("a.doc", b"", UsageError, "does not read .doc; it reads .txt, .jsonl"),
+        ("a.doc", b"", UsageError, "does not read .doc; it reads .txt, .raw, .jsonl"),
     ],
 )
 def test_bad_files(
