@@ -128,8 +128,8 @@ class ProfileOptions:
             if not is_view(correction.text):
                 raise UsageError(
                     f"profile measures what two reads give without a fit (none, center, "
-                    f"all-but-the-top, whiten), not {correction.text}; for others measure a "
-                    "sample of a layer: isoscope.models.sampled_layers"
+                    f"all-but-the-top, whiten), not {correction.text}; in Python, "
+                    "isoscope.measure takes isoscope.models.layers.LayerClouds and any correction"
                 )
         # The mean cosine of a layer is what the measures of context are corrected by.
         needed = ["mean_cosine", *(["outlier_dimensions"] if "persistence" in context else [])]
