@@ -126,15 +126,15 @@ def speed(number: int, rounds: int) -> None:
         )
 
 
-def memory() -> None:
+def memory(numbers: list[int], measures: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        for number in (10_000, 100_000):
+        for number in numbers:
             path = Path(folder) / f"{number}.jsonl"
             path.write_text(
                 "".join(json.dumps({"text": text}) + "\n" for text in first(number)), "utf-8"
             )
             peak = subprocess.run(
-                [sys.executable, "-c", PEAK, str(path), str(SHORT), f"{ONE_READ},{CONTEXT}"],
+                [sys.executable, "-c", PEAK, str(path), str(SHORT), measures],
                 capture_output=True,
                 text=True,
                 check=True,
@@ -148,9 +148,12 @@ if __name__ == "__main__":
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--skip-speed", action="store_true")
     parser.add_argument("--skip-memory", action="store_true")
+    parser.add_argument("--memory-of", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--no-context", action="store_true", help="memory of sums and spectra")
     given = parser.parse_args()
     if not given.skip_speed:
         speed(given.sentences, given.rounds)
     if not given.skip_memory:
-        print(f"memory of a single-read profile with context, sentences cut at {SHORT} tokens")
-        memory()
+        kind = "without" if given.no_context else "with"
+        print(f"memory of a single-read profile {kind} context, sentences cut at {SHORT} tokens")
+        memory(given.memory_of, ONE_READ if given.no_context else f"{ONE_READ},{CONTEXT}")

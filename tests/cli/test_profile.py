@@ -156,3 +156,15 @@ def test_an_old_journal_is_not_overwritten(
     done = isoscope("profile", bert, "--text", text, "--out", tmp_path / "profile.json")
     assert done.code == 2
     assert "--resume" in done.error
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--layers", "block 1"], ["--skip-first", "2"], ["--measures", "intra_sim"],
+     ["--column", "text"], ["--sample", "5"]],
+)  # fmt: skip
+def test_what_is_about_a_text_needs_one(isoscope: Run, bert: Path, arguments: list[str]) -> None:
+    done = isoscope("profile", bert, *arguments)
+    assert done.code == 2
+    assert "add --text" in done.error
+    assert len(done.error.splitlines()) == 1

@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from isoscope.cli import options
-from isoscope.cli.measure import print_json, show
-from isoscope.cli.output import console
+from isoscope.cli.measure import give_out
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
@@ -176,9 +175,4 @@ def evaluate_command(
             progress=progress,
             command=shlex.join(["isoscope", *sys.argv[1:]]),
         )
-    if out is not None:
-        result.save(out)
-    if as_json:
-        print_json(result)
-    else:
-        show(result, console())
+    give_out(result, out, as_json=as_json)

@@ -187,4 +187,4 @@ def profile_command(
             progress=progress,
             command=shlex.join(["isoscope", *sys.argv[1:]]),
         )
-    give_out(result, out, as_json=as_json)
+    give_out(result, None, as_json=as_json)  # the file is written already

@@ -53,7 +53,7 @@ class Dealt:
         """The block of every row."""
         return self.groups % BLOCKS
 
-    def part(self, rows: slice) -> Dealt:
+    def part(self, rows: slice | NDArray[np.int64]) -> Dealt:
         """Return the groups of some of the rows."""
         return Dealt(self.groups[rows])
 

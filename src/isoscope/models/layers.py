@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 WORDS_PER_TEXT = 1 << 24
 """Room for the words of one text in the number of a word."""
 
-STORED = {"torch.float32": "float32", "torch.float64": "float64"}
-HALVES = {"torch.float16": "float16", "torch.bfloat16": "bfloat16"}
-
 
 @dataclass(frozen=True)
 class TokenRule:
@@ -135,8 +132,8 @@ class LayerClouds:
     @property
     def dtypes(self) -> tuple[str, ...]:
         """Type in which the layers are computed."""
-        kind = str(next(self.model.network.parameters()).dtype)
-        return ((STORED | HALVES)[kind],) * len(self.names)
+        kind = str(next(self.model.network.parameters()).dtype).removeprefix("torch.")
+        return (kind,) * len(self.names)
 
     def place(self, name: str, row: int) -> str:
         """Say where a row is, for messages."""

@@ -83,7 +83,7 @@ class FirstPass:
                     if len(rows):
                         self._kernel(name, which).add(
                             x[torch.from_numpy(rows).to(x.device)],
-                            dealt=None if dealt is None else Dealt(dealt.groups[rows]),
+                            dealt=None if dealt is None else dealt.part(rows),
                         )
             self._samples[name].add(batch, dealt)
         if self.contextual is not None:

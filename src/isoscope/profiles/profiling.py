@@ -16,7 +16,7 @@ from isoscope.models.revisions import Training
 from isoscope.profiles.kept import keep_result, kept_result
 from isoscope.profiles.layers import LayerProfile
 from isoscope.profiles.over_training import profile_over_training
-from isoscope.profiles.request import ProfileOptions
+from isoscope.profiles.request import ProfileOptions, refuse_of_layers
 from isoscope.profiles.rows import layer_rows, with_moved
 from isoscope.profiles.subjects import described, find_subjects
 from isoscope.profiles.verdict import profile_verdict
@@ -79,7 +79,7 @@ def profile(
     resume : bool
         Go on where a journal ends.
     before_removal : callable, optional
-        Called with the result before the journal goes, to write it to a file.
+        Called with the result, before the journal goes where there is one, to write it to a file.
     progress : callable, optional
         Called with the name of the read, texts done, and texts in all.
     command : str
@@ -102,6 +102,8 @@ def profile(
     asked = ProfileOptions(**options)
     if journal is not None and not resume:
         refuse_unfinished(Path(journal))  # before anything is loaded
+    if text is None:
+        refuse_of_layers(asked, column=column, document=document)
     source = None if text is None else open_texts(text, column=column, document=document)
     if source is not None and asked.sample_texts is not None:
         source = SampledTexts(source, asked.sample_texts, asked.seed)
@@ -129,7 +131,10 @@ def profile(
         return replace(found, command=command)
 
     if journal is None or (source is None and not trained):
-        return profile_all(None)
+        found = profile_all(None)
+        if before_removal is not None:
+            before_removal(found)
+        return found
     configuration = {
         "models": [described(subject, dtype, device) for subject in subjects],
         "text": None

@@ -147,3 +147,24 @@ class ProfileOptions:
         names, context = self.chosen
         corrections = [item.text for item in self.request(None).corrections]
         return {**values, "measures": [*names, *context], "corrections": corrections}
+
+
+OF_LAYERS = (
+    "layers", "special_tokens", "skip_first", "max_norm_multiple", "subwords", "longest",
+    "sample_texts",
+)  # fmt: skip
+"""Options that say nothing about weights."""
+
+
+def refuse_of_layers(options: ProfileOptions, **others: str | None) -> None:
+    """Refuse options and measures that are about a text where there is none."""
+    plain = ProfileOptions()
+    given = [name for name in OF_LAYERS if getattr(options, name) != getattr(plain, name)]
+    given += [name for name, value in others.items() if value is not None]
+    if options.measures is not None:
+        given += [f"measure {name}" for name in options.chosen[1]]
+    if given:
+        raise UsageError(
+            f"{given[0].replace('_', '-')} is about layers or their texts; add --text, without "
+            "which only weights are measured"
+        )

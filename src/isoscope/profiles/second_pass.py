@@ -57,7 +57,7 @@ class SecondPass:
                     self._project(
                         (name, ORDINARY),
                         x[torch.from_numpy(rows).to(x.device)],
-                        None if dealt is None else type(dealt)(dealt.groups[rows]),
+                        None if dealt is None else dealt.part(rows),
                     )
 
     def _project(self, key: Key, x: torch.Tensor, dealt: Dealt | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from isoscope.profiles.rows import SUFFIX, TENTH, is_moved
+from isoscope.profiles.rows import SUFFIX, TENTH, by_key, is_moved
 from isoscope.profiles.second_pass import EVERYTHING, ORDINARY
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def extreme_share(row: Mapping[str, Any]) -> str:
 
 def massive_sentences(layers: Sequence[str], known: Known, found: Found) -> list[str]:
     """Name the layer that a few enormous tokens change most."""
-    rows = {(row.subject, row.part, row.correction, row.measure): row for row in found.rows}
+    rows = by_key(found.rows)
     moved = {row.part for row in found.rows if is_moved(row, rows)}
     shares = {
         layer: (of_tokens(layer, EVERYTHING, known), of_tokens(layer, ORDINARY, known))
