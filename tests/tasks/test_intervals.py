@@ -224,7 +224,7 @@ def test_wrong_calls_are_refused() -> None:
         pearson([1, 2], [1, 2], level=95)
     with pytest.raises(DataError, match="NaN"):
         spearman([1, 2, math.nan], [1, 2, 3])
-    with pytest.raises(UsageError, match="same pairs"):
+    with pytest.raises(UsageError, match="same items"):
         difference(pearson([1, 2, 3], [1, 2, 4]), pearson([1, 2], [2, 1]))
 
 
@@ -233,4 +233,4 @@ def test_ranks_that_do_not_change_prove_nothing() -> None:
     found = difference(spearman(np.exp(x), y), spearman(x, y))
     assert found.value == 0
     assert found.low is None
-    assert "no pair tells" in found.note
+    assert "no item tells" in found.note

@@ -12,7 +12,8 @@ from isoscope.errors import DataError
 from isoscope.results.result import Row
 from isoscope.results.scored import BEST
 from isoscope.tasks.intervals import pearson
-from isoscope.tasks.sts import ScoredPairs, mean_of, score_rows, with_best_layers
+from isoscope.tasks.problem_rows import problem_rows
+from isoscope.tasks.sts import ScoredPairs, mean_of, with_best_layers
 
 RNG = np.random.default_rng(0)
 SCIPY = {"spearman": stats.spearmanr, "pearson": stats.pearsonr}
@@ -49,7 +50,8 @@ def rows_of(
     scored = ScoredPairs.of("toy", pairs)
     assert texts is None or scored.texts == texts
     cosines = {name: scored.cosines(vectors) for name, vectors in spaces.items()}
-    rows = score_rows(("model", "block 1"), scored, cosines, "how", LEVEL)
+    everything = np.arange(len(pairs))
+    rows = problem_rows(("model", "block 1"), scored, cosines, everything, "how", LEVEL)
     return {(row.correction, row.measure): row for row in rows}
 
 
@@ -161,7 +163,7 @@ def test_pairs_without_a_cosine_are_counted_and_left_out_of_both_sides() -> None
     expected = stats.spearmanr(cosines[kept], scored.human[kept]).statistic
     assert row.value == pytest.approx(expected, abs=1e-12)
     assert row.n == kept.sum()
-    assert row.note == f"{120 - kept.sum()} pairs without a cosine left out"
+    assert row.note == f"{120 - kept.sum()} pairs without a score left out"
     assert row.extra["of"] == 120
     assert rows["center", "toy/cosine/spearman/difference"].n == without(3, 7).sum()
 

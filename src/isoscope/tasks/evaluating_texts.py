@@ -17,8 +17,9 @@ from isoscope.results.measuring import choose_measures, listed, measure, version
 from isoscope.results.result import Result, Row
 from isoscope.results.scored import KIND, SCORES
 from isoscope.tasks.fit_texts import FitTexts
+from isoscope.tasks.problem_rows import problem_rows
 from isoscope.tasks.sentence_spaces import sentence_spaces
-from isoscope.tasks.sts import ScoredPairs, score_rows, with_best_layers
+from isoscope.tasks.sts import ScoredPairs, with_best_layers
 from isoscope.tasks.token_fits import MOST_TOKENS, sees_a_sample
 
 if TYPE_CHECKING:
@@ -133,8 +134,12 @@ def job_rows(
         progress=progress,
     ):
         where = (encoder.model.name, spaces[0].layer)
-        cosines = {space.correction: pairs.cosines(space.vectors) for space in spaces}
-        rows += score_rows(where, pairs, cosines, text, level)
+        everything = np.arange(len(pairs))
+        outputs = {
+            space.correction: pairs.outputs(space.vectors, everything[:0], everything)
+            for space in spaces
+        }
+        rows += problem_rows(where, pairs, outputs, everything, text, level)
         for space in spaces:
             rows += isotropy_rows(where, pairs.task, space, protocol.isotropy, text)
             fitted = job.fit is not None and space.correction != "none"

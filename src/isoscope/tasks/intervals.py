@@ -70,13 +70,23 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Correlation(Estimate):
-    """A correlation with its interval and what every pair contributed to its error."""
+class Score(Estimate):
+    """A score with its interval and what every item contributed to its error.
+
+    Attributes
+    ----------
+    influences : array, optional
+        The influence function at every item, in their order: the error of the score is their mean.
+        None where there is no interval.
+    subset : str
+        The subset of the items that it is about; empty for all.
+    """
 
     influences: Vector | None = None
+    subset: str = ""
 
 
-def pearson(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Correlation:
+def pearson(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Score:
     """Return Pearson's r of two lists of scores, with its interval.
 
     Parameters
@@ -95,7 +105,7 @@ def pearson(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Correlation:
     return correlate(x, y, pearson_influences, level)
 
 
-def spearman(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Correlation:
+def spearman(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Score:
     """Return Spearman's ρ of two lists of scores, ties by mean rank, with its interval.
 
     Parameters
@@ -108,22 +118,38 @@ def spearman(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Correlation:
     return correlate(x, y, spearman_influences, level)
 
 
-def difference(after: Correlation, before: Correlation, *, level: float = 0.95) -> Estimate:
-    """Return how far two correlations of the same pairs lie apart, after − before."""
+@dataclass(frozen=True)
+class Difference(Estimate):
+    """How far two scores of the same items lie apart.
+
+    Attributes
+    ----------
+    p_value : float, optional
+        Two-sided: the chance of a difference as large as this where there is none.
+    """
+
+    p_value: float | None = None
+
+
+def difference(after: Score, before: Score, *, level: float = 0.95) -> Difference:
+    """Return how far two scores of the same items lie apart, after − before."""
     if after.n != before.n:
         raise UsageError(
-            f"a paired difference needs the same pairs: {after.n:,} after, {before.n:,} before"
+            f"a paired difference needs the same items: {after.n:,} after, {before.n:,} before"
         )
     if after.value is None or before.value is None:
-        return Estimate(None, None, None, after.n, after.note or before.note)
+        return Difference(None, None, None, after.n, after.note or before.note)
     value = after.value - before.value
     if after.influences is None or before.influences is None:
-        return Estimate(value, None, None, after.n, after.note or before.note)
+        return Difference(value, None, None, after.n, after.note or before.note)
     apart = after.influences - before.influences
     if np.ptp(apart) <= ROUNDING:
-        return Estimate(value, None, None, after.n, "no interval: no pair tells the two apart")
-    half = quantile(level, after.n) * standard_error(apart)
-    return Estimate(value, value - half, value + half, after.n)
+        return Difference(value, None, None, after.n, "no interval: no item tells the two apart")
+    error = standard_error(apart)
+    half = quantile(level, after.n) * error
+    return Difference(
+        value, value - half, value + half, after.n, p_value=p_value(value / error, after.n)
+    )
 
 
 def correlate(
@@ -131,7 +157,7 @@ def correlate(
     y: ArrayLike,
     influences_of: Callable[[Vector, Vector], tuple[float, Vector]],
     level: float,
-) -> Correlation:
+) -> Score:
     """Check the scores, take the correlation, and put an interval around it."""
     first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if first.ndim != 1 or first.shape != second.shape:
@@ -143,17 +169,17 @@ def correlate(
         raise DataError("a score is NaN or infinite; leave such pairs out first")
     n = len(first)
     if n < 2:
-        return Correlation(None, None, None, n, "undefined: fewer than two pairs")
+        return Score(None, None, None, n, "undefined: fewer than two pairs")
     if is_constant(first) or is_constant(second):
-        return Correlation(None, None, None, n, "undefined: all scores are the same")
+        return Score(None, None, None, n, "undefined: all scores are the same")
     value, influences = influences_of(first, second)
     if n < FEWEST:
-        return Correlation(value, None, None, n, f"no interval from fewer than {FEWEST} pairs")
+        return Score(value, None, None, n, f"no interval from fewer than {FEWEST} pairs")
     if 1 - abs(value) < ROUNDING:
-        return Correlation(value, None, None, n, "no interval around a perfect correlation")
+        return Score(value, None, None, n, "no interval around a perfect correlation")
     half = quantile(level, n) * standard_error(influences) / (1 - value**2)
     centre = math.atanh(value)
-    return Correlation(
+    return Score(
         value, math.tanh(centre - half), math.tanh(centre + half), n, influences=influences
     )
 
@@ -219,6 +245,13 @@ def quantile(level: float, n: int) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(n - 2, (1 + level) / 2))
+
+
+def p_value(errors: float, n: int) -> float:
+    """Return the chance that |t| is as large as this many standard errors; as ``quantile``."""
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(n - 2, -abs(errors)))
 
 
 def check_level(level: float) -> None:

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.tasks.intervals import Correlation, Estimate
+    from isoscope.tasks.intervals import Estimate, Score
     from isoscope.tasks.vocabulary import WordVectors
     from isoscope.tasks.word_pairs import WordPair
 
     Vector = NDArray[np.float64]
 
-CORRELATIONS: dict[str, Callable[..., Correlation]] = {"pearson": pearson, "spearman": spearman}
+CORRELATIONS: dict[str, Callable[..., Score]] = {"pearson": pearson, "spearman": spearman}
 SHOWN_MISSING = 5
 
 

@@ -19,11 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.errors import DataError
-from isoscope.measures.registry import counted
-from isoscope.results.result import Row
-from isoscope.results.scored import BEST, PART_OF_TASK
-from isoscope.tasks.corrected import NONE
-from isoscope.tasks.intervals import Correlation, difference, pearson, quantile, spearman
+from isoscope.results.scored import BEST
+from isoscope.tasks.intervals import Score, pearson, quantile, spearman
 from isoscope.tasks.intervals import standard_error as error_of
 from isoscope.tasks.scoring import unit_rows
 
@@ -32,12 +29,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.results.result import Row
     from isoscope.tasks.examples import TextPair
-    from isoscope.tasks.intervals import Estimate
+    from isoscope.tasks.problem import Items
 
     Vector = NDArray[np.float64]
 
-CORRELATIONS: dict[str, Callable[..., Correlation]] = {"spearman": spearman, "pearson": pearson}
+CORRELATIONS: dict[str, Callable[..., Score]] = {"spearman": spearman, "pearson": pearson}
 SCORE = "cosine"
 MEAN = "mean"
 """Stands behind a metric for the mean over subsets."""
@@ -56,6 +54,9 @@ class ScoredPairs:
     second: NDArray[np.intp]
     human: Vector
     subsets: NDArray[np.object_]
+    unit: str = "pairs"
+    mentions: None = None
+    main: str = f"{SCORE}/spearman"
 
     @classmethod
     def of(cls, task: str, pairs: Sequence[TextPair]) -> ScoredPairs:
@@ -73,10 +74,27 @@ class ScoredPairs:
             np.array([pair.subset for pair in pairs], object),
         )
 
-    @property
-    def subset_names(self) -> tuple[str, ...]:
-        """The subsets in the order of the data."""
-        return tuple(dict.fromkeys(self.subsets))
+    def __len__(self) -> int:
+        return len(self.human)
+
+    def rows_of(self, items: Items) -> Items:
+        """Return the texts of some pairs."""
+        return np.union1d(self.first[items], self.second[items])
+
+    def outputs(self, vectors: NDArray[Any], learn: Items, held: Items) -> Vector:
+        """Return the cosine of some pairs; there is nothing to learn."""
+        del learn
+        return self.cosines(vectors)[held]
+
+    def scores(self, outputs: Vector, items: Items, level: float) -> dict[str, Score]:
+        """Correlate cosines with what people gave, over all pairs and over subsets."""
+        return {
+            score_name(metric, part): score
+            for metric in CORRELATIONS
+            for part, score in correlations(
+                outputs, self.human[items], self.subsets[items], metric, level
+            ).items()
+        }
 
     def cosines(self, vectors: NDArray[np.floating[Any]]) -> Vector:
         """Return the cosine of every pair, NaN where a text has no vector or one of length 0.
@@ -89,32 +107,32 @@ class ScoredPairs:
 
 
 def correlations(
-    pairs: ScoredPairs, cosines: Vector, usable: NDArray[np.bool_], metric: str, level: float
-) -> dict[str, Correlation]:
+    cosines: Vector, human: Vector, subsets: NDArray[np.object_], metric: str, level: float
+) -> dict[str, Score]:
     """Correlate cosines with human scores: all pairs under ``""``, subsets under their names.
 
     ``mean`` is there as well where there are several subsets.
     """
     correlate = CORRELATIONS[metric]
-    found = {"": correlate(cosines[usable], pairs.human[usable], level=level)}
-    names = pairs.subset_names
-    if len(names) == 1:
+    found = {"": correlate(cosines, human, level=level)}
+    names = tuple(dict.fromkeys(subsets))
+    if len(names) < 2:
         return found
     parts = {}
     for name in names:
-        chosen = usable & (pairs.subsets == name)
-        parts[name] = correlate(cosines[chosen], pairs.human[chosen], level=level)
+        chosen = subsets == name
+        parts[name] = replace(correlate(cosines[chosen], human[chosen], level=level), subset=name)
     return {**found, MEAN: mean_of(parts, level), **parts}
 
 
-def mean_of(parts: Mapping[str, Correlation], level: float) -> Correlation:
+def mean_of(parts: Mapping[str, Score], level: float) -> Score:
     """Return the mean of the correlations of several subsets, with its interval."""
     n = sum(part.n for part in parts.values())
     for name, part in parts.items():
         if part.value is None:
-            return Correlation(None, None, None, n, f"undefined: {name} is {part.note}")
+            return Score(None, None, None, n, f"undefined: {name} is {part.note}")
     value = float(np.mean([part.value for part in parts.values() if part.value is not None]))
-    whole = Correlation(value, None, None, n, f"mean over {len(parts)} subsets")
+    whole = Score(value, None, None, n, f"mean over {len(parts)} subsets")
     influences = [
         n / (len(parts) * part.n) * part.influences
         for part in parts.values()
@@ -134,92 +152,11 @@ def mean_of(parts: Mapping[str, Correlation], level: float) -> Correlation:
     )
 
 
-def score_rows(
-    where: tuple[str, str],
-    pairs: ScoredPairs,
-    spaces: Mapping[str, Vector],
-    protocol: str,
-    level: float,
-) -> list[Row]:
-    """Score one layer in every space, and compare every space with the vectors as they are.
-
-    Parameters
-    ----------
-    where : tuple of str
-        Subject and part, as results name them.
-    pairs : ScoredPairs
-        The pairs.
-    spaces : mapping
-        The cosines of all pairs in every space, by the name of its correction.
-    protocol : str
-        What the vectors are, and what corrections were fitted on.
-    level : float
-        Coverage of the intervals.
-    """
-    rows = []
-    for correction, cosines in spaces.items():
-        usable = np.isfinite(cosines)
-        before = spaces.get(NONE) if correction != NONE else None
-        both = usable if before is None else usable & np.isfinite(before)
-        for metric in CORRELATIONS:
-            found = correlations(pairs, cosines, usable, metric, level)
-            rows += [
-                as_row(where, correction, measure_name(pairs.task, metric, part), one, pairs, part,
-                       protocol)
-                for part, one in found.items()
-            ]  # fmt: skip
-            if before is None:
-                continue
-            after = found
-            if not np.array_equal(both, usable):
-                after = correlations(pairs, cosines, both, metric, level)
-            earlier = correlations(pairs, before, both, metric, level)
-            for part in found:
-                name = f"{measure_name(pairs.task, metric, part)}/difference"
-                change = difference(after[part], earlier[part], level=level)
-                rows.append(as_row(where, correction, name, change, pairs, part, protocol))
-    return rows
-
-
-def measure_name(task: str, metric: str, part: str) -> str:
-    """Return what results call a score: of all pairs, the mean over subsets, or of one subset."""
+def score_name(metric: str, part: str) -> str:
+    """Return the name of a score: of all pairs, the mean over subsets, or of one subset."""
     if part in ("", MEAN):
-        return "/".join(word for word in (task, SCORE, metric, part) if word)
-    return f"{task}/{part}/{SCORE}/{metric}"
-
-
-def as_row(
-    where: tuple[str, str],
-    correction: str,
-    measure: str,
-    found: Estimate,
-    pairs: ScoredPairs,
-    part: str,
-    protocol: str,
-) -> Row:
-    """File one score."""
-    subject, layer = where
-    total = len(pairs.human) if part in ("", MEAN) else int(np.sum(pairs.subsets == part))
-    notes = [found.note] if found.note else []
-    if found.n < total:
-        notes.append(f"{counted(total - found.n, 'pair')} without a cosine left out")
-    return Row(
-        subject,
-        layer,
-        correction,
-        measure,
-        found.value,
-        low=found.low,
-        high=found.high,
-        n=found.n,
-        protocol=protocol,
-        note="; ".join(notes),
-        extra={
-            "unit": "pairs",
-            "of": total,
-            **({} if part in ("", MEAN) else {PART_OF_TASK: part}),
-        },
-    )
+        return "/".join(word for word in (SCORE, metric, part) if word)
+    return f"{part}/{SCORE}/{metric}"
 
 
 def with_best_layers(rows: Sequence[Row]) -> list[Row]:

@@ -1,0 +1,111 @@
+"""Scores of a problem in every space, and how far each lies from the vectors as they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.measures.registry import counted
+from isoscope.results.result import Row
+from isoscope.results.scored import PART_OF_TASK
+from isoscope.tasks.corrected import NONE
+from isoscope.tasks.intervals import difference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from isoscope.tasks.intervals import Estimate
+    from isoscope.tasks.problem import Items, Problem
+
+    Outputs = NDArray[np.float64]
+
+
+def problem_rows(
+    where: tuple[str, str],
+    problem: Problem,
+    spaces: Mapping[str, Outputs],
+    items: Items,
+    protocol: str,
+    level: float,
+) -> list[Row]:
+    """Score one layer in every space, and compare every space with the vectors as they are.
+
+    Parameters
+    ----------
+    where : tuple of str
+        Subject and part, as results name them.
+    problem : Problem
+        What is scored.
+    spaces : mapping
+        The outputs of all items in every space, by the name of its correction.
+    items : array of int
+        Which items they are.
+    protocol : str
+        What the vectors are, and what corrections were fitted on.
+    level : float
+        Coverage of the intervals.
+    """
+    rows = []
+    for correction, outputs in spaces.items():
+        usable = has_output(outputs)
+        found = problem.scores(outputs[usable], items[usable], level)
+        left_out = len(items) - int(usable.sum())
+        rows += [
+            as_row(where, correction, f"{problem.task}/{name}", score, problem.unit, left_out,
+                   score.subset, protocol)
+            for name, score in found.items()
+        ]  # fmt: skip
+        if correction == NONE or NONE not in spaces:
+            continue
+        both = usable & has_output(spaces[NONE])
+        before = problem.scores(spaces[NONE][both], items[both], level)
+        after = found
+        if not np.array_equal(both, usable):
+            after = problem.scores(outputs[both], items[both], level)
+        left_out = len(items) - int(both.sum())
+        for name, score in after.items():
+            change = difference(score, before[name], level=level)
+            rows.append(
+                as_row(where, correction, f"{problem.task}/{name}/difference", change,
+                       problem.unit, left_out, score.subset, protocol)
+            )  # fmt: skip
+    return rows
+
+
+def has_output(outputs: Outputs) -> NDArray[np.bool_]:
+    """Tell which items have an output."""
+    return np.asarray(np.isfinite(outputs.reshape(len(outputs), -1)).all(axis=1))
+
+
+def as_row(
+    where: tuple[str, str],
+    correction: str,
+    measure: str,
+    found: Estimate,
+    unit: str,
+    left_out: int,
+    subset: str,
+    protocol: str,
+) -> Row:
+    """File one score."""
+    subject, part = where
+    notes = [found.note] if found.note else []
+    if left_out and not subset:
+        notes.append(f"{counted(left_out, unit.removesuffix('s'))} without a score left out")
+    extra = {"unit": unit, "of": found.n + (0 if subset else left_out)}
+    return Row(
+        subject,
+        part,
+        correction,
+        measure,
+        found.value,
+        low=found.low,
+        high=found.high,
+        n=found.n,
+        protocol=protocol,
+        note="; ".join(notes),
+        extra={**extra, PART_OF_TASK: subset} if subset else extra,
+    )
