@@ -138,8 +138,8 @@ def test_scored_texts_are_left_out_of_others() -> None:
         "out: 1)"
     )
     assert FitTexts.scored(TEXTS).describe("sentence") == (
-        "corrections fitted on the sentence vectors of both texts of all pairs (22 distinct texts),"
-        " transductive"
+        "corrections fitted on the sentence vectors of the texts of all scored pairs (22 distinct "
+        "texts), transductive"
     )
 
 

@@ -68,8 +68,15 @@ class Encoder:
 
     def __str__(self) -> str:
         special = "in" if self.special_tokens else "out"
-        cut = "" if self.longest is None else f", at most {self.longest} tokens a text"
-        return f"{self.pooling} pooling, special tokens {special}{cut}"
+        return f"{self.pooling} pooling, special tokens {special}{self._cut}"
+
+    def describe_words(self) -> str:
+        """Say how words in texts get their vectors."""
+        return f"words are the {WORD_POOLING} of their tokens{self._cut}"
+
+    @property
+    def _cut(self) -> str:
+        return "" if self.longest is None else f", at most {self.longest} tokens a text"
 
     def encode(
         self,

@@ -56,6 +56,7 @@ def sentence_spaces(
     layers: Iterable[str] | None = None,
     level: Level = "token",
     fit: FitTexts | None = None,
+    scored: Sequence[str] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Iterator[list[Space]]:
@@ -66,7 +67,7 @@ def sentence_spaces(
     encoder : Encoder
         Model, pooling and cache.
     texts : sequence of str
-        The distinct texts that are scored.
+        The distinct texts whose vectors are wanted.
     corrections : sequence of NamedCorrection
         What is wanted; ``none`` is the vectors as they are.
     mentions : sequence of Mention, optional
@@ -77,6 +78,8 @@ def sentence_spaces(
         Whether tokens are corrected before they are pooled, or pooled vectors.
     fit : FitTexts, optional
         What corrections are fitted on; needed where there are any.
+    scored : sequence of str, optional
+        Those of the texts that may not be fitted on unless that was asked for; all by default.
     seed : int
         Of the sample of tokens that some corrections are fitted on.
     progress : callable, optional
@@ -90,7 +93,7 @@ def sentence_spaces(
     if wanted:
         if fit is None:
             raise UsageError("say which texts the corrections are fitted on")
-        fit.check(texts)
+        fit.check(texts if scored is None else scored)
     names = layer_names(encoder.model, layers)
     began = time.perf_counter()
     learn: Any
