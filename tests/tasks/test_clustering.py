@@ -32,11 +32,12 @@ def test_the_score_is_the_mean_over_seeds() -> None:
     problem, vectors = drawn()
     everything = np.arange(len(problem))
     outputs = problem.outputs(vectors, NOTHING, everything)
-    assert outputs.shape == (240, 5)
+    assert outputs.shape == (240, 10)
     assert {len(np.unique(column)) for column in outputs.T} == {3}
     found = problem.scores(outputs, everything, 0.95)["v-measure"]
     each = [metrics.v_measure_score(problem.classes, column) for column in outputs.T]
     assert found.value == pytest.approx(np.mean(each), abs=1e-12)
+    assert found.seed_variance == pytest.approx(np.var(each, ddof=1) / 10)
     assert 0.4 < found.low < found.value < found.high < 1  # type: ignore[operator]
 
 
@@ -46,6 +47,26 @@ def test_seeds_differ_and_repeat() -> None:
     outputs = problem.outputs(vectors, NOTHING, everything)
     assert len({column.tobytes() for column in outputs.T}) > 1
     assert np.array_equal(outputs, problem.outputs(vectors, NOTHING, everything))
+
+
+def test_other_seeds_are_no_difference() -> None:
+    """Of 60 comparisons of vectors with themselves 3 should differ, and 9 are too many."""
+    rng = np.random.default_rng(2)
+    centres = rng.normal(size=(6, 6))
+    classes = rng.integers(0, 6, 200)
+    examples = [LabelledText(f"{k}", None, f"c{c}", "test") for k, c in enumerate(classes)]
+    problem = ClusteringProblem.of("cluster:toy", examples)
+    vectors = 1.5 * centres[classes] + rng.normal(size=(200, 6))
+    everything = np.arange(200)
+    runs = replace(problem, seeds=tuple(range(1200))).outputs(vectors, NOTHING, everything)
+    scores = [
+        problem.scores(columns, everything, 0.95)["v-measure"] for columns in np.hsplit(runs, 120)
+    ]
+    found = [difference(*two) for two in zip(scores[::2], scores[1::2], strict=True)]
+    assert sum(one.p_value < 0.05 for one in found) <= 8  # type: ignore[operator,misc]
+    careless = [replace(score, seed_variance=0.0) for score in scores]
+    found = [difference(*two) for two in zip(careless[::2], careless[1::2], strict=True)]
+    assert sum(one.p_value < 0.05 for one in found) > 8  # type: ignore[operator,misc]
 
 
 def test_an_offset_changes_nothing() -> None:
@@ -120,7 +141,7 @@ def test_what_cannot_be_clustered_is_refused() -> None:
         find_task("cluster:trecc")
     problem, _ = drawn()
     items = np.flatnonzero(problem.classes == 0)
-    found = problem.scores(np.zeros((len(items), 5)), items, 0.95)["v-measure"]
+    found = problem.scores(np.zeros((len(items), 10)), items, 0.95)["v-measure"]
     assert found.note == "undefined: one class only"
 
 

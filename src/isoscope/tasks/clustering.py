@@ -1,9 +1,16 @@
 """Clustering: does k-means on the vectors of texts find the classes that people gave?
 
-As in MTEB, mini-batch k-means with as many clusters as there are classes, scored by V-measure. It
-is run from several seeds, and the mean of their scores is the score. Vectors are centred first,
-which changes no distance and saves digits where the mean is long: a space and its centred one get
-the same clusters.
+K-means with as many clusters as there are classes, scored by V-measure as in MTEB, whose
+mini-batches are not taken over: on the 500 questions of TREC's test part (all-MiniLM-L6-v2) single
+runs then have a standard deviation of 0.037, and of 0.029 without.
+
+Even so the start decides more than the items do. The score is the mean over several seeds, and the
+variance that seeds give this mean is part of its interval, and of that of a difference: without it,
+34 % of the comparisons of those vectors with themselves, from other seeds, differ at the level of
+5 %, and 4 % with it.
+
+Vectors are centred first, which changes no distance and saves digits where the mean is long: a
+space and its centred one get the same clusters.
 
 Cluster numbers of two runs of k-means have nothing to do with each other. Where items are scored in
 folds, each is clustered on its own, its numbers are kept apart from those of the others, and the
@@ -11,12 +18,14 @@ score is the mean over folds, by their numbers of items.
 
 References
 ----------
-Muennighoff et al. (2023), MTEB: Massive text embedding benchmark, EACL. Sculley (2010), Web-scale
-k-means clustering, WWW. Rosenberg & Hirschberg (2007), V-measure, EMNLP.
+Muennighoff et al. (2023), MTEB: Massive text embedding benchmark, EACL. Arthur & Vassilvitskii
+(2007), k-means++: the advantages of careful seeding, SODA. Rosenberg & Hirschberg (2007),
+V-measure: a conditional entropy-based external cluster evaluation measure, EMNLP.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -41,10 +50,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
 
 V_MEASURE = "v-measure"
-SEEDS = 5
-BATCH = 500
-"""Rows of a mini-batch, MTEB's number."""
-
+SEEDS = 10
 PREFERRED = ("test", "dev", "all")
 
 
@@ -108,7 +114,8 @@ class ClusteringProblem:
     def outputs(self, vectors: NDArray[Any], learn: Items, held: Items) -> Vector:
         """Cluster some examples: a column of cluster numbers for every seed; nothing is learned."""
         del learn
-        from sklearn.cluster import MiniBatchKMeans
+        from sklearn.cluster import KMeans
+        from sklearn.exceptions import ConvergenceWarning
 
         chosen = np.asarray(vectors[self.rows[held]], np.float64)
         usable = np.isfinite(chosen).all(axis=1)
@@ -120,8 +127,11 @@ class ClusteringProblem:
         points = chosen[usable] - chosen[usable].mean(axis=0)
         apart = self.clusters * int(held.min())
         for column, seed in enumerate(self.seeds):
-            model = MiniBatchKMeans(clusters, batch_size=BATCH, n_init=1, random_state=seed)
-            found[usable, column] = apart + model.fit_predict(points)
+            model = KMeans(clusters, n_init=1, random_state=seed)
+            with warnings.catch_warnings():
+                # Fewer distinct vectors than clusters: some stay empty, and the score tells.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                found[usable, column] = apart + model.fit_predict(points)
         return found
 
     def scores(self, outputs: Vector, items: Items, level: float) -> dict[str, Score]:
@@ -131,16 +141,17 @@ class ClusteringProblem:
         if n == 0 or np.ptp(truth) == 0:
             return {V_MEASURE: undefined("one class only", n)}
         numbers = outputs.astype(np.intp)
-        value, influences = 0.0, np.zeros(n)
+        values, influences = np.zeros(len(self.seeds)), np.zeros(n)
         for run in np.unique(numbers[:, 0] // self.clusters):
             fold = numbers[:, 0] // self.clusters == run
             if np.ptp(truth[fold]) == 0:
                 return {V_MEASURE: undefined("one class only in a fold", n)}
-            for column in numbers[fold].T:
+            for seed, column in enumerate(numbers[fold].T):
                 own, moved = v_influences(truth[fold], column % self.clusters)
-                value += own * fold.sum() / n / len(self.seeds)
+                values[seed] += own * fold.sum() / n
                 influences[fold] += moved / len(self.seeds)
-        return {V_MEASURE: with_interval(value, influences, level)}
+        by_seeds = float(np.var(values, ddof=1)) / len(values)
+        return {V_MEASURE: with_interval(float(values.mean()), influences, level, by_seeds)}
 
 
 @dataclass(frozen=True)
@@ -176,7 +187,7 @@ def clustering_task(name: str) -> ClusteringTask:
     return ClusteringTask(
         f"cluster:{source.name}", "clustering", source.files, source.layout, source.unit,
         source.licence, source.citation,
-        f"mini-batch k-means with a cluster for every class, the mean over {SEEDS} seeds; "
+        f"k-means with a cluster for every class, the mean over {SEEDS} seeds; "
         "labels are used to score alone",
         (V_MEASURE,), source,
     )  # fmt: skip
