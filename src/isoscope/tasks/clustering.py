@@ -142,8 +142,10 @@ class ClusteringProblem:
             return {V_MEASURE: undefined("one class only", n)}
         numbers = outputs.astype(np.intp)
         values, influences = np.zeros(len(self.seeds)), np.zeros(n)
+        cells = 0
         for run in np.unique(numbers[:, 0] // self.clusters):
             fold = numbers[:, 0] // self.clusters == run
+            cells += len(np.unique(truth[fold])) ** 2
             if np.ptp(truth[fold]) == 0:
                 return {V_MEASURE: undefined("one class only in a fold", n)}
             for seed, column in enumerate(numbers[fold].T):
@@ -151,7 +153,8 @@ class ClusteringProblem:
                 values[seed] += own * fold.sum() / n
                 influences[fold] += moved / len(self.seeds)
         by_seeds = float(np.var(values, ddof=1)) / len(values)
-        return {V_MEASURE: with_interval(float(values.mean()), influences, level, by_seeds)}
+        value = float(values.mean())
+        return {V_MEASURE: with_interval(value, influences, cells, level, by_seeds)}
 
 
 @dataclass(frozen=True)
