@@ -78,6 +78,7 @@ class ClusteringProblem:
     seeds: tuple[int, ...] = tuple(range(SEEDS))
     mentions: None = None
     main: str = V_MEASURE
+    learns: bool = False
 
     @classmethod
     def of(
