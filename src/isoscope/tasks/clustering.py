@@ -79,6 +79,10 @@ class ClusteringProblem:
     mentions: None = None
     main: str = V_MEASURE
 
+    def __post_init__(self) -> None:
+        if len(self.seeds) < 2:
+            raise UsageError("clusters need two seeds at least, to tell how much seeds change")
+
     @classmethod
     def of(
         cls, task: str, examples: Sequence[LabelledText], unit: str = "texts"
