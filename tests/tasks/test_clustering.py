@@ -141,6 +141,8 @@ def test_what_cannot_be_clustered_is_refused() -> None:
     with pytest.raises(UsageError, match="did you mean"):
         find_task("cluster:trecc")
     problem, _ = drawn()
+    with pytest.raises(UsageError, match="two seeds"):
+        replace(problem, seeds=(0,))
     items = np.flatnonzero(problem.classes == 0)
     found = problem.scores(np.zeros((len(items), 10)), items, 0.95)["v-measure"]
     assert found.note == "undefined: one class only"

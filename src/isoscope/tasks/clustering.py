@@ -80,6 +80,10 @@ class ClusteringProblem:
     main: str = V_MEASURE
     learns: bool = False
 
+    def __post_init__(self) -> None:
+        if len(self.seeds) < 2:
+            raise UsageError("clusters need two seeds at least, to tell how much seeds change")
+
     @classmethod
     def of(
         cls, task: str, examples: Sequence[LabelledText], unit: str = "texts"
