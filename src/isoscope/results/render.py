@@ -27,6 +27,9 @@ SMALLEST_SHOWN = 1e-4
 SMALLEST_REACH = 1e-7
 """Intervals shorter than this share of their value are rounding, as for lengths that are all 1."""
 
+REMARKS = "remarks"
+"""Sentences about a result as a whole."""
+
 TELLING = ("outlier_dimensions", "dead_dimensions")
 """Structured measures that are shown beside the numbers."""
 
@@ -50,6 +53,7 @@ class Grid:
 
 def grids(result: Result) -> list[Grid]:
     """Arrange a result in one grid per cloud, per model (profiles), or per score (layers)."""
+    from isoscope.results.advised import advice_grids, is_advice
     from isoscope.results.depth import depth_grids  # which build on this file
     from isoscope.results.layered import is_profile, profile_grids
     from isoscope.results.scored import is_by_layer, score_grids
@@ -57,6 +61,8 @@ def grids(result: Result) -> list[Grid]:
 
     if is_profile(result):
         return [*profile_grids(result), *depth_grids(result), *trained_grids(result)]
+    if is_advice(result):
+        return advice_grids(result)
     if is_by_layer(result):
         return score_grids(result)
     clouds = dict.fromkeys(
@@ -115,7 +121,7 @@ def verdict_lines(result: Result, subject: str, part: str) -> list[str]:
                     f"It means: {verdict['implies']}. "
                     f"It does not mean: {verdict['does_not_imply']}."
                 )
-    return lines
+    return [*lines, *map(str, result.extra.get(REMARKS, []))]
 
 
 def length_dependent(measure: str) -> bool:

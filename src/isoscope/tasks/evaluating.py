@@ -17,7 +17,6 @@ from isoscope.tasks.intervals import check_level
 from isoscope.tasks.registry import all_tasks, find_task
 from isoscope.tasks.scoring import CoveredPairs, WordForm, score_rows
 from isoscope.tasks.sentence_protocol import SentenceProtocol
-from isoscope.tasks.text_tasks import SentenceSimilarity
 from isoscope.tasks.vocabulary import PartOfGroup, WordedGroup, collect, read_vocabulary
 from isoscope.tasks.word_similarity import WordSimilarity
 
@@ -102,7 +101,7 @@ def evaluate(
     spaces = named(corrections)
     folder = data_folder(data)
     wanted_tasks = choose_tasks(tasks, folder)
-    on_texts = [task for task in wanted_tasks if isinstance(task, SentenceSimilarity)]
+    on_texts = [task for task in wanted_tasks if not isinstance(task, WordSimilarity)]
     if on_texts:
         return on_sentences(
             source, wanted_tasks, on_texts, spaces, sentences, folder, level, progress, command
@@ -159,7 +158,7 @@ def evaluate_cloud(
 def on_sentences(
     source: Any,
     tasks: list[Task],
-    on_texts: list[SentenceSimilarity],
+    on_texts: list[Task],
     corrections: tuple[NamedCorrection, ...],
     protocol: SentenceProtocol | None,
     folder: Path | None,
@@ -167,7 +166,7 @@ def on_sentences(
     progress: Progress | None,
     command: str,
 ) -> Result:
-    """Score the layers of a model on pairs of texts."""
+    """Score the layers of a model on texts."""
     others = [task.name for task in tasks if task not in on_texts]
     if others:
         raise UsageError(
@@ -196,8 +195,6 @@ def choose_tasks(given: Iterable[str | Task] | str | None, folder: Path | None) 
     chosen: dict[str, Task] = {}
     for one in asked:
         task = find_task(one) if isinstance(one, str) else one
-        if not isinstance(task, WordSimilarity | SentenceSimilarity):
-            raise UsageError(f"{task.name} cannot be evaluated yet: its family is {task.family}")
         chosen[task.name] = task
     if not chosen:
         raise UsageError("name at least one task; isoscope list tasks shows them")

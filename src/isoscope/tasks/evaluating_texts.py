@@ -18,6 +18,7 @@ from isoscope.models.pooling import layer_names
 from isoscope.results.measuring import choose_measures, listed, measure, versions
 from isoscope.results.result import Result, Row
 from isoscope.results.scored import KIND, SCORES
+from isoscope.tasks import families  # noqa: F401 - they say how they are prepared
 from isoscope.tasks.preparing import Job, Split, job_of, texts_of
 from isoscope.tasks.problem_rows import problem_rows
 from isoscope.tasks.sentence_spaces import sentence_spaces

@@ -1,0 +1,103 @@
+"""Advice for people: what was tried, best first, then what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from isoscope.results.render import Grid, cell
+from isoscope.results.result import Row
+from isoscope.results.scored import KIND
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isoscope.results.result import Result
+
+ADVICE = "advice"
+DIFFERENCE = "/difference"
+
+
+class Estimated(Protocol):
+    """A number with its interval."""
+
+    @property
+    def value(self) -> float | None: ...  # noqa: D102 - see the class
+    @property
+    def low(self) -> float | None: ...  # noqa: D102
+    @property
+    def high(self) -> float | None: ...  # noqa: D102
+    @property
+    def n(self) -> int: ...  # noqa: D102
+    @property
+    def note(self) -> str: ...  # noqa: D102
+
+
+def advice_row(
+    subject: str,
+    correction: str,
+    measure: str,
+    found: Estimated,
+    unit: str,
+    protocol: str,
+    extra: Mapping[str, Any] | None = None,
+    note: str = "",
+) -> Row:
+    """File one figure of an advice."""
+    return Row(
+        subject,
+        "",
+        correction,
+        measure,
+        found.value,
+        low=found.low,
+        high=found.high,
+        n=found.n,
+        protocol=protocol,
+        note="; ".join(text for text in (found.note, note) if text),
+        extra={"unit": unit, **(extra or {})},
+    )
+
+
+def is_advice(result: Result) -> bool:
+    """Whether a result is an advice."""
+    return result.extra.get(KIND) == ADVICE
+
+
+def advice_grids(result: Result) -> list[Grid]:
+    """Arrange corrections down: score, difference and whether chance could explain it."""
+    scores = [row for row in result.rows if not row.measure.endswith(DIFFERENCE)]
+    changes = {row.correction: row for row in result.rows if row.measure.endswith(DIFFERENCE)}
+    body = []
+    for row in scores:
+        change = changes.get(row.correction)
+        chance = change.extra.get("p_holm") if change is not None else None
+        mark = "→ " if row.extra.get("recommended") else ""
+        body.append(
+            [
+                mark + row.correction,
+                "undefined" if row.value is None else f"{row.value:.4f}",
+                "" if change is None else cell(change, error=False),
+                "" if chance is None else f"{chance:.2g}",
+            ]
+        )
+    first = scores[0]
+    title = f"{first.subject}: {first.measure}, {first.n:,} {first.extra['unit']}"
+    notes = ["p: two-sided, by Holm's correction over all that was tried"]
+    settings = [str(row.extra.get("setting", row.correction)) for row in scores]
+    chosen = [text for text in settings if ":" in text]
+    if chosen:
+        notes.append(f"settings that score best over all folds: {', '.join(chosen)}")
+    notes += [f"{row.correction}: {row.note}" for row in scores if row.note]
+    lines = [result.extra["recommendation"]["sentence"], *result.extra.get("caveats", [])]
+    written = result.extra["recommendation"].get("written")
+    if written:
+        lines.append(f"Written to {written}; isoscope correct apply {written} VECTORS OUT uses it.")
+    return [
+        Grid(
+            f"{title} ({first.protocol})",
+            ["correction", "score", "difference to none", "p"],
+            body,
+            notes,
+            lines,
+        )
+    ]

@@ -1,0 +1,218 @@
+"""What advice stands on: a problem, and vectors of a model's texts or rows of a source."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.clouds.opening import open_cloud
+from isoscope.clouds.texts import open_texts
+from isoscope.corrections.base import one_cloud
+from isoscope.errors import UsageError
+from isoscope.models.encoding import Encoder
+from isoscope.models.opening import Model, open_model
+from isoscope.tasks.advice.fitting import MOST_ROWS, Background, moments_of
+from isoscope.tasks.advice.vectors import source_rows
+from isoscope.tasks.advising import Ground
+from isoscope.tasks.evaluating_texts import chosen_layers
+from isoscope.tasks.own_pair_problem import OwnPairProblem, OwnPairTask
+from isoscope.tasks.preparing import prepare, texts_of
+from isoscope.tasks.retrieval import RetrievalProblem, RetrievalTask
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from isoscope.measures.moments import MomentParts
+    from isoscope.measures.reading import Progress
+    from isoscope.tasks.own_pairs import OwnPairs
+    from isoscope.tasks.problem import Problem
+    from isoscope.tasks.registry import Task
+    from isoscope.tasks.retrieval_data import RetrievalSet
+    from isoscope.tasks.sentence_protocol import SentenceProtocol
+
+
+def ground_of(
+    source: Any,
+    task: Task,
+    parts: MomentParts,
+    folder: Path | None,
+    protocol: SentenceProtocol,
+    *,
+    second: Any = None,
+    column: str | None = None,
+    ids: str | None = None,
+    drop_invalid: bool = False,
+    progress: Progress | None = None,
+) -> Ground:
+    """Read what a task needs: the vectors of a source's rows, or those of a model's texts."""
+    given = Given(source, parts, second, column, ids, drop_invalid, protocol.seed, progress)
+    if isinstance(task, OwnPairTask):
+        pairs = task.load()
+        if pairs.kind == "rows":
+            return given.pairs_of_rows(task.name, pairs)
+        if pairs.kind == "scores":
+            return given.pairs_of_two_files(task.name, pairs)
+    if isinstance(task, RetrievalTask):
+        data = task.load()
+        if data.documents.texts is None or data.queries.texts is None:
+            return given.searched_vectors(task.name, data)
+    if second is not None:
+        raise UsageError(f"{task.name} is about texts: a second file of vectors is of no use to it")
+    problem = prepare(task, folder, protocol, fits=False).problem
+    return texts_ground(source, problem, parts, protocol, progress)
+
+
+class Given:
+    """A source of vectors with what the user said of it."""
+
+    def __init__(
+        self,
+        source: Any,
+        parts: MomentParts,
+        second: Any,
+        column: str | None,
+        ids: str | None,
+        drop_invalid: bool,
+        seed: int,
+        progress: Progress | None,
+    ) -> None:
+        self.source, self.second, self.parts = source, second, parts
+        self.how: dict[str, Any] = {
+            "column": column,
+            "drop_invalid": drop_invalid,
+            "seed": seed,
+            "progress": progress,
+        }
+        self.ids = ids
+
+    def pairs_of_rows(self, task: str, pairs: OwnPairs) -> Ground:
+        """Find the rows that pairs name; all others are fitted on in every fold."""
+        if self.second is not None:
+            raise UsageError(f"{task} names rows of one source; leave the second file out")
+        group = one_cloud(open_cloud(self.source, column=self.how["column"]))
+        labels = None
+        if self.ids is not None or not all(map(str.isdecimal, (*pairs.first, *pairs.second))):
+            labels = row_names(group, self.ids)
+        rows = len(labels) if labels is not None else row_count(group)
+        whole = OwnPairProblem.of_rows(task, pairs, rows, labels)
+        used = np.union1d(whole.first, whole.second)
+        found = source_rows(group, used, self.parts, **{**self.how, "column": None})
+        problem = replace(
+            whole,
+            first=np.searchsorted(used, whole.first),
+            second=np.searchsorted(used, whole.second),
+        )
+        moments = found.background.moments
+        others = 0 if moments is None else moments.rows
+        words = f"{len(used):,} rows in pairs, {others:,} other rows"
+        return Ground(problem, found.vectors, found.name, words, found.background)
+
+    def pairs_of_two_files(self, task: str, pairs: OwnPairs) -> Ground:
+        """Put row k of two files side by side."""
+        if self.second is None:
+            raise UsageError(
+                f"{pairs.path} holds scores alone: name the other file of vectors with --second "
+                "(second=), whose row k belongs to row k of the source"
+            )
+        first, second = self._all(self.source), self._all(self.second)
+        check_widths(first, second)
+        problem = OwnPairProblem.of_two_files(task, pairs, len(first), len(second))
+        name = one_cloud(open_cloud(self.source, column=self.how["column"])).names[0]
+        return Ground(problem, np.concatenate([first, second]), name, "row k of two files")
+
+    def searched_vectors(self, task: str, data: RetrievalSet) -> Ground:
+        """Take the documents' vectors from the source, and the queries' from the second file."""
+        if self.second is None:
+            raise UsageError(
+                f"{task} has ids and no texts: the source should hold the vectors of the documents,"
+                " and the file named with --second (second=) those of the queries"
+            )
+        documents, queries = self._all(self.source), self._all(self.second)
+        check_widths(documents, queries)
+        vectors = np.concatenate([documents, queries])
+        problem = RetrievalProblem.of_vectors(task, data, len(vectors))
+        name = one_cloud(open_cloud(self.source, column=self.how["column"])).names[0]
+        return Ground(problem, vectors, name, f"{len(documents):,} documents")
+
+    def _all(self, source: Any) -> NDArray[Any]:
+        group = one_cloud(open_cloud(source, column=self.how["column"]))
+        everything = np.arange(row_count(group))
+        return source_rows(group, everything, self.parts, **{**self.how, "column": None}).vectors
+
+
+def texts_ground(
+    source: Any,
+    problem: Problem,
+    parts: MomentParts,
+    protocol: SentenceProtocol,
+    progress: Progress | None,
+) -> Ground:
+    """Encode the texts of a problem in one layer of a model."""
+    model = source
+    if not isinstance(model, Model):
+        model = open_model(
+            model, revision=protocol.revision, dtype=protocol.dtype, device=protocol.device
+        )
+    layers = chosen_layers(model, protocol.layers)
+    if len(layers) != 1:
+        raise UsageError(f"advice is about one layer, not {len(layers)}: {', '.join(layers)}")
+    encoder = Encoder(
+        model,
+        protocol.pooling,
+        protocol.special_tokens,
+        longest=protocol.longest,
+        cache=protocol.cache,
+    )
+    found = encoder.encode(problem.texts, layers, mentions=problem.mentions, progress=progress)
+    background = None
+    made = str(encoder) if problem.mentions is None else encoder.describe_words()
+    words = f"{layers[0]}, {made}"
+    if protocol.fit_on is not None:
+        if problem.mentions is not None:
+            raise UsageError("further texts to fit on are for vectors of texts, not of words")
+        texts = open_texts(protocol.fit_on)
+        scored = set(texts_of(problem, np.arange(len(problem))))
+        others = [one.text for one in texts.texts() if one.text not in scored]
+        background = behind(encoder.encode(others, layers, progress=progress)[layers[0]], parts)
+        words += f", with {len(others):,} texts of {texts.name} to fit on"
+    return Ground(problem, found[layers[0]], model.name, words, background)
+
+
+def behind(vectors: NDArray[Any], parts: MomentParts) -> Background:
+    """Sum up vectors that are not scored."""
+    rows = vectors[np.isfinite(vectors).all(axis=1)]
+    if not len(rows):
+        return Background(None, rows, str(vectors.dtype))
+    step = max(1, len(rows) // MOST_ROWS)
+    return Background(moments_of(rows, parts), rows[::step][:MOST_ROWS], str(vectors.dtype))
+
+
+def row_count(group: Any) -> int:
+    """Return the number of rows; by reading where only that tells."""
+    if group.rows is not None:
+        return int(group.rows)
+    return sum(len(next(iter(batches.values())).vectors) for batches in group.batches())
+
+
+def row_names(group: Any, label: str | None) -> list[str]:
+    """Return what the rows of a source are called."""
+    from isoscope.tasks.vocabulary import label_of
+
+    names: list[str] = []
+    for batches in group.batches():
+        (batch,) = batches.values()
+        names += [str(name) for name in batch.labels[label_of(batch, label, group.names[0])]]
+    return names
+
+
+def check_widths(first: NDArray[Any], second: NDArray[Any]) -> None:
+    """Refuse two files of other widths."""
+    if first.shape[1] != second.shape[1]:
+        raise UsageError(
+            f"the two files hold vectors of {first.shape[1]:,} and {second.shape[1]:,} dimensions; "
+            "both should come from one model"
+        )
