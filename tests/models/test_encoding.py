@@ -16,7 +16,7 @@ from isoscope.errors import DataError, UsageError
 from isoscope.models import encoding
 from isoscope.models.encoding import Encoder
 from isoscope.models.opening import Model, open_model
-from isoscope.models.pooling import pooled
+from isoscope.models.pooling import pooled, pooled_spaces
 
 TEXTS = ["the cat sat on the boat", "a dog", "bird", "a dog", "", "the old dog, and a cat"]
 
@@ -33,9 +33,9 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     def counted(model: Model, texts: Sequence[str], *rest: Any, **options: Any) -> Any:
         seen.append(list(texts))
-        return pooled(model, texts, *rest, **options)
+        return pooled_spaces(model, texts, *rest, **options)
 
-    monkeypatch.setattr(encoding, "pooled", counted)
+    monkeypatch.setattr(encoding, "pooled_spaces", counted)
     return seen
 
 

@@ -244,8 +244,9 @@ def test_claims_about_extremes_hold_and_fail() -> None:
     assert outcomes("L-F3.3", rows(0.9, 0.9, 0.8)) == ["fails"] * 3
 
 
-def test_a_text_is_asked_for(bert: Path) -> None:
+def test_a_text_is_asked_for(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from isoscope.errors import UsageError
 
+    monkeypatch.delenv("ISOSCOPE_DATA", raising=False)
     with pytest.raises(UsageError, match="L-F3.3 reads a text"):
         run_study("L-F3.3", [Subject("BERT", str(bert))])

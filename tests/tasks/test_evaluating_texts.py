@@ -20,7 +20,10 @@ from isoscope.models.opening import open_model
 from isoscope.results.result import Result
 from isoscope.results.scored import BEST
 from isoscope.tasks import evaluate
+from isoscope.tasks.examples import TextPair
+from isoscope.tasks.folds import dealt
 from isoscope.tasks.sentence_protocol import SentenceProtocol
+from isoscope.tasks.sts import ScoredPairs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*in the release of.*")
 
@@ -134,8 +137,9 @@ def test_subsets_are_scored_together_and_on_average(run: Callable[..., Result]) 
 def test_what_corrections_are_fitted_on_has_to_be_said(
     run: Callable[..., Result], tmp_path: Path, correct_at: str
 ) -> None:
-    with pytest.raises(UsageError, match="sts-13 has no train split .* --transductive"):
-        run("sts-13", "none,center", correct_at=correct_at)
+    if correct_at == "token":
+        with pytest.raises(UsageError, match="sts-13 has no train split .* --transductive"):
+            run("sts-13", "none,center", correct_at=correct_at)
     result = run("sts-13", "none,center", transductive=True, correct_at=correct_at)
     assert "transductive" in result.rows[0].protocol
     mine = tmp_path / "mine.txt"
@@ -147,6 +151,32 @@ def test_what_corrections_are_fitted_on_has_to_be_said(
     assert "of mine (1 distinct text, scored ones left out: " in result.rows[0].protocol
     with pytest.raises(UsageError, match="not both"):
         run("sts-b", "center", fit_on=mine, transductive=True)
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_without_a_train_split_every_fold_is_scored_with_the_others_fit(
+    run: Callable[..., Result], tiny_model: Callable[[str], Path], cache: bool
+) -> None:
+    result = run("sts-13", "none,center", cache=cache)
+    assert "cross-fitted in 5 folds" in result.rows[0].protocol
+    pairs = TEST[:30]
+    scored = ScoredPairs.of("sts-13", [TextPair(a, b, s, "") for a, b, s in pairs])
+    encoder = Encoder(open_model(str(tiny_model("bert")), device="cpu"), cache=False)
+    vectors = {
+        text: encoder.encode([text], ["block 3"])["block 3"][0].astype(np.float64)
+        for text in scored.texts
+    }
+    expected = np.full(len(pairs), np.nan)
+    for held in dealt(scored):
+        out = {text for k in held for text in pairs[k][:2]}
+        mean = np.mean([vectors[text] for text in scored.texts if text not in out], axis=0)
+        for k in held:
+            one, other = vectors[pairs[k][0]] - mean, vectors[pairs[k][1]] - mean
+            expected[k] = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+    human = [score for _, _, score in pairs]
+    row = result.row("sts-13/cosine/pearson", "center")
+    assert row.value == pytest.approx(stats.pearsonr(expected, human).statistic, abs=1e-3)
+    assert row.n == 30
 
 
 def test_a_sample_of_tokens_is_called_one(run: Callable[..., Result]) -> None:

@@ -36,7 +36,7 @@ def tokens_of(model: Model, texts: list[str], layer: str, special: bool) -> list
     found: list[np.ndarray] = [np.empty((0, 32))] * len(texts)
     for batch in token_batches(model, texts, [layer], special_tokens=special):
         parts = np.split(batch.layers[layer].numpy(), np.cumsum(batch.counts)[:-1])
-        for place, part in zip(batch.texts, parts, strict=True):
+        for place, part in zip(batch.rows, parts, strict=True):
             found[place] = part.astype(np.float64)
     return found
 
@@ -138,8 +138,8 @@ def test_scored_texts_are_left_out_of_others() -> None:
         "out: 1)"
     )
     assert FitTexts.scored(TEXTS).describe("sentence") == (
-        "corrections fitted on the sentence vectors of both texts of all pairs (22 distinct texts),"
-        " transductive"
+        "corrections fitted on the sentence vectors of the texts of all scored pairs (22 distinct "
+        "texts), transductive"
     )
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from isoscope.engines.vector_cache import open_cache, space_digest, text_keys
 from isoscope.errors import DataError, UsageError
-from isoscope.models.pooling import check_pooling, layer_names, pooled
+from isoscope.models.entries import Entries
+from isoscope.models.pooling import check_pooling, layer_names, pooled_spaces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,10 +21,14 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.texts.contract import Progress
     from isoscope.engines.vector_cache import VectorCache
+    from isoscope.models.mentions import Mention
     from isoscope.models.opening import Model
     from isoscope.models.pooling import Watch
 
     Keys = NDArray[np.uint8]
+
+WORD_POOLING = "mean"
+"""How the tokens of a word become one vector."""
 
 SMALL_FILES = (".json", ".txt", ".model")
 """Endings of the files that hold configuration and tokenizer."""
@@ -63,14 +68,22 @@ class Encoder:
 
     def __str__(self) -> str:
         special = "in" if self.special_tokens else "out"
-        cut = "" if self.longest is None else f", at most {self.longest} tokens a text"
-        return f"{self.pooling} pooling, special tokens {special}{cut}"
+        return f"{self.pooling} pooling, special tokens {special}{self._cut}"
+
+    def describe_words(self) -> str:
+        """Say how words in texts get their vectors."""
+        return f"words are the {WORD_POOLING} of their tokens{self._cut}"
+
+    @property
+    def _cut(self) -> str:
+        return "" if self.longest is None else f", at most {self.longest} tokens a text"
 
     def encode(
         self,
         texts: Sequence[str],
         layers: Iterable[str] | None = None,
         *,
+        mentions: Sequence[Mention] | None = None,
         watch: Watch | None = None,
         progress: Progress | None = None,
     ) -> dict[str, NDArray[Any]]:
@@ -82,6 +95,9 @@ class Encoder:
             The texts; one that is there twice is computed once.
         layers : iterable of str, optional
             Names of layers; all by default.
+        mentions : sequence of Mention, optional
+            Words in the texts: then every one of them gets a vector, the mean of its tokens, and
+            texts as a whole get none.
         watch : callable, optional
             Sees the tokens of every distinct text, as in ``pooled``; with it all go through the
             model.
@@ -89,31 +105,46 @@ class Encoder:
             Called with the name of the read, texts done, and texts in all.
         """
         names = layer_names(self.model, layers)
-        distinct = list(dict.fromkeys(texts))
-        keys = text_keys([checked(text) for text in distinct])
-        known = {name: self._look_up(name, keys) for name in names}
-        missing = np.ones(len(distinct), np.bool_)
+        checked_texts = [checked(text) for text in texts]
+        wanted = Entries.texts(checked_texts)
+        if mentions is not None:
+            wanted = Entries.mentions(checked_texts, mentions)
+        keys = text_keys(wanted.keys)
+        known = {name: self._look_up(name, keys, wanted) for name in names}
+        missing = np.ones(len(keys), np.bool_)
         if watch is None:
             missing = ~np.logical_and.reduce([held for held, _ in known.values()])
-        if missing.any() or not distinct:
-            chosen = [distinct[k] for k in np.flatnonzero(missing)]
-            computed = pooled(
-                self.model, chosen, names, self.pooling, self.special_tokens,
-                longest=self.longest, watch=watch, progress=progress,
-            )  # fmt: skip
+        if missing.any() or not len(keys):
+            computed = self._compute(wanted.some(missing), names, watch, progress)
             known = {
-                name: (held, self._joined(name, keys, missing, computed[name], held, rows))
+                name: (held, self._joined(name, keys, missing, computed[name], held, rows, wanted))
                 for name, (held, rows) in known.items()
             }
-        places = {text: place for place, text in enumerate(distinct)}
-        order = np.array([places[text] for text in texts], np.intp)
         found = {name: rows for name, (_, rows) in known.items() if rows is not None}
-        return {name: found[name][order] for name in names}
+        return {name: found[name][wanted.order] for name in names}
 
-    def _look_up(self, layer: str, keys: Keys) -> tuple[NDArray[np.bool_], NDArray[Any] | None]:
+    def _compute(
+        self,
+        wanted: Entries,
+        names: tuple[str, ...],
+        watch: Watch | None,
+        progress: Progress | None,
+    ) -> dict[str, NDArray[Any]]:
+        """Run the model; words are the mean of their tokens, whatever the pooling of texts."""
+        texts, mentions = wanted.inputs()
+        pooling = self.pooling if mentions is None else WORD_POOLING
+        found = pooled_spaces(
+            self.model, texts, names, pooling, self.special_tokens, {}, mentions=mentions,
+            longest=self.longest, watch=watch, progress=progress,
+        )  # fmt: skip
+        return {layer: spaces[""] for layer, spaces in found.items()}
+
+    def _look_up(
+        self, layer: str, keys: Keys, wanted: Entries
+    ) -> tuple[NDArray[np.bool_], NDArray[Any] | None]:
         if self.cache is None:
             return np.zeros(len(keys), np.bool_), None
-        return self.cache.get(self.space(layer), keys)
+        return self.cache.get(self.space(layer, words=wanted.words), keys)
 
     def _joined(
         self,
@@ -123,6 +154,7 @@ class Encoder:
         computed: NDArray[Any],
         held: NDArray[np.bool_],
         rows: NDArray[Any] | None,
+        wanted: Entries,
     ) -> NDArray[Any]:
         """Put what was computed beside what was held, and keep what is new.
 
@@ -130,19 +162,19 @@ class Encoder:
         """
         new = ~held[missing]
         if self.cache is not None:
-            self.cache.put(self.space(layer), keys[missing][new], computed[new])
+            self.cache.put(self.space(layer, words=wanted.words), keys[missing][new], computed[new])
         if rows is None:
             rows = np.empty((len(keys), computed.shape[1]), computed.dtype)
         rows[~held] = computed[new]
         return rows
 
-    def space(self, layer: str) -> str:
-        """Return the digest of all that decides a text's vector but the text."""
+    def space(self, layer: str, *, words: bool = False) -> str:
+        """Return the digest of all that decides the vector of a text, or a word, but the text."""
         return space_digest(
             {
                 **self._settings,
                 "layer": layer,
-                "pooling": self.pooling,
+                "pooling": "words" if words else self.pooling,
                 "special tokens": str(self.special_tokens),
                 "longest": str(self.longest),
             }

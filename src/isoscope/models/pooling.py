@@ -3,7 +3,7 @@
 ``mean`` is the mean over a text's tokens, ``max`` their largest entry in each dimension, ``cls``
 the first token and ``last`` the last one. Tokens that the tokenizer adds count by default, as they
 do in the mean pooling of sentence-transformers; without them ``cls`` is the first token of the text
-itself.
+itself. Words in texts get vectors in the same way, out of their own tokens.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from isoscope.clouds.texts.contract import Text, TextSource, check_unicode
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.models.batching import TOKEN_BUDGET
 from isoscope.models.layers import LayerClouds, TokenRule
+from isoscope.models.mentions import by_text, mentioned_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.contract import Array
     from isoscope.clouds.texts.contract import Progress, TextRow
+    from isoscope.models.mentions import Mention
     from isoscope.models.opening import Model
 
 POOLINGS = ("mean", "cls", "last", "max")
@@ -39,12 +41,16 @@ Watch: TypeAlias = Callable[[str, Any], None]
 class TokenBatch:
     """The tokens of some texts in several layers."""
 
-    texts: NDArray[np.int64]
-    """Numbers of the texts."""
+    texts: int
+    """How many texts."""
+    rows: NDArray[np.int64]
+    """Numbers of the texts, or of the mentions in them, that get a vector."""
     counts: NDArray[np.int64]
     """Tokens of each that count, at least one."""
+    chosen: NDArray[np.int64] | None
+    """Which of the tokens they are, one after the other; None for all of them."""
     layers: Mapping[str, torch.Tensor]
-    """Their vectors, text after text."""
+    """The vectors of all tokens that count, text after text."""
 
 
 class ListedTexts(TextSource):
@@ -73,6 +79,7 @@ def token_batches(
     texts: Sequence[str],
     layers: Iterable[str] | None = None,
     *,
+    mentions: Sequence[Mention] | None = None,
     special_tokens: bool = True,
     longest: int | None = None,
     budget: int = TOKEN_BUDGET,
@@ -81,6 +88,7 @@ def token_batches(
 
     A text without a token that counts is in no batch.
     """
+    of_text = None if mentions is None else by_text(mentions, texts)
     rule = TokenRule(special=special_tokens)
     group = LayerClouds(
         model, ListedTexts(texts), rule, layers=layers, longest=longest, budget=budget
@@ -89,12 +97,13 @@ def token_batches(
         kept = [rule.counts(text) for text in batch]
         counted = [number for number, keep in enumerate(kept) if keep.any()]
         if counted:
-            chosen, masks = [batch[k] for k in counted], [kept[k] for k in counted]
-            yield TokenBatch(
-                np.array([text.text.index for text in chosen], np.int64),
-                np.array([mask.sum() for mask in masks], np.int64),
-                group.forward(chosen, masks),
-            )
+            some, masks = [batch[k] for k in counted], [kept[k] for k in counted]
+            rows = np.array([text.text.index for text in some], np.int64)
+            counts = np.array([mask.sum() for mask in masks], np.int64)
+            chosen = None
+            if mentions is not None and of_text is not None:
+                rows, counts, chosen = mentioned_tokens(some, masks, mentions, of_text)
+            yield TokenBatch(len(some), rows, counts, chosen, group.forward(some, masks))
 
 
 def pooled(
@@ -160,6 +169,7 @@ def pooled_spaces(
     special_tokens: bool,
     corrections: Mapping[str, Mapping[str, Any]],
     *,
+    mentions: Sequence[Mention] | None = None,
     longest: int | None = None,
     budget: int = TOKEN_BUDGET,
     watch: Watch | None = None,
@@ -168,7 +178,8 @@ def pooled_spaces(
     """Pool the tokens of every layer under each of several corrections, in one forward pass.
 
     ``corrections`` has the named corrections of each layer, None for tokens as they are; a layer
-    that it does not mention is pooled as it is, under the empty name.
+    that it does not mention is pooled as it is, under the empty name. With ``mentions`` a row is a
+    mention, otherwise a text.
     """
     check_pooling(pooling)
     if isinstance(texts, str):
@@ -178,26 +189,30 @@ def pooled_spaces(
         if layer not in names:
             raise unknown_name("layer that is pooled", layer, names)
     found: dict[str, dict[str, NDArray[Any]]] = {name: {} for name in names}
+    total = len(texts) if mentions is None else len(mentions)
     done = 0
     for batch in token_batches(
-        model, texts, names, special_tokens=special_tokens, longest=longest, budget=budget
-    ):
+        model, texts, names, mentions=mentions, special_tokens=special_tokens, longest=longest,
+        budget=budget,
+    ):  # fmt: skip
         for layer, tokens in batch.layers.items():
             if watch is not None:
                 watch(layer, tokens)
             for name, correction in corrections.get(layer, {"": None}).items():
                 changed = tokens if correction is None else corrected(tokens, correction, layer)
+                if batch.chosen is not None:
+                    changed = changed[batch.chosen]
                 rows = pool(changed, batch.counts, pooling)
                 if name not in found[layer]:
-                    found[layer][name] = np.full((len(texts), rows.shape[1]), np.nan, rows.dtype)
-                found[layer][name][batch.texts] = rows
-        done += len(batch.texts)
+                    found[layer][name] = np.full((total, rows.shape[1]), np.nan, rows.dtype)
+                found[layer][name][batch.rows] = rows
+        done += batch.texts
         if progress is not None:
             progress("texts", done, len(texts))
     width = int(model.config.get_text_config().hidden_size)
     for layer in names:
         for name in corrections.get(layer, {"": None}):
-            found[layer].setdefault(name, np.full((len(texts), width), np.nan, np.float32))
+            found[layer].setdefault(name, np.full((total, width), np.nan, np.float32))
     return found
 
 

@@ -1,14 +1,16 @@
-"""Score the layers of a model on pairs of texts, as they are and corrected."""
+"""Score the layers of a model on tasks about texts, as they are and corrected."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import replace
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.texts import open_texts
+from isoscope.engines.vector_cache import VectorCache
 from isoscope.errors import UsageError
 from isoscope.models.encoding import Encoder
 from isoscope.models.opening import Model, open_model
@@ -16,39 +18,31 @@ from isoscope.models.pooling import layer_names
 from isoscope.results.measuring import choose_measures, listed, measure, versions
 from isoscope.results.result import Result, Row
 from isoscope.results.scored import KIND, SCORES
-from isoscope.tasks.fit_texts import FitTexts
+from isoscope.tasks.preparing import Job, Split, job_of, texts_of
 from isoscope.tasks.problem_rows import problem_rows
 from isoscope.tasks.sentence_spaces import sentence_spaces
-from isoscope.tasks.sts import ScoredPairs, with_best_layers
+from isoscope.tasks.sts import with_best_layers
 from isoscope.tasks.token_fits import MOST_TOKENS, sees_a_sample
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from isoscope.clouds.texts.contract import Progress
     from isoscope.tasks.corrected import NamedCorrection
+    from isoscope.tasks.registry import Task
     from isoscope.tasks.sentence_protocol import SentenceProtocol
-    from isoscope.tasks.sentence_spaces import Space
-    from isoscope.tasks.text_tasks import SentenceSimilarity
+    from isoscope.tasks.sentence_spaces import Level, Space
 
-ALL, LAST, TRAIN = "all", "last", "train"
+ALL, LAST = "all", "last"
 SECONDS = "seconds"
-
-
-@dataclass(frozen=True)
-class Job:
-    """One task: what is scored, and what corrections are fitted on."""
-
-    pairs: ScoredPairs
-    fit: FitTexts | None
 
 
 def evaluate_texts(
     source: str | Model,
-    tasks: Sequence[SentenceSimilarity],
+    tasks: Sequence[Task],
     corrections: Sequence[NamedCorrection],
     protocol: SentenceProtocol,
     *,
@@ -69,27 +63,26 @@ def evaluate_texts(
     """
     if protocol.isotropy:
         choose_measures(protocol.isotropy)  # an unknown name is refused before any work
-    jobs = [
-        prepared(task, folder, protocol, fits=any(one.transformer for one in corrections))
-        for task in tasks
-    ]
+    fits = any(one.transformer for one in corrections)
+    jobs = [job_of(task, folder, protocol, fits=fits) for task in tasks]
     model = source
     if not isinstance(model, Model):
         model = open_model(
             model, revision=protocol.revision, dtype=protocol.dtype, device=protocol.device
         )
     layers = chosen_layers(model, protocol.layers)
-    encoder = Encoder(
-        model,
-        protocol.pooling,
-        protocol.special_tokens,
-        longest=protocol.longest,
-        cache=protocol.cache,
-    )
     began = time.perf_counter()
     rows: list[Row] = []
-    for job in jobs:
-        rows += job_rows(encoder, job, corrections, layers, protocol, level, progress)
+    with kept_vectors(protocol, jobs) as cache:
+        encoder = Encoder(
+            model,
+            protocol.pooling,
+            protocol.special_tokens,
+            longest=protocol.longest,
+            cache=cache,
+        )
+        for job in jobs:
+            rows += job_rows(encoder, job, corrections, layers, protocol, level, progress)
     return Result(
         with_best_layers(rows),
         seeds={"seed": protocol.seed},
@@ -103,6 +96,16 @@ def evaluate_texts(
     )
 
 
+@contextmanager
+def kept_vectors(protocol: SentenceProtocol, jobs: Sequence[Job]) -> Iterator[VectorCache | bool]:
+    """Keep vectors between folds even where none are to be kept between calls."""
+    if protocol.cache is not False or all(len(job.splits) == 1 for job in jobs):
+        yield protocol.cache
+        return
+    with TemporaryDirectory() as folder:
+        yield VectorCache(folder)
+
+
 def job_rows(
     encoder: Encoder,
     job: Job,
@@ -113,42 +116,84 @@ def job_rows(
     progress: Progress | None,
 ) -> list[Row]:
     """Score one task."""
-    pairs, rows = job.pairs, []
-    words = [str(encoder), f"{len(pairs.texts):,} distinct texts"]
-    if job.fit is not None:
-        words.append(job.fit.describe(protocol.correct_at))
-        sampled = [one.name for one in corrections if sees_a_sample(one)]
-        if protocol.correct_at == "token" and sampled:
-            words.append(
-                f"{', '.join(sampled)} on at most {MOST_TOKENS:,} of them, drawn at random"
-            )
-    text = "; ".join([*words, f"{level:.0%} intervals"])
-    for spaces in sentence_spaces(
+    problem, text = job.problem, protocol_line(encoder, job, corrections, protocol, level)
+    outputs: dict[str, dict[str, NDArray[np.float64]]] = {layer: {} for layer in layers}
+    seconds: dict[tuple[str, str], float] = {}
+    isotropy: dict[str, list[Row]] = {layer: [] for layer in layers}
+    for number, split in enumerate(job.splits):
+        for spaces in split_spaces(encoder, job, split, corrections, layers, protocol, progress):
+            for space in spaces:
+                began = time.perf_counter()
+                found = problem.outputs(space.vectors, split.learn, split.held)
+                took = space.seconds + time.perf_counter() - began
+                key = (space.layer, space.correction)
+                seconds[key] = seconds.get(key, 0.0) + took
+                everything = outputs[space.layer].setdefault(
+                    space.correction, np.full((len(problem), *found.shape[1:]), np.nan)
+                )
+                everything[split.held] = found
+                if number == 0:
+                    where = (encoder.model.name, space.layer)
+                    isotropy[space.layer] += isotropy_rows(
+                        where, problem.task, space, protocol.isotropy, text
+                    )
+    rows = []
+    for layer in layers:
+        where = (encoder.model.name, layer)
+        scored = {name: values[job.items] for name, values in outputs[layer].items()}
+        rows += problem_rows(where, problem, scored, job.items, text, level)
+        rows += isotropy[layer]
+        rows += [
+            Row(*where, name, f"{problem.task}/{SECONDS}", seconds[layer, name], protocol=text,
+                extra={"unit": SECONDS})
+            for name in scored
+        ]  # fmt: skip
+    return rows
+
+
+def protocol_line(
+    encoder: Encoder,
+    job: Job,
+    corrections: Sequence[NamedCorrection],
+    protocol: SentenceProtocol,
+    level: float,
+) -> str:
+    """Say how vectors are made, what is scored, and what corrections were fitted on."""
+    made = str(encoder) if job.problem.mentions is None else encoder.describe_words()
+    words = [made, f"{len(job.problem.texts):,} distinct texts", *job.words]
+    sampled = [one.name for one in corrections if sees_a_sample(one)]
+    if level_of(job, protocol) == "token" and sampled:
+        words.append(f"{', '.join(sampled)} on at most {MOST_TOKENS:,} of them, drawn at random")
+    return "; ".join([*words, f"{level:.0%} intervals"])
+
+
+def level_of(job: Job, protocol: SentenceProtocol) -> Level:
+    """Return what is corrected: words in texts have no sentence vectors."""
+    return "token" if job.problem.mentions is not None else protocol.correct_at
+
+
+def split_spaces(
+    encoder: Encoder,
+    job: Job,
+    split: Split,
+    corrections: Sequence[NamedCorrection],
+    layers: tuple[str, ...],
+    protocol: SentenceProtocol,
+    progress: Progress | None,
+) -> Iterator[list[Space]]:
+    """Yield the spaces of every layer, with corrections fitted for one split."""
+    return sentence_spaces(
         encoder,
-        pairs.texts,
+        job.problem.texts,
         corrections,
+        mentions=job.problem.mentions,
         layers=layers,
-        level=protocol.correct_at,
-        fit=job.fit,
+        level=level_of(job, protocol),
+        fit=split.fit,
+        scored=texts_of(job.problem, split.held),
         seed=protocol.seed,
         progress=progress,
-    ):
-        where = (encoder.model.name, spaces[0].layer)
-        everything = np.arange(len(pairs))
-        outputs = {
-            space.correction: pairs.outputs(space.vectors, everything[:0], everything)
-            for space in spaces
-        }
-        rows += problem_rows(where, pairs, outputs, everything, text, level)
-        for space in spaces:
-            rows += isotropy_rows(where, pairs.task, space, protocol.isotropy, text)
-            fitted = job.fit is not None and space.correction != "none"
-            note = job.fit.describe(protocol.correct_at) if fitted and job.fit else ""
-            rows.append(
-                Row(*where, space.correction, f"{pairs.task}/{SECONDS}", space.seconds,
-                    protocol=text, note=note, extra={"unit": SECONDS})
-            )  # fmt: skip
-    return rows
+    )
 
 
 def isotropy_rows(
@@ -175,29 +220,6 @@ def isotropy_rows(
 def usable(vectors: NDArray[Any]) -> NDArray[Any]:
     """Return the rows of texts that have a vector."""
     return np.asarray(vectors[~np.isnan(vectors).any(axis=1)])
-
-
-def prepared(
-    task: SentenceSimilarity, folder: Path | None, protocol: SentenceProtocol, *, fits: bool
-) -> Job:
-    """Read a task's pairs, and find out what its corrections are fitted on."""
-    pairs = ScoredPairs.of(task.name, task.load(folder))
-    if not fits:
-        return Job(pairs, None)
-    if protocol.transductive:
-        return Job(pairs, FitTexts.scored(pairs.texts))
-    if protocol.fit_on is not None:
-        source = open_texts(protocol.fit_on)
-        texts = [text.text for text in source.texts()]
-        return Job(pairs, FitTexts.apart(texts, source.name, pairs.texts))
-    if TRAIN not in task.parts or not task.scored or TRAIN in task.scored:
-        raise UsageError(
-            f"{task.name} has no train split to fit corrections on; name texts with --fit-on "
-            "(fit_on=), or fit on the scored texts with --transductive (transductive=True)"
-        )
-    learned = task.load(folder, (TRAIN,))
-    texts = [text for pair in learned for text in (pair.first, pair.second)]
-    return Job(pairs, FitTexts.apart(texts, f"{task.name} {TRAIN}", pairs.texts))
 
 
 def chosen_layers(model: Model, given: str | Sequence[str]) -> tuple[str, ...]:

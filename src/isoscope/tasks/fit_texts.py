@@ -33,17 +33,21 @@ class FitTexts:
         Whether they may be those that are scored.
     left_out : int
         Texts of the source that are not among them because they are scored.
+    together : bool
+        Whether they belong to what is scored and are known before anything is asked of it: the
+        documents of a search, not its queries.
     """
 
     texts: tuple[str, ...]
     source: str
     transductive: bool = False
     left_out: int = 0
+    together: bool = False
 
     @classmethod
-    def scored(cls, texts: Iterable[str]) -> FitTexts:
+    def scored(cls, texts: Iterable[str], unit: str = "pairs") -> FitTexts:
         """Fit on the texts that are scored."""
-        return cls(tuple(dict.fromkeys(texts)), "both texts of all pairs", True)
+        return cls(tuple(dict.fromkeys(texts)), f"the texts of all scored {unit}", True)
 
     @classmethod
     def apart(cls, texts: Iterable[str], source: str, scored: Iterable[str]) -> FitTexts:
@@ -57,7 +61,7 @@ class FitTexts:
 
     def check(self, scored: Sequence[str]) -> None:
         """Refuse a fit on what is scored, unless it was asked for."""
-        if self.transductive:
+        if self.transductive or self.together:
             return
         shared = set(self.texts) & set(scored)
         if shared:
@@ -66,12 +70,13 @@ class FitTexts:
                 f"{HOW}"
             )
 
-    def describe(self, level: str) -> str:
-        """Return what a protocol says of the fit."""
+    def describe(self, level: str, folds: int = 1) -> str:
+        """Return what a protocol says of the fit, or of the first of several."""
         of = "all tokens" if level == "token" else "the sentence vectors"
         out = f", scored ones left out: {self.left_out:,}" if self.left_out else ""
+        first = " in the first fold" if folds > 1 else ""
         how = ", transductive" if self.transductive else ""
         return (
             f"corrections fitted on {of} of {self.source} "
-            f"({counted(len(self.texts), 'distinct text')}{out}){how}"
+            f"({counted(len(self.texts), 'distinct text')}{first}{out}){how}"
         )

@@ -8,7 +8,6 @@ outputs of each fold from what was learned without it, then one score of them al
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -17,26 +16,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from isoscope.models.mentions import Mention
     from isoscope.tasks.intervals import Score
 
     Items = NDArray[np.intp]
-
-
-@dataclass(frozen=True)
-class Mention:
-    """A word where it stands.
-
-    Attributes
-    ----------
-    text : int
-        Which of a problem's texts.
-    start, end : int
-        Where the word begins and ends in it, in characters.
-    """
-
-    text: int
-    start: int
-    end: int
 
 
 class Problem(Protocol):

@@ -65,3 +65,8 @@ class SentenceProtocol:
                 "corrections are fitted on the scored texts (transductive) or on others (fit_on), "
                 "not both"
             )
+
+    @property
+    def names_fit(self) -> bool:
+        """Whether it says what corrections are fitted on, rather than the task."""
+        return self.transductive or self.fit_on is not None

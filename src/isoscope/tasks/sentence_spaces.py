@@ -17,6 +17,7 @@ import numpy as np
 from isoscope.clouds.arrays import ArrayCloud
 from isoscope.corrections.affine import AffineCorrection
 from isoscope.errors import DataError, UsageError
+from isoscope.models.encoding import WORD_POOLING
 from isoscope.models.pooling import layer_names, pooled_spaces
 from isoscope.tasks.corrected import NONE, NamedCorrection, fitted
 from isoscope.tasks.token_fits import TokenFits
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.texts.contract import Progress
     from isoscope.models.encoding import Encoder
+    from isoscope.models.mentions import Mention
     from isoscope.tasks.fit_texts import FitTexts
 
 Level = Literal["token", "sentence"]
@@ -50,9 +52,11 @@ def sentence_spaces(
     texts: Sequence[str],
     corrections: Sequence[NamedCorrection],
     *,
+    mentions: Sequence[Mention] | None = None,
     layers: Iterable[str] | None = None,
     level: Level = "token",
     fit: FitTexts | None = None,
+    scored: Sequence[str] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Iterator[list[Space]]:
@@ -63,15 +67,19 @@ def sentence_spaces(
     encoder : Encoder
         Model, pooling and cache.
     texts : sequence of str
-        The distinct texts that are scored.
+        The distinct texts whose vectors are wanted.
     corrections : sequence of NamedCorrection
         What is wanted; ``none`` is the vectors as they are.
+    mentions : sequence of Mention, optional
+        Words in the texts, if vectors of those are wanted; corrections are then of tokens.
     layers : iterable of str, optional
         Names of layers; all by default.
     level : {"token", "sentence"}
         Whether tokens are corrected before they are pooled, or pooled vectors.
     fit : FitTexts, optional
         What corrections are fitted on; needed where there are any.
+    scored : sequence of str, optional
+        Those of the texts that may not be fitted on unless that was asked for; all by default.
     seed : int
         Of the sample of tokens that some corrections are fitted on.
     progress : callable, optional
@@ -79,23 +87,25 @@ def sentence_spaces(
     """
     if level not in get_args(Level):
         raise UsageError(f"a correction is at the level of token or sentence, not {level!r}")
+    if mentions is not None and level != "token":
+        raise UsageError("corrections of words in texts are at the level of tokens")
     wanted = [one for one in corrections if one.transformer is not None]
     if wanted:
         if fit is None:
             raise UsageError("say which texts the corrections are fitted on")
-        fit.check(texts)
+        fit.check(texts if scored is None else scored)
     names = layer_names(encoder.model, layers)
     began = time.perf_counter()
     learn: Any
     if not wanted or fit is None:
-        raw, learn = encoder.encode(texts, names, progress=progress), None
+        raw, learn = encoder.encode(texts, names, mentions=mentions, progress=progress), None
     elif level == "token":
         fits = TokenFits(wanted, seed=seed)
         if fit.transductive and set(fit.texts) == set(texts):
-            raw = encoder.encode(texts, names, watch=fits.add, progress=progress)
+            raw = encoder.encode(texts, names, mentions=mentions, watch=fits.add, progress=progress)
         else:
             encoder.encode(fit.texts, names, watch=fits.add, progress=progress)
-            raw = encoder.encode(texts, names, progress=progress)
+            raw = encoder.encode(texts, names, mentions=mentions, progress=progress)
         learn = fits.fit
     else:
         raw = encoder.encode(texts, names, progress=progress)
@@ -112,12 +122,15 @@ def sentence_spaces(
         for layer in names:
             yield [Space(layer, one.name, raw[layer], encoding) for one in corrections]
         return
-    yield from corrected_spaces(encoder, texts, corrections, level, raw, learn, encoding, progress)
+    yield from corrected_spaces(
+        encoder, texts, mentions, corrections, level, raw, learn, encoding, progress
+    )
 
 
 def corrected_spaces(
     encoder: Encoder,
     texts: Sequence[str],
+    mentions: Sequence[Mention] | None,
     corrections: Sequence[NamedCorrection],
     level: Level,
     raw: dict[str, NDArray[Any]],
@@ -132,11 +145,12 @@ def corrected_spaces(
         began = time.perf_counter()
         ready[layer] = {one.name: one for one in learn(layer)}
         seconds[layer] = (time.perf_counter() - began) / len(ready[layer])
+    pooling = encoder.pooling if mentions is None else WORD_POOLING
     again = {
         layer: {
             name: one.transformer
             for name, one in found.items()
-            if level == "token" and not commutes(one.transformer, encoder.pooling)
+            if level == "token" and not commutes(one.transformer, pooling)
         }
         for layer, found in ready.items()
     }
@@ -145,8 +159,8 @@ def corrected_spaces(
     pooled: dict[str, dict[str, NDArray[Any]]] = {}
     if again:
         pooled = pooled_spaces(
-            encoder.model, texts, list(again), encoder.pooling, encoder.special_tokens, again,
-            longest=encoder.longest, progress=progress,
+            encoder.model, texts, list(again), pooling, encoder.special_tokens, again,
+            mentions=mentions, longest=encoder.longest, progress=progress,
         )  # fmt: skip
     passed = (time.perf_counter() - began) / max(sum(map(len, again.values())), 1)
     for layer, vectors in raw.items():

@@ -1,0 +1,69 @@
+"""Items dealt into folds, so that each is scored with what was learned without it.
+
+Items that share a text are dealt together where that is possible: a text is then on one side of a
+split, and none has to be left out of the fit because it is scored.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.errors import UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isoscope.tasks.problem import Items, Problem
+
+FOLDS = 5
+LARGEST_GROUP = 2.0
+"""Items that hang together are dealt together unless they are more than this many even folds."""
+
+
+def dealt(problem: Problem, folds: int = FOLDS, seed: int = 0) -> list[Items]:
+    """Return the items of every fold, each in order.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is scored.
+    folds : int
+        How many; at least two.
+    seed : int
+        Of the order in which items are dealt.
+    """
+    count = len(problem)
+    if not 2 <= folds <= count:
+        raise UsageError(
+            f"{problem.task}: {count:,} {problem.unit} cannot be dealt into {folds} folds; there "
+            "have to be at least two folds with something in each"
+        )
+    groups = connected(problem)
+    sizes = np.bincount(groups)
+    if sizes.max() > LARGEST_GROUP * count / folds or len(sizes) < folds:
+        groups, sizes = np.arange(count), np.ones(count, np.intp)
+    turn = np.random.default_rng(seed).permutation(len(sizes))
+    turn = turn[np.argsort(-sizes[turn], kind="stable")]  # the large ones first: even folds
+    fold_of = np.empty(len(sizes), np.intp)
+    filled = np.zeros(folds, np.intp)
+    for group in turn:
+        fold_of[group] = np.argmin(filled)
+        filled[fold_of[group]] += sizes[group]
+    return [np.flatnonzero(fold_of[groups] == fold) for fold in range(folds)]
+
+
+def connected(problem: Problem) -> NDArray[np.intp]:
+    """Return a number for every item, the same for items that share a row, directly or not."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    rows = [problem.rows_of(np.array([item])) for item in range(len(problem))]
+    items = np.repeat(np.arange(len(rows)), [len(some) for some in rows])
+    ends = len(rows) + np.concatenate(rows)
+    size = int(ends.max()) + 1
+    graph = coo_array((np.ones(len(items)), (items, ends)), shape=(size, size))
+    _, labels = connected_components(graph, directed=False)
+    _, numbered = np.unique(labels[: len(rows)], return_inverse=True)
+    return np.asarray(numbered, np.intp)
