@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.tasks.probes.dealing import dealt
+from isoscope.tasks.probes.dealing import dealt_by_class
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ class Lesson:
             and np.array_equal(np.unique(self.codes[~given]), np.unique(self.codes))
         ):
             return given
-        return np.asarray(dealt(self.codes, CHOOSING, seed) == CHOOSING - 1)
+        return np.asarray(dealt_by_class(self.codes, CHOOSING, seed) == CHOOSING - 1)
 
 
 class Probe(Protocol):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.intp]
 
 
-def dealt(codes: Integers, folds: int, seed: int, groups: Integers | None = None) -> Integers:
+def dealt_by_class(codes: Integers, folds: int, seed: int) -> Integers:
     """Return the fold of every row.
 
     Parameters
@@ -28,12 +28,7 @@ def dealt(codes: Integers, folds: int, seed: int, groups: Integers | None = None
         How many there are.
     seed : int
         Of the order within classes.
-    groups : array of int, optional
-        Rows of a group go to one fold together; a group has the class of its first row.
     """
-    if groups is not None:
-        _, first, group = np.unique(groups, return_index=True, return_inverse=True)
-        return dealt(codes[first], folds, seed)[group]
     order = np.random.default_rng(seed).permutation(len(codes))
     fold = np.empty(len(codes), np.intp)
     for code in np.unique(codes):

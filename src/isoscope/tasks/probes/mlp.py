@@ -108,7 +108,7 @@ class MlpProbe:
         for _ in range(self.epochs):
             total = 0.0
             order = torch.randperm(len(inputs), generator=shuffled)
-            for rows in torch.split(order, self.batch):  # type: ignore[no-untyped-call]
+            for rows in torch.split(order, self.batch):
                 optimiser.zero_grad()
                 loss = torch.nn.functional.cross_entropy(network(inputs[rows]), classes[rows])
                 loss.backward()  # type: ignore[no-untyped-call]
