@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -178,6 +179,19 @@ def test_widths_are_those_of_a_bootstrap(correlation) -> None:  # type: ignore[n
         width = np.diff(np.quantile(drawn, [0.025, 0.975]))[0]
         # 1,500 draws know the quantiles to about 4 %, and the two differ beyond first order.
         assert found.high - found.low == pytest.approx(width, rel=0.15)
+
+
+def test_variances_of_seeds_add_to_that_of_the_items() -> None:
+    x, y = correlated(np.random.default_rng(8), 50, 0.3)
+    before, after = pearson(x, y), pearson(x, y + x**2)
+    plain = difference(after, before)
+    noisy = difference(replace(after, seed_variance=0.01), replace(before, seed_variance=0.02))
+    reach = stats.t.ppf(0.975, 48)
+    assert noisy.value == plain.value
+    assert ((noisy.high - noisy.low) / 2 / reach) ** 2 == pytest.approx(  # type: ignore[operator]
+        ((plain.high - plain.low) / 2 / reach) ** 2 + 0.03  # type: ignore[operator]
+    )
+    assert noisy.p_value > plain.p_value  # type: ignore[operator]
 
 
 def test_the_same_scores_differ_by_nothing() -> None:

@@ -47,11 +47,14 @@ def test_finding() -> None:
     assert find_task(" SimLex-999 ").name == "simlex-999"
     own = find_task("word-similarity:some/where/pairs.tsv")
     assert (own.name, own.file) == ("word-similarity:pairs", "some/where/pairs.tsv")
-    assert own_kinds() == ("word-similarity",)
+    written = [kind.written for kind in own_kinds()]
+    assert {"word-similarity:FILE", "pairs:FILE", "retrieval:FOLDER", "cluster:TASK"} <= {*written}
     with pytest.raises(UsageError, match="did you mean simlex-999.*word-similarity:FILE"):
         find_task("simlex")
     with pytest.raises(UsageError, match="behind the colon"):
         find_task("word-similarity:")
+    with pytest.raises(UsageError, match="name a folder behind the colon"):
+        find_task("retrieval:")
 
 
 def test_a_missing_file_is_one_line_with_its_layout(tmp_path: Path) -> None:

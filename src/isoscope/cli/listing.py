@@ -136,8 +136,8 @@ def list_tasks(
             if text:
                 screen.print(Padding(f"{title}: {text}", (0, 0, 0, 4), expand=False))
     for kind in own_kinds():
-        screen.print(f"{kind}:FILE", style="bold")
-        screen.print(Padding("a file of your own", (0, 0, 0, 4), expand=False))
+        screen.print(kind.written, style="bold")
+        screen.print(Padding(kind.about, (0, 0, 0, 4), expand=False))
 
 
 def describe_task(task: Task, folder: Path | None) -> dict[str, Any]:

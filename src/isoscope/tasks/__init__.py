@@ -2,7 +2,10 @@
 
 from isoscope.tasks import (  # noqa: F401 - they register their tasks
     boolq_data,
+    clustering,
     glue_data,
+    own_pair_problem,
+    retrieval,
     semcor_data,
     senteval_data,
     sick_data,

@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.errors import UsageError
 from isoscope.tasks.bounded_scores import (
     CORRELATION,
     bounded_score,
@@ -51,7 +50,11 @@ ONE_CLASS = "one class only"
 
 
 def f1_score(
-    truth: ArrayLike, predicted: ArrayLike, level: float = 0.95, *, positive: object = None
+    truth: ArrayLike,
+    predicted: ArrayLike,
+    level: float = 0.95,
+    *,
+    positive: str | int | None = None,
 ) -> Score:
     """Return F1 of one class, or the mean over classes, with its interval.
 
@@ -61,14 +64,12 @@ def f1_score(
         The class of every item, and what was predicted.
     level : float
         Coverage of the interval, between 0 and 1.
-    positive : label, optional
+    positive : str or int, optional
         The class that F1 is about. Without it, the mean over all classes in ``truth``.
     """
     if positive is not None:
         true, said = np.asarray(truth), np.asarray(predicted)
         check_lengths(true, said)
-        if not np.isscalar(positive):
-            raise UsageError(f"positive is one class, not {positive!r}")
         is_true, is_said = true == positive, said == positive
         if not is_true.any():
             return undefined(f"no item is of the class {positive}", len(true))

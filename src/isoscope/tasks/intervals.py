@@ -80,10 +80,14 @@ class Score(Estimate):
         None where there is no interval.
     subset : str
         The subset of the items that it is about; empty for all.
+    seed_variance : float
+        Where the score is a mean over random starts, the variance that this gives it, which no
+        item tells of. Of two scores such variances add up.
     """
 
     influences: Vector | None = None
     subset: str = ""
+    seed_variance: float = 0.0
 
 
 def pearson(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Score:
@@ -145,7 +149,7 @@ def difference(after: Score, before: Score, *, level: float = 0.95) -> Differenc
     apart = after.influences - before.influences
     if np.ptp(apart) <= ROUNDING:
         return Difference(value, None, None, after.n, "no interval: no item tells the two apart")
-    error = standard_error(apart)
+    error = math.hypot(standard_error(apart), math.sqrt(after.seed_variance + before.seed_variance))
     half = quantile(level, after.n) * error
     return Difference(
         value, value - half, value + half, after.n, p_value=p_value(value / error, after.n)

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 SHOWN_FILES = 3
 
 
-Family = Literal["word-similarity", "sts", "wic", "classification", "token-classification"]
+Family = Literal[
+    "word-similarity", "sts", "wic", "classification", "token-classification", "clustering",
+    "pairs", "retrieval",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,36 @@ class Task:
 AnyTask = TypeVar("AnyTask", bound=Task)
 
 _TASKS: dict[str, Task] = {}
-_OPENERS: dict[str, Callable[[str], Task]] = {}
+
+
+@dataclass(frozen=True)
+class Opener:
+    """A way to make a task of something that the user names behind a colon.
+
+    Attributes
+    ----------
+    kind : str
+        What stands before the colon.
+    open : callable
+        Makes the task of what stands behind it.
+    names : str
+        What that is, in capitals: ``FILE``.
+    about : str
+        What the task is, for people.
+    """
+
+    kind: str
+    open: Callable[[str], Task]
+    names: str
+    about: str
+
+    @property
+    def written(self) -> str:
+        """How such a task is written: ``KIND:FILE``."""
+        return f"{self.kind}:{self.names}"
+
+
+_OPENERS: dict[str, Opener] = {}
 
 
 def register(task: AnyTask) -> AnyTask:
@@ -157,11 +189,16 @@ def register(task: AnyTask) -> AnyTask:
     return task
 
 
-def register_opener(kind: str, opener: Callable[[str], Task]) -> None:
-    """Add a way to make a task of a file of one's own, written ``KIND:FILE``."""
+def register_opener(
+    kind: str,
+    opener: Callable[[str], Task],
+    names: str = "FILE",
+    about: str = "a file of your own",
+) -> None:
+    """Add a way to make a task of a file of one's own, written ``KIND:FILE``, or of the like."""
     if kind in _TASKS or kind in _OPENERS:
         raise ValueError(f"the task {kind} is registered twice")
-    _OPENERS[kind] = opener
+    _OPENERS[kind] = Opener(kind, opener, names, about)
 
 
 def all_tasks() -> tuple[Task, ...]:
@@ -170,18 +207,19 @@ def all_tasks() -> tuple[Task, ...]:
     return tuple(sorted(_TASKS.values(), key=lambda task: order.index(task.family)))
 
 
-def own_kinds() -> tuple[str, ...]:
-    """Return the kinds of task that a file of one's own can be."""
-    return tuple(_OPENERS)
+def own_kinds() -> tuple[Opener, ...]:
+    """Return the kinds of task that a file of one's own, or the like, can be."""
+    return tuple(_OPENERS.values())
 
 
 def find_task(name: str) -> Task:
-    """Return a task by its name, or make one of ``KIND:FILE``."""
+    """Return a task by its name, or make one of ``KIND:FILE`` and the like."""
     kind, colon, file = name.strip().partition(":")
     if colon and kind in _OPENERS:
+        opener = _OPENERS[kind]
         if not file:
-            raise UsageError(f"task {name!r}: name a file behind the colon")
-        return _OPENERS[kind](file)
+            raise UsageError(f"task {name!r}: name a {opener.names.lower()} behind the colon")
+        return opener.open(file)
     if name.strip().lower() not in _TASKS:
-        raise unknown_name("task", name, [*_TASKS, *(f"{kind}:FILE" for kind in _OPENERS)])
+        raise unknown_name("task", name, [*_TASKS, *(kind.written for kind in own_kinds())])
     return _TASKS[name.strip().lower()]

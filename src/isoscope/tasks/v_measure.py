@@ -22,6 +22,7 @@ information estimates.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,8 +64,22 @@ def v_measure(truth: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Sco
     return with_interval(*v_influences(true, said), level)
 
 
-def with_interval(value: float, influences: Vector, level: float) -> Score:
-    """Put an interval around a V-measure, or a mean of several of the same items."""
+def with_interval(
+    value: float, influences: Vector, level: float, seed_variance: float = 0.0
+) -> Score:
+    """Put an interval around a V-measure, or around a mean over seeds of the same items.
+
+    Parameters
+    ----------
+    value : float
+        The score.
+    influences : array
+        The influence of every item on it.
+    level : float
+        Coverage of the interval, between 0 and 1.
+    seed_variance : float
+        The variance of the mean that is due to seeds.
+    """
     check_level(level)
     n = len(influences)
     if n < FEWEST:
@@ -72,11 +87,11 @@ def with_interval(value: float, influences: Vector, level: float) -> Score:
     if np.ptp(influences) <= ROUNDING:
         return Score(value, None, None, n, "no interval: no item moves the score")
     middle = value + float(np.mean(influences))
-    half = quantile(level, n) * standard_error(influences)
+    half = quantile(level, n) * math.hypot(standard_error(influences), math.sqrt(seed_variance))
     low, high = (float(np.clip(middle + s * half, 0, 1)) for s in (-1, 1))
     # A few items in many clusters: the bias is larger than what is left to say.
     note = "" if low <= value <= high else "the interval is around the value less its bias"
-    return Score(value, low, high, n, note, influences)
+    return Score(value, low, high, n, note, influences, seed_variance=seed_variance)
 
 
 def v_influences(true: NDArray[np.intp], said: NDArray[np.intp]) -> tuple[float, Vector]:

@@ -1,0 +1,156 @@
+"""Pairs of the user's own as a problem: do vectors find those alike that the user finds alike?
+
+The output of a pair is the cosine of its two vectors. Numbers are met by correlations, yes/no
+labels by the area under the ROC curve: how often a yes has the higher cosine than a no.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.errors import UsageError
+from isoscope.tasks.auc_score import auc
+from isoscope.tasks.intervals import Score, pearson, spearman
+from isoscope.tasks.own_pairs import OwnPairs, read_own_pairs
+from isoscope.tasks.registry import DataFile, Task, register_opener
+from isoscope.tasks.sts import SCORE, ScoredPairs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from isoscope.tasks.problem import Items
+
+    Vector = NDArray[np.float64]
+
+AUC, SPEARMAN, PEARSON = (f"{SCORE}/{metric}" for metric in ("auc", "spearman", "pearson"))
+
+
+@dataclass(frozen=True)
+class OwnPairProblem(ScoredPairs):
+    """The pairs of a file of the user's own.
+
+    Attributes
+    ----------
+    yes_no : bool
+        Whether every score is a label, 1 for yes and 0 for no.
+    """
+
+    yes_no: bool = False
+
+    @classmethod
+    def of_texts(cls, task: str, pairs: OwnPairs) -> OwnPairProblem:
+        """Take pairs of texts; row k of the vectors is text k."""
+        numbered = ScoredPairs.of(task, pairs.text_pairs())
+        return cls._of(task, pairs, numbered.first, numbered.second, numbered.texts)
+
+    @classmethod
+    def of_rows(
+        cls, task: str, pairs: OwnPairs, rows: int, ids: Sequence[str] | None = None
+    ) -> OwnPairProblem:
+        """Take pairs of rows of a source of vectors; row k of the vectors is row k of the source.
+
+        Parameters
+        ----------
+        task : str
+            What results call it.
+        pairs : OwnPairs
+            Pairs that name rows.
+        rows : int
+            How many rows the source has.
+        ids : sequence of str, optional
+            The name of every row; without it, pairs name rows by number, from 0.
+        """
+        return cls._of(task, pairs, *pairs.row_numbers(rows, ids))
+
+    @classmethod
+    def of_two_files(
+        cls, task: str, pairs: OwnPairs, first_rows: int, second_rows: int
+    ) -> OwnPairProblem:
+        """Take row k of two files of vectors; the vectors are those of the first, then the second.
+
+        Parameters
+        ----------
+        task : str
+            What results call it.
+        pairs : OwnPairs
+            Scores alone.
+        first_rows, second_rows : int
+            How many rows the files have; both should have one for every score.
+        """
+        pairs.check_rows(first_rows, second_rows)
+        return cls._of(task, pairs, np.arange(len(pairs)), len(pairs) + np.arange(len(pairs)))
+
+    @classmethod
+    def _of(
+        cls,
+        task: str,
+        pairs: OwnPairs,
+        first: NDArray[np.intp],
+        second: NDArray[np.intp],
+        texts: tuple[str, ...] = (),
+    ) -> OwnPairProblem:
+        return cls(
+            task,
+            texts,
+            first,
+            second,
+            np.array(pairs.scores, np.float64),
+            np.full(len(pairs), "", object),
+            main=AUC if pairs.yes_no else SPEARMAN,
+            yes_no=pairs.yes_no,
+        )
+
+    def outputs(self, vectors: NDArray[Any], learn: Items, held: Items) -> Vector:
+        """Return the cosine of some pairs; there is nothing to learn."""
+        del learn
+        # A source may have far more rows than the pairs name: only those are divided by lengths.
+        sides = np.concatenate([self.first[held], self.second[held]])
+        used, places = np.unique(sides, return_inverse=True)
+        first, second = places[: len(held)], places[len(held) :]
+        return replace(self, first=first, second=second).cosines(vectors[used])
+
+    def scores(self, outputs: Vector, items: Items, level: float) -> dict[str, Score]:
+        """Compare cosines with the user's scores or labels."""
+        human = self.human[items]
+        ranked = spearman(outputs, human, level=level)
+        if self.yes_no:
+            return {AUC: auc(human, outputs, level), SPEARMAN: ranked}
+        return {SPEARMAN: ranked, PEARSON: pearson(outputs, human, level=level)}
+
+
+@dataclass(frozen=True)
+class OwnPairTask(Task):
+    """Pairs in a file of the user's own."""
+
+    def find(self, folder: Path | None) -> Path:
+        """Return the file, which the user named."""
+        del folder
+        path = Path(self.file)
+        if not path.is_file():
+            raise UsageError(f"there is no file {path}; {self.name} reads {self.layout}")
+        return path
+
+    def load(self, folder: Path | None = None) -> OwnPairs:
+        """Read the pairs; the folder of the benchmarks is of no use."""
+        return read_own_pairs(self.find(folder))
+
+
+def own_pair_task(file: str) -> OwnPairTask:
+    """Make a task of a file of pairs."""
+    return OwnPairTask(
+        f"pairs:{Path(file).stem}", "pairs", (DataFile(file, None),),
+        "TSV, CSV or JSON lines with two texts (text1, text2), two rows of a source (row1, row2) "
+        "or nothing, and a score or a yes/no label (score)",
+        "pairs", "yours", "",
+        "cosine of the two vectors of a pair against its score, or its label",
+        (SPEARMAN, PEARSON, AUC),
+    )  # fmt: skip
+
+
+register_opener("pairs", own_pair_task, about="pairs of your own, with a score or yes/no label")
