@@ -56,6 +56,18 @@ def test_without_a_common_direction_nothing_is_clipped() -> None:
     assert Clip().fit(cloud[:1]).dimensions_.size == 0
 
 
+def test_a_dimension_that_varies_widely_is_found_by_its_length() -> None:
+    cloud = with_outliers(400, {7: 30.0}, rows=300)
+    cloud[:, 3] *= 12
+    units = cloud / np.linalg.norm(cloud, axis=1, keepdims=True)
+    found = (units**2).mean(axis=0)
+    assert found[3] < found[7]
+    assert list(Clip(by="length").fit(cloud).dimensions_) == [3, 7]
+    assert list(Clip(by="length", threshold=found[3] + 1e-9).fit(cloud).dimensions_) == [7]
+    assert list(Clip(by="length").fit(with_outliers(400, {})).dimensions_) == []
+    assert list(Clip(by="length").fit(np.zeros((5, 3))).dimensions_) == []
+
+
 def test_an_offset_in_no_particular_dimension_is_not_clipped() -> None:
     random = np.random.default_rng(0)
     for width in (20, 300):
@@ -81,3 +93,5 @@ def test_wrong_dimensions_are_refused(dimensions: object) -> None:
         Clip(dimensions).fit(shifted(0, 50, 5))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="threshold"):
         Clip(threshold=2).fit(shifted(0, 50, 5))
+    with pytest.raises(UsageError, match="cosine or length"):
+        Clip(by="width").fit(shifted(0, 50, 5))  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -37,14 +37,18 @@ class Clip(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
     Σ_{i≠j} u_ik u_jk / (n² − n) to the mean cosine of the vectors (u_i = x_i / ‖x_i‖), and is
     clipped when its share of the mean cosine is above ``threshold`` and at least 16 even shares,
     16/d (0.9 where that is more). With a mean cosine below 0.05 nothing is clipped: there is no
-    common direction to take away.
+    common direction to take away. A dimension that varies widely around 0 adds nothing to the mean
+    cosine, but its noise is in every single one: ``by="length"`` takes a dimension's share of the
+    squared length, Σ_i u_ik² / n, instead.
 
     Parameters
     ----------
     dimensions : "auto" or sequence of int
         Which dimensions; ``"auto"`` finds them by the rule.
     threshold : float
-        Share of the mean cosine, between 0 and 1, above which a dimension is an outlier.
+        Share, between 0 and 1, above which a dimension is an outlier.
+    by : {"cosine", "length"}
+        Share of the mean cosine, or of the squared length of unit vectors.
     renormalize : bool
         Bring corrected vectors to length 1.
 
@@ -61,10 +65,12 @@ class Clip(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
         dimensions: Literal["auto"] | Sequence[int] = "auto",
         *,
         threshold: float = 0.05,
+        by: Literal["cosine", "length"] = "cosine",
         renormalize: bool = False,
     ) -> None:
         self.dimensions = dimensions
         self.threshold = threshold
+        self.by = by
         self.renormalize = renormalize
 
     @property
@@ -95,6 +101,8 @@ class Clip(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
             self._chosen()
         if not 0 <= self.threshold <= 1:
             raise UsageError(f"{self.name}: threshold is from 0 to 1, not {self.threshold!r}")
+        if self.by not in RULES:
+            raise UsageError(f"{self.name}: by is cosine or length, not {self.by!r}")
 
     def _parts(self) -> MomentParts:
         return MomentParts(scatter=False, dimensions=self._automatic(), mean=False)
@@ -105,7 +113,7 @@ class Clip(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
     def _solve(self, summary: Summary) -> Arrays:
         width = summary.moments.width
         if self._automatic():
-            chosen = outliers(summary.moments, self.threshold)
+            chosen = outliers(RULES[self.by](summary.moments), self.threshold)
         else:
             chosen = self._chosen()
             if (chosen >= width).any():
@@ -119,10 +127,10 @@ class Clip(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
         return AffineMap(center=zero, shift=zero, scale=scale).to_arrays()
 
 
-def outliers(moments: Moments, threshold: float) -> np.ndarray:
-    """Find the dimensions that carry much of the mean cosine; see ``Clip`` for the rule."""
+def cosine_shares(moments: Moments) -> np.ndarray:
+    """Return each dimension's share of the mean cosine; nothing where that is negligible."""
     if moments.unit_square_sum is None or moments.rows - moments.zero_rows < 2:
-        return np.empty(0, np.int64)
+        return np.empty(0)
     parts = split_cosine(
         moments.unit_sum,
         moments.unit_square_sum,
@@ -130,8 +138,25 @@ def outliers(moments: Moments, threshold: float) -> np.ndarray:
         moments.unit_weight_squares,
     )
     mean_cosine = float(parts.sum())
-    if not mean_cosine >= NEGLIGIBLE_COSINE:
+    return parts / mean_cosine if mean_cosine >= NEGLIGIBLE_COSINE else np.empty(0)
+
+
+def length_shares(moments: Moments) -> np.ndarray:
+    """Return each dimension's share of the squared length of unit vectors."""
+    if moments.unit_square_sum is None or moments.rows == moments.zero_rows:
+        return np.empty(0)
+    return np.asarray(moments.unit_square_sum / moments.unit_square_sum.sum())
+
+
+RULES: dict[str, Callable[[Moments], np.ndarray]] = {
+    "cosine": cosine_shares,
+    "length": length_shares,
+}
+
+
+def outliers(shares: np.ndarray, threshold: float) -> np.ndarray:
+    """Find the dimensions that carry much; see ``Clip`` for the rule."""
+    if not len(shares):
         return np.empty(0, np.int64)
-    shares = parts / mean_cosine
     least = min(EVEN_SHARES / len(shares), ALMOST_ALL)
     return np.flatnonzero((shares > threshold) & (shares >= least))
