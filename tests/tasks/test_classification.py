@@ -43,10 +43,10 @@ def test_pairs_of_texts() -> None:
         LabelledText("b", "c", "not_entailment", "dev"),
     ]
     problem = text_problem(task("rte"), examples, MlpProbe(), pairs="symmetric")
+    assert problem.texts == ("a", "b", "c")
     assert [problem.texts[k] for k in problem.first] == ["a", "b"]
     assert problem.second is not None
     assert [problem.texts[k] for k in problem.second] == ["b", "c"]
-    assert len(problem.texts) == 3
     assert problem.main == "mlp/accuracy"
     assert "[|u − v|, u ∘ v]" in str(problem)
     assert problem.positive == 0

@@ -87,7 +87,7 @@ class ClassProblem:
     def __str__(self) -> str:
         """Say what is learned from what, for a protocol."""
         about = "vectors" if self.second is None else WORDS[self.pairs]
-        return f"{self.probe} on {about}"
+        return f"{about}, classified by {self.probe}"
 
     def rows_of(self, items: Items) -> Items:
         """Return the rows that some items stand on, each once."""

@@ -46,11 +46,13 @@ def text_problem(
     """
     if not examples:
         raise DataError(f"{task.name} has no {task.unit} to score")
-    written = [example.first for example in examples]
     if task.pairs:
-        written += [example.second or "" for example in examples]
-    texts, rows = numbered(written)
-    first, second = rows[: len(examples)], rows[len(examples) :] if task.pairs else None
+        sides = [side or "" for example in examples for side in (example.first, example.second)]
+        texts, rows = numbered(sides)
+        first, second = rows[::2], rows[1::2]
+    else:
+        texts, first = numbered([example.first for example in examples])
+        second = None
     codes = {label: code for code, label in enumerate(task.labels)}
     return ClassProblem(
         task.name,
@@ -87,11 +89,14 @@ def sense_problem(
     """
     if not examples:
         raise DataError(f"{name} has no pairs to score")
-    sides = [(example.first, example.first_span) for example in examples]
-    sides += [(example.second, example.second_span) for example in examples]
+    sides = [
+        side
+        for example in examples
+        for side in ((example.first, example.first_span), (example.second, example.second_span))
+    ]
     texts, _ = numbered([text for text, _ in sides])
     words, rows = numbered([(texts[text], *span) for text, span in sides])
-    first, second = rows[: len(examples)], rows[len(examples) :]
+    first, second = rows[::2], rows[1::2]
     return ClassProblem(
         name,
         "pairs",

@@ -58,7 +58,7 @@ def test_the_strength_is_the_one_that_fits_held_back_rows_best() -> None:
             true = logits[np.arange(back.sum()), lesson.codes[back]]
             fits.append(np.mean(true - logsumexp(logits, axis=1)))
         expected = probe.strengths[int(np.argmax(fits))]
-        assert probe.chosen_strength(lesson, back) == expected
+        assert expected == probe.chosen(lesson, back).C
         chosen.add(expected)
     assert len(chosen) > 1
 
@@ -68,7 +68,7 @@ def test_rows_given_to_choose_on_are_not_fitted_on() -> None:
     choosing = np.arange(200) >= 150
     probe = LogisticProbe()
     found = probe.predict(Lesson(lesson.features, lesson.codes, lesson.asked, choosing))
-    strength = probe.chosen_strength(lesson, choosing)
+    strength = probe.chosen(lesson, choosing).C
     alone = Lesson(lesson.features[:150], lesson.codes[:150], lesson.asked)
     np.testing.assert_array_equal(found, LogisticProbe((strength,)).predict(alone))
     assert (found != LogisticProbe((strength,)).predict(lesson)).any()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from isoscope.tasks.probes.contract import Codes, Lesson, Matrix
 
-STRENGTHS = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+STRENGTHS = (1e-5, 1e-4, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 ITERATIONS = 5000
 NEWTON_WIDTH = 1024
 """Up to this many features Newton's steps, which solve for all weights at once, are cheap."""
@@ -66,43 +66,62 @@ class LogisticProbe:
             raise UsageError(f"strengths are positive numbers, not {self.strengths}")
 
     def __str__(self) -> str:
-        grid = ", ".join(f"{strength:g}" for strength in self.strengths)
-        return f"logistic regression, {WORDS[self.scaling]}, C of {grid} chosen on held-back rows"
+        low, high = min(self.strengths), max(self.strengths)
+        grid = f"one of {len(self.strengths)} C from {low:g} to {high:g} chosen on held-back rows"
+        strength = f"C = {low:g}" if len(self.strengths) == 1 else grid
+        return f"logistic regression, {WORDS[self.scaling]}, {strength}"
 
     def predict(self, lesson: Lesson) -> Codes:
         """Choose C, fit, and classify."""
         back = lesson.held_back(self.seed)
-        strength = self.chosen_strength(lesson, back)
+        model = self.chosen(lesson, back)
         kept = ~back if back is lesson.choosing else np.ones(len(back), np.bool_)
         scale = Scale.of(lesson.features[kept], self.scaling, lesson.blocks)
-        model = regression(lesson).set_params(C=strength)
         model.fit(scale(lesson.features[kept]), lesson.codes[kept])
         return np.asarray(model.predict(scale(lesson.asked)), np.intp)
 
-    def chosen_strength(self, lesson: Lesson, back: NDArray[np.bool_]) -> float:
-        """Return the C whose classifier of the other rows fits the held-back ones best."""
+    def chosen(self, lesson: Lesson, back: NDArray[np.bool_]) -> Any:
+        """Return the classifier of the other rows that fits the held-back ones best.
+
+        Strengths are tried in order until one is worse than the one before: the fit rises to a
+        single peak but for noise, and the strengths beyond it take the longest.
+        """
         strengths = sorted(self.strengths)
         if len(strengths) == 1 or not back.any():
-            return strengths[len(strengths) // 2]
+            return regression(lesson, strengths[len(strengths) // 2])
         scale = Scale.of(lesson.features[~back], self.scaling, lesson.blocks)
         learned, chosen_on = scale(lesson.features[~back]), scale(lesson.features[back])
-        model = regression(
-            lesson, warm_start=True
-        )  # from one strength to the next it is a short way
-        fits = []
+        model, best, highest = None, None, -np.inf
         for strength in strengths:
-            model.set_params(C=strength).fit(learned, lesson.codes[~back])
-            fits.append(log_probability(model, chosen_on, lesson.codes[back]))
-        return strengths[int(np.argmax(fits))]
+            model = regression(lesson, strength, model)
+            model.fit(learned, lesson.codes[~back])
+            fit = log_probability(model, chosen_on, lesson.codes[back])
+            if fit < highest:
+                break
+            if fit > highest:
+                best, highest = model, fit
+        return best
 
 
-def regression(lesson: Lesson, **settings: Any) -> Any:
-    """Return scikit-learn's estimator with the solver that suits."""
+def regression(lesson: Lesson, strength: float, start: Any = None) -> Any:
+    """Return scikit-learn's estimator with the solver that suits.
+
+    It starts from the weights of another one, if there is one, or from its own when it is fitted
+    again: from one strength to the next, or to a few more rows, it is a short way.
+    """
     from sklearn.linear_model import LogisticRegression
 
     newton = lesson.features.shape[1] <= NEWTON_WIDTH and len(np.unique(lesson.codes)) == 2
-    solver = "newton-cholesky" if newton else "lbfgs"
-    return LogisticRegression(solver=solver, max_iter=ITERATIONS, tol=TOLERANCE, **settings)
+    model = LogisticRegression(
+        C=strength,
+        solver="newton-cholesky" if newton else "lbfgs",
+        max_iter=ITERATIONS,
+        tol=TOLERANCE,
+        warm_start=True,
+    )
+    if start is not None:
+        model.coef_, model.intercept_ = start.coef_.copy(), start.intercept_.copy()
+    return model
 
 
 def log_probability(model: Any, features: Matrix, codes: Codes) -> float:
