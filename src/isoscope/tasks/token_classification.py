@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from isoscope.tasks.probes.contract import Probe
     from isoscope.tasks.text_tasks import TokenClassification
 
-SENTENCES = 2_000
+SENTENCES = 1_000
 """Sentences that are drawn."""
 
 TENTHS = ((TEST, 2), (CHOSEN_ON[0], 1))

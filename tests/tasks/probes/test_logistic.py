@@ -63,6 +63,14 @@ def test_the_strength_is_the_one_that_fits_held_back_rows_best() -> None:
     assert len(chosen) > 1
 
 
+def test_a_class_in_a_narrow_direction_is_found_behind_wide_ones() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(400, 6)) * [5, 1, 1, 1, 1, 0.05]
+    codes = (features[:, 5] > 0).astype(np.intp)
+    found = LogisticProbe().predict(Lesson(features[:200], codes[:200], features[200:]))
+    assert np.mean(found == codes[200:]) > 0.95
+
+
 def test_rows_given_to_choose_on_are_not_fitted_on() -> None:
     lesson = drawn(1)
     choosing = np.arange(200) >= 150

@@ -21,6 +21,9 @@ NEWTON_WIDTH = 1024
 """Up to this many features Newton's steps, which solve for all weights at once, are cheap."""
 
 TOLERANCE = 1e-5
+LITTLE, ERRORS = 0.05, 3.0
+"""A fall by less, in nats a row and in standard errors, does not end the search for a strength."""
+
 SMALLEST = 1e-15
 """A probability below this counts as this: one sure error must not decide a choice."""
 
@@ -83,23 +86,24 @@ class LogisticProbe:
     def chosen(self, lesson: Lesson, back: NDArray[np.bool_]) -> Any:
         """Return the classifier of the other rows that fits the held-back ones best.
 
-        Strengths are tried in order until one is worse than the one before: the fit rises to a
-        single peak but for noise, and the strengths beyond it take the longest.
+        Strengths are tried in order until one is clearly worse than the best: beyond it are the
+        fits that take the longest. A small fall is no reason to stop, as a class that shows in
+        narrow directions is found only after the wide ones have been of no use.
         """
         strengths = sorted(self.strengths)
         if len(strengths) == 1 or not back.any():
             return regression(lesson, strengths[len(strengths) // 2])
         scale = Scale.of(lesson.features[~back], self.scaling, lesson.blocks)
         learned, chosen_on = scale(lesson.features[~back]), scale(lesson.features[back])
-        model, best, highest = None, None, -np.inf
+        model, best, highest = None, None, np.full(int(back.sum()), -np.inf)
         for strength in strengths:
             model = regression(lesson, strength, model)
             model.fit(learned, lesson.codes[~back])
-            fit = log_probability(model, chosen_on, lesson.codes[back])
-            if fit < highest:
-                break
-            if fit > highest:
+            fit = log_probabilities(model, chosen_on, lesson.codes[back])
+            if best is None or fit.mean() > highest.mean():
                 best, highest = model, fit
+            elif clearly_worse(fit, highest):
+                break
         return best
 
 
@@ -124,11 +128,18 @@ def regression(lesson: Lesson, strength: float, start: Any = None) -> Any:
     return model
 
 
-def log_probability(model: Any, features: Matrix, codes: Codes) -> float:
-    """Return the mean log-probability that a classifier gives to the true classes.
+def log_probabilities(model: Any, features: Matrix, codes: Codes) -> NDArray[np.float64]:
+    """Return the log-probability that a classifier gives to the true class of every row.
 
     All of them are classes that it has learned.
     """
     columns = np.searchsorted(model.classes_, codes)
     found = model.predict_proba(features)[np.arange(len(codes)), columns]
-    return float(np.log(np.maximum(found, SMALLEST)).mean())
+    return np.asarray(np.log(np.maximum(found, SMALLEST)))
+
+
+def clearly_worse(fit: NDArray[np.float64], best: NDArray[np.float64]) -> bool:
+    """Whether log-probabilities fall by more than little, and by more than chance."""
+    fall = best - fit
+    error = float(fall.std()) / np.sqrt(len(fall))
+    return bool(fall.mean() > max(LITTLE, ERRORS * error))
