@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from isoscope.errors import UsageError
+from isoscope.tasks import SentenceProtocol, find_task
 from isoscope.tasks.class_problem import ClassProblem
 from isoscope.tasks.class_splits import with_splits
+from isoscope.tasks.preparing import prepare
 
 SIZE = 60
 
@@ -76,3 +80,13 @@ def test_parts_that_cannot_be_scored_are_refused() -> None:
     for parts, scored in ((("train", "dev"), "train"), (("all",), "all")):
         with pytest.raises(UsageError, match="nothing to learn from"):
             with_splits(problem(*parts), scored=scored)
+
+
+def test_a_task_is_prepared_from_its_files(tmp_path: Path) -> None:
+    lines = [f"{k % 2} text {k}" for k in range(20)]
+    (tmp_path / "subj.all").write_text("\n".join(lines) + "\n")
+    with pytest.warns(UserWarning, match="holds 20 texts"):
+        ready = prepare(find_task("subj"), tmp_path, SentenceProtocol(), fits=False)
+    assert len(ready.splits) == 5
+    assert len(ready.problem.texts) == 20
+    assert "cross-validated on all in 5 folds" in ready.how
