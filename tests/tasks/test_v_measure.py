@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from isoscope.errors import UsageError
+from isoscope.tasks.intervals import difference
 from isoscope.tasks.v_measure import v_influences, v_measure
 
 ITEMS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=4, max_size=40)
@@ -42,6 +43,7 @@ def truth(joint: np.ndarray) -> float:
 
 
 GOOD = 0.75 * np.diag([0.4, 0.3, 0.2, 0.1]) + 0.25 * np.full((4, 4), 1 / 16)
+MANY = 0.45 * np.diag([1 / 8] * 8) + 0.55 * np.full((8, 8), 1 / 64)  # a large bias
 POOR = 0.35 * np.diag([0.25] * 4) + 0.65 * np.full((4, 4), 1 / 16)
 
 
@@ -62,12 +64,22 @@ def test_the_mean_of_the_influences_is_minus_the_bias() -> None:
     assert -np.mean([one.mean() for _, one in found]) == pytest.approx(bias, rel=0.25)
 
 
-@pytest.mark.parametrize("joint", [GOOD, POOR])
+@pytest.mark.parametrize("joint", [GOOD, POOR, MANY])
 def test_intervals_cover(joint: np.ndarray) -> None:
     """1,000 intervals of 95 %: three standard deviations of the share are 2 points."""
     rng, true = np.random.default_rng(2), truth(joint)
     found = [v_measure(*drawn(rng, 200, joint)) for _ in range(1000)]
     assert 0.93 <= np.mean([one.low <= true <= one.high for one in found]) <= 0.97
+
+
+def test_few_items_in_many_cells_have_differences_only() -> None:
+    rng = np.random.default_rng(3)
+    true, clusters = drawn(rng, 100, MANY)
+    found = v_measure(true, clusters)
+    assert (found.low, found.high) == (None, None)
+    assert found.note == "no interval from fewer than 3 items for each of 64 cells"
+    other = v_measure(true, np.where(rng.random(100) < 0.9, clusters, 0))
+    assert difference(other, found).low is not None
 
 
 def test_what_has_no_interval_says_why() -> None:

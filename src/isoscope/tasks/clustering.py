@@ -78,6 +78,11 @@ class ClusteringProblem:
     seeds: tuple[int, ...] = tuple(range(SEEDS))
     mentions: None = None
     main: str = V_MEASURE
+    learns: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.seeds) < 2:
+            raise UsageError("clusters need two seeds at least, to tell how much seeds change")
 
     @classmethod
     def of(
@@ -142,8 +147,10 @@ class ClusteringProblem:
             return {V_MEASURE: undefined("one class only", n)}
         numbers = outputs.astype(np.intp)
         values, influences = np.zeros(len(self.seeds)), np.zeros(n)
+        cells = 0
         for run in np.unique(numbers[:, 0] // self.clusters):
             fold = numbers[:, 0] // self.clusters == run
+            cells += len(np.unique(truth[fold])) ** 2
             if np.ptp(truth[fold]) == 0:
                 return {V_MEASURE: undefined("one class only in a fold", n)}
             for seed, column in enumerate(numbers[fold].T):
@@ -151,7 +158,8 @@ class ClusteringProblem:
                 values[seed] += own * fold.sum() / n
                 influences[fold] += moved / len(self.seeds)
         by_seeds = float(np.var(values, ddof=1)) / len(values)
-        return {V_MEASURE: with_interval(float(values.mean()), influences, level, by_seeds)}
+        value = float(values.mean())
+        return {V_MEASURE: with_interval(value, influences, cells, level, by_seeds)}
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class Score(Estimate):
     ----------
     influences : array, optional
         The influence function at every item, in their order: the error of the score is their mean.
-        None where there is no interval.
+        None where it is not known, as around a bound; then differences have no interval either.
     subset : str
         The subset of the items that it is about; empty for all.
     seed_variance : float

@@ -6,9 +6,9 @@ labels by the area under the ROC curve: how often a yes has the higher cosine th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -105,15 +105,6 @@ class OwnPairProblem(ScoredPairs):
             main=AUC if pairs.yes_no else SPEARMAN,
             yes_no=pairs.yes_no,
         )
-
-    def outputs(self, vectors: NDArray[Any], learn: Items, held: Items) -> Vector:
-        """Return the cosine of some pairs; there is nothing to learn."""
-        del learn
-        # A source may have far more rows than the pairs name: only those are divided by lengths.
-        sides = np.concatenate([self.first[held], self.second[held]])
-        used, places = np.unique(sides, return_inverse=True)
-        first, second = places[: len(held)], places[len(held) :]
-        return replace(self, first=first, second=second).cosines(vectors[used])
 
     def scores(self, outputs: Vector, items: Items, level: float) -> dict[str, Score]:
         """Compare cosines with the user's scores or labels."""

@@ -38,6 +38,8 @@ class Problem(Protocol):
         otherwise text k.
     main : str
         The score that decides, one of the names that ``scores`` returns.
+    learns : bool
+        Whether outputs depend on the labels of items that may be learned from.
     """
 
     @property
@@ -50,6 +52,8 @@ class Problem(Protocol):
     def mentions(self) -> tuple[Mention, ...] | None: ...  # noqa: D102
     @property
     def main(self) -> str: ...  # noqa: D102
+    @property
+    def learns(self) -> bool: ...  # noqa: D102
 
     def __len__(self) -> int:
         """Return the number of items."""

@@ -77,6 +77,7 @@ class RetrievalProblem:
     unit: str = "queries"
     mentions: None = None
     main: str = METRICS[0]
+    learns: bool = False
 
     @classmethod
     def of_texts(cls, task: str, data: RetrievalSet) -> RetrievalProblem:

@@ -57,6 +57,7 @@ class ScoredPairs:
     unit: str = "pairs"
     mentions: None = None
     main: str = f"{SCORE}/spearman"
+    learns: bool = False
 
     @classmethod
     def of(cls, task: str, pairs: Sequence[TextPair]) -> ScoredPairs:
@@ -84,7 +85,11 @@ class ScoredPairs:
     def outputs(self, vectors: NDArray[Any], learn: Items, held: Items) -> Vector:
         """Return the cosine of some pairs; there is nothing to learn."""
         del learn
-        return self.cosines(vectors)[held]
+        # There may be far more rows than these pairs name: only those are divided by lengths.
+        sides = np.concatenate([self.first[held], self.second[held]])
+        used, places = np.unique(sides, return_inverse=True)
+        first, second = places[: len(held)], places[len(held) :]
+        return replace(self, first=first, second=second).cosines(vectors[used])
 
     def scores(self, outputs: Vector, items: Items, level: float) -> dict[str, Score]:
         """Correlate cosines with what people gave, over all pairs and over subsets."""

@@ -108,15 +108,19 @@ class TokenSample:
 
     def add(self, tokens: Any) -> None:
         """Look at some tokens."""
-        keys = row_keys(np.arange(self._seen, self._seen + len(tokens)), self._seed)
-        self._seen += len(tokens)
+        wide = tokens.float() if tokens.element_size() < 4 else tokens
+        self.add_rows(wide.cpu().numpy())
+
+    def add_rows(self, rows: NDArray[Any]) -> None:
+        """Look at some vectors in an array."""
+        keys = row_keys(np.arange(self._seen, self._seen + len(rows)), self._seed)
+        self._seen += len(rows)
         chosen = np.arange(len(keys))
         if len(self._keys) >= self._most:
             chosen = np.flatnonzero(keys < self._keys.max())
         if not len(chosen):
             return
-        wide = tokens.float() if tokens.element_size() < 4 else tokens
-        self._rows.append(wide.cpu().numpy()[chosen])
+        self._rows.append(rows[chosen])
         self._keys = np.concatenate((self._keys, keys[chosen]))
         if len(self._keys) > self._most * 5 // 4:
             self._prune()
@@ -126,6 +130,8 @@ class TokenSample:
         self._rows, self._keys = [np.concatenate(self._rows)[kept]], self._keys[kept]
 
     def rows(self) -> NDArray[Any]:
-        """Return the sampled tokens in the order in which they came."""
+        """Return the sampled vectors in the order in which they came."""
+        if not self._rows:
+            return np.empty((0, 0), np.float32)
         self._prune()
         return self._rows[0]
