@@ -43,7 +43,7 @@ class ClassProblem:
 
     Attributes
     ----------
-    task, unit, texts, mentions
+    task, unit, texts, mentions, learns
         As in ``Problem``.
     labels : tuple of str
         The classes; ``codes`` count in them.
@@ -75,6 +75,7 @@ class ClassProblem:
     mentions: tuple[Mention, ...] | None = None
     probe: Probe = field(default_factory=LogisticProbe)
     pairs: PairFeatures = "ordered"
+    learns: bool = True
 
     @property
     def main(self) -> str:
