@@ -122,6 +122,21 @@ def evaluate_command(
             rich_help_panel=ON_TEXTS,
         ),
     ] = ",".join(ISOTROPY),
+    probe: Annotated[
+        Literal["logistic", "mlp"] | None,
+        typer.Option(
+            help="What learns to classify. Default: logistic; word senses by a threshold.",
+            rich_help_panel=ON_TEXTS,
+        ),
+    ] = None,
+    epochs: Annotated[
+        bool,
+        typer.Option(
+            "--epochs",
+            help="Also score after every epoch, with --probe mlp.",
+            rich_help_panel=ON_TEXTS,
+        ),
+    ] = False,
     revision: Annotated[
         str | None,
         typer.Option(help="Branch, tag or commit of a model of the hub.", rich_help_panel=ON_TEXTS),
@@ -154,6 +169,8 @@ def evaluate_command(
         longest=longest,
         cache=cache,
         isotropy=listed(isotropy, ()),
+        probe=probe,
+        epochs=epochs,
         revision=revision,
         dtype=dtype,
         device=device,

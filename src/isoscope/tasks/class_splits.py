@@ -83,7 +83,8 @@ def prepare_texts(
 ) -> Prepared:
     """Classify the texts of all parts that are there."""
     del fits
-    return with_splits(text_problem(task, task.load(folder)), seed=protocol.seed)
+    problem = text_problem(task, task.load(folder), protocol.classifier)
+    return with_splits(problem, seed=protocol.seed)
 
 
 @prepare.register(TokenClassification)
@@ -92,5 +93,5 @@ def prepare_words(
 ) -> Prepared:
     """Classify the words of some sentences."""
     del fits
-    problem = word_problem(task, task.load(folder), seed=protocol.seed)
+    problem = word_problem(task, task.load(folder), protocol.classifier, seed=protocol.seed)
     return with_splits(problem, seed=protocol.seed)

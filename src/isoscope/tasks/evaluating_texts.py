@@ -16,9 +16,11 @@ from isoscope.models.encoding import Encoder
 from isoscope.models.opening import Model, open_model
 from isoscope.models.pooling import layer_names
 from isoscope.results.measuring import choose_measures, listed, measure, versions
-from isoscope.results.result import Result, Row
+from isoscope.results.result import Result, Row, Table
 from isoscope.results.scored import KIND, SCORES
 from isoscope.tasks import families  # noqa: F401 - they say how they are prepared
+from isoscope.tasks.class_problem import ClassProblem
+from isoscope.tasks.epochs import epoch_table
 from isoscope.tasks.preparing import Job, Split, job_of, texts_of
 from isoscope.tasks.problem_rows import problem_rows
 from isoscope.tasks.sentence_spaces import sentence_spaces
@@ -74,6 +76,7 @@ def evaluate_texts(
     layers = chosen_layers(model, protocol.layers)
     began = time.perf_counter()
     rows: list[Row] = []
+    tables: list[Table] = []
     with kept_vectors(protocol, jobs) as cache:
         encoder = Encoder(
             model,
@@ -83,9 +86,12 @@ def evaluate_texts(
             cache=cache,
         )
         for job in jobs:
-            rows += job_rows(encoder, job, corrections, layers, protocol, level, progress)
+            found = scored_job(encoder, job, corrections, layers, protocol, level, progress)
+            rows += found.rows
+            tables += found.tables
     return Result(
         with_best_layers(rows),
+        tables,
         seeds={"seed": protocol.seed},
         versions=versions(),
         command=command,
@@ -107,7 +113,7 @@ def kept_vectors(protocol: SentenceProtocol, jobs: Sequence[Job]) -> Iterator[Ve
         yield VectorCache(folder)
 
 
-def job_rows(
+def scored_job(
     encoder: Encoder,
     job: Job,
     corrections: Sequence[NamedCorrection],
@@ -115,12 +121,13 @@ def job_rows(
     protocol: SentenceProtocol,
     level: float,
     progress: Progress | None,
-) -> list[Row]:
+) -> Result:
     """Score one task."""
     problem, text = job.problem, protocol_line(encoder, job, corrections, protocol, level)
     outputs: dict[str, dict[str, NDArray[np.float64]]] = {layer: {} for layer in layers}
     seconds: dict[tuple[str, str], float] = {}
     isotropy: dict[str, list[Row]] = {layer: [] for layer in layers}
+    tables: list[Table] = []
     for number, split in enumerate(job.splits):
         for spaces in split_spaces(encoder, job, split, corrections, layers, protocol, progress):
             for space in spaces:
@@ -135,6 +142,13 @@ def job_rows(
                 everything[split.held] = found
                 if number == 0:
                     where = (encoder.model.name, space.layer)
+                    if protocol.epochs and isinstance(problem, ClassProblem):
+                        tables.append(
+                            epoch_table(
+                                where, space.correction, problem, space.vectors, split.learn,
+                                split.held, level=level,
+                            )
+                        )  # fmt: skip
                     isotropy[space.layer] += isotropy_rows(
                         where, problem.task, space, protocol.isotropy, text
                     )
@@ -149,7 +163,7 @@ def job_rows(
                 extra={"unit": SECONDS})
             for name in scored
         ]  # fmt: skip
-    return rows
+    return Result(rows, tables)
 
 
 def protocol_line(

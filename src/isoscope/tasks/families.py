@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.errors import UsageError
+from isoscope.tasks.class_splits import with_splits
+from isoscope.tasks.classification import sense_problem
 from isoscope.tasks.clustering import ClusteringProblem, ClusteringTask
 from isoscope.tasks.own_pair_problem import OwnPairProblem, OwnPairTask
 from isoscope.tasks.preparing import (
@@ -79,9 +81,13 @@ def prepare_clusters(
 def prepare_senses(
     task: WordSense, folder: Path | None, protocol: SentenceProtocol, fits: bool
 ) -> Prepared:
-    """Choose the threshold on the train split, and score the others."""
-    del protocol, fits
+    """Choose the threshold on the train split, and score the others; or classify with a probe."""
+    del fits
     examples = task.load(folder)
+    if protocol.probe is not None:
+        return with_splits(
+            sense_problem(task.name, examples, protocol.classifier), seed=protocol.seed
+        )
     problem = WordSenseProblem.of(task.name, examples)
     learned = np.array([one.split == TRAIN for one in examples])
     if learned.all() or not learned.any():

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoscope.errors import UsageError
+from isoscope.tasks.probes.naming import find_probe
 
 if TYPE_CHECKING:
     from isoscope.engines.vector_cache import VectorCache
+    from isoscope.tasks.probes.contract import Probe
 
+DEFAULT_PROBE = "logistic"
 ISOTROPY = ("mean_cosine", "i1_scaled")
 
 
@@ -39,6 +42,11 @@ class SentenceProtocol:
         Where vectors are kept between calls; False keeps none.
     isotropy : sequence of str
         Measures of the sentence vectors that are given beside the scores.
+    probe : {"logistic", "mlp"}, optional
+        What learns to classify; ``logistic`` by default. Word senses are told apart by a threshold
+        of the cosine unless a probe is named.
+    epochs : bool
+        Whether the score after every epoch is wanted, for a probe that learns in epochs.
     revision, dtype, device
         As ``open_model`` takes them.
     seed : int
@@ -54,17 +62,28 @@ class SentenceProtocol:
     longest: int | None = None
     cache: VectorCache | bool = True
     isotropy: Sequence[str] = ISOTROPY
+    probe: str | None = None
+    epochs: bool = False
     revision: str | None = None
     dtype: Any = None
     device: Any = None
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if self.probe is not None:
+            find_probe(self.probe)
+        if self.epochs and self.probe != "mlp":
+            raise UsageError("scores after every epoch are those of the probe mlp; name it")
         if self.transductive and self.fit_on is not None:
             raise UsageError(
                 "corrections are fitted on the scored texts (transductive) or on others (fit_on), "
                 "not both"
             )
+
+    @property
+    def classifier(self) -> Probe:
+        """What learns to classify."""
+        return find_probe(self.probe or DEFAULT_PROBE, self.seed)
 
     @property
     def names_fit(self) -> bool:
