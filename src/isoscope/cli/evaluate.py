@@ -29,6 +29,10 @@ isoscope evaluate vectors.txt --tasks word-similarity:pairs.csv --corrections no
 isoscope evaluate model.safetensors --column wte.weight --vocabulary vocab.json --prefix Ġ
 
 isoscope evaluate package:minilm --tasks sts-b,sick-r --layers all --data benchmarks/
+
+isoscope evaluate package:minilm --tasks rte,cluster:trec --corrections none,whiten
+
+isoscope evaluate vectors.npy --tasks pairs:my-pairs.tsv --corrections none,center
 """
 
 
@@ -144,6 +148,14 @@ def evaluate_command(
     dtype: options.Dtype = "float32",
     device: options.Device = None,
     seed: options.Seed = 0,
+    second: Annotated[
+        str | None,
+        typer.Option(help="A second file of vectors: the other side of pairs, or the queries."),
+    ] = None,
+    ids: Annotated[
+        str | None,
+        typer.Option(help="Label that names rows in pairs:FILE. Default: numbers, from 0."),
+    ] = None,
     data: options.Data = None,
     column: options.Column = None,
     words: options.Words = None,
@@ -189,6 +201,8 @@ def evaluate_command(
             prefix=prefix,
             drop_invalid=drop_invalid,
             sentences=sentences,
+            second=second,
+            ids=ids,
             progress=progress,
             command=shlex.join(["isoscope", *sys.argv[1:]]),
         )

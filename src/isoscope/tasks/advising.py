@@ -15,58 +15,29 @@ from isoscope.results.advised import ADVICE, advice_row
 from isoscope.results.measuring import listed, measure, versions
 from isoscope.results.result import Result
 from isoscope.results.scored import KIND
-from isoscope.tasks.advice.candidates import candidates
+from isoscope.tasks.advice.candidates import candidates, settings_of
 from isoscope.tasks.advice.cross_fitting import CrossFitting
 from isoscope.tasks.advice.deciding import ALPHA, WORTHWHILE, decide
-from isoscope.tasks.advice.fitting import FoldedRows, parts_of
+from isoscope.tasks.advice.fitting import parts_of
+from isoscope.tasks.advice.ground import Ground, folded_rows
+from isoscope.tasks.advice.reading import ground_of
 from isoscope.tasks.advice.words import caveats, recommendation
 from isoscope.tasks.data_folder import data_folder
 from isoscope.tasks.folds import FOLDS, dealt
 from isoscope.tasks.intervals import check_level
 from isoscope.tasks.registry import find_task
-from isoscope.tasks.retrieval import RetrievalProblem
 from isoscope.tasks.sentence_protocol import SentenceProtocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
     from isoscope.corrections import Correction
     from isoscope.measures.reading import Progress
     from isoscope.tasks.advice.candidates import Candidate
     from isoscope.tasks.advice.deciding import Decision
-    from isoscope.tasks.advice.fitting import Background
-    from isoscope.tasks.corrected import NamedCorrection
-    from isoscope.tasks.problem import Problem
 
 FEWEST_ITEMS = 20
 """With fewer, intervals from influences say little and no correction could be told from chance."""
-
-
-@dataclass(frozen=True)
-class Ground:
-    """What advice stands on.
-
-    Attributes
-    ----------
-    problem : Problem
-        What is scored.
-    vectors : array
-        A row for everything that it names.
-    name : str
-        What results call the space.
-    protocol : str
-        How the vectors were made.
-    background : Background, optional
-        Vectors of the same space that are not scored.
-    """
-
-    problem: Problem
-    vectors: NDArray[Any]
-    name: str
-    protocol: str
-    background: Background | None = None
 
 
 @dataclass(frozen=True)
@@ -163,8 +134,6 @@ def advise(
     name = named_task(pairs, task, retrieval)
     wanted = None if corrections is None else listed(corrections, ())
     every = candidates(wanted, int(1e9), flow=flow)
-    from isoscope.tasks.advice.grounds import ground_of
-
     protocol = replace(sentences or SentenceProtocol(), layers=layer)
     ground = ground_of(
         source, find_task(name), parts_of(settings_of(every)), data_folder(data), protocol,
@@ -216,7 +185,7 @@ def advice_on(
     several = dealt(problem, folds, seed)
     # Many small matrices: threads of BLAS would wait for each other.
     with one_blas_thread():
-        rows = folded_rows(ground, several, tried)
+        rows = folded_rows(ground, several, settings_of(tried))
         fitting = CrossFitting(problem, ground.vectors, rows, several, progress)
         before = fitting.uncorrected()
         decision = decide(problem, before, fitting.run(tried), level=level, worthwhile=worthwhile)
@@ -248,25 +217,6 @@ def advice_on(
         },
     )
     return Advice(result, None if final is None else final.transformer, sentence)
-
-
-def folded_rows(
-    ground: Ground, folds: list[NDArray[np.intp]], tried: tuple[Candidate, ...]
-) -> FoldedRows:
-    """Say which rows no fit may see; documents are known before anything is asked of them."""
-    problem = ground.problem
-    usable = np.ones(len(ground.vectors), np.bool_)
-    held = [problem.rows_of(fold) for fold in folds]
-    if isinstance(problem, RetrievalProblem):
-        usable[:] = False
-        usable[problem.document_rows] = True
-        held = [np.empty(0, np.intp) for _ in folds]
-    return FoldedRows(ground.vectors, held, usable, parts_of(settings_of(tried)), ground.background)
-
-
-def settings_of(tried: Iterable[Candidate]) -> list[NamedCorrection]:
-    """Return every setting that is tried."""
-    return [one for candidate in tried for one in candidate.settings]
 
 
 def advice_rows(ground: Ground, decision: Decision, protocol: str) -> list[Any]:

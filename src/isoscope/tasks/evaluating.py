@@ -44,6 +44,8 @@ def evaluate(
     prefix: str = "",
     drop_invalid: bool = False,
     sentences: SentenceProtocol | None = None,
+    second: Any = None,
+    ids: str | None = None,
     level: float = 0.95,
     progress: Progress | None = None,
     command: str = "",
@@ -82,6 +84,10 @@ def evaluate(
         Leave out rows with NaN or infinities, and count them, instead of stopping.
     sentences : SentenceProtocol, optional
         For tasks on texts: layers, pooling, and what corrections are fitted on.
+    second : str, Path or array, optional
+        A second file of vectors: the other side of pairs, or the queries of a search.
+    ids : str, optional
+        Label that names the rows in ``pairs:FILE``; by default their numbers, from 0.
     level : float
         Coverage of the intervals.
     progress : callable, optional
@@ -103,9 +109,13 @@ def evaluate(
     wanted_tasks = choose_tasks(tasks, folder)
     on_texts = [task for task in wanted_tasks if not isinstance(task, WordSimilarity)]
     if on_texts:
-        return on_sentences(
-            source, wanted_tasks, on_texts, spaces, sentences, folder, level, progress, command
-        )
+        return on_problems(
+            source, wanted_tasks, on_texts, spaces, sentences or SentenceProtocol(),
+            folder=folder, level=level, progress=progress, command=command,
+            of_vectors={
+                "second": second, "ids": ids, "column": column, "drop_invalid": drop_invalid
+            },
+        )  # fmt: skip
     chosen = [task for task in wanted_tasks if isinstance(task, WordSimilarity)]
     pairs = {task.name: task.load(folder) for task in chosen}
     group = open_cloud(source, column=column)
@@ -155,36 +165,39 @@ def evaluate_cloud(
     ]
 
 
-def on_sentences(
+def on_problems(
     source: Any,
     tasks: list[Task],
-    on_texts: list[Task],
+    problems: list[Task],
     corrections: tuple[NamedCorrection, ...],
-    protocol: SentenceProtocol | None,
-    folder: Path | None,
-    level: float,
-    progress: Progress | None,
-    command: str,
+    protocol: SentenceProtocol,
+    *,
+    of_vectors: dict[str, Any],
+    **how: Any,
 ) -> Result:
-    """Score the layers of a model on texts."""
-    others = [task.name for task in tasks if task not in on_texts]
+    """Score the layers of a model on texts, or vectors of one's own on what names their rows."""
+    others = [task.name for task in tasks if task not in problems]
     if others:
         raise UsageError(
-            f"{others[0]} scores word vectors and {on_texts[0].name} texts; evaluate them one "
+            f"{others[0]} scores word vectors and {problems[0].name} does not; evaluate them one "
             "after the other"
         )
-    from isoscope.tasks.evaluating_texts import evaluate_texts  # which imports scikit-learn
+    from isoscope.tasks.advice.reading import is_about_vectors  # which imports scikit-learn
+    from isoscope.tasks.evaluating_texts import evaluate_texts
+    from isoscope.tasks.evaluating_vectors import evaluate_vectors
 
-    return evaluate_texts(
-        source,
-        on_texts,
-        corrections,
-        SentenceProtocol() if protocol is None else protocol,
-        folder=folder,
-        level=level,
-        progress=progress,
-        command=command,
-    )
+    about_vectors = [task for task in problems if is_about_vectors(task)]
+    if not about_vectors:
+        if of_vectors["second"] is not None:
+            raise UsageError(f"{problems[0].name} is about texts: leave the second file out")
+        return evaluate_texts(source, problems, corrections, protocol, **how)
+    if len(about_vectors) < len(problems):
+        raise UsageError(
+            f"{about_vectors[0].name} is scored with a file of vectors and others with a model; "
+            "evaluate them one after the other"
+        )
+    del how["folder"]
+    return evaluate_vectors(source, problems, corrections, protocol, **of_vectors, **how)
 
 
 def choose_tasks(given: Iterable[str | Task] | str | None, folder: Path | None) -> list[Task]:

@@ -79,3 +79,8 @@ def fits(correction: NamedCorrection, width: int) -> bool:
     """Whether a setting leaves something of vectors of this width."""
     count = getattr(correction.transformer, "n_components", None)
     return not isinstance(count, int) or count < width
+
+
+def settings_of(tried: Iterable[Candidate]) -> list[NamedCorrection]:
+    """Return every setting that is tried."""
+    return [one for candidate in tried for one in candidate.settings]

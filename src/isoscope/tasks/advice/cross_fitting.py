@@ -66,6 +66,8 @@ class CrossFitting:
         The items of every fold.
     progress : callable, optional
         Called with the name of the work, fits done, and fits in all.
+    transductive : bool
+        Fit on what is scored as well, as papers do.
     """
 
     def __init__(
@@ -75,7 +77,10 @@ class CrossFitting:
         rows: FoldedRows,
         folds: Sequence[Items],
         progress: Progress | None = None,
+        *,
+        transductive: bool = False,
     ) -> None:
+        self._transductive = transductive
         self._problem, self._rows, self._folds = problem, rows, folds
         self._vectors = np.asarray(vectors, np.float64)
         self._progress = progress
@@ -119,6 +124,12 @@ class CrossFitting:
                 outer_outputs[one.name] = self._placed(outer_outputs.get(one.name), held, some)
         return [self._chosen(candidate, inner, outer_outputs) for candidate in candidates]
 
+    def space(self, correction: NamedCorrection) -> NDArray[np.float64]:
+        """Return all vectors, corrected by a fit on all of them; for measures, not for scores."""
+        (ready,) = self._rows.fit([correction])
+        good = np.asarray(np.isfinite(self._vectors).all(axis=1))
+        return ready.apply(self._vectors[good])
+
     def _chosen(
         self,
         candidate: Candidate,
@@ -151,7 +162,7 @@ class CrossFitting:
     def _fit(
         self, settings: Sequence[NamedCorrection], without: tuple[int, ...]
     ) -> tuple[NamedCorrection, ...]:
-        found = self._rows.fit(settings, without)
+        found = self._rows.fit(settings, () if self._transductive else without)
         self._done += 1
         if self._progress is not None:
             self._progress("try corrections", self._done, self._total)

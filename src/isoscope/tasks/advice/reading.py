@@ -1,4 +1,4 @@
-"""What advice stands on: a problem, and vectors of a model's texts or rows of a source."""
+"""Reads what a task stands on: vectors of a model's texts, or rows of a source."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from isoscope.errors import UsageError
 from isoscope.models.encoding import Encoder
 from isoscope.models.opening import Model, open_model
 from isoscope.tasks.advice.fitting import MOST_ROWS, Background, moments_of
+from isoscope.tasks.advice.ground import Ground
 from isoscope.tasks.advice.vectors import source_rows
-from isoscope.tasks.advising import Ground
 from isoscope.tasks.evaluating_texts import chosen_layers
 from isoscope.tasks.own_pair_problem import OwnPairProblem, OwnPairTask
 from isoscope.tasks.preparing import prepare, texts_of
@@ -64,6 +64,16 @@ def ground_of(
         raise UsageError(f"{task.name} is about texts: a second file of vectors is of no use to it")
     problem = prepare(task, folder, protocol, fits=False).problem
     return texts_ground(source, problem, parts, protocol, progress)
+
+
+def is_about_vectors(task: Task) -> bool:
+    """Whether a task names rows of vectors, rather than texts."""
+    if isinstance(task, OwnPairTask):
+        return task.load().kind != "texts"
+    if isinstance(task, RetrievalTask):
+        data = task.load()
+        return data.documents.texts is None or data.queries.texts is None
+    return False
 
 
 class Given:

@@ -1,0 +1,59 @@
+"""What advice stands on: a problem with its vectors, and which of them no fit may see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.tasks.advice.fitting import FoldedRows, parts_of
+from isoscope.tasks.retrieval import RetrievalProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from isoscope.tasks.advice.fitting import Background
+    from isoscope.tasks.corrected import NamedCorrection
+    from isoscope.tasks.problem import Problem
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What advice stands on.
+
+    Attributes
+    ----------
+    problem : Problem
+        What is scored.
+    vectors : array
+        A row for everything that it names.
+    name : str
+        What results call the space.
+    protocol : str
+        How the vectors were made.
+    background : Background, optional
+        Vectors of the same space that are not scored.
+    """
+
+    problem: Problem
+    vectors: NDArray[Any]
+    name: str
+    protocol: str
+    background: Background | None = None
+
+
+def folded_rows(
+    ground: Ground, folds: Sequence[NDArray[np.intp]], corrections: Sequence[NamedCorrection]
+) -> FoldedRows:
+    """Say which rows no fit may see; documents are known before anything is asked of them."""
+    problem = ground.problem
+    usable = np.ones(len(ground.vectors), np.bool_)
+    held = [problem.rows_of(fold) for fold in folds]
+    if isinstance(problem, RetrievalProblem):
+        usable[:] = False
+        usable[problem.document_rows] = True
+        held = [np.empty(0, np.intp) for _ in folds]
+    return FoldedRows(ground.vectors, held, usable, parts_of(corrections), ground.background)

@@ -1,0 +1,117 @@
+"""Score vectors of one's own on pairs of their rows, or a search, as they are and corrected."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.engines.local import one_blas_thread
+from isoscope.errors import UsageError
+from isoscope.results.measuring import versions
+from isoscope.results.result import Result, Row
+from isoscope.results.scored import KIND, SCORES
+from isoscope.tasks.advice.candidates import Candidate
+from isoscope.tasks.advice.cross_fitting import CrossFitting
+from isoscope.tasks.advice.fitting import parts_of
+from isoscope.tasks.advice.ground import folded_rows
+from isoscope.tasks.advice.reading import ground_of
+from isoscope.tasks.evaluating_texts import SECONDS, isotropy_rows
+from isoscope.tasks.folds import FOLDS, dealt
+from isoscope.tasks.problem_rows import problem_rows
+from isoscope.tasks.sentence_spaces import Space
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.measures.reading import Progress
+    from isoscope.tasks.advice.ground import Ground
+    from isoscope.tasks.corrected import NamedCorrection
+    from isoscope.tasks.registry import Task
+    from isoscope.tasks.sentence_protocol import SentenceProtocol
+
+
+def evaluate_vectors(
+    source: Any,
+    tasks: Sequence[Task],
+    corrections: Sequence[NamedCorrection],
+    protocol: SentenceProtocol,
+    *,
+    second: Any = None,
+    column: str | None = None,
+    ids: str | None = None,
+    drop_invalid: bool = False,
+    level: float = 0.95,
+    progress: Progress | None = None,
+    command: str = "",
+) -> Result:
+    """Score rows of a source on every task, in every space.
+
+    Corrections are cross-fitted: every item is scored with a fit on all rows of the source but
+    those of its fold; or, where that is asked for, on all rows.
+    """
+    if protocol.fit_on is not None:
+        raise UsageError(
+            "fit_on names texts; corrections of vectors are fitted on the rows of the source"
+        )
+    rows: list[Row] = []
+    for task in tasks:
+        ground = ground_of(
+            source, task, parts_of(corrections), None, protocol,
+            second=second, column=column, ids=ids, drop_invalid=drop_invalid, progress=progress,
+        )  # fmt: skip
+        with one_blas_thread():  # many small matrices: threads would wait for each other
+            rows += ground_rows(ground, corrections, protocol, level, progress)
+    return Result(
+        rows,
+        seeds={"seed": protocol.seed},
+        versions=versions(),
+        command=command,
+        extra={KIND: SCORES},
+    )
+
+
+def ground_rows(
+    ground: Ground,
+    corrections: Sequence[NamedCorrection],
+    protocol: SentenceProtocol,
+    level: float,
+    progress: Progress | None,
+) -> list[Row]:
+    """Score one task."""
+    problem = ground.problem
+    wanted = [one for one in corrections if one.transformer is not None]
+    items = np.arange(len(problem))
+    folds = [items]
+    if wanted and not protocol.transductive:
+        folds = dealt(problem, FOLDS, protocol.seed)
+    began = time.perf_counter()
+    fitting = CrossFitting(
+        problem, ground.vectors, folded_rows(ground, folds, wanted), folds, progress,
+        transductive=protocol.transductive,
+    )  # fmt: skip
+    outputs = {"none": fitting.uncorrected()}
+    seconds = {"none": time.perf_counter() - began}
+    spaces = {"none": ground.vectors}
+    for one in wanted:
+        began = time.perf_counter()
+        (found,) = fitting.run([Candidate(one.name, (one,))])
+        outputs[one.name] = found.outputs
+        seconds[one.name] = time.perf_counter() - began
+        spaces[one.name] = fitting.space(one)
+    names = [one.name for one in corrections]
+    how = "transductive" if protocol.transductive else f"cross-fitted in {len(folds)} folds"
+    text = f"{ground.protocol}; corrections {how}" if wanted else ground.protocol
+    text = f"{text}; {level:.0%} intervals"
+    where = (ground.name, "")
+    chosen = {name: outputs[name] for name in names}
+    rows = problem_rows(where, problem, chosen, items, text, level)
+    for name in names:
+        space = Space("", name, spaces[name], seconds[name])
+        rows += isotropy_rows(where, problem.task, space, protocol.isotropy, text)
+        rows.append(
+            Row(*where, name, f"{problem.task}/{SECONDS}", seconds[name], protocol=text,
+                extra={"unit": SECONDS})
+        )  # fmt: skip
+    return rows
