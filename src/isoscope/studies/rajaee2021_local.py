@@ -10,8 +10,6 @@ import gc
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from isoscope.clouds.arrays import ArrayCloud
 from isoscope.clouds.sample import lowest_indices
 from isoscope.results.measuring import measure
@@ -100,9 +98,7 @@ def scatter(cloud: Cloud, points: NDArray[Any], labels: NDArray[Any], space: str
     from isoscope.corrections import Whiten  # imports scikit-learn
 
     whole = Whiten().fit_cloud(cloud)
-    coordinates = np.zeros((len(points), 2))  # a line or a point has fewer components
-    directions = whole.components_[:2].T
-    coordinates[:, : directions.shape[1]] = (points - whole.mean_) @ directions
+    coordinates = (points - whole.mean_) @ whole.components_[:2].T
     return Table(
         "", "", space, "projections",
         [
