@@ -56,7 +56,7 @@ def test_every_layer_and_the_best(
                 assert row.value == pytest.approx(value, abs=1e-6)
     two = run.result.row(f"sts-b/{SPEARMAN}", CLIP, part="layer 2")
     assert "clip: the paper's dimensions 3, 7" in two.protocol
-    assert "special tokens in" in two.protocol
+    assert two.protocol.startswith("sts-b: mean pooling, special tokens in")
     assert "transductive" in two.protocol
     three = run.result.row(f"sts-b/{SPEARMAN}", CLIP, part="layer 3")
     assert "clip: isoscope's rule" in three.protocol
@@ -70,6 +70,7 @@ def test_every_layer_and_the_best(
         assert best.extra["printed"] == pytest.approx(printed)
         assert "chosen on the scored pairs" in best.note
         assert best.low is None
+        assert f"(layer {np.argmax(scores) + 1}), printed {printed:g}" in run.to_markdown()
         above = run.result.value(f"{measure}/{OVER_GLOVE}", correction)
         assert above == pytest.approx(max(scores) - 0.5802)
 

@@ -9,21 +9,25 @@ import numpy as np
 import pytest
 from sts_for_tests import hidden_states, log10_i1, scored_pairs, write_sts_sets
 
+import isoscope.studies.rajaee2021_isotropy as recipe
 from isoscope.corrections import ClusterRemoval
 from isoscope.models.opening import open_model
 from isoscope.results.result import Result, Row
 from isoscope.studies import find_study, run_study
 from isoscope.studies.last_layer import LAST, read_last_layer
-from isoscope.studies.rajaee2021_sts import CLUSTER, GLOBAL, SETS
+from isoscope.studies.rajaee2021_sts import CLUSTER, GLOBAL
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*in the release of.*")
 Folder = Callable[[str], Path]
 
 
-def test_i1_of_the_tokens_of_every_set(tiny_model: Folder, tmp_path: Path) -> None:
+def test_i1_of_the_tokens_of_every_set(
+    tiny_model: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recipe, "SETS", ("sts-16", "sick-r"))
     folder, data = tiny_model("gpt2"), write_sts_sets(tmp_path)
     run = run_study("R-T6", [f"mine={folder}"], data=data)
-    for name in SETS:
+    for name in recipe.SETS:
         first, second, _, _ = scored_pairs(name, data)
         found = hidden_states(folder, [*first, *second], special=False)
         tokens = np.concatenate([layers[-1] for layers in found.values()])
@@ -48,7 +52,7 @@ def test_i1_of_the_tokens_of_every_set(tiny_model: Folder, tmp_path: Path) -> No
         log10_i1(ClusterRemoval(27, 12, random_state=seed).fit_transform(read).astype(np.float64))
         for seed in range(5)
     ]
-    row = run.result.row(f"{SETS[-1]}/i1", CLUSTER)
+    row = run.result.row("sick-r/i1", CLUSTER)
     assert row.log10 == pytest.approx(np.log10(np.mean(10 ** np.array(each))), abs=1e-3)
     assert row.value == pytest.approx(10**row.log10)
     assert [entry["log10"] for entry in run.result.tables[-1].rows] == pytest.approx(each, abs=1e-3)

@@ -80,6 +80,7 @@ def test_pooled_tokens_are_corrected_before_the_mean(
     ):  # fmt: skip
         assert words in row.protocol
     assert "random_state" not in row.protocol
+    assert row.protocol.startswith("sts-13: mean pooling")
     outcomes = [verdict.outcome for verdict in run.verdicts]
     assert set(outcomes) <= {"holds", "fails"}
 

@@ -80,7 +80,8 @@ def clipped_as_told(rows: Iterable[Row], clips: Mapping[str, str]) -> list[Row]:
     """Keep the scores of whole sets, and of all ways to clip that of the layer."""
     kept = []
     for row in rows:
-        if row.measure.partition("/")[2] not in SCORES:
+        task, _, score = row.measure.partition("/")
+        if score not in SCORES:
             continue
         told = clips[row.part]
         if row.correction.startswith(CLIP) and row.correction != told:
@@ -92,7 +93,7 @@ def clipped_as_told(rows: Iterable[Row], clips: Mapping[str, str]) -> list[Row]:
             replace(
                 row,
                 correction=CLIP if clipped else row.correction,
-                protocol=f"{row.protocol}; clip: {how}",
+                protocol=f"{task}: {row.protocol}; clip: {how}",
             )
         )
     return kept

@@ -101,7 +101,9 @@ def table_2(request: Request) -> Result:
         del model
         gc.collect()  # modules of a network refer to each other: it would stay beside the next
         rows = [
-            replace(row, protocol=f"{row.protocol.replace(', '.join(names), CLUSTER)}; {about}")
+            replace(
+                row, protocol=of_set(row, row.protocol.replace(", ".join(names), CLUSTER), about)
+            )
             for row in found.rows
             if is_score(row.measure)
         ]
@@ -114,6 +116,11 @@ def table_2(request: Request) -> Result:
         kept = replace(found, rows=merged, tables=[table for table in tables if table.rows])
         results.append(renamed(kept, subject=subject.name, part=LAST))
     return joined(results)
+
+
+def of_set(row: Row, protocol: str, about: str) -> str:
+    """Return a protocol that names the set, as every set has its own texts."""
+    return f"{row.measure.partition('/')[0]}: {protocol}; {about}"
 
 
 def is_score(measure: str) -> bool:
