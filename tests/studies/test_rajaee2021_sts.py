@@ -95,7 +95,9 @@ def test_settings_are_those_of_the_paper() -> None:
 
 
 def test_means_of_tiny_figures_and_of_undefined_ones() -> None:
-    tiny = [Row("", "", "c", "i1", 0.0, log10=log) for log in (-400.0, -401.0)]
+    signs = {"sign_low": -402.0, "unit": "tokens"}
+    tiny = [Row("", "", "c", "i1", 0.0, log10=log, extra=signs) for log in (-400.0, -401.0)]
+    assert set(over_seeds(tiny).extra) == {"unit", "no_interval"}
     assert over_seeds(tiny).log10 == pytest.approx(np.log10(1.1 / 2) - 400)
     gone = [*tiny, Row("", "", "c", "i1", None, note="why")]
     assert over_seeds(gone).value is None

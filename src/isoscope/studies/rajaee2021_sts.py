@@ -148,7 +148,9 @@ def methods_together(rows: Sequence[Row], global_name: str, names: Sequence[str]
 
 def over_seeds(rows: Sequence[Row]) -> Row:
     """Return the mean over seeds; of figures with a logarithm from these, as they may be tiny."""
-    extra = {**rows[0].extra, "no_interval": OVER_SEEDS}
+    # What else a row says, such as the range of I1 over signs, is of one seed alone.
+    about = {key: rows[0].extra[key] for key in ("unit", "of") if key in rows[0].extra}
+    extra = {**about, "no_interval": OVER_SEEDS}
     whole = replace(rows[0], correction=CLUSTER, low=None, high=None, extra=extra)
     undefined = next((row for row in rows if row.value is None), None)
     if undefined is not None:
