@@ -58,6 +58,7 @@ def test_every_layer_and_the_best(
     assert "clip: the paper's dimensions 3, 7" in two.protocol
     assert two.protocol.startswith("sts-b: mean pooling, special tokens in")
     assert "transductive" in two.protocol
+    assert not any("best" in row.note for row in run.result if row.part != BEST)
     three = run.result.row(f"sts-b/{SPEARMAN}", CLIP, part="layer 3")
     assert "clip: isoscope's rule" in three.protocol
     for correction in ("none", CLIP, WHITEN):

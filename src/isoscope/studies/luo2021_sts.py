@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isoscope.results.result import Result, Row
+from isoscope.results.scored import BEST as MARK
 from isoscope.studies.claims import Claim
 from isoscope.studies.layers import numbered, numbered_layers
 from isoscope.studies.luo2021_outliers import BERT, MODELS, PAPER, ROBERTA, printed_dimensions
@@ -54,10 +55,8 @@ def table_4_2(request: Request) -> Result:
         del model
         gc.collect()  # modules of a network refer to each other: it would stay beside the next
         rows = clipped_as_told(found.rows, clips)
-        everything = [
-            *rows,
-            *(row for best in best_rows(rows) for row in (best, *over_glove(best))),
-        ]
+        best = [row for one in best_rows(rows) for row in (one, *over_glove(one))]
+        everything = [*best, *rows]
         results.append(renamed(replace(found, rows=everything), subject=subject.name))
     return joined(results)
 
@@ -77,7 +76,10 @@ def clip_by_layer(model: Model, subject: str) -> dict[str, str]:
 
 
 def clipped_as_told(rows: Iterable[Row], clips: Mapping[str, str]) -> list[Row]:
-    """Keep the scores of whole sets, and of all ways to clip that of the layer."""
+    """Keep the scores of whole sets, and of all ways to clip that of the layer.
+
+    The mark of the best layer goes: here the input is no candidate.
+    """
     kept = []
     for row in rows:
         task, _, score = row.measure.partition("/")
@@ -94,6 +96,8 @@ def clipped_as_told(rows: Iterable[Row], clips: Mapping[str, str]) -> list[Row]:
                 row,
                 correction=CLIP if clipped else row.correction,
                 protocol=f"{task}: {row.protocol}; clip: {how}",
+                note=row.note.partition(BEST)[0].removesuffix("; "),
+                extra={key: value for key, value in row.extra.items() if key != MARK},
             )
         )
     return kept
@@ -108,12 +112,11 @@ def best_rows(rows: Iterable[Row]) -> list[Row]:
     found = []
     for several in groups.values():
         best = max(several, key=lambda row: row.value or 0.0)
-        extra = {key: value for key, value in best.extra.items() if key != "best_layer"}
         found.append(
             replace(
                 best, part=BEST, low=None, high=None,
                 note=f"{BEST}: of {len(several)}, without the input, chosen on the scored pairs",
-                extra={**extra, LAYER: best.part, "no_interval": CHOSEN},
+                extra={**best.extra, LAYER: best.part, "no_interval": CHOSEN},
             )
         )  # fmt: skip
     return found
