@@ -5,12 +5,16 @@ from isoscope.studies import (
     bis2021_unused,
     luo2021,
     luo2021_outliers,
+    luo2021_sts,
     luo2021_weights,
     pythia2024,
     pythia2024_training,
     pythia2024_weights,
     rajaee2021,
+    rajaee2021_isotropy,
     rajaee2021_layers,
+    rajaee2021_local,
+    rajaee2021_sts,
 )
 from isoscope.studies.claims import Claim, Verdict
 from isoscope.studies.registry import Study, all_studies, find_study
@@ -27,11 +31,15 @@ __all__ = [
     "find_study",
     "luo2021",
     "luo2021_outliers",
+    "luo2021_sts",
     "luo2021_weights",
     "pythia2024",
     "pythia2024_training",
     "pythia2024_weights",
     "rajaee2021",
+    "rajaee2021_isotropy",
     "rajaee2021_layers",
+    "rajaee2021_local",
+    "rajaee2021_sts",
     "run_study",
 ]

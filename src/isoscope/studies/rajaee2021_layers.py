@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from isoscope.results.result import Result
 from isoscope.studies.claims import Claim
+from isoscope.studies.last_layer import LAST
 from isoscope.studies.layers import ORDINARY, numbered_profiles
 from isoscope.studies.rajaee2021 import PAPER
 from isoscope.studies.reference import printed_table
@@ -18,7 +19,6 @@ from isoscope.studies.texts import STS_B
 
 GPT_2, BERT, ROBERTA = "GPT-2|gpt2", "BERT|bert-base-uncased", "RoBERTa|roberta-base"
 MODELS = (GPT_2, BERT, ROBERTA)
-LAST = "last layer"
 INPUT = {"part": "layer 0"}
 
 

@@ -61,12 +61,14 @@ def figures(result: Result) -> list[list[str]]:
 
 
 def figure(row: Row) -> str:
-    """Return a number, the dimensions it is about, and what the paper prints in its place."""
+    """Return a number, the dimensions or layer it is of, and what the paper prints in its place."""
     whole = row.extra.get(WHOLE) and row.value is not None
     number = f"{row.value:,.0f}" if whole else cell(row)
     about = ""
     if "dimension" in row.extra:
         about = f" (dimension {row.extra['dimension']})"
+    elif "layer" in row.extra:
+        about = f" ({row.extra['layer']})"
     elif "dimensions" in row.extra:
         listed = ", ".join(map(str, row.extra["dimensions"]))
         about = f" (dimensions {listed})" if listed else " (no dimension)"
