@@ -63,7 +63,7 @@ def read_last_layer(
             watch(layer, tokens)
         wide = tokens.float() if tokens.element_size() < 4 else tokens
         parts.append(wide.cpu().numpy())
-        done += len(batch.texts)
+        done += batch.texts
         if progress is not None:
             progress("texts", done, len(texts))
     if not parts:
