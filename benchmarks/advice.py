@@ -22,10 +22,11 @@ from isoscope.tasks.own_pair_problem import AUC, SPEARMAN, OwnPairProblem
 from isoscope.tasks.registry import find_task
 from isoscope.tasks.sentence_protocol import SentenceProtocol
 from isoscope.tasks.sts import ScoredPairs
+from isoscope.tasks.text_tasks import SentenceSimilarity
 
 RUNS = 200
 PAIRS, WIDTH = 200, 24
-PLANTED, SPREAD = 127, 0.3
+PLANTED, SPREAD = 127, 0.5
 """Which dimension is made of noise, and its standard deviation beside vectors of length 1."""
 
 
@@ -63,7 +64,9 @@ def false_alarms() -> None:
 
 def sts(folder: Path) -> None:
     """Advise on MiniLM's vectors, of length 1 as it gives them out."""
-    problem = ScoredPairs.of("sts-b", find_task("sts-b").load(folder))
+    task = find_task("sts-b")
+    assert isinstance(task, SentenceSimilarity)
+    problem = ScoredPairs.of(task.name, task.load(folder))
     tried = candidates(None, 10_000)
     settings = [one for candidate in tried for one in candidate.settings]
     from isoscope.tasks.advice.fitting import parts_of
