@@ -28,7 +28,7 @@ from isoscope.results.result import Result, Row, Table
 from isoscope.results.scored import KIND
 from isoscope.tasks.corrected import NONE
 from isoscope.tasks.intervals import check_level
-from isoscope.tasks.rank_relations import FEWEST_CLUSTERS, mean_rank_correlation
+from isoscope.tasks.rank_relations import FEWEST_CLUSTERS, mean_rank_correlation, runs_of_layers
 from isoscope.tasks.related_spaces import ScoredSpaces, direction, scored_spaces
 from isoscope.tasks.relation_words import verdict
 
@@ -89,10 +89,9 @@ def relate(results: Result | Iterable[Result], level: float = 0.95, *, command: 
     """Correlate the isotropy of spaces with their scores.
 
     Spaces of one layer are not independent, nor are layers of one model. Intervals come from
-    leaving out whole layers with all their corrections; from five models on, whole models with all
-    their layers. With fewer models they say what other layers of these models might give, and
-    nothing about other models; and as layers that follow each other are alike, they are rather too
-    short. With fewer than five layers there are none.
+    leaving out runs of neighbouring layers, at most six a model, with all their corrections; from
+    five models on, whole models with all their layers. With fewer models they say nothing about
+    other models. With fewer than five layers there are none.
 
     Parameters
     ----------
@@ -144,14 +143,15 @@ def relation_rows(task: ScoredSpaces, question: Question, level: float) -> list[
     chosen = question.keys(keys)
     taking_part = np.array([key in set(chosen) for key in keys], bool)
     models = {key[0] for key in chosen}
-    unit, depth = ("model", 1) if len(models) >= FEWEST_CLUSTERS else ("layer", 2)
     groups: list[Hashable] = [key[: question.group] for key in chosen]
-    clusters: list[Hashable] = [key[:depth] for key in chosen]
-    protocol = (
-        f"{question.describe(chosen)}; {level:.0%} intervals from leaving out one {unit} at a time"
-    )
-    if unit == "layer":
-        protocol += ", which say nothing about other models"
+    clusters: list[Hashable]
+    if len(models) >= FEWEST_CLUSTERS:
+        unit, how = "model", "one model at a time"
+        clusters = [key[0] for key in chosen]
+    else:
+        unit, how = "layer", "runs of neighbouring layers, which says nothing about other models"
+        clusters = [*runs_of_layers([key[:2] for key in chosen])]
+    protocol = f"{question.describe(chosen)}; {level:.0%} intervals from leaving out {how}"
     rows = []
     for measure in task.isotropy:
         found, used = mean_rank_correlation(
