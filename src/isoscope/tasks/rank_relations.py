@@ -36,7 +36,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.measures.registry import counted
-from isoscope.tasks.intervals import FEWEST, ROUNDING, Estimate, check_level, is_constant, spearman
+from isoscope.tasks.intervals import (
+    FEWEST,
+    ROUNDING,
+    Estimate,
+    check_level,
+    is_constant,
+    spearman_influences,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +74,8 @@ def mean_rank_correlation(
     x, y : array
         Two numbers of every space; spaces without one (NaN) are left out.
     groups : sequence
-        The group of every space. Groups in which x or y is constant have no ρ and are left out.
+        The group of every space. Groups in which x or y is constant have no ρ and are left out;
+        of two spaces it is the sign.
     clusters : sequence
         What a space is left out with. Clusters lie within groups, or groups within clusters.
     unit : str
@@ -170,7 +178,7 @@ def rank_correlation(x: Vector, y: Vector, chosen: Mask) -> float | None:
     first, second = x[chosen], y[chosen]
     if len(first) < 2 or is_constant(first) or is_constant(second):
         return None
-    return spearman(first, second).value
+    return spearman_influences(first, second)[0]
 
 
 def runs_of_layers(layers: Sequence[tuple[str, str]]) -> list[tuple[str, int]]:

@@ -59,9 +59,9 @@ class Question:
     corrected: bool
     group: int
 
-    def keys(self, spaces: Iterable[Key]) -> list[Key]:
-        """Return the spaces that take part."""
-        return [key for key in spaces if self.corrected or key[2] == NONE]
+    def takes(self, key: Key) -> bool:
+        """Whether a space takes part."""
+        return self.corrected or key[2] == NONE
 
     def describe(self, keys: list[Key]) -> str:
         """Say in a few words what was correlated."""
@@ -139,9 +139,8 @@ def relate(results: Result | Iterable[Result], level: float = 0.95, *, command: 
 
 def relation_rows(task: ScoredSpaces, question: Question, level: float) -> list[Row]:
     """Answer a question for one task, by every measure."""
-    keys = list(task.scores)
-    chosen = question.keys(keys)
-    taking_part = np.array([key in set(chosen) for key in keys], bool)
+    taking_part = np.array([question.takes(key) for key in task.scores], bool)
+    chosen = [key for key in task.scores if question.takes(key)]
     models = {key[0] for key in chosen}
     groups: list[Hashable] = [key[: question.group] for key in chosen]
     clusters: list[Hashable]
