@@ -15,6 +15,9 @@ KIND, SCORES = "kind", "scores"
 PART_OF_TASK = "subset"
 """Field of rows about a subset of a task: they are in JSON, tables would grow too long."""
 
+MAIN = "main_score"
+"""Field of a row that is true for the score that decides, of those that a task has."""
+
 BEST = "best_layer"
 """Field of a row that is true for the layer with the highest score."""
 
