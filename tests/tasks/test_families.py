@@ -15,6 +15,7 @@ from isoscope.models.encoding import Encoder
 from isoscope.models.mentions import Mention
 from isoscope.models.opening import open_model
 from isoscope.results.result import Result
+from isoscope.results.scored import BEST
 from isoscope.tasks import evaluate
 from isoscope.tasks.sentence_protocol import SentenceProtocol
 
@@ -87,6 +88,12 @@ def test_word_senses_in_every_layer(
     assert row.value == pytest.approx(np.mean((cosines[30:] > best) == same[30:]))
     assert row.n == 30
     assert result.row("wic/accuracy", "whiten", part="block 2").value is not None
+    learned = [row for row in result if row.measure == "wic/accuracy/learned"]
+    plain = [row for row in learned if row.correction == "none"]
+    best_layer = max(plain, key=lambda row: row.value or 0).part
+    (chosen,) = [row for row in result if row.extra.get(BEST) and row.correction == "none"]
+    assert (chosen.part, chosen.measure) == (best_layer, "wic/accuracy")
+    assert "chosen on other pairs" in chosen.note
 
 
 def test_word_senses_with_a_probe(run: Callable[..., Result], tmp_path: Path) -> None:
