@@ -90,8 +90,10 @@ def grid(result: Result, subject: str, part: str) -> Grid:
         for name in measures
     ]
     name = " ".join(word for word in (subject, part) if word)
-    title = grid_title(name, rows)
-    notes = [LENGTH_LEGEND] if any(map(length_dependent, measures)) else []
+    protocols = protocols_by_task(rows)
+    title = grid_title(name, rows) if len(protocols) < 2 else name
+    notes = [f"{task}: {how}" for how, task in protocols.items()] if len(protocols) > 1 else []
+    notes += [LENGTH_LEGEND] if any(map(length_dependent, measures)) else []
     notes += interval_notes(rows)
     notes += grouped_notes(rows)
     notes += [f"left out, {why}: {counted(n, 'row')}" for why, n in result.left_out.items()]
@@ -102,6 +104,15 @@ def grid(result: Result, subject: str, part: str) -> Grid:
         notes,
         verdict_lines(result, subject, part),
     )
+
+
+def protocols_by_task(rows: list[Row]) -> dict[str, str]:
+    """Return every protocol of scores, with the tasks that have it; measures have but one."""
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if "unit" in row.extra:
+            found.setdefault(row.protocol, {})[row.measure.split("/")[0]] = None
+    return {how: ", ".join(tasks) for how, tasks in found.items()}
 
 
 def grid_title(name: str, rows: list[Row]) -> str:
