@@ -12,9 +12,11 @@ from isoscope.studies import (
     pythia2024_training,
     pythia2024_weights,
     rajaee2021,
+    rajaee2021_epochs,
     rajaee2021_isotropy,
     rajaee2021_layers,
     rajaee2021_local,
+    rajaee2021_probes,
     rajaee2021_sts,
 )
 from isoscope.studies.claims import Claim, Verdict
@@ -39,9 +41,11 @@ __all__ = [
     "pythia2024_training",
     "pythia2024_weights",
     "rajaee2021",
+    "rajaee2021_epochs",
     "rajaee2021_isotropy",
     "rajaee2021_layers",
     "rajaee2021_local",
+    "rajaee2021_probes",
     "rajaee2021_sts",
     "run_study",
 ]
