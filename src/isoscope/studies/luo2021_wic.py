@@ -43,8 +43,8 @@ SCORES = ("accuracy/learned", "accuracy", "accuracy/difference")
 THRESHOLD = re.compile(r"above ([\d.]+)")
 PROTOCOL = (
     f"{ON_TRAIN} is what the paper prints, on the train pairs: the threshold, and for the {BEST} "
-    f"the layer, are chosen on them, and corrections fitted on their sentences; {APART} is the "
-    "same threshold on the other pairs"
+    "the layer, are chosen on them, and corrections fitted on all tokens of their sentences, "
+    f"special ones too; {APART} is the same threshold on the other pairs"
 )
 CHOSEN = "no interval: threshold and layer were chosen on the scored pairs"
 
