@@ -95,7 +95,7 @@ def with_threshold(row: Row, threshold: float | None) -> Row:
             row, n=None, protocol=protocol, note="",
             extra={ABOVE: threshold, "no_interval": CHOSEN},
         )  # fmt: skip
-    note = THRESHOLD.sub("", row.note).removesuffix("; ")
+    note = THRESHOLD.sub("", row.note).strip("; ")
     return replace(row, protocol=protocol, note=note, extra={**row.extra, ABOVE: threshold})
 
 
