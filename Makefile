@@ -24,7 +24,7 @@ benchmark: $(VENV)/benchmark
 	$(BIN)/python benchmarks/measure.py
 	$(BIN)/python benchmarks/sources.py
 	$(BIN)/python benchmarks/correct.py
-	$(BIN)/python benchmarks/profile.py
+	$(BIN)/python benchmarks/profiling.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -11,9 +11,10 @@ from scipy import stats
 from isoscope.errors import DataError
 from isoscope.results.result import Row
 from isoscope.results.scored import BEST
+from isoscope.tasks.best_layers import with_best_layers
 from isoscope.tasks.intervals import pearson
 from isoscope.tasks.problem_rows import problem_rows
-from isoscope.tasks.sts import ScoredPairs, mean_of, with_best_layers
+from isoscope.tasks.sts import ScoredPairs, mean_of
 
 RNG = np.random.default_rng(0)
 SCIPY = {"spearman": stats.spearmanr, "pearson": stats.pearsonr}
@@ -176,7 +177,7 @@ def test_the_best_layer_is_marked() -> None:
     rows += [row("block 1", 0.9, "toy/cosine/spearman/difference"), row("block 1", 3, "toy/i1")]
     marks = [BEST in one.extra for one in with_best_layers(rows)]
     assert marks == [False, True, False, False, False, False]
-    assert "chosen on the scored pairs" in with_best_layers(rows)[1].note
+    assert "chosen on what is scored" in with_best_layers(rows)[1].note
     assert not any(BEST in one.extra for one in with_best_layers(rows[:1]))
     assert not any(BEST in one.extra for one in with_best_layers([rows[2], rows[2]]))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import typer
@@ -14,8 +15,9 @@ from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.results.files import check_writable
+from isoscope.results.joining import joined
 from isoscope.results.measuring import listed
-from isoscope.tasks import evaluate
+from isoscope.tasks import evaluate, relate
 from isoscope.tasks.sentence_protocol import ISOTROPY, SentenceProtocol
 
 ON_TEXTS = "On texts"
@@ -33,14 +35,16 @@ isoscope evaluate package:minilm --tasks sts-b,sick-r --layers all --data benchm
 isoscope evaluate package:minilm --tasks rte,cluster:trec --corrections none,whiten
 
 isoscope evaluate vectors.npy --tasks pairs:my-pairs.tsv --corrections none,center
+
+isoscope evaluate package:minilm package:smollm2 --tasks sts-b --relate --data benchmarks/
 """
 
 
 def evaluate_command(
-    source: Annotated[
-        str,
+    sources: Annotated[
+        list[str],
         typer.Argument(
-            metavar="MODEL|SOURCE",
+            metavar="MODEL|SOURCE…",
             help="Word vectors: a file with words as labels, package:glove or package:minilm. For "
             "tasks on texts a model: a hub id, a folder, a .gguf file, package:minilm.",
             show_default=False,
@@ -62,12 +66,12 @@ def evaluate_command(
         ),
     ] = ",".join(DEFAULT_CORRECTIONS),
     layers: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="On texts: all, last, or names with commas, such as 'block 5,block 6'.",
             rich_help_panel=ON_TEXTS,
         ),
-    ] = "last",
+    ] = None,
     pooling: Annotated[
         Literal["mean", "cls", "last", "max"],
         typer.Option(
@@ -126,6 +130,15 @@ def evaluate_command(
             rich_help_panel=ON_TEXTS,
         ),
     ] = ",".join(ISOTROPY),
+    relation: Annotated[
+        bool,
+        typer.Option(
+            "--relate",
+            help="Instead of scores: how scores go with isotropy, over all spaces. Takes several "
+            "models, all layers, and the measures of --isotropy.",
+            rich_help_panel=ON_TEXTS,
+        ),
+    ] = False,
     probe: Annotated[
         Literal["logistic", "mlp"] | None,
         typer.Option(
@@ -172,7 +185,7 @@ def evaluate_command(
     if out is not None:
         check_writable(out)
     sentences = SentenceProtocol(
-        layers=layers,
+        layers=layers or ("all" if relation else "last"),
         pooling=pooling,
         special_tokens=special_tokens,
         correct_at=correct_at,
@@ -189,21 +202,26 @@ def evaluate_command(
         seed=seed,
     )
     with plain_warnings(), progress_bar() as progress:
-        result = evaluate(
-            source,
-            tasks,
-            corrections,
-            data=data,
-            column=column,
-            words=words,
-            vocabulary=vocabulary,
-            lowercase=lowercase,
-            prefix=prefix,
-            drop_invalid=drop_invalid,
-            sentences=sentences,
-            second=second,
-            ids=ids,
-            progress=progress,
-            command=shlex.join(["isoscope", *sys.argv[1:]]),
-        )
+        found = [
+            evaluate(
+                source,
+                tasks,
+                corrections,
+                data=data,
+                column=column,
+                words=words,
+                vocabulary=vocabulary,
+                lowercase=lowercase,
+                prefix=prefix,
+                drop_invalid=drop_invalid,
+                sentences=sentences,
+                second=second,
+                ids=ids,
+                progress=progress,
+            )
+            for source in sources
+        ]
+        command = shlex.join(["isoscope", *sys.argv[1:]])
+        related = relate(found, command=command) if relation else joined(found)
+        result = replace(related, command=command)
     give_out(result, out, as_json=as_json)

@@ -91,7 +91,9 @@ def advice_grids(result: Result) -> list[Grid]:
     lines = [result.extra["recommendation"]["sentence"], *result.extra.get("caveats", [])]
     written = result.extra["recommendation"].get("written")
     if written:
-        lines.append(f"Written to {written}; isoscope correct apply {written} VECTORS OUT uses it.")
+        lines.append(
+            f"Written to {written}; isoscope correct apply {written} VECTORS --out FILE uses it."
+        )
     return [
         Grid(
             f"{title} ({first.protocol})",

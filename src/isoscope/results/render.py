@@ -52,10 +52,11 @@ class Grid:
 
 
 def grids(result: Result) -> list[Grid]:
-    """Arrange a result in one grid per cloud, per model (profiles), or per score (layers)."""
+    """Arrange a result in one grid per cloud, per model, per score, or per question."""
     from isoscope.results.advised import advice_grids, is_advice
     from isoscope.results.depth import depth_grids  # which build on this file
     from isoscope.results.layered import is_profile, profile_grids
+    from isoscope.results.related import is_relation, relation_grids
     from isoscope.results.scored import is_by_layer, score_grids
     from isoscope.results.trained import trained_grids
 
@@ -65,6 +66,8 @@ def grids(result: Result) -> list[Grid]:
         return advice_grids(result)
     if is_by_layer(result):
         return score_grids(result)
+    if is_relation(result):
+        return relation_grids(result)
     clouds = dict.fromkeys(
         [(row.subject, row.part) for row in result.rows]
         + [(table.subject, table.part) for table in result.tables]

@@ -15,8 +15,14 @@ KIND, SCORES = "kind", "scores"
 PART_OF_TASK = "subset"
 """Field of rows about a subset of a task: they are in JSON, tables would grow too long."""
 
+MAIN = "main_score"
+"""Field of a row that is true for the score that decides, of those that a task has."""
+
 BEST = "best_layer"
 """Field of a row that is true for the layer with the highest score."""
+
+CHOSEN_ON = "chosen_on"
+"""Field of such a row: what the layer was chosen on."""
 
 MARK = "best "
 
@@ -44,8 +50,8 @@ def score_grids(result: Result) -> list[Grid]:
         if (subject, task) not in explained:
             explained.add((subject, task))
             title += f" ({rows[0].protocol})"
-            if any(BEST in row.extra for row in rows):
-                notes.append("best: the highest score of all layers, chosen on the scored pairs")
+            chosen_on = {str(row.extra.get(CHOSEN_ON)) for row in rows if BEST in row.extra}
+            notes += [f"best: the best of all layers, chosen on {what}" for what in chosen_on]
             if hidden.get(task):
                 notes.append("scores of subsets: --json, or --layers with one layer")
         grids.append(score_grid(title, rows, notes))

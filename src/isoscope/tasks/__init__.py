@@ -14,6 +14,7 @@ from isoscope.tasks import (  # noqa: F401 - they register their tasks
 )
 from isoscope.tasks.evaluating import evaluate
 from isoscope.tasks.registry import Task, all_tasks, find_task
+from isoscope.tasks.relating import relate
 from isoscope.tasks.sentence_protocol import SentenceProtocol
 
-__all__ = ["SentenceProtocol", "Task", "all_tasks", "evaluate", "find_task"]
+__all__ = ["SentenceProtocol", "Task", "all_tasks", "evaluate", "find_task", "relate"]

@@ -19,12 +19,12 @@ from isoscope.results.measuring import choose_measures, listed, measure, version
 from isoscope.results.result import Result, Row, Table
 from isoscope.results.scored import KIND, SCORES
 from isoscope.tasks import families  # noqa: F401 - they say how they are prepared
+from isoscope.tasks.best_layers import with_best_layers
 from isoscope.tasks.class_problem import ClassProblem
 from isoscope.tasks.epochs import epoch_table
 from isoscope.tasks.preparing import Job, Split, job_of, texts_of
 from isoscope.tasks.problem_rows import problem_rows
 from isoscope.tasks.sentence_spaces import sentence_spaces
-from isoscope.tasks.sts import with_best_layers
 from isoscope.tasks.token_fits import MOST_TOKENS, sees_a_sample
 
 if TYPE_CHECKING:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isoscope.measures.registry import counted
 from isoscope.results.result import Row
-from isoscope.results.scored import PART_OF_TASK
+from isoscope.results.scored import MAIN, PART_OF_TASK
 from isoscope.tasks.corrected import NONE
 from isoscope.tasks.intervals import difference
 
@@ -48,16 +49,19 @@ def problem_rows(
     level : float
         Coverage of the intervals.
     """
-    rows = []
+    rows: list[Row] = []
     for correction, outputs in spaces.items():
         usable = has_output(outputs)
         found = problem.scores(outputs[usable], items[usable], level)
         left_out = len(items) - int(usable.sum())
-        rows += [
-            as_row(where, correction, f"{problem.task}/{name}", score, problem.unit, left_out,
-                   score.subset, protocol)
+        scored = {
+            name: as_row(where, correction, f"{problem.task}/{name}", score, problem.unit,
+                         left_out, score.subset, protocol)
             for name, score in found.items()
-        ]  # fmt: skip
+        }  # fmt: skip
+        main = scored[problem.main]
+        scored[problem.main] = replace(main, extra={**main.extra, MAIN: True})
+        rows += scored.values()
         if correction == NONE or NONE not in spaces:
             continue
         both = usable & has_output(spaces[NONE])

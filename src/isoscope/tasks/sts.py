@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.errors import DataError
-from isoscope.results.scored import BEST
 from isoscope.tasks.intervals import Score, pearson, quantile, spearman
 from isoscope.tasks.intervals import standard_error as error_of
 from isoscope.tasks.scoring import unit_rows
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.results.result import Row
     from isoscope.tasks.examples import TextPair
     from isoscope.tasks.problem import Items
 
@@ -162,32 +160,3 @@ def score_name(metric: str, part: str) -> str:
     if part in ("", MEAN):
         return "/".join(word for word in (SCORE, metric, part) if word)
     return f"{part}/{SCORE}/{metric}"
-
-
-def with_best_layers(rows: Sequence[Row]) -> list[Row]:
-    """Mark the layer with the highest score, for every score that several layers have.
-
-    The mark is a choice on the scored data themselves, and its note says so.
-    """
-    groups: dict[tuple[str, str, str], list[Row]] = {}
-    for row in rows:
-        if f"/{SCORE}/" in row.measure and not row.measure.endswith("/difference"):
-            groups.setdefault((row.subject, row.correction, row.measure), []).append(row)
-    best = set()
-    for several in groups.values():
-        defined = [
-            (row.value, -k, id(row)) for k, row in enumerate(several) if row.value is not None
-        ]
-        if len(several) > 1 and defined:
-            best.add(max(defined)[2])
-    return [marked(row) if id(row) in best else row for row in rows]
-
-
-def marked(row: Row) -> Row:
-    """Say of a row that its layer is the best one."""
-    note = "best layer, chosen on the scored pairs"
-    return replace(
-        row,
-        note=f"{row.note}; {note}" if row.note else note,
-        extra={**row.extra, BEST: True},
-    )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.clouds.contract import CloudGroup
     from isoscope.measures.moments import MomentParts
     from isoscope.measures.reading import Progress
     from isoscope.tasks.own_pairs import OwnPairs
@@ -103,7 +104,7 @@ class Given:
         """Find the rows that pairs name; all others are fitted on in every fold."""
         if self.second is not None:
             raise UsageError(f"{task} names rows of one source; leave the second file out")
-        group = one_cloud(open_cloud(self.source, column=self.how["column"]))
+        group = opened(self.source, self.how["column"])
         labels = None
         if self.ids is not None or not all(map(str.isdecimal, (*pairs.first, *pairs.second))):
             labels = row_names(group, self.ids)
@@ -131,7 +132,7 @@ class Given:
         first, second = self._all(self.source), self._all(self.second)
         check_widths(first, second)
         problem = OwnPairProblem.of_two_files(task, pairs, len(first), len(second))
-        name = one_cloud(open_cloud(self.source, column=self.how["column"])).names[0]
+        name = opened(self.source, self.how["column"]).names[0]
         return Ground(problem, np.concatenate([first, second]), name, "row k of two files")
 
     def searched_vectors(self, task: str, data: RetrievalSet) -> Ground:
@@ -145,11 +146,11 @@ class Given:
         check_widths(documents, queries)
         vectors = np.concatenate([documents, queries])
         problem = RetrievalProblem.of_vectors(task, data, len(vectors))
-        name = one_cloud(open_cloud(self.source, column=self.how["column"])).names[0]
+        name = opened(self.source, self.how["column"]).names[0]
         return Ground(problem, vectors, name, f"{len(documents):,} documents")
 
     def _all(self, source: Any) -> NDArray[Any]:
-        group = one_cloud(open_cloud(source, column=self.how["column"]))
+        group = opened(source, self.how["column"])
         everything = np.arange(row_count(group))
         return source_rows(group, everything, self.parts, **{**self.how, "column": None}).vectors
 
@@ -199,6 +200,13 @@ def behind(vectors: NDArray[Any], parts: MomentParts) -> Background:
         return Background(None, rows, str(vectors.dtype))
     step = max(1, len(rows) // MOST_ROWS)
     return Background(moments_of(rows, parts), rows[::step][:MOST_ROWS], str(vectors.dtype))
+
+
+def opened(source: Any, column: str | None) -> CloudGroup:
+    """Open one cloud, with all its rows: pairs name them by number."""
+    group = open_cloud(source, column=column)
+    one_cloud(group)  # which refuses several
+    return group
 
 
 def row_count(group: Any) -> int:

@@ -55,7 +55,8 @@ def source_rows(
     column : str, optional
         Which array of a file that holds several.
     drop_invalid : bool
-        Leave rows that are not finite out of the sums; one that is wanted stops the run.
+        Leave rows that are not finite out of the sums, and items that stand on one without a
+        score, instead of stopping.
     seed : int
         Of the sample of the others.
     progress : callable, optional
@@ -63,7 +64,8 @@ def source_rows(
     """
     from isoscope.clouds.opening import open_cloud
 
-    group = one_cloud(open_cloud(source, column=column))
+    group = open_cloud(source, column=column)
+    one_cloud(group)  # which refuses several
     kept: list[NDArray[Any]] = []
     kernel: MomentsKernel | None = None
     sample = TokenSample(MOST_ROWS, seed)
@@ -77,12 +79,11 @@ def source_rows(
         chosen[here] = True
         kept.append(np.array(rows[here]))
         found += len(here)
-        others = np.asarray(rows[~chosen])
-        finite = np.isfinite(others).all(axis=1)
+        finite = np.asarray(np.isfinite(rows).all(axis=1))
         if not finite.all() and not drop_invalid:
             for _ in RowSelection(group).batches():
                 pass  # which names the first such row
-        others = others[finite]
+        others = np.asarray(rows[~chosen & finite])
         if len(others):
             kernel = moments_kernel_for(others, parts, double=False) if kernel is None else kernel
             kernel.add(others)

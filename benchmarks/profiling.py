@@ -4,7 +4,7 @@ A bare forward pass, the single-read profile of all layers, and sentence-transfo
 take turns over the same sentences in one process, and the best of several runs counts. Then the
 memory of a profile of 10,000 and of 100,000 sentences, each in a process of its own.
 
-    python benchmarks/profile.py [--sentences 4000] [--rounds 3] [--skip-speed] [--skip-memory]
+    python benchmarks/profiling.py [--sentences 4000] [--rounds 3] [--skip-speed] [--skip-memory]
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ import tempfile
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-# This file has the name of a module of the standard library, which torch imports.
-sys.path.append(sys.path.pop(0))
 
 from sides import best
 
