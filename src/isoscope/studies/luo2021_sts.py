@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from isoscope.results.result import Result, Row
 from isoscope.results.scored import BEST as MARK
+from isoscope.results.scored import CHOSEN_ON
 from isoscope.studies.claims import Claim
 from isoscope.studies.layers import numbered, numbered_layers
 from isoscope.studies.luo2021_outliers import BERT, MODELS, PAPER, ROBERTA, printed_dimensions
@@ -100,7 +101,7 @@ def clipped_as_told(
                 correction=CLIP if clipped else row.correction,
                 protocol=f"{task}: {row.protocol}; clip: {how}",
                 note=row.note.partition(BEST)[0].removesuffix("; "),
-                extra={key: value for key, value in row.extra.items() if key != MARK},
+                extra={k: value for k, value in row.extra.items() if k not in (MARK, CHOSEN_ON)},
             )
         )
     return kept
