@@ -37,7 +37,10 @@ def test_curves_of_both_sets(
             needed = run.result.row(f"{task}/mlp/{NEEDED}", correction, part=LAST)
             assert needed.value == (reached[0] if reached else 11)
             assert "seed 0)" in needed.protocol
-    assert "the first alone" in run.result.rows[0].protocol
+    said = [run.result.row(f"{task}/mlp/{NEEDED}", NONE).protocol for task in ("boolq", "rte")]
+    assert ["first fold alone" in protocol for protocol in said] == [True, False]
+    assert all("no epoch chosen" in protocol for protocol in said)
+    assert not any("random_state" in protocol for protocol in said)
     assert {row.subject for row in run.result} == {"BERT"}
     alone = run_study("R-F4", [str(tiny_model("bert"))], data=data, tasks="rte").result
     assert {row.measure.split("/")[0] for row in alone} == {"rte"}

@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
 SETS = ("boolq", "rte")
 NEEDED = f"{EPOCHS}_to_best_of_{NONE}"
-EVERY_EPOCH = (
-    "scored after every epoch, trained on all there is to learn from; where there are several "
-    "folds, the first alone"
-)
+EVERY_EPOCH = "but scored after every epoch, with nothing held back and no epoch chosen"
+FIRST_FOLD = ", in the first fold alone"
 
 
 def figure_4(request: Request) -> Result:
@@ -43,23 +41,23 @@ def figure_4(request: Request) -> Result:
     for subject in request.subjects:
         model = open_subject(subject, request)
         settings, whose = settings_of(subject.name)
-        names = {
-            NONE: NONE,
-            settings.global_name(): GLOBAL,
-            settings.cluster_names(request.seed)[0]: CLUSTER,
-        }
+        cluster = settings.cluster_names(request.seed)[0]
+        names = {NONE: NONE, settings.global_name(): GLOBAL, cluster: CLUSTER}
         found = evaluate(
             model, tasks, list(names), data=request.data, progress=request.progress,
             sentences=network_on_tokens(request, epochs=True),
         )  # fmt: skip
         about = (
-            f"{EVERY_EPOCH}; {about_layer(last_layer_of(model))}; "
+            f"{about_layer(last_layer_of(model))}; "
             f"{settings.describe(whose, request.seed, 1)}; {NOT_OFFERED}"
         )
         del model
         gc.collect()  # modules of a network refer to each other: it would stay beside the next
         tables = [replace(table, correction=names[table.correction]) for table in found.tables]
-        protocols = {row.measure.partition("/")[0]: row.protocol for row in found.rows}
+        protocols = {
+            row.measure.partition("/")[0]: every_epoch(row.protocol.replace(cluster, CLUSTER))
+            for row in found.rows
+        }
         rows = [
             row
             for task in tasks
@@ -68,6 +66,11 @@ def figure_4(request: Request) -> Result:
         kept = replace(found, rows=rows, tables=tables)
         results.append(renamed(kept, subject=subject.name))
     return replace(joined(results), left_out=absent)
+
+
+def every_epoch(protocol: str) -> str:
+    """Return a protocol that says what is scored, where it tells of folds in which of them."""
+    return f"{protocol}; {EVERY_EPOCH}{FIRST_FOLD if ' folds' in protocol else ''}"
 
 
 def task_rows(task: str, tables: Iterable[Table], protocol: str) -> list[Row]:
@@ -88,7 +91,8 @@ def task_rows(task: str, tables: Iterable[Table], protocol: str) -> list[Row]:
         )  # fmt: skip
         rows += [
             Row("", f"epoch {entry['epoch']}", correction, deciding(task), entry[metric],
-                low=entry["low"], high=entry["high"], protocol=protocol)
+                low=entry["low"], high=entry["high"], protocol=protocol,
+                extra={"unit": find_task(task).unit})
             for entry in curve
         ]  # fmt: skip
     return rows
