@@ -37,6 +37,7 @@ def test_a_study_is_shown_with_claims_and_printed_numbers(run: Run) -> None:
         assert words in shown
     values = json.loads(run("study", "show", "B-T1", "--json").out)
     assert len(values["printed"]) == 40
+    assert "with --tasks: boolq, rte" in run("study", "show", "R-F4").out
 
 
 def test_a_run_for_a_person_and_for_a_file(run: Run, matrix: Path, tmp_path: Path) -> None:
@@ -66,6 +67,8 @@ def test_a_study_without_sources(run: Run) -> None:
         (["B-T1", "nowhere.npy"], "there is no file nowhere.npy"),
         (["B-F2", "x.npy"], "makes its own vectors"),
         (["B-F2", "--out", "x.xml"], "must end in"),
+        (["B-F2", "--tasks", "rte"], "no sets to choose from"),
+        (["R-T3", "x.npy", "--tasks", "men"], "no set of R-T3 is called 'men'"),
     ],
 )
 def test_errors_are_one_line(run: Run, arguments: list[str], words: str) -> None:

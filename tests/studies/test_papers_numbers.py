@@ -29,7 +29,20 @@ def printed_result(study: Study) -> Result:
 
 @pytest.mark.parametrize(
     "name",
-    ["B-T1", "B-T2", "B-T3", "R-T1", "R-T2", "R-T5", "R-T6", "R-F1", "L-F3.3", "L-T4.2"],
+    [
+        "B-T1",
+        "B-T2",
+        "B-T3",
+        "R-T1",
+        "R-T2",
+        "R-T5",
+        "R-T6",
+        "R-F1",
+        "L-F3.3",
+        "L-T4.2",
+        "R-T3",
+        "L-T4.1",
+    ],
 )
 def test_the_papers_claims_hold_on_its_own_numbers(name: str) -> None:
     study = find_study(name)

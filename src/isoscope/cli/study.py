@@ -71,6 +71,8 @@ def show_study(
     indented(screen, f"needs: {study.needs}")
     models = ", ".join(name.replace("|", " or ") for name in study.models)
     indented(screen, f"models in the paper: {models or 'none'}")
+    if study.tasks:
+        indented(screen, f"sets to choose from with --tasks: {', '.join(study.tasks)}")
     for claim in study.claims:
         indented(screen, f"claim: {claim.text}")
     if not study.claims:
@@ -135,6 +137,13 @@ def run_command(
             help="Take this many of the last rows for tokens that were never used (B-F3).", min=1
         ),
     ] = None,
+    tasks: Annotated[
+        str | None,
+        typer.Option(
+            help="Which sets a study of several scores, with commas, such as rte,mrpc. Default: "
+            "those of its sets whose data are in the folder."
+        ),
+    ] = None,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
     out: options.Out = None,
@@ -164,6 +173,7 @@ def run_command(
             dtype=dtype,
             device=device,
             last_unused=last_unused,
+            tasks=tasks,
             seed=seed,
             progress=progress,
             command=shlex.join(["isoscope", *sys.argv[1:]]),
@@ -216,6 +226,7 @@ def describe(study: Study) -> dict[str, object]:
         "paper": study.paper,
         "needs": study.needs,
         "models": list(study.models),
+        "tasks": list(study.tasks),
         "claims": [claim.text for claim in study.claims],
         "misprints": study.misprints,
         "printed": [

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 
 from isoscope.results.result import Result, Row
 from isoscope.results.scored import BEST as MARK
+from isoscope.results.scored import CHOSEN_ON
 from isoscope.studies.claims import Claim
 from isoscope.studies.layers import numbered, numbered_layers
 from isoscope.studies.luo2021_outliers import BERT, MODELS, PAPER, ROBERTA, printed_dimensions
 from isoscope.studies.reference import printed_table
 from isoscope.studies.registry import Key, Request, Study, register
+from isoscope.studies.render import LAYER
 from isoscope.studies.several import joined, renamed
 from isoscope.studies.subjects import open_subject
 from isoscope.tasks import SentenceProtocol, evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from isoscope.models.opening import Model
 
@@ -28,7 +30,7 @@ SPEARMAN = "cosine/spearman"
 SCORES = (SPEARMAN, f"{SPEARMAN}/mean")
 """Over all pairs of a set, and the mean over its subsets."""
 
-BEST, LAYER = "best layer", "layer"
+BEST = "best layer"
 OVER_GLOVE = "above_printed_glove"
 GLOVE = "GloVe-average"
 INPUT = "layer 0"
@@ -75,15 +77,17 @@ def clip_by_layer(model: Model, subject: str) -> dict[str, str]:
     return clips
 
 
-def clipped_as_told(rows: Iterable[Row], clips: Mapping[str, str]) -> list[Row]:
-    """Keep the scores of whole sets, and of all ways to clip that of the layer.
+def clipped_as_told(
+    rows: Iterable[Row], clips: Mapping[str, str], scores: Collection[str] = SCORES
+) -> list[Row]:
+    """Keep some scores of whole sets, and of all ways to clip that of the layer.
 
     The mark of the best layer goes: here the input is no candidate.
     """
     kept = []
     for row in rows:
         task, _, score = row.measure.partition("/")
-        if score not in SCORES:
+        if score not in scores:
             continue
         told = clips[row.part]
         if row.correction.startswith(CLIP) and row.correction != told:
@@ -97,7 +101,7 @@ def clipped_as_told(rows: Iterable[Row], clips: Mapping[str, str]) -> list[Row]:
                 correction=CLIP if clipped else row.correction,
                 protocol=f"{task}: {row.protocol}; clip: {how}",
                 note=row.note.partition(BEST)[0].removesuffix("; "),
-                extra={key: value for key, value in row.extra.items() if key != MARK},
+                extra={k: value for k, value in row.extra.items() if k not in (MARK, CHOSEN_ON)},
             )
         )
     return kept

@@ -153,17 +153,20 @@ def relative_change(curve: Curve) -> float:
     return abs(curve.change(1 / 3, 1)) / start if start > 0 else float("inf")
 
 
-def with_isotropy(subject: str, measure: str, found: Result) -> Row:
-    """Correlate a measure of the norm with I1 over checkpoints; a norm is constant before them."""
-    values: dict[str, dict[int, float]] = {measure: {}, "i1": {}}
+def with_isotropy(subject: str, measure: str, found: Result, isotropy: str = "i1") -> Row:
+    """Correlate a measure with I1 over checkpoints.
+
+    Step 0 is no point of it: before training a norm is constant, and a model knows nothing.
+    """
+    values: dict[str, dict[int, float]] = {measure: {}, isotropy: {}}
     for row in found.rows:
         step = row.extra.get("step")
         if row.measure in values and row.correction == "none" and row.value is not None and step:
             values[row.measure][int(step)] = row.value
-    steps = sorted(set(values[measure]) & set(values["i1"]))
-    together = pearson(*([values[name][step] for step in steps] for name in (measure, "i1")))
+    steps = sorted(set(values[measure]) & set(values[isotropy]))
+    together = pearson(*([values[name][step] for step in steps] for name in (measure, isotropy)))
     return Row(
-        subject, "", "none", f"correlation({measure}, i1)", together.value,
+        subject, "", "none", f"correlation({measure}, {isotropy})", together.value,
         low=together.low, high=together.high, n=together.n,
         protocol="over checkpoints, step 0 apart", note=together.note,
         extra={"unit": "checkpoints"},

@@ -55,12 +55,13 @@ class Settings:
         about = f"n_clusters={self.clusters}:n_components={self.components_of_cluster}"
         return [f"{CLUSTER}:{about}:random_state={first_seed + k}" for k in range(SEEDS)]
 
-    def describe(self, whose: str, first_seed: int) -> str:
+    def describe(self, whose: str, first_seed: int, seeds: int = SEEDS) -> str:
         """Return what a protocol says of the corrections."""
+        several = f"mean of the seeds {first_seed} to {first_seed + seeds - 1}"
         return (
             f"{GLOBAL} removes {self.components} components, {CLUSTER} "
-            f"{self.components_of_cluster} of each of {self.clusters} clusters ({whose}; mean of "
-            f"the seeds {first_seed} to {first_seed + SEEDS - 1})"
+            f"{self.components_of_cluster} of each of {self.clusters} clusters ({whose}; "
+            f"{several if seeds > 1 else f'seed {first_seed}'})"
         )
 
 

@@ -72,6 +72,8 @@ class Request:
     """In what and where models compute, as ``isoscope.open_model`` takes it."""
     last_unused: int | None = None
     """How many of the last rows stand for tokens that were never used (B-F3)."""
+    tasks: tuple[str, ...] = ()
+    """The sets that the user asked for; empty for all that are there."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ class Study:
         What its models read; None where it reads no text.
     training : bool
         Whether it follows models through their checkpoints.
+    tasks : tuple of str
+        The sets that it scores, where a user may choose among them.
     """
 
     id: str
@@ -115,6 +119,7 @@ class Study:
     sources: bool = True
     text: TextNeed | None = None
     training: bool = False
+    tasks: tuple[str, ...] = ()
 
     def paper_name(self, subject: str) -> str:
         """Return what the paper calls a model, or the name as it is."""

@@ -22,6 +22,9 @@ MODELS = "models"
 WHOLE = "whole"
 """Field of rows whose value is a whole number, such as a rank."""
 
+LAYER, ABOVE = "layer", "above"
+"""Fields of rows about one of several layers or thresholds: which one."""
+
 SHOWN_PARTS = 3
 """Parts of a model that are named one by one."""
 
@@ -61,14 +64,16 @@ def figures(result: Result) -> list[list[str]]:
 
 
 def figure(row: Row) -> str:
-    """Return a number, the dimensions or layer it is of, and what the paper prints in its place."""
+    """Return a number, what it is of (dimensions, a layer, a threshold), and the printed one."""
     whole = row.extra.get(WHOLE) and row.value is not None
     number = f"{row.value:,.0f}" if whole else cell(row)
     about = ""
     if "dimension" in row.extra:
         about = f" (dimension {row.extra['dimension']})"
-    elif "layer" in row.extra:
-        about = f" ({row.extra['layer']})"
+    elif LAYER in row.extra or ABOVE in row.extra:
+        chosen = [str(row.extra[LAYER])] if LAYER in row.extra else []
+        chosen += [f"above {row.extra[ABOVE]:g}"] if ABOVE in row.extra else []
+        about = f" ({', '.join(chosen)})"
     elif "dimensions" in row.extra:
         listed = ", ".join(map(str, row.extra["dimensions"]))
         about = f" (dimensions {listed})" if listed else " (no dimension)"

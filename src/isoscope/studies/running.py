@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from isoscope.errors import UsageError
 from isoscope.files import write_atomically
 from isoscope.results.files import check_ending
+from isoscope.studies.benchmarks import chosen_tasks
 from isoscope.studies.registry import Checkpoints, Request, Study, Subject, find_study
 from isoscope.studies.render import MODELS, study_markdown
 from isoscope.studies.texts import find_text
@@ -67,6 +68,7 @@ def run_study(
     dtype: str | None = None,
     device: str | None = None,
     last_unused: int | None = None,
+    tasks: str | None = None,
     seed: int = 0,
     progress: Progress | None = None,
     command: str = "",
@@ -98,6 +100,9 @@ def run_study(
     last_unused : int, optional
         Let this many of the last rows stand for unused tokens (B-F3), where the vocabulary has
         no ``[unused…]``.
+    tasks : str, optional
+        Names with commas of the sets to score, for studies of several; by default those of its
+        sets whose data are in the folder.
     seed : int
         Of all that is drawn at random.
     progress : callable, optional
@@ -129,6 +134,7 @@ def run_study(
         dtype,
         device,
         last_unused,
+        chosen_tasks(chosen, tasks),
     )
     result = with_printed(chosen.recipe(request), chosen)
     verdicts = tuple(claim.judge(result, chosen.models) for claim in chosen.claims)
