@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from isoscope.corrections.storage import load_correction
     from isoscope.models.opening import Model, open_model
     from isoscope.profiles.profiling import profile
+    from isoscope.tasks.advising import advise
+    from isoscope.tasks.evaluating import evaluate
 
 __all__ = [
     "Batch",
@@ -35,7 +37,9 @@ __all__ = [
     "Table",
     "UsageError",
     "__version__",
+    "advise",
     "all_measures",
+    "evaluate",
     "load_correction",
     "make_correction",
     "measure",
@@ -46,6 +50,8 @@ __all__ = [
 
 LATER = {
     "Model": "isoscope.models.opening",
+    "advise": "isoscope.tasks.advising",
+    "evaluate": "isoscope.tasks.evaluating",
     "load_correction": "isoscope.corrections.storage",
     "make_correction": "isoscope.corrections.naming",
     "open_model": "isoscope.models.opening",

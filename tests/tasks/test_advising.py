@@ -98,6 +98,20 @@ def test_a_planted_outlier_is_clipped(offset: float) -> None:
     assert Result.from_json(advice.result.to_json()).rows == rows
 
 
+def test_a_perfect_score_is_recommended() -> None:
+    """It has no interval of its own, but its difference to the vectors as they are has one."""
+    random = np.random.default_rng(0)
+    yes = np.repeat([1.0, 0.0], 30)
+    first = random.standard_normal((60, 100))
+    second = np.where(yes[:, None] == 1, first, -first) + 0.01 * random.standard_normal((60, 100))
+    vectors = np.concatenate([first, second])
+    vectors[:, 7] = 40 * random.standard_normal(120)
+    advice = advised(vectors, yes, yes_no=True)
+    assert isinstance(advice.correction, Clip)
+    assert advice.result.row(f"toy/{AUC}", "clip").value == 1
+    assert advice.result.row(f"toy/{AUC}/difference", "clip").low is not None
+
+
 def test_a_small_gain_is_told_and_not_recommended() -> None:
     vectors, labels = alike(2_000)
     small = advised(moved(vectors, 0.6), labels, worthwhile=0.9)
@@ -197,7 +211,7 @@ def test_a_search_is_fitted_on_its_documents_and_not_on_queries() -> None:
     outputs = problem.outputs(centred, np.arange(0), np.arange(60))
     row = advice.result.row("toy/ndcg@10", "center")
     assert row.value == pytest.approx(outputs[:, 0].mean(), abs=1e-9)
-    assert "fitted on 200 vectors" in row.protocol
+    assert "fitted on all 200 documents, queries apart" in row.protocol
     elsewhere = replace(ground, vectors=np.concatenate([documents, queries + 100]))
     other = advice_on(elsewhere, candidates(["center"], 10))
     assert other.result.row("toy/ndcg@10", "center").value is not None

@@ -40,7 +40,10 @@ def test_every_fold_is_scored_with_a_fit_on_all_other_rows(folder: Path) -> None
     rows = ROWS.astype(np.float64)
     plain = result.row("pairs:pairs/cosine/spearman")
     assert plain.value == pytest.approx(stats.spearmanr(cosines(rows, PAIRS), HUMAN).statistic)
-    assert "120 rows in pairs, 280 other rows; corrections cross-fitted in 5" in plain.protocol
+    assert (
+        "120 rows in pairs, 280 other rows; cross-fitted in 5 folds: corrections fitted on 400"
+        in plain.protocol
+    )
     problem = OwnPairProblem.of_rows("p", read_own_pairs(folder / "pairs.tsv"), 400)
     found = np.empty(60)
     for held in dealt(problem):
@@ -74,6 +77,10 @@ def test_wrong_calls(folder: Path) -> None:
     task = f"pairs:{folder / 'pairs.tsv'}"
     with pytest.raises(UsageError, match="one after the other"):
         evaluate(folder / "vectors.npy", [task, "sts-b"], "none")
+    (folder / "other").mkdir()
+    (folder / "other" / "pairs.tsv").write_text((folder / "pairs.tsv").read_text())
+    with pytest.raises(UsageError, match="two tasks would be called pairs:pairs"):
+        evaluate(folder / "vectors.npy", [task, f"pairs:{folder / 'other' / 'pairs.tsv'}"], "none")
     with pytest.raises(UsageError, match="leave the second file out"):
         evaluate(folder / "vectors.npy", task, "none", second=folder / "vectors.npy")
     with pytest.raises(UsageError, match="fitted on the rows of the source"):
@@ -85,3 +92,9 @@ def test_wrong_calls(folder: Path) -> None:
         evaluate(folder / "broken.npy", task, "center")
     result = evaluate(folder / "broken.npy", task, "center", drop_invalid=True)
     assert "279 other rows" in result.rows[0].protocol
+    broken = ROWS.copy()
+    broken[PAIRS[0, 0]] = np.inf
+    np.save(folder / "broken.npy", broken)
+    result = evaluate(folder / "broken.npy", task, "none,center", drop_invalid=True)
+    assert result.rows[0].n == 59
+    assert "1 pair without a score left out" in result.rows[0].note

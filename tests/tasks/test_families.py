@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 from isoscope.errors import DataError, UsageError
 from isoscope.models.encoding import Encoder
@@ -17,6 +18,9 @@ from isoscope.models.opening import open_model
 from isoscope.results.result import Result
 from isoscope.results.scored import BEST
 from isoscope.tasks import evaluate
+from isoscope.tasks.folds import dealt
+from isoscope.tasks.own_pair_problem import OwnPairProblem
+from isoscope.tasks.own_pairs import read_own_pairs
 from isoscope.tasks.sentence_protocol import SentenceProtocol
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*in the release of.*")
@@ -175,14 +179,41 @@ def test_absent_data_say_where_they_were_looked_for(
             run(task)
 
 
-def test_what_is_scored_is_never_fitted_on(run: Callable[..., Result], tmp_path: Path) -> None:
-    """The means that centring takes away are those of the other folds, whatever the task."""
+SEEN: list[np.ndarray] = []
+
+
+class Recorder(BaseEstimator):  # type: ignore[misc]
+    """A correction that changes nothing, and keeps what it is fitted on."""
+
+    def fit(self, X: np.ndarray, y: object = None) -> Recorder:
+        del y
+        SEEN.append(X)
+        return self
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        return X
+
+
+def test_what_is_scored_is_never_fitted_on(
+    run: Callable[..., Result], tmp_path: Path, tiny_model: Callable[[str], Path]
+) -> None:
     first, second = sentences(30), sentences(30)
     human = RNG.uniform(0, 5, 30).round(3)
     lines = [f"{a}\t{b}\t{s}" for a, b, s in zip(first, second, human, strict=True)]
     path = tmp_path / "mine.tsv"
     path.write_text("\n".join(["text1\ttext2\tscore", *lines]) + "\n")
-    fold = run(f"pairs:{path}").row("pairs:mine/cosine/spearman", "center").value
-    whole = run(f"pairs:{path}", transductive=True)
-    assert "transductive" in whole.rows[0].protocol
-    assert whole.row("pairs:mine/cosine/spearman", "center").value != fold
+    SEEN.clear()
+    run(f"pairs:{path}", [Recorder()])
+    problem = OwnPairProblem.of_texts("mine", read_own_pairs(path))
+    encoder = Encoder(open_model(str(tiny_model("bert")), device="cpu"), cache=False)
+    vectors = encoder.encode(problem.texts, ["block 3"])["block 3"]
+    folds = dealt(problem)
+    assert len(SEEN) == len(folds)
+    for seen, held in zip(SEEN, folds, strict=True):
+        out = problem.rows_of(held)
+        assert len(seen) == len(vectors) - len(out)
+        for scored in vectors[out]:
+            assert np.abs(seen - scored).max(axis=1).min() > 1e-4
+    SEEN.clear()
+    run(f"pairs:{path}", [Recorder()], transductive=True)
+    assert [len(seen) for seen in SEEN] == [len(vectors)]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoscope.errors import UsageError
-from isoscope.tasks.examples import TextPair
+from isoscope.tasks.advice.ground import rows_to_hold_out
+from isoscope.tasks.examples import TextPair, WordInContext
 from isoscope.tasks.folds import connected, dealt
+from isoscope.tasks.retrieval import RetrievalProblem
+from isoscope.tasks.retrieval_data import RetrievalSet, Texts
 from isoscope.tasks.sts import ScoredPairs
+from isoscope.tasks.word_senses import WordSenseProblem
 
 
 def problem(pairs: list[tuple[int, int]]) -> ScoredPairs:
@@ -46,6 +52,23 @@ def test_folds_are_even_and_seeded() -> None:
     assert not np.array_equal(folds[0], dealt(made, 5, seed=1)[0])
 
 
+def test_words_of_a_text_and_queries_of_a_search() -> None:
+    example = WordInContext("b", "N", "a b", "c b", 1, 1, (2, 3), (2, 3), True, "train")
+    other = replace(example, first="d b", second="e b")
+    same_text = replace(other, first="a b", first_index=0, first_span=(0, 1), second="f b")
+    senses = WordSenseProblem.of("wic", [example, other, same_text])
+    assert connected(senses).tolist() == [0, 1, 0]
+    held = rows_to_hold_out(senses, np.array([0]))
+    texts = {senses.texts[senses.mentions[row].text] for row in held}
+    assert texts == {"a b", "c b"}
+    assert len(held) == 3  # both words of the text that two pairs have
+    ids = Texts(("q1", "q2"), None), Texts(("d1", "d2"), None)
+    data = RetrievalSet(*ids, {"q1": {"d1": 1}, "q2": {"d2": 1}})
+    assert connected(RetrievalProblem.of_vectors("toy", data, 4)).tolist() == [0, 1]
+
+
 def test_too_few_items() -> None:
+    with pytest.raises(UsageError, match="two to 20"):
+        dealt(problem([(2 * k, 2 * k + 1) for k in range(100)]), 64)
     with pytest.raises(UsageError, match="3 pairs cannot be dealt into 5 folds"):
         dealt(problem([(0, 1), (2, 3), (4, 5)]))

@@ -18,7 +18,7 @@ SAME = RNG.random(PAIRS) < 0.5
 def examples() -> list[WordInContext]:
     return [
         WordInContext(
-            "bank", "N", f"the bank {k}", f"a bank {k % 7}", 1, 1, (4, 8), (2, 6), bool(SAME[k]),
+            "bank", "N", f"the bank {k}", f"a bank {k}", 1, 1, (4, 8), (2, 6), bool(SAME[k]),
             "train" if k < 50 else "test",
         )
         for k in range(PAIRS)
@@ -36,7 +36,7 @@ def vectors() -> np.ndarray:
 
 def test_the_threshold_is_chosen_on_other_pairs() -> None:
     problem = WordSenseProblem.of("wic", examples())
-    assert len(problem.texts) == PAIRS + 7
+    assert len(problem.texts) == 2 * PAIRS
     assert problem.texts[problem.mentions[3].text] == "a bank 1"
     assert (problem.mentions[3].start, problem.mentions[3].end) == (2, 6)
     rows = vectors()

@@ -17,7 +17,7 @@ from isoscope.cli.warned import plain_warnings
 from isoscope.errors import UsageError
 from isoscope.results.files import check_writable
 from isoscope.tasks.advice.deciding import WORTHWHILE
-from isoscope.tasks.folds import FOLDS
+from isoscope.tasks.folds import FOLDS, MOST_FOLDS
 from isoscope.tasks.sentence_protocol import SentenceProtocol
 
 TRIED = "What is tried"
@@ -92,7 +92,10 @@ def advise_command(
         ),
     ] = WORTHWHILE,
     folds: Annotated[
-        int, typer.Option(help="Folds of the cross-fitting.", min=2, rich_help_panel=TRIED)
+        int,
+        typer.Option(
+            help="Folds of the cross-fitting.", min=2, max=MOST_FOLDS, rich_help_panel=TRIED
+        ),
     ] = FOLDS,
     fit_on: Annotated[
         str | None,

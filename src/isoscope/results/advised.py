@@ -2,60 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from isoscope.results.render import Grid, cell
-from isoscope.results.result import Row
 from isoscope.results.scored import KIND
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from isoscope.results.result import Result
 
 ADVICE = "advice"
 DIFFERENCE = "/difference"
-
-
-class Estimated(Protocol):
-    """A number with its interval."""
-
-    @property
-    def value(self) -> float | None: ...  # noqa: D102 - see the class
-    @property
-    def low(self) -> float | None: ...  # noqa: D102
-    @property
-    def high(self) -> float | None: ...  # noqa: D102
-    @property
-    def n(self) -> int: ...  # noqa: D102
-    @property
-    def note(self) -> str: ...  # noqa: D102
-
-
-def advice_row(
-    subject: str,
-    correction: str,
-    measure: str,
-    found: Estimated,
-    unit: str,
-    protocol: str,
-    extra: Mapping[str, Any] | None = None,
-    note: str = "",
-) -> Row:
-    """File one figure of an advice."""
-    return Row(
-        subject,
-        "",
-        correction,
-        measure,
-        found.value,
-        low=found.low,
-        high=found.high,
-        n=found.n,
-        protocol=protocol,
-        note="; ".join(text for text in (found.note, note) if text),
-        extra={"unit": unit, **(extra or {})},
-    )
 
 
 def is_advice(result: Result) -> bool:

@@ -11,20 +11,23 @@ import numpy as np
 
 from isoscope.engines.local import one_blas_thread
 from isoscope.errors import DataError, UsageError
-from isoscope.results.advised import ADVICE, advice_row
+from isoscope.results.advised import ADVICE
 from isoscope.results.measuring import listed, measure, versions
 from isoscope.results.result import Result
 from isoscope.results.scored import KIND
-from isoscope.tasks.advice.candidates import candidates, settings_of
+from isoscope.tasks.advice.candidates import Candidate, candidates, settings_of
 from isoscope.tasks.advice.cross_fitting import CrossFitting
 from isoscope.tasks.advice.deciding import ALPHA, WORTHWHILE, decide
 from isoscope.tasks.advice.fitting import parts_of
-from isoscope.tasks.advice.ground import Ground, folded_rows
+from isoscope.tasks.advice.ground import Ground, fit_words, folded_rows
 from isoscope.tasks.advice.reading import ground_of
 from isoscope.tasks.advice.words import caveats, recommendation
+from isoscope.tasks.class_problem import ClassProblem
+from isoscope.tasks.corrected import NONE, named
 from isoscope.tasks.data_folder import data_folder
 from isoscope.tasks.folds import FOLDS, dealt
 from isoscope.tasks.intervals import check_level
+from isoscope.tasks.problem_rows import as_row
 from isoscope.tasks.registry import find_task
 from isoscope.tasks.sentence_protocol import SentenceProtocol
 
@@ -33,8 +36,9 @@ if TYPE_CHECKING:
 
     from isoscope.corrections import Correction
     from isoscope.measures.reading import Progress
-    from isoscope.tasks.advice.candidates import Candidate
+    from isoscope.results.result import Row
     from isoscope.tasks.advice.deciding import Decision
+    from isoscope.tasks.intervals import Estimate
 
 FEWEST_ITEMS = 20
 """With fewer, intervals from influences say little and no correction could be told from chance."""
@@ -178,9 +182,9 @@ def advice_on(
             f"{problem.task} has {len(problem):,} {problem.unit}; advice takes at least "
             f"{FEWEST_ITEMS}, and hundreds to see small differences"
         )
-    if problem.learns:
+    if isinstance(problem, ClassProblem):
         # A classifier for every setting, fold and inner fold would take hours: defaults alone.
-        tried = tuple(replace(one, settings=one.settings[:1]) for one in tried)
+        tried = tuple(Candidate(one.name, named([one.name])) for one in tried)
     began = time.perf_counter()
     several = dealt(problem, folds, seed)
     # Many small matrices: threads of BLAS would wait for each other.
@@ -195,10 +199,9 @@ def advice_on(
     sentence = recommendation(problem, decision, final)
     finite = ground.vectors[np.isfinite(ground.vectors).all(axis=1)]
     cosine = measure(finite, ["mean_cosine"], ["none"], intervals=False).value("mean_cosine")
-    how = (
-        f"{ground.protocol}; cross-fitted in {folds} folds, settings chosen inside the fold; "
-        f"corrections fitted on {rows.count():,} vectors less those of a fold"
-    )
+    several_settings = any(len(one.settings) > 1 for one in tried)
+    settings = "settings chosen inside the fold" if several_settings else "default settings"
+    how = f"{ground.protocol}; {fit_words(ground, rows, folds)}; {settings}"
     result = Result(
         advice_rows(ground, decision, how),
         seeds={"seed": seed},
@@ -219,11 +222,17 @@ def advice_on(
     return Advice(result, None if final is None else final.transformer, sentence)
 
 
-def advice_rows(ground: Ground, decision: Decision, protocol: str) -> list[Any]:
+def advice_rows(ground: Ground, decision: Decision, protocol: str) -> list[Row]:
     """File the ranking: the vectors as they are, then what was tried, best first."""
     problem = ground.problem
     measure_name = f"{problem.task}/{problem.main}"
-    rows = [advice_row(ground.name, "none", measure_name, decision.before, problem.unit, protocol)]
+
+    def filed(correction: str, measure: str, found: Estimate) -> Row:
+        left_out = len(problem) - found.n
+        where = (ground.name, "")
+        return as_row(where, correction, measure, found, problem.unit, left_out, "", protocol)
+
+    rows = [filed(NONE, measure_name, decision.before)]
     for one in decision.tried:
         settings = list(dict.fromkeys(one.found.chosen))
         extra = {
@@ -231,14 +240,12 @@ def advice_rows(ground: Ground, decision: Decision, protocol: str) -> list[Any]:
             "settings_by_fold": list(one.found.chosen),
             "recommended": one is decision.recommended,
         }
-        note = "" if len(settings) == 1 else f"settings differ between folds: {', '.join(settings)}"
-        rows.append(
-            advice_row(ground.name, one.name, measure_name, one.score, problem.unit, protocol,
-                       extra, note)
-        )  # fmt: skip
-        rows.append(
-            advice_row(ground.name, one.name, f"{measure_name}/difference", one.change,
-                       problem.unit, protocol,
-                       {"p_value": one.change.p_value, "p_holm": one.p_holm})
-        )  # fmt: skip
+        row = filed(one.name, measure_name, one.score)
+        told = [row.note] if row.note else []
+        if len(settings) > 1:
+            told.append(f"settings differ between folds: {', '.join(settings)}")
+        rows.append(replace(row, note="; ".join(told), extra={**row.extra, **extra}))
+        change = filed(one.name, f"{measure_name}/difference", one.change)
+        tests = {"p_value": one.change.p_value, "p_holm": one.p_holm}
+        rows.append(replace(change, extra={**change.extra, **tests}))
     return rows

@@ -53,9 +53,11 @@ def bounded_score(
         return Score(value, None, None, n, f"no interval from fewer than {FEWEST} items")
     bottom, top = bounds
     if min(value - bottom, top - value) < ROUNDING:
-        return Score(value, None, None, n, f"no interval around {round(value):d}, a bound")
+        # Influences are kept: a perfect score has no interval, but a difference to it has one.
+        note = f"no interval around {round(value):d}, a bound"
+        return Score(value, None, None, n, note, influences)
     if np.ptp(influences) <= ROUNDING:
-        return Score(value, None, None, n, "no interval: no item moves the score")
+        return Score(value, None, None, n, "no interval: no item moves the score", influences)
     half, middle = (top - bottom) / 2, (top + bottom) / 2
     centred = (value - middle) / half
     reach = quantile(level, n) * standard_error(influences) / (half * (1 - centred**2))

@@ -61,6 +61,8 @@ class ClassProblem:
         What learns and predicts.
     pairs : {"ordered", "symmetric"}
         What the features of two vectors are.
+    documents : array of int, optional
+        The document that every item is from, where those of a document belong together.
     """
 
     task: str
@@ -76,6 +78,7 @@ class ClassProblem:
     probe: Probe = field(default_factory=LogisticProbe)
     pairs: PairFeatures = "ordered"
     learns: bool = True
+    documents: NDArray[np.intp] | None = None
 
     @property
     def main(self) -> str:

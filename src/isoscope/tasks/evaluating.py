@@ -208,6 +208,11 @@ def choose_tasks(given: Iterable[str | Task] | str | None, folder: Path | None) 
     chosen: dict[str, Task] = {}
     for one in asked:
         task = find_task(one) if isinstance(one, str) else one
+        if chosen.get(task.name, task) != task:
+            raise UsageError(
+                f"two tasks would be called {task.name} in the result; rename one of the files, or "
+                "evaluate them one after the other"
+            )
         chosen[task.name] = task
     if not chosen:
         raise UsageError("name at least one task; isoscope list tasks shows them")

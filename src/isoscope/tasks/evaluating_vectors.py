@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.engines.local import one_blas_thread
-from isoscope.errors import UsageError
 from isoscope.results.measuring import versions
 from isoscope.results.result import Result, Row
 from isoscope.results.scored import KIND, SCORES
 from isoscope.tasks.advice.candidates import Candidate
 from isoscope.tasks.advice.cross_fitting import CrossFitting
 from isoscope.tasks.advice.fitting import parts_of
-from isoscope.tasks.advice.ground import folded_rows
+from isoscope.tasks.advice.ground import fit_words, folded_rows
 from isoscope.tasks.advice.reading import ground_of
 from isoscope.tasks.folds import FOLDS, dealt
 from isoscope.tasks.job_scoring import SECONDS, isotropy_rows
@@ -51,10 +50,6 @@ def evaluate_vectors(
     Corrections are cross-fitted: every item is scored with a fit on all rows of the source but
     those of its fold; or, where that is asked for, on all rows.
     """
-    if protocol.fit_on is not None:
-        raise UsageError(
-            "fit_on names texts; corrections of vectors are fitted on the rows of the source"
-        )
     rows: list[Row] = []
     for task in tasks:
         ground = ground_of(
@@ -87,8 +82,9 @@ def ground_rows(
     if wanted and not protocol.transductive:
         folds = dealt(problem, FOLDS, protocol.seed)
     began = time.perf_counter()
+    rows_to_fit = folded_rows(ground, folds, wanted)
     fitting = CrossFitting(
-        problem, ground.vectors, folded_rows(ground, folds, wanted), folds, progress,
+        problem, ground.vectors, rows_to_fit, folds, progress,
         transductive=protocol.transductive,
     )  # fmt: skip
     outputs = {"none": fitting.uncorrected()}
@@ -101,9 +97,11 @@ def ground_rows(
         seconds[one.name] = time.perf_counter() - began
         spaces[one.name] = fitting.space(one)
     names = [one.name for one in corrections]
-    how = "transductive" if protocol.transductive else f"cross-fitted in {len(folds)} folds"
-    text = f"{ground.protocol}; corrections {how}" if wanted else ground.protocol
-    text = f"{text}; {level:.0%} intervals"
+    words = [ground.protocol, f"{level:.0%} intervals"]
+    if wanted:
+        how = fit_words(ground, rows_to_fit, len(folds), transductive=protocol.transductive)
+        words.insert(1, how)
+    text = "; ".join(words)
     where = (ground.name, "")
     chosen = {name: outputs[name] for name in names}
     rows = problem_rows(where, problem, chosen, items, text, level)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.errors import UsageError
+from isoscope.tasks.class_problem import ClassProblem
+from isoscope.tasks.retrieval import RetrievalProblem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from isoscope.tasks.problem import Items, Problem
 
 FOLDS = 5
+MOST_FOLDS = 20
 LARGEST_GROUP = 2.0
 """Items that hang together are dealt together unless they are more than this many even folds."""
 
@@ -35,10 +38,10 @@ def dealt(problem: Problem, folds: int = FOLDS, seed: int = 0) -> list[Items]:
         Of the order in which items are dealt.
     """
     count = len(problem)
-    if not 2 <= folds <= count:
+    if not 2 <= folds <= min(count, MOST_FOLDS):
         raise UsageError(
             f"{problem.task}: {count:,} {problem.unit} cannot be dealt into {folds} folds; there "
-            "have to be at least two folds with something in each"
+            f"are two to {MOST_FOLDS}, with something in each"
         )
     groups = connected(problem)
     sizes = np.bincount(groups)
@@ -55,11 +58,11 @@ def dealt(problem: Problem, folds: int = FOLDS, seed: int = 0) -> list[Items]:
 
 
 def connected(problem: Problem) -> NDArray[np.intp]:
-    """Return a number for every item, the same for items that share a row, directly or not."""
+    """Return a number for every item, the same for items that share a text, directly or not."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    rows = [problem.rows_of(np.array([item])) for item in range(len(problem))]
+    rows = [tied_to(problem, item) for item in range(len(problem))]
     items = np.repeat(np.arange(len(rows)), [len(some) for some in rows])
     ends = len(rows) + np.concatenate(rows)
     size = int(ends.max()) + 1
@@ -67,3 +70,18 @@ def connected(problem: Problem) -> NDArray[np.intp]:
     _, labels = connected_components(graph, directed=False)
     _, numbered = np.unique(labels[: len(rows)], return_inverse=True)
     return np.asarray(numbered, np.intp)
+
+
+def tied_to(problem: Problem, item: int) -> NDArray[np.intp]:
+    """Return what an item has in common with others: its texts, or its document.
+
+    Queries of a search share all documents, which ties nothing: those are known beforehand.
+    """
+    if isinstance(problem, RetrievalProblem):
+        return problem.query_rows[[item]]
+    if isinstance(problem, ClassProblem) and problem.documents is not None:
+        return problem.documents[[item]]
+    rows = problem.rows_of(np.array([item]))
+    if problem.mentions is not None:
+        return np.unique([problem.mentions[row].text for row in rows]).astype(np.intp)
+    return rows

@@ -180,7 +180,9 @@ def correlate(
     if n < FEWEST:
         return Score(value, None, None, n, f"no interval from fewer than {FEWEST} pairs")
     if 1 - abs(value) < ROUNDING:
-        return Score(value, None, None, n, "no interval around a perfect correlation")
+        # Influences are kept: a difference to a perfect score has an interval.
+        note = "no interval around a perfect correlation"
+        return Score(value, None, None, n, note, influences)
     half = quantile(level, n) * standard_error(influences) / (1 - value**2)
     centre = math.atanh(value)
     return Score(

@@ -183,4 +183,4 @@ def isotropy_rows(
 
 def usable(vectors: NDArray[Any]) -> NDArray[Any]:
     """Return the rows of texts that have a vector."""
-    return np.asarray(vectors[~np.isnan(vectors).any(axis=1)])
+    return np.asarray(vectors[np.isfinite(vectors).all(axis=1)])

@@ -93,6 +93,7 @@ def word_problem(
             Mention(int(text), word[1], word[2]) for text, word in zip(text_of, words, strict=True)
         ),
         LogisticProbe() if probe is None else probe,
+        documents=np.unique([word[4] for word in words], return_inverse=True)[1],
         drawn=(
             f"{len(chosen):,} of {len(tagged):,} sentences drawn (seed {seed}), punctuation left "
             "out, no document on two sides"

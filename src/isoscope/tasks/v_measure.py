@@ -93,7 +93,8 @@ def with_interval(
     if n < FEWEST:
         return Score(value, None, None, n, f"no interval from fewer than {FEWEST} items")
     if np.ptp(influences) <= ROUNDING:
-        return Score(value, None, None, n, "no interval: no item moves the score")
+        note = "no interval: no item moves the score"
+        return Score(value, None, None, n, note, influences, seed_variance=seed_variance)
     if n < ITEMS_A_CELL * cells:
         note = f"no interval from fewer than {ITEMS_A_CELL} items for each of {cells:,} cells"
         return Score(value, None, None, n, note, influences, seed_variance=seed_variance)

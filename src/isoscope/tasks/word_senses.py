@@ -45,7 +45,9 @@ class WordSenseProblem:
     texts : tuple of str
         The distinct sentences.
     mentions : tuple of Mention
-        The word in them: two for every pair, one after the other.
+        The word in them; one that several pairs have is there once.
+    first, second : array of int
+        The two mentions of every pair.
     same : array of bool
         Whether people find the two meanings the same.
     """
@@ -53,6 +55,8 @@ class WordSenseProblem:
     task: str
     texts: tuple[str, ...]
     mentions: tuple[Mention, ...]
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
     same: NDArray[np.bool_]
     unit: str = "pairs"
     main: str = ACCURACY
@@ -64,24 +68,27 @@ class WordSenseProblem:
         if not examples:
             raise DataError(f"{task} has no pair to score")
         places: dict[str, int] = {}
-        mentions = []
+        mentions: dict[Mention, int] = {}
+        rows = []
         for one in examples:
             for text, (start, end) in ((one.first, one.first_span), (one.second, one.second_span)):
-                mentions.append(Mention(places.setdefault(text, len(places)), start, end))
+                mention = Mention(places.setdefault(text, len(places)), start, end)
+                rows.append(mentions.setdefault(mention, len(mentions)))
         same = np.array([one.same for one in examples], np.bool_)
-        return cls(task, tuple(places), tuple(mentions), same)
+        sides = np.array(rows, np.intp).reshape(-1, 2)
+        return cls(task, tuple(places), tuple(mentions), sides[:, 0], sides[:, 1], same)
 
     def __len__(self) -> int:
         return len(self.same)
 
     def rows_of(self, items: Items) -> Items:
         """Return the two mentions of some pairs."""
-        return np.sort(np.concatenate([2 * items, 2 * items + 1]))
+        return np.union1d(self.first[items], self.second[items])
 
     def cosines(self, vectors: NDArray[Any]) -> Vector:
         """Return the cosine of every pair, NaN where a word has no vector."""
         units = unit_rows(np.asarray(vectors, np.float64))
-        return np.asarray(np.einsum("ij,ij->i", units[::2], units[1::2]))
+        return np.asarray(np.einsum("ij,ij->i", units[self.first], units[self.second]))
 
     def outputs(self, vectors: NDArray[Any], learn: Items, held: Items) -> Vector:
         """Return cosine, threshold, and accuracy of that threshold on what it was chosen on."""

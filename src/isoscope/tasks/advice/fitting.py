@@ -139,13 +139,26 @@ class FoldedRows:
 
     def _sample(self, without: Collection[int]) -> NDArray[Any]:
         parts = [self._rows[mask] for mask in self._kept(without)]
-        if self._background is not None and len(self._background.sample):
-            parts.append(self._background.sample.astype(parts[0].dtype if parts else np.float32))
-        rows = np.concatenate(parts)
-        if len(rows) <= MOST_ROWS:
-            return rows
-        chosen = np.random.default_rng(0).choice(len(rows), MOST_ROWS, replace=False)
-        return np.asarray(rows[np.sort(chosen)])
+        behind = self._background
+        if behind is None or behind.moments is None:
+            return some_rows(np.concatenate(parts), MOST_ROWS)
+        sample = behind.sample.astype(parts[0].dtype if parts else np.float32)
+        if not parts:
+            return sample
+        # Each side gets its share of the rows: the sample stands for far more than itself.
+        own = np.concatenate(parts)
+        total = len(own) + behind.moments.rows
+        room = min(total, MOST_ROWS)
+        size = max(1, round(room * len(own) / total))
+        return np.concatenate([some_rows(own, size), some_rows(sample, room - size)])
+
+
+def some_rows(rows: NDArray[Any], size: int) -> NDArray[Any]:
+    """Draw some rows at random, in their order; all where there are no more."""
+    if len(rows) <= size:
+        return rows
+    chosen = np.random.default_rng(0).choice(len(rows), size, replace=False)
+    return np.asarray(rows[np.sort(chosen)])
 
 
 def moments_of(rows: NDArray[Any], parts: MomentParts) -> Moments:

@@ -20,6 +20,7 @@ from isoscope.tasks.evaluating_texts import chosen_layers
 from isoscope.tasks.own_pair_problem import OwnPairProblem, OwnPairTask
 from isoscope.tasks.preparing import prepare, texts_of
 from isoscope.tasks.retrieval import RetrievalProblem, RetrievalTask
+from isoscope.tasks.token_fits import TokenSample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +51,13 @@ def ground_of(
     progress: Progress | None = None,
 ) -> Ground:
     """Read what a task needs: the vectors of a source's rows, or those of a model's texts."""
+    about_vectors = is_about_vectors(task)
+    if about_vectors and protocol.fit_on is not None:
+        raise UsageError(
+            "--fit-on names texts; corrections of vectors are fitted on the rows of the source"
+        )
+    if about_vectors and protocol.layers not in ("last", "all"):
+        raise UsageError(f"vectors have no layer {protocol.layers!r}; layers are those of a model")
     given = Given(source, parts, second, column, ids, drop_invalid, protocol.seed, progress)
     if isinstance(task, OwnPairTask):
         pairs = task.load()
@@ -198,8 +206,9 @@ def behind(vectors: NDArray[Any], parts: MomentParts) -> Background:
     rows = vectors[np.isfinite(vectors).all(axis=1)]
     if not len(rows):
         return Background(None, rows, str(vectors.dtype))
-    step = max(1, len(rows) // MOST_ROWS)
-    return Background(moments_of(rows, parts), rows[::step][:MOST_ROWS], str(vectors.dtype))
+    sample = TokenSample(MOST_ROWS, 0)
+    sample.add_rows(rows)
+    return Background(moments_of(rows, parts), sample.rows(), str(vectors.dtype))
 
 
 def opened(source: Any, column: str | None) -> CloudGroup:

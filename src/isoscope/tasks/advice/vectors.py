@@ -77,12 +77,13 @@ def source_rows(
         here = wanted[(wanted >= first) & (wanted < read)] - first
         chosen = np.zeros(len(rows), np.bool_)
         chosen[here] = True
-        kept.append(np.array(rows[here]))
         found += len(here)
         finite = np.asarray(np.isfinite(rows).all(axis=1))
         if not finite.all() and not drop_invalid:
             for _ in RowSelection(group).batches():
                 pass  # which names the first such row
+        # NaN stands for a row without a vector, as for a text without a token.
+        kept.append(np.where(finite[here, None], rows[here], np.nan).astype(rows.dtype))
         others = np.asarray(rows[~chosen & finite])
         if len(others):
             kernel = moments_kernel_for(others, parts, double=False) if kernel is None else kernel

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from isoscope.corrections import Clip
 from isoscope.corrections.affine import AffineCorrection
+from isoscope.tasks.class_problem import ClassProblem
+from isoscope.tasks.probes.logistic import LogisticProbe
 
 if TYPE_CHECKING:
     from isoscope.tasks.advice.deciding import Decision, Tried
@@ -65,7 +67,7 @@ def gain_of(tried: Tried) -> str:
 def caveats(problem: Problem, decision: Decision, mean_cosine: float | None) -> list[str]:
     """Return what holds by theory, where it applies."""
     lines = []
-    if problem.learns and any(is_affine(one) for one in decision.tried):
+    if is_linear_on_vectors(problem) and any(is_affine(one) for one in decision.tried):
         lines.append(
             "An invertible linear correction cannot help an unregularised linear classifier, which "
             "would undo it: what centring, standardising or whitening changes here, it changes "
@@ -79,12 +81,19 @@ def caveats(problem: Problem, decision: Decision, mean_cosine: float | None) -> 
             "them as loud as the others."
         )
     offset = mean_cosine is not None and mean_cosine >= NOTICEABLE_COSINE
-    if offset and not problem.learns:
+    if offset and not isinstance(problem, ClassProblem):
         lines.append(
             f"The mean cosine is {mean_cosine:.2f}: a common offset moves thresholds more than "
             "rankings. If you cut at a fixed cosine, choose the cut anew after any correction."
         )
     return lines
+
+
+def is_linear_on_vectors(problem: Problem) -> bool:
+    """Whether a linear classifier sees the vectors themselves, not products of two."""
+    if not isinstance(problem, ClassProblem):
+        return False
+    return problem.probe.name == LogisticProbe.name and problem.second is None
 
 
 def is_affine(tried: Tried) -> bool:
