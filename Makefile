@@ -25,6 +25,8 @@ benchmark: $(VENV)/benchmark
 	$(BIN)/python benchmarks/sources.py
 	$(BIN)/python benchmarks/correct.py
 	$(BIN)/python benchmarks/profiling.py
+	$(BIN)/python benchmarks/evaluate.py
+	$(BIN)/python benchmarks/advice.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
