@@ -1,6 +1,6 @@
 """What scoring costs beside encoding: seven STS sets, all layers, many corrections.
 
-    python benchmarks/evaluate.py [--model package:minilm] [--rounds 2] [--sets sts-b,…] [--levels sentence]
+    python benchmarks/evaluate.py [--model package:minilm] [--rounds 2] [--levels sentence]
 
 Sides alternate in one run, and the best of several rounds counts. *Encoding* is one pass over the
 distinct texts of all sets with every layer pooled, nothing kept; *evaluating* is all of
