@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.errors import UsageError
 from isoscope.tasks.auc_score import auc
 from isoscope.tasks.intervals import Score, pearson, spearman
 from isoscope.tasks.own_pairs import OwnPairs, read_own_pairs
-from isoscope.tasks.registry import DataFile, Task, register_opener
+from isoscope.tasks.registry import DataFile, OwnFileTask, register_opener
 from isoscope.tasks.sts import SCORE, ScoredPairs
 
 if TYPE_CHECKING:
@@ -116,16 +115,8 @@ class OwnPairProblem(ScoredPairs):
 
 
 @dataclass(frozen=True)
-class OwnPairTask(Task):
+class OwnPairTask(OwnFileTask):
     """Pairs in a file of the user's own."""
-
-    def find(self, folder: Path | None) -> Path:
-        """Return the file, which the user named."""
-        del folder
-        path = Path(self.file)
-        if not path.is_file():
-            raise UsageError(f"there is no file {path}; {self.name} reads {self.layout}")
-        return path
 
     def load(self, folder: Path | None = None) -> OwnPairs:
         """Read the pairs; the folder of the benchmarks is of no use."""

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.measures.registry import counted
-from isoscope.results.result import Row
 from isoscope.results.scored import MAIN, PART_OF_TASK
 from isoscope.tasks.corrected import NONE
 from isoscope.tasks.intervals import difference
+from isoscope.tasks.score_row import score_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from isoscope.results.result import Row
     from isoscope.tasks.intervals import Estimate
     from isoscope.tasks.problem import Items, Problem
 
@@ -94,22 +94,14 @@ def as_row(
     subset: str,
     protocol: str,
 ) -> Row:
-    """File one score."""
-    subject, part = where
-    notes = [found.note] if found.note else []
-    if left_out and not subset:
-        notes.append(f"{counted(left_out, unit.removesuffix('s'))} without a score left out")
-    extra = {"unit": unit, "of": found.n + (0 if subset else left_out)}
-    return Row(
-        subject,
-        part,
-        correction,
-        measure,
-        found.value,
-        low=found.low,
-        high=found.high,
-        n=found.n,
-        protocol=protocol,
-        note="; ".join(notes),
-        extra={**extra, PART_OF_TASK: subset} if subset else extra,
-    )
+    """File one score, with how many items had no output."""
+    notes = [found.note]
+    extra: dict[str, object] = {"unit": unit, "of": found.n}
+    if subset:
+        extra[PART_OF_TASK] = subset
+    elif left_out:
+        one = {"queries": "query"}.get(unit, unit.removesuffix("s"))
+        what = f"{left_out:,} {one if left_out == 1 else unit}"
+        notes.append(f"{what} without a score left out")
+        extra["of"] = found.n + left_out
+    return score_row(where, correction, measure, found, protocol, notes, extra)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -143,6 +144,19 @@ class Task:
         path = find_file(folder, file.name, expected)
         if file.beside and not path.with_name(file.beside).is_file():
             raise UsageError(f"there is no {file.beside} in {path.parent}; {expected}")
+        return path
+
+
+@dataclass(frozen=True)
+class OwnFileTask(Task):
+    """A task of a file of the user's own: nothing is looked for in a folder."""
+
+    def find(self, folder: Path | None) -> Path:
+        """Return the file, which the user named."""
+        del folder
+        path = pathlib.Path(self.file)
+        if not path.is_file():
+            raise UsageError(f"there is no file {path}; {self.name} reads {self.layout}")
         return path
 
 

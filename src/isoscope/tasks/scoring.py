@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.measures.registry import counted
-from isoscope.results.result import Row
 from isoscope.tasks.corrected import NONE
 from isoscope.tasks.intervals import difference, pearson, spearman
+from isoscope.tasks.score_row import score_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from isoscope.results.result import Row
     from isoscope.tasks.intervals import Estimate, Score
     from isoscope.tasks.vocabulary import WordVectors
     from isoscope.tasks.word_pairs import WordPair
@@ -137,27 +138,13 @@ def as_row(
     pairs: CoveredPairs,
     protocol: str,
 ) -> Row:
-    """File one score."""
-    subject, part = where
+    """File one score, with what is known of its pairs."""
     zero = len(pairs.human) - found.n
     notes = [pairs.coverage]
     if zero:
         notes.append(f"{counted(zero, 'pair')} with a zero vector left out of the cosine")
-    if found.note:
-        notes.append(found.note)
-    return Row(
-        subject,
-        part,
-        correction,
-        measure,
-        found.value,
-        low=found.low,
-        high=found.high,
-        n=found.n,
-        protocol=protocol,
-        note="; ".join(notes),
-        extra={"unit": "pairs", "of": pairs.total},
-    )
+    extra = {"unit": "pairs", "of": pairs.total}
+    return score_row(where, correction, measure, found, protocol, [*notes, found.note], extra)
 
 
 def unit_rows(vectors: Vector) -> Vector:

@@ -10,9 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isoscope.errors import UsageError
 from isoscope.tasks import word_pairs
-from isoscope.tasks.registry import DataFile, Task, register, register_opener
+from isoscope.tasks.registry import (
+    DataFile,
+    OwnFileTask,
+    Task,
+    register,
+    register_opener,
+)
 
 if TYPE_CHECKING:
     from isoscope.tasks.word_pairs import PairLayout, WordPair
@@ -40,16 +45,8 @@ class WordSimilarity(Task):
 
 
 @dataclass(frozen=True)
-class OwnPairs(WordSimilarity):
+class OwnPairs(OwnFileTask, WordSimilarity):
     """Word pairs in a file of the user's own."""
-
-    def find(self, folder: Path | None) -> Path:
-        """Return the file, which the user named."""
-        del folder
-        path = Path(self.file)
-        if not path.is_file():
-            raise UsageError(f"there is no file {path}; {self.name} reads {self.layout}")
-        return path
 
 
 def own_pairs(file: str) -> OwnPairs:
