@@ -85,6 +85,14 @@ def test_wrong_calls(folder: Path) -> None:
         evaluate(folder / "vectors.npy", task, "none", second=folder / "vectors.npy")
     with pytest.raises(UsageError, match="fitted on the rows of the source"):
         evaluate(folder / "vectors.npy", task, "center", sentences=SentenceProtocol(fit_on="a.txt"))
+    texts = folder / "texts.tsv"
+    texts.write_text("text1\ttext2\tscore\na b\tc d\t1\n")
+    with pytest.raises(UsageError, match="is about texts, which a model reads"):
+        evaluate(folder / "vectors.npy", f"pairs:{texts}", "none")
+    named = folder / "named.tsv"
+    named.write_text("row1\trow2\tscore\n1\t2\t1\nx\t2\t3\n")
+    with pytest.raises(DataError, match=r"named.tsv: line 3: a row should be a number from 0, not"):
+        evaluate(folder / "vectors.npy", f"pairs:{named}", "none")
     broken = ROWS.copy()
     broken[np.setdiff1d(np.arange(400), PAIRS)[0]] = np.nan
     np.save(folder / "broken.npy", broken)

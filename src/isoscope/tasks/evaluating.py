@@ -182,14 +182,16 @@ def on_problems(
             f"{others[0]} scores word vectors and {problems[0].name} does not; evaluate them one "
             "after the other"
         )
-    from isoscope.tasks.advice.reading import is_about_vectors  # which imports scikit-learn
+    from isoscope.tasks.advice.reading import (  # which imports scikit-learn
+        check_model,
+        is_about_vectors,
+    )
     from isoscope.tasks.evaluating_texts import evaluate_texts
     from isoscope.tasks.evaluating_vectors import evaluate_vectors
 
     about_vectors = [task for task in problems if is_about_vectors(task)]
     if not about_vectors:
-        if of_vectors["second"] is not None:
-            raise UsageError(f"{problems[0].name} is about texts: leave the second file out")
+        check_model(source, of_vectors["second"], problems[0])
         return evaluate_texts(source, problems, corrections, protocol, **how)
     if len(about_vectors) < len(problems):
         raise UsageError(

@@ -13,6 +13,7 @@ from isoscope.models.encoding import Encoder
 from isoscope.models.opening import Model, open_model
 from isoscope.models.pooling import layer_names
 from isoscope.results.measuring import choose_measures, listed, versions
+from isoscope.results.render import REMARKS
 from isoscope.results.result import Result, Row, Table
 from isoscope.results.scored import KIND, SCORES
 from isoscope.tasks import families  # noqa: F401 - they say how they are prepared
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from isoscope.tasks.sentence_protocol import SentenceProtocol
 
 ALL, LAST = "all", "last"
+EPOCHS_REMARK = "Scores after every epoch: in the tables of --json and --out FILE.json."
 
 
 def evaluate_texts(
@@ -88,6 +90,7 @@ def evaluate_texts(
             KIND: SCORES,
             "models": {model.name: model.provenance},
             SECONDS: time.perf_counter() - began,
+            **({REMARKS: [EPOCHS_REMARK]} if tables else {}),
         },
     )
 

@@ -17,7 +17,7 @@ from isoscope.tasks.advice.fitting import parts_of
 from isoscope.tasks.advice.ground import fit_words, folded_rows
 from isoscope.tasks.advice.reading import ground_of
 from isoscope.tasks.folds import FOLDS, dealt
-from isoscope.tasks.job_scoring import SECONDS, isotropy_rows
+from isoscope.tasks.job_scoring import SECONDS, isotropy_rows, with_note
 from isoscope.tasks.problem_rows import problem_rows
 from isoscope.tasks.sentence_spaces import Space
 
@@ -107,7 +107,10 @@ def ground_rows(
     rows = problem_rows(where, problem, chosen, items, text, level)
     for name in names:
         space = Space("", name, spaces[name], seconds[name])
-        rows += isotropy_rows(where, problem.task, space, protocol.isotropy, text)
+        beside = isotropy_rows(where, problem.task, space, protocol.isotropy, text)
+        if name != "none":
+            beside = [with_note(row, "measured after a fit on all rows") for row in beside]
+        rows += beside
         rows.append(
             Row(*where, name, f"{problem.task}/{SECONDS}", seconds[name], protocol=text,
                 extra={"unit": SECONDS})

@@ -13,6 +13,7 @@ from isoscope.engines.local import in_parallel
 from isoscope.results.measuring import measure
 from isoscope.results.result import Result, Row, Table
 from isoscope.tasks.class_problem import ClassProblem
+from isoscope.tasks.corrected import NONE
 from isoscope.tasks.epochs import epoch_table
 from isoscope.tasks.preparing import Job, Split, texts_of
 from isoscope.tasks.problem_rows import problem_rows
@@ -65,7 +66,11 @@ def scored_job(
                     space.correction, np.full((len(problem), *look.outputs.shape[1:]), np.nan)
                 )
                 everything[split.held] = look.outputs
-                isotropy[space.layer] += look.isotropy
+                folded = len(job.splits) > 1 and space.correction != NONE
+                isotropy[space.layer] += [
+                    with_note(row, "measured after the fit of the first fold") if folded else row
+                    for row in look.isotropy
+                ]
                 if number == 0 and protocol.epochs and isinstance(problem, ClassProblem):
                     tables.append(
                         epoch_table(
@@ -179,6 +184,11 @@ def isotropy_rows(
         )
         for row in found.rows
     ]
+
+
+def with_note(row: Row, note: str) -> Row:
+    """Add to the note of a row."""
+    return replace(row, note="; ".join(text for text in (row.note, note) if text))
 
 
 def usable(vectors: NDArray[Any]) -> NDArray[Any]:

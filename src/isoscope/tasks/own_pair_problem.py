@@ -135,4 +135,9 @@ def own_pair_task(file: str) -> OwnPairTask:
     )  # fmt: skip
 
 
-register_opener("pairs", own_pair_task, about="pairs of your own, with a score or yes/no label")
+register_opener(
+    "pairs", own_pair_task,
+    about="pairs of your own (TSV, CSV or JSON lines): text1, text2 and score for a model; row1, "
+    "row2 and score for rows of a file of vectors, by number from 0 or by label; score alone for "
+    "row k of two files (--second). Scores are numbers, or yes and no",
+)  # fmt: skip

@@ -222,5 +222,5 @@ def retrieval_task(folder: str) -> RetrievalTask:
 
 
 register_opener(
-    "retrieval", retrieval_task, "FOLDER", "queries and documents of your own, in BEIR's layout"
+    "retrieval", retrieval_task, "FOLDER", f"queries and documents of your own: {LAYOUT}"
 )

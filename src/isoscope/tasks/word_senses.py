@@ -106,7 +106,7 @@ class WordSenseProblem:
         same = self.same[items]
         said = outputs[:, COSINE] > outputs[:, THRESHOLD]
         used = np.unique(outputs[:, THRESHOLD])
-        note = f"above {', '.join(f'{one:g}' for one in used)}"
+        note = f"accuracy of cosines above {', '.join(f'{one:g}' for one in used)}"
         of_each = {
             threshold: mean_score(same == (outputs[:, COSINE] > threshold), level)
             for threshold in THRESHOLDS
@@ -116,8 +116,16 @@ class WordSenseProblem:
         return {
             ACCURACY: with_note(mean_score(same == said, level), note),
             AUC: auc(same, outputs[:, COSINE], level),
-            BEST: with_note(of_each[best], f"above {best:g}, chosen on the scored pairs"),
-            LEARNED: Score(learned, None, None, len(items), "on the pairs it was chosen on"),
+            BEST: with_note(
+                of_each[best], f"accuracy/best: above {best:g}, chosen on the scored pairs"
+            ),
+            LEARNED: Score(
+                learned,
+                None,
+                None,
+                len(items),
+                "accuracy/learned: on the pairs that the threshold was chosen on",
+            ),
             **{
                 f"accuracy/{threshold:g}": replace(score, subset=f"above {threshold:g}")
                 for threshold, score in of_each.items()

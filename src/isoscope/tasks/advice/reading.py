@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +24,6 @@ from isoscope.tasks.retrieval import RetrievalProblem, RetrievalTask
 from isoscope.tasks.token_fits import TokenSample
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from isoscope.clouds.contract import CloudGroup
@@ -35,6 +34,10 @@ if TYPE_CHECKING:
     from isoscope.tasks.registry import Task
     from isoscope.tasks.retrieval_data import RetrievalSet
     from isoscope.tasks.sentence_protocol import SentenceProtocol
+
+
+VECTOR_FILES = (".npy", ".npz", ".parquet", ".feather", ".arrow", ".fvecs", ".vec", ".bin", ".txt")
+"""Endings of files that hold vectors and are never a model."""
 
 
 def ground_of(
@@ -69,8 +72,7 @@ def ground_of(
         data = task.load()
         if data.documents.texts is None or data.queries.texts is None:
             return given.searched_vectors(task.name, data)
-    if second is not None:
-        raise UsageError(f"{task.name} is about texts: a second file of vectors is of no use to it")
+    check_model(source, second, task)
     problem = prepare(task, folder, protocol, fits=False).problem
     return texts_ground(source, problem, parts, protocol, progress)
 
@@ -83,6 +85,18 @@ def is_about_vectors(task: Task) -> bool:
         data = task.load()
         return data.documents.texts is None or data.queries.texts is None
     return False
+
+
+def check_model(source: Any, second: Any, task: Task) -> None:
+    """Refuse vectors where a task is about texts, which a model has to read."""
+    ending = Path(source).suffix.lower() if isinstance(source, str | Path) else ""
+    vectors = ending in VECTOR_FILES or not isinstance(source, str | Path | Model)
+    if vectors or second is not None:
+        raise UsageError(
+            f"{task.name} is about texts, which a model reads: name a model instead of vectors. "
+            "Vectors are for pairs of rows (row1, row2, score), for scores alone with --second, "
+            "and for searches with corpus.ids and queries.ids instead of .jsonl files"
+        )
 
 
 class Given:
@@ -111,10 +125,14 @@ class Given:
     def pairs_of_rows(self, task: str, pairs: OwnPairs) -> Ground:
         """Find the rows that pairs name; all others are fitted on in every fold."""
         if self.second is not None:
-            raise UsageError(f"{task} names rows of one source; leave the second file out")
+            raise UsageError(
+                f"{task} names rows of one source; leave the second file out, or let the file of "
+                "pairs hold scores alone: row k of both files then belongs together"
+            )
         group = opened(self.source, self.how["column"])
         labels = None
-        if self.ids is not None or not all(map(str.isdecimal, (*pairs.first, *pairs.second))):
+        numbers = all(map(str.isdecimal, (*pairs.first, *pairs.second)))
+        if self.ids is not None or (not numbers and has_labels(group)):
             labels = row_names(group, self.ids)
         rows = len(labels) if labels is not None else row_count(group)
         whole = OwnPairProblem.of_rows(task, pairs, rows, labels)
@@ -223,6 +241,12 @@ def row_count(group: Any) -> int:
     if group.rows is not None:
         return int(group.rows)
     return sum(len(next(iter(batches.values())).vectors) for batches in group.batches())
+
+
+def has_labels(group: CloudGroup) -> bool:
+    """Whether the rows of a source have names of any kind."""
+    first = next(iter(group.batches()), None)
+    return first is not None and any(bool(batch.labels) for batch in first.values())
 
 
 def row_names(group: Any, label: str | None) -> list[str]:
