@@ -60,9 +60,9 @@ def main() -> None:
     peer = sentence_transformer(given.model)
     if peer is not None:
         sides["sentence-transformers"] = lambda: peer.encode(texts, batch_size=32)
+    print(f"{len(texts):,} distinct texts of {given.sets}; {model.name}, best of {given.rounds}")
     found = best(sides, given.rounds)
     whole = found["encode all layers"]
-    print(f"{len(texts):,} distinct texts of {given.sets}; {model.name}, best of {given.rounds}")
     for name, seconds in found.items():
         print(f"{name:<36}{seconds:8.1f} s{seconds / whole:8.2f} x encoding all layers")
     if peer is not None:

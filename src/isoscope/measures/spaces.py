@@ -54,6 +54,8 @@ class Reads:
     seed: int
     sampled: bool
     """Whether measures want the sample itself."""
+    ranges: bool = True
+    """Whether the range over random bases is wanted where eigenvalues of the cloud repeat."""
 
     @cached_property
     def sample_coordinates(self) -> Matrix:
@@ -155,7 +157,8 @@ def raw_partitions(reads: Reads, scale: float) -> dict[Scaling, Partition]:
         return {}
     system = reads.geometry.raw
     logs = reads.log_partitions(NONE)
-    coordinates = reads.sample.vectors @ system.vectors if logs and system.repeated else None
+    open_bases = reads.ranges and bool(logs) and bool(system.repeated)
+    coordinates = reads.sample.vectors @ system.vectors if open_bases else None
     spread = spreads(coordinates, system.repeated, list(logs), scale, reads.seed)
     return {
         scaling: Partition(plus, minus, SETTLED, spread.get(scaling))

@@ -91,7 +91,8 @@ def measure(
         then allow for it. By default the label ``document`` where there is one.
     intervals : bool, optional
         Whether to give 95 % intervals, for a larger population of which the rows are a sample.
-        By default for all sources but whole vocabularies, which are their own population.
+        By default for all sources but whole vocabularies, which are their own population. False
+        also leaves out the ranges over random bases of clouds whose eigenvalues repeat.
     sample : int, optional
         Measure a random sample of this many rows instead of all; the source is read once to draw
         it, and every row has the same chance.
@@ -142,7 +143,10 @@ def measure(
     # A sample of a population is a sample, and has an error.
     population = sample is None and bool(getattr(source, "population", False))
     dealer = Dealer(documents) if (not population if intervals is None else intervals) else None
-    request = Request(chosen, names, precision == "double", dealer, seed, workers, progress)
+    request = Request(
+        chosen, names, precision == "double", dealer, seed, workers, progress,
+        ranges=intervals is not False,
+    )  # fmt: skip
     if provisional is not None and sample is None:
         ask = partial(
             measure, measures=measures, corrections=corrections, precision=precision,

@@ -58,6 +58,8 @@ class Request:
     workers: int | None
     progress: Progress | None
     watch: Provisional | None = None
+    ranges: bool = True
+    """Whether ranges over random bases are wanted; see ``Reads``."""
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -185,6 +187,7 @@ class Request:
             projections,
             self.seed,
             sampled=bool(self.needs & {"sample", "large sample"}),
+            ranges=self.ranges,
         )
         views = {view.correction: row for row, view in enumerate(plan.views)}
         spaces = [

@@ -108,8 +108,10 @@ def sentence_spaces(
             raw = encoder.encode(texts, names, mentions=mentions, progress=progress)
         learn = fits.fit
     else:
-        raw = encoder.encode(texts, names, progress=progress)
-        known = encoder.encode(fit.texts, names, progress=progress)
+        # In one pass: texts that are both fitted on and wanted are encoded once.
+        both = encoder.encode([*texts, *fit.texts], names, progress=progress)
+        raw = {layer: rows[: len(texts)] for layer, rows in both.items()}
+        known = {layer: rows[len(texts) :] for layer, rows in both.items()}
 
         def learn(layer: str) -> tuple[NamedCorrection, ...]:
             rows = known[layer][~np.isnan(known[layer]).any(axis=1)]
