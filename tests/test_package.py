@@ -30,6 +30,7 @@ LEFT_TO_RIGHT = [
     "results",
     "profiles",
     "tasks",
+    "search",
     "studies",
     "cli",
 ]

@@ -1,0 +1,1 @@
+"""For people who search with embeddings: what scores mean, what a change does to results."""

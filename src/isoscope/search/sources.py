@@ -1,0 +1,80 @@
+"""Vectors to search in: those of a source, or those that a model makes of texts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from isoscope.clouds.arrays import ArrayCloud
+from isoscope.clouds.opening import open_cloud
+from isoscope.corrections.base import one_cloud
+from isoscope.errors import UsageError
+from isoscope.tasks.sentence_protocol import SentenceProtocol
+
+if TYPE_CHECKING:
+    from isoscope.clouds.contract import CloudGroup
+    from isoscope.measures.reading import Progress
+
+
+def open_source(
+    source: Any,
+    *,
+    text: Any = None,
+    layer: str = "last",
+    sentences: SentenceProtocol | None = None,
+    column: str | None = None,
+    progress: Progress | None = None,
+) -> CloudGroup:
+    """Open one cloud of vectors.
+
+    Parameters
+    ----------
+    source : str, Path, array, CloudGroup or Model
+        Anything that ``open_cloud`` takes; with ``text``, anything that ``open_model`` takes.
+    text : str, Path or list of str, optional
+        Texts that the model turns into vectors, a row each, in their order.
+    layer : str
+        Layer of the model.
+    sentences : SentenceProtocol, optional
+        Pooling, cache and so on of the texts.
+    column : str, optional
+        Which array of a file that holds several.
+    progress : callable, optional
+        Called with the name of the work, steps done, and steps in all.
+    """
+    if text is None:
+        group = open_cloud(source, column=column)
+        one_cloud(group)  # which refuses several
+        return group
+    if column is not None:
+        raise UsageError("a column is one of a file of vectors; texts are read by a model")
+    return encoded(source, text, replace(sentences or SentenceProtocol(), layers=layer), progress)
+
+
+def encoded(
+    source: Any, text: Any, protocol: SentenceProtocol, progress: Progress | None
+) -> ArrayCloud:
+    """Turn texts into the vectors of one layer of a model."""
+    from isoscope.clouds.texts import open_texts
+    from isoscope.models.encoding import Encoder
+    from isoscope.models.opening import Model, open_model
+    from isoscope.tasks.evaluating_texts import chosen_layers
+
+    model = source
+    if not isinstance(model, Model):
+        model = open_model(
+            model, revision=protocol.revision, dtype=protocol.dtype, device=protocol.device
+        )
+    layers = chosen_layers(model, protocol.layers)
+    if len(layers) != 1:
+        raise UsageError(f"a search is in one layer, not {len(layers)}: {', '.join(layers)}")
+    encoder = Encoder(
+        model,
+        protocol.pooling,
+        protocol.special_tokens,
+        longest=protocol.longest,
+        cache=protocol.cache,
+    )
+    texts = [one.text for one in open_texts(text).texts()]
+    vectors = encoder.encode(texts, layers, progress=progress)[layers[0]]
+    return ArrayCloud(vectors, f"{model.name} {layers[0]}, {encoder}")
