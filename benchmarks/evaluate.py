@@ -20,6 +20,7 @@ from sides import best
 from isoscope.models.encoding import Encoder
 from isoscope.models.opening import open_model
 from isoscope.tasks import SentenceProtocol, evaluate, find_task
+from isoscope.tasks.sentence_protocol import ISOTROPY
 from isoscope.tasks.text_tasks import SentenceSimilarity
 
 SETS = "sts-12,sts-13,sts-14,sts-15,sts-16,sts-b,sick-r"
@@ -45,15 +46,19 @@ def main() -> None:
     def encode(layers: Any = None) -> None:
         Encoder(model, cache=False).encode(texts, layers)
 
-    def score(corrections: str, level: Any) -> None:
+    def score(corrections: str, level: Any, isotropy: Any = ISOTROPY) -> None:
         protocol = SentenceProtocol(
-            layers="all", correct_at=level, transductive=True, cache=False, device="cpu"
-        )
+            layers="all", correct_at=level, transductive=True, cache=False, device="cpu",
+            isotropy=isotropy,
+        )  # fmt: skip
         evaluate(model, given.sets, corrections, data=folder, sentences=protocol)
 
     sides: dict[str, Any] = {"encode all layers": encode}
     for level in given.levels.split(","):
         sides[f"evaluate, {level}s corrected"] = lambda level=level: score(CORRECTIONS, level)
+        sides[f"the same without isotropy, {level}s"] = lambda level=level: score(
+            CORRECTIONS, level, ()
+        )
         sides[f"the same with clusters, {level}s"] = lambda level=level: score(CLUSTERS, level)
     last = model.stacks[0].layers[-1:]
     sides["encode the last layer"] = lambda: encode(last)

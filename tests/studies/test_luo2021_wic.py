@@ -105,7 +105,15 @@ def test_a_threshold_is_shown_beside_its_accuracy(
 def test_the_input_is_no_candidate_and_the_first_of_equals_is_taken() -> None:
     layers = {"layer 0": 0.9, "layer 1": 0.5, "layer 2": 0.7, "layer 3": 0.7}
     rows = told(
-        Row("", part, NONE, measure, value, note="above 0.3; 1 pair without a score left out")
+        Row(
+            "",
+            part,
+            NONE,
+            measure,
+            value,
+            note="accuracy of cosines above 0.3; 1 pair without a score left out",
+            extra={"thresholds": [0.3]},
+        )
         for part, value in layers.items()
         for measure in (ON_TRAIN, APART)
     )

@@ -206,7 +206,10 @@ def test_a_search_is_fitted_on_its_documents_and_not_on_queries() -> None:
     problem = RetrievalProblem.of_vectors("toy", data, 260)
     vectors = np.concatenate([documents, queries])
     ground = Ground(problem, vectors, "toy", "200 documents")
-    advice = advice_on(ground, candidates(["center"], 10))
+    seen: list[tuple[str, int, int | None]] = []
+    tried = candidates(["center", "all-but-the-top"], 10)
+    advice = advice_on(ground, tried, progress=lambda *step: seen.append(step))
+    assert seen == [("try corrections", 1, 1)]  # no fold holds a document out: one fit serves all
     centred = vectors - documents.mean(axis=0)
     outputs = problem.outputs(centred, np.arange(0), np.arange(60))
     row = advice.result.row("toy/ndcg@10", "center")

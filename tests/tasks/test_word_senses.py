@@ -53,6 +53,7 @@ def test_the_threshold_is_chosen_on_other_pairs() -> None:
     scores = problem.scores(outputs, held, 0.95)
     assert scores["accuracy"].value == pytest.approx(np.mean((cosines[held] > best) == SAME[held]))
     assert scores["accuracy"].note == f"accuracy of cosines above {best:g}"
+    assert scores["accuracy"].extra == {"thresholds": [best]}
     assert scores["accuracy/learned"].value == pytest.approx(max(right))
     each = [np.mean((cosines[held] > t) == SAME[held]) for t in THRESHOLDS]
     for threshold, value in zip(THRESHOLDS, each, strict=True):

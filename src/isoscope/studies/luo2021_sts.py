@@ -20,7 +20,7 @@ from isoscope.studies.subjects import open_subject
 from isoscope.tasks import SentenceProtocol, evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from isoscope.models.opening import Model
 
@@ -41,26 +41,37 @@ RULE = "isoscope's rule, as the paper has none"
 def table_4_2(request: Request) -> Result:
     """Spearman's ρ of every layer on seven sets, and that of the best layer."""
     results = []
+    for subject, found, clips in scored_layers(request, SETS, transductive=True):
+        rows = clipped_as_told(found.rows, clips)
+        best = [row for one in best_rows(rows) for row in (one, *over_glove(one))]
+        everything = [*best, *rows]
+        results.append(renamed(replace(found, rows=everything), subject=subject))
+    return joined(results)
+
+
+def scored_layers(
+    request: Request, tasks: Sequence[str], *, transductive: bool
+) -> Iterator[tuple[str, Result, dict[str, str]]]:
+    """Score every layer of every model, its tokens as they are, clipped and whitened.
+
+    Yields the name of the model, the scores, and what was clipped in every layer.
+    """
     for subject in request.subjects:
         model = open_subject(subject, request)
         clips = clip_by_layer(model, subject.name)
         found = evaluate(
-            model, list(SETS), [NONE, *dict.fromkeys(clips.values()), WHITEN],
+            model, list(tasks), [NONE, *dict.fromkeys(clips.values()), WHITEN],
             data=request.data, progress=request.progress,
             sentences=SentenceProtocol(
                 layers=list(numbered_layers(model.stacks)), special_tokens=True,
-                correct_at="token", transductive=True, isotropy=(),
+                correct_at="token", transductive=transductive, isotropy=(),
                 dtype=request.dtype, device=request.device, seed=request.seed,
             ),
         )  # fmt: skip
         found = numbered(model.stacks, found)
         del model
         gc.collect()  # modules of a network refer to each other: it would stay beside the next
-        rows = clipped_as_told(found.rows, clips)
-        best = [row for one in best_rows(rows) for row in (one, *over_glove(one))]
-        everything = [*best, *rows]
-        results.append(renamed(replace(found, rows=everything), subject=subject.name))
-    return joined(results)
+        yield subject.name, found, clips
 
 
 def clip_by_layer(model: Model, subject: str) -> dict[str, str]:

@@ -7,32 +7,27 @@ threshold do on pairs that nothing was chosen on stands beside it.
 
 from __future__ import annotations
 
-import gc
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isoscope.results.result import Result, Row
 from isoscope.studies.claims import Claim
-from isoscope.studies.layers import numbered, numbered_layers
 from isoscope.studies.luo2021_outliers import MODELS, PAPER
 from isoscope.studies.luo2021_sts import (
     BEST,
     CLIP,
     INPUT,
     NO_CORRECTION,
-    NONE,
     NOT_BASE,
     WHITEN,
-    clip_by_layer,
     clipped_as_told,
+    scored_layers,
 )
 from isoscope.studies.reference import printed_table
 from isoscope.studies.registry import Key, Request, Study, register
 from isoscope.studies.render import ABOVE, LAYER
 from isoscope.studies.several import joined, renamed
-from isoscope.studies.subjects import open_subject
-from isoscope.tasks import SentenceProtocol, evaluate
+from isoscope.tasks.word_senses import THRESHOLDS_USED, threshold_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +35,6 @@ if TYPE_CHECKING:
 WIC = "wic"
 ON_TRAIN, APART = f"{WIC}/accuracy/learned", f"{WIC}/accuracy"
 SCORES = ("accuracy/learned", "accuracy", "accuracy/difference")
-THRESHOLD = re.compile(r"above ([\d.]+)")
 PROTOCOL = (
     f"{ON_TRAIN} is what the paper prints, on the train pairs: the threshold, and for the {BEST} "
     "the layer, are chosen on them, and corrections fitted on all tokens of their sentences, "
@@ -52,34 +46,20 @@ CHOSEN = "no interval: threshold and layer were chosen on the scored pairs"
 def table_4_1(request: Request) -> Result:
     """Accuracy of every layer on WiC, and that of the best layer, with what it does elsewhere."""
     results = []
-    for subject in request.subjects:
-        model = open_subject(subject, request)
-        clips = clip_by_layer(model, subject.name)
-        found = evaluate(
-            model, [WIC], [NONE, *dict.fromkeys(clips.values()), WHITEN],
-            data=request.data, progress=request.progress,
-            sentences=SentenceProtocol(
-                layers=list(numbered_layers(model.stacks)), special_tokens=True,
-                correct_at="token", isotropy=(),
-                dtype=request.dtype, device=request.device, seed=request.seed,
-            ),
-        )  # fmt: skip
-        found = numbered(model.stacks, found)
-        del model
-        gc.collect()  # modules of a network refer to each other: it would stay beside the next
+    for subject, found, clips in scored_layers(request, [WIC], transductive=False):
         rows = told(clipped_as_told(found.rows, clips, SCORES))
         everything = [*best_rows(rows), *rows]
-        results.append(renamed(replace(found, rows=everything), subject=subject.name))
+        results.append(renamed(replace(found, rows=everything), subject=subject))
     return joined(results)
 
 
 def told(rows: Iterable[Row]) -> list[Row]:
-    """Give every accuracy its threshold, which a note of the one on other pairs tells."""
+    """Give every accuracy its threshold, which the one on other pairs has."""
     rows = list(rows)
     thresholds = {
-        (row.part, row.correction): float(found[1])
+        (row.part, row.correction): row.extra[THRESHOLDS_USED][0]
         for row in rows
-        if row.measure == APART and (found := THRESHOLD.search(row.note))
+        if row.measure == APART and row.value is not None
     }
     return [with_threshold(row, thresholds.get((row.part, row.correction))) for row in rows]
 
@@ -95,7 +75,7 @@ def with_threshold(row: Row, threshold: float | None) -> Row:
             row, n=None, protocol=protocol, note="",
             extra={ABOVE: threshold, "no_interval": CHOSEN},
         )  # fmt: skip
-    note = THRESHOLD.sub("", row.note).strip("; ")
+    note = row.note.removeprefix(threshold_note([threshold])).strip("; ")
     return replace(row, protocol=protocol, note=note, extra={**row.extra, ABOVE: threshold})
 
 

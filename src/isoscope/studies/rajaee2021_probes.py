@@ -23,9 +23,7 @@ from isoscope.studies.rajaee2021_sts import (
     CLUSTER,
     GLOBAL,
     NONE,
-    methods_together,
-    of_set,
-    seed_table,
+    of_methods,
     settings_of,
 )
 from isoscope.studies.reference import printed_table
@@ -64,19 +62,8 @@ def table_3(request: Request) -> Result:
         )
         del model
         gc.collect()  # modules of a network refer to each other: it would stay beside the next
-        rows = [
-            replace(
-                row, protocol=of_set(row, row.protocol.replace(", ".join(names), CLUSTER), about)
-            )
-            for row in found.rows
-            if row.measure.removesuffix("/difference") in measures
-        ]
-        tables = [
-            seed_table(measure, [row for row in rows if row.correction in names])
-            for measure in measures
-        ]
-        scored = methods_together(rows, settings.global_name(), names)
-        kept = replace(found, rows=[*scored, *averages(scored, measures)], tables=tables)
+        kept = of_methods(found, measures, settings.global_name(), names, about)
+        kept = replace(kept, rows=[*kept.rows, *averages(kept.rows, measures)])
         results.append(renamed(kept, subject=subject.name, part=LAST))
     return replace(joined(results), left_out=absent)
 

@@ -101,33 +101,32 @@ def table_2(request: Request) -> Result:
         about = f"{about_layer(last_layer_of(model))}; {settings.describe(whose, request.seed)}"
         del model
         gc.collect()  # modules of a network refer to each other: it would stay beside the next
-        rows = [
-            replace(
-                row, protocol=of_set(row, row.protocol.replace(", ".join(names), CLUSTER), about)
-            )
-            for row in found.rows
-            if is_score(row.measure)
-        ]
-        tables = [
-            seed_table(f"{task}/{score}", [row for row in rows if row.correction in names])
-            for task in SETS
-            for score in (SPEARMAN, MEAN)
-        ]
-        merged = methods_together(rows, settings.global_name(), names)
-        kept = replace(found, rows=merged, tables=[table for table in tables if table.rows])
+        measures = [f"{task}/{score}" for task in SETS for score in (SPEARMAN, MEAN)]
+        kept = of_methods(found, measures, settings.global_name(), names, about)
         results.append(renamed(kept, subject=subject.name, part=LAST))
     return joined(results)
 
 
-def of_set(row: Row, protocol: str, about: str) -> str:
-    """Return a protocol that names the set, as every set has its own texts."""
-    return f"{row.measure.partition('/')[0]}: {protocol}; {about}"
+def of_methods(
+    found: Result, measures: Sequence[str], global_name: str, names: Sequence[str], about: str
+) -> Result:
+    """Keep some scores and how far they moved, with one row a method; seeds go into tables.
 
-
-def is_score(measure: str) -> bool:
-    """Whether a measure is Spearman's ρ of a whole set, or how far it moved."""
-    _, _, score = measure.partition("/")
-    return score.removesuffix("/difference") in (SPEARMAN, MEAN)
+    A protocol names its set, as every set has its own texts.
+    """
+    rows = []
+    for row in found.rows:
+        if row.measure.removesuffix("/difference") in measures:
+            task = row.measure.partition("/")[0]
+            protocol = row.protocol.replace(", ".join(names), CLUSTER)
+            rows.append(replace(row, protocol=f"{task}: {protocol}; {about}"))
+    runs = [row for row in rows if row.correction in names]
+    tables = [seed_table(measure, runs) for measure in measures]
+    return replace(
+        found,
+        rows=methods_together(rows, global_name, names),
+        tables=[table for table in tables if table.rows],
+    )
 
 
 def methods_together(rows: Sequence[Row], global_name: str, names: Sequence[str]) -> list[Row]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from isoscope.errors import UsageError
 from isoscope.results.result import Table
 from isoscope.tasks.class_problem import spread
+from isoscope.tasks.probes.contract import EpochProbe
 from isoscope.tasks.problem_rows import has_output
 
 if TYPE_CHECKING:
@@ -26,11 +27,11 @@ def epoch_outputs(
 
     As in ``Problem.outputs``; but all of ``learn`` is trained on, and no epoch is chosen.
     """
-    learns = getattr(problem.probe, "epochs_of", None)
-    if learns is None:
-        raise UsageError(f"the probe {problem.probe.name} does not learn in epochs; take mlp")
+    probe = problem.probe
+    if not isinstance(probe, EpochProbe):
+        raise UsageError(f"the probe {probe.name} does not learn in epochs; take mlp")
     lesson, asked = problem.lesson(vectors, learn, held)
-    return [(loss, spread(codes, asked)) for loss, codes in learns(lesson)]
+    return [(loss, spread(codes, asked)) for loss, codes in probe.epochs_of(lesson)]
 
 
 def epoch_table(

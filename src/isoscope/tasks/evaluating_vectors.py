@@ -16,6 +16,7 @@ from isoscope.tasks.advice.cross_fitting import CrossFitting
 from isoscope.tasks.advice.fitting import parts_of
 from isoscope.tasks.advice.ground import fit_words, folded_rows
 from isoscope.tasks.advice.reading import ground_of
+from isoscope.tasks.corrected import NONE
 from isoscope.tasks.folds import FOLDS, dealt
 from isoscope.tasks.job_scoring import SECONDS, isotropy_rows, with_note
 from isoscope.tasks.problem_rows import problem_rows
@@ -87,9 +88,9 @@ def ground_rows(
         problem, ground.vectors, rows_to_fit, folds, progress,
         transductive=protocol.transductive,
     )  # fmt: skip
-    outputs = {"none": fitting.uncorrected()}
-    seconds = {"none": time.perf_counter() - began}
-    spaces = {"none": ground.vectors}
+    outputs = {NONE: fitting.uncorrected()}
+    seconds = {NONE: time.perf_counter() - began}
+    spaces = {NONE: ground.vectors}
     for one in wanted:
         began = time.perf_counter()
         (found,) = fitting.run([Candidate(one.name, (one,))])
@@ -108,7 +109,7 @@ def ground_rows(
     for name in names:
         space = Space("", name, spaces[name], seconds[name])
         beside = isotropy_rows(where, problem.task, space, protocol.isotropy, text)
-        if name != "none":
+        if name != NONE:
             beside = [with_note(row, "measured after a fit on all rows") for row in beside]
         rows += beside
         rows.append(

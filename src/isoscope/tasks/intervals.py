@@ -37,8 +37,9 @@ correlation.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -77,17 +78,20 @@ class Score(Estimate):
     ----------
     influences : array, optional
         The influence function at every item, in their order: the error of the score is their mean.
-        None where it is not known, as around a bound; then differences have no interval either.
+        None where it is not known; then differences have no interval either.
     subset : str
         The subset of the items that it is about; empty for all.
     seed_variance : float
         Where the score is a mean over random starts, the variance that this gives it, which no
         item tells of. Of two scores such variances add up.
+    extra : mapping
+        Further fields of its row in a result.
     """
 
     influences: Vector | None = None
     subset: str = ""
     seed_variance: float = 0.0
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 def pearson(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Score:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.results.result import Row
-    from isoscope.tasks.intervals import Estimate
+    from isoscope.tasks.intervals import Estimate, Score
     from isoscope.tasks.problem import Items, Problem
 
     Outputs = NDArray[np.float64]
@@ -50,23 +50,30 @@ def problem_rows(
         Coverage of the intervals.
     """
     rows: list[Row] = []
+    plain = has_output(spaces[NONE]) if NONE in spaces else None
+    uncorrected: Mapping[str, Score] = {}
+    if plain is not None:
+        uncorrected = problem.scores(spaces[NONE][plain], items[plain], level)
     for correction, outputs in spaces.items():
         usable = has_output(outputs)
-        found = problem.scores(outputs[usable], items[usable], level)
+        found = uncorrected
+        if correction != NONE:
+            found = problem.scores(outputs[usable], items[usable], level)
         left_out = len(items) - int(usable.sum())
         scored = {
             name: as_row(where, correction, f"{problem.task}/{name}", score, problem.unit,
-                         left_out, score.subset, protocol)
+                         left_out, score.subset, protocol, score.extra)
             for name, score in found.items()
         }  # fmt: skip
         main = scored[problem.main]
         scored[problem.main] = replace(main, extra={**main.extra, MAIN: True})
         rows += scored.values()
-        if correction == NONE or NONE not in spaces:
+        if correction == NONE or plain is None:
             continue
-        both = usable & has_output(spaces[NONE])
-        before = problem.scores(spaces[NONE][both], items[both], level)
-        after = found
+        both = usable & plain
+        before, after = uncorrected, found
+        if not np.array_equal(both, plain):
+            before = problem.scores(spaces[NONE][both], items[both], level)
         if not np.array_equal(both, usable):
             after = problem.scores(outputs[both], items[both], level)
         left_out = len(items) - int(both.sum())
@@ -93,10 +100,11 @@ def as_row(
     left_out: int,
     subset: str,
     protocol: str,
+    about: Mapping[str, Any] | None = None,
 ) -> Row:
-    """File one score, with how many items had no output."""
+    """File one score, with how many items had no output and what else is known about it."""
     notes = [found.note]
-    extra: dict[str, object] = {"unit": unit, "of": found.n}
+    extra: dict[str, Any] = {"unit": unit, "of": found.n, **(about or {})}
     if subset:
         extra[PART_OF_TASK] = subset
     elif left_out:

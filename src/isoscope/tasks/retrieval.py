@@ -32,7 +32,7 @@ from isoscope.errors import DataError
 from isoscope.tasks.exact_search import NONE, nearest
 from isoscope.tasks.mean_scores import mean_score
 from isoscope.tasks.registry import DataFile, Task, register_opener
-from isoscope.tasks.retrieval_data import LAYOUT, RetrievalSet, read_retrieval
+from isoscope.tasks.retrieval_data import LAYOUT, RetrievalSet, has_texts, read_retrieval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -203,6 +203,11 @@ class RetrievalTask(Task):
         """Read the folder that the user named; that of the benchmarks is of no use."""
         del folder
         return read_retrieval(self.file, split)
+
+    @property
+    def of_vectors(self) -> bool:
+        """Whether the folder names rows of vectors instead of texts."""
+        return not has_texts(self.file)
 
     def find(self, folder: Path | None) -> Path:
         """Return the folder, which the user named."""

@@ -59,6 +59,11 @@ class RetrievalSet:
     judgements: Mapping[str, Mapping[str, int]]
 
 
+def has_texts(folder: str | Path) -> bool:
+    """Whether a folder holds the texts of documents and queries, not their ids alone."""
+    return all((Path(folder) / f"{name}.jsonl").is_file() for name in ("corpus", "queries"))
+
+
 def read_retrieval(folder: str | Path, split: str = "test") -> RetrievalSet:
     """Read a folder in BEIR's layout.
 

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 THRESHOLDS = tuple(round(0.1 * k, 1) for k in range(1, 10))
 ACCURACY, AUC, BEST, LEARNED = "accuracy", "cosine/auc", "accuracy/best", "accuracy/learned"
+THRESHOLDS_USED = "thresholds"
+"""Field of the rows of that accuracy: what was chosen, in every split."""
+
 COSINE, THRESHOLD, ON_LEARNED = range(3)
 """Columns of the outputs."""
 
@@ -106,7 +109,7 @@ class WordSenseProblem:
         same = self.same[items]
         said = outputs[:, COSINE] > outputs[:, THRESHOLD]
         used = np.unique(outputs[:, THRESHOLD])
-        note = f"accuracy of cosines above {', '.join(f'{one:g}' for one in used)}"
+        note = threshold_note(used.tolist())
         of_each = {
             threshold: mean_score(same == (outputs[:, COSINE] > threshold), level)
             for threshold in THRESHOLDS
@@ -114,7 +117,10 @@ class WordSenseProblem:
         best = max(of_each, key=lambda threshold: of_each[threshold].value or 0.0)
         learned = float(outputs[:, ON_LEARNED].mean()) if len(outputs) else None
         return {
-            ACCURACY: with_note(mean_score(same == said, level), note),
+            ACCURACY: replace(
+                with_note(mean_score(same == said, level), note),
+                extra={THRESHOLDS_USED: used.tolist()},
+            ),
             AUC: auc(same, outputs[:, COSINE], level),
             BEST: with_note(
                 of_each[best], f"accuracy/best: above {best:g}, chosen on the scored pairs"
@@ -136,6 +142,11 @@ class WordSenseProblem:
 def accuracies(cosines: Vector, same: NDArray[np.bool_]) -> Vector:
     """Return the accuracy of every threshold."""
     return np.array([np.mean(same == (cosines > threshold)) for threshold in THRESHOLDS])
+
+
+def threshold_note(thresholds: Sequence[float]) -> str:
+    """Say which thresholds an accuracy is of."""
+    return f"accuracy of cosines above {', '.join(f'{one:g}' for one in thresholds)}"
 
 
 def with_note(score: Score, note: str) -> Score:

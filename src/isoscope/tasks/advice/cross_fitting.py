@@ -83,6 +83,7 @@ class CrossFitting:
         self._transductive = transductive
         self._problem, self._rows, self._folds = problem, rows, folds
         self._vectors = np.asarray(vectors, np.float64)
+        self._finite = np.asarray(np.isfinite(self._vectors).all(axis=1))
         self._progress = progress
         self._items = np.arange(len(problem))
         self._done, self._total = 0, 0
@@ -99,6 +100,8 @@ class CrossFitting:
     def run(self, candidates: Sequence[Candidate]) -> list[CrossFitted]:
         """Try every candidate."""
         settings = [one for candidate in candidates for one in candidate.settings]
+        if self._one_fit_serves_all():
+            return self._run_once(candidates, settings)
         several = [
             one for candidate in candidates if len(candidate.settings) > 1
             for one in candidate.settings
@@ -124,11 +127,29 @@ class CrossFitting:
                 outer_outputs[one.name] = self._placed(outer_outputs.get(one.name), held, some)
         return [self._chosen(candidate, inner, outer_outputs) for candidate in candidates]
 
+    def _one_fit_serves_all(self) -> bool:
+        """Whether folds differ neither in what is fitted on nor in what is learned from."""
+        return not self._problem.learns and (self._transductive or not self._rows.holds_out)
+
+    def _run_once(
+        self, candidates: Sequence[Candidate], settings: Sequence[NamedCorrection]
+    ) -> list[CrossFitted]:
+        """Fit every setting once, as for the documents of a search; only choices go by fold."""
+        self._done, self._total = 0, 1
+        outputs = {
+            one.name: self._outputs(one, (0,), self._items) for one in self._fit(settings, ())
+        }
+        inner = {
+            (name, fold): found
+            for name, found in outputs.items()
+            for fold in range(len(self._folds))
+        }
+        return [self._chosen(candidate, inner, outputs) for candidate in candidates]
+
     def space(self, correction: NamedCorrection) -> NDArray[np.float64]:
         """Return all vectors, corrected by a fit on all of them; for measures, not for scores."""
         (ready,) = self._rows.fit([correction])
-        good = np.asarray(np.isfinite(self._vectors).all(axis=1))
-        return ready.apply(self._vectors[good])
+        return ready.apply(self._vectors[self._finite])
 
     def _chosen(
         self,
@@ -176,9 +197,8 @@ class CrossFitting:
         learn = np.setdiff1d(self._items, out)
         if correction is None:
             return self._problem.outputs(self._vectors, learn, held)
-        good = np.asarray(np.isfinite(self._vectors).all(axis=1))
         rows = self._problem.rows_of(np.union1d(learn, held) if self._problem.learns else held)
-        rows = rows[good[rows]]
+        rows = rows[self._finite[rows]]
         changed = correction.apply(self._vectors[rows])
         space = np.full((len(self._vectors), changed.shape[1]), np.nan)
         space[rows] = changed

@@ -70,11 +70,6 @@ class Tried:
         """Whether it is better than the vectors as they are, and not by chance."""
         return self.gain > 0 and self.p_holm <= ALPHA
 
-    @property
-    def hurts(self) -> bool:
-        """Whether it is worse, and not by chance."""
-        return self.gain < 0 and self.p_holm <= ALPHA
-
 
 @dataclass(frozen=True)
 class Decision:

@@ -83,6 +83,8 @@ class FoldedRows:
             int(mask): vectors[usable & (masks == mask)] for mask in np.unique(masks[usable])
         }
         self._sums = {mask: moments_of(rows, parts) for mask, rows in self._rows.items()}
+        self.holds_out = any(mask for mask in self._rows)
+        """Whether some fold leaves rows out of a fit."""
         self._stored = str(vectors.dtype)
         self._background = background
         self._fitted: dict[int, Summary] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.opening import open_cloud
+from isoscope.clouds.opening import FORMATS, open_cloud
 from isoscope.clouds.texts import open_texts
 from isoscope.corrections.base import one_cloud
 from isoscope.errors import UsageError
@@ -36,10 +36,6 @@ if TYPE_CHECKING:
     from isoscope.tasks.sentence_protocol import SentenceProtocol
 
 
-VECTOR_FILES = (".npy", ".npz", ".parquet", ".feather", ".arrow", ".fvecs", ".vec", ".bin", ".txt")
-"""Endings of files that hold vectors and are never a model."""
-
-
 def ground_of(
     source: Any,
     task: Task,
@@ -54,43 +50,37 @@ def ground_of(
     progress: Progress | None = None,
 ) -> Ground:
     """Read what a task needs: the vectors of a source's rows, or those of a model's texts."""
-    about_vectors = is_about_vectors(task)
-    if about_vectors and protocol.fit_on is not None:
+    if not is_about_vectors(task):
+        check_model(source, second, task)
+        problem = prepare(task, folder, protocol, fits=False).problem
+        return texts_ground(source, problem, parts, protocol, progress)
+    if protocol.fit_on is not None:
         raise UsageError(
             "--fit-on names texts; corrections of vectors are fitted on the rows of the source"
         )
-    if about_vectors and protocol.layers not in ("last", "all"):
+    if protocol.layers not in ("last", "all"):
         raise UsageError(f"vectors have no layer {protocol.layers!r}; layers are those of a model")
     given = Given(source, parts, second, column, ids, drop_invalid, protocol.seed, progress)
-    if isinstance(task, OwnPairTask):
-        pairs = task.load()
-        if pairs.kind == "rows":
-            return given.pairs_of_rows(task.name, pairs)
-        if pairs.kind == "scores":
-            return given.pairs_of_two_files(task.name, pairs)
     if isinstance(task, RetrievalTask):
-        data = task.load()
-        if data.documents.texts is None or data.queries.texts is None:
-            return given.searched_vectors(task.name, data)
-    check_model(source, second, task)
-    problem = prepare(task, folder, protocol, fits=False).problem
-    return texts_ground(source, problem, parts, protocol, progress)
+        return given.searched_vectors(task.name, task.load())
+    assert isinstance(task, OwnPairTask)
+    pairs = task.load()
+    if pairs.kind == "rows":
+        return given.pairs_of_rows(task.name, pairs)
+    return given.pairs_of_two_files(task.name, pairs)
 
 
 def is_about_vectors(task: Task) -> bool:
-    """Whether a task names rows of vectors, rather than texts."""
+    """Whether a task names rows of vectors, rather than texts; a corpus is not read for that."""
     if isinstance(task, OwnPairTask):
         return task.load().kind != "texts"
-    if isinstance(task, RetrievalTask):
-        data = task.load()
-        return data.documents.texts is None or data.queries.texts is None
-    return False
+    return isinstance(task, RetrievalTask) and task.of_vectors
 
 
 def check_model(source: Any, second: Any, task: Task) -> None:
     """Refuse vectors where a task is about texts, which a model has to read."""
     ending = Path(source).suffix.lower() if isinstance(source, str | Path) else ""
-    vectors = ending in VECTOR_FILES or not isinstance(source, str | Path | Model)
+    vectors = ending in FORMATS or not isinstance(source, str | Path | Model)
     if vectors or second is not None:
         raise UsageError(
             f"{task.name} is about texts, which a model reads: name a model instead of vectors. "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,7 @@ class Probe(Protocol):
         """Return the class of every row that is asked for; at least two are learned from."""
 
 
+@runtime_checkable
 class EpochProbe(Probe, Protocol):
     """A probe that learns in epochs."""
 
