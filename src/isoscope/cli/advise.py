@@ -34,6 +34,8 @@ isoscope advise package:minilm --task sts-b --data benchmarks/
 
 isoscope advise package:minilm --retrieval my-corpus/
 
+isoscope advise documents.npy --queries queries.npy --pairs clicks.csv
+
 isoscope advise vectors.npy
 """
 
@@ -63,8 +65,10 @@ def advise_command(
     ] = None,
     second: Annotated[
         str | None,
-        typer.Option(help="A second file of vectors: the other side of pairs, or the queries."),
+        typer.Option(help="A second file of vectors: the other side of pairs."),
     ] = None,
+    queries: options.Queries = None,
+    centres: options.CentresOption = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -181,6 +185,8 @@ def advise_command(
                     seed=seed,
                 ),
                 second=second,
+                queries=queries,
+                centres=centres,
                 column=column,
                 ids=ids,
                 drop_invalid=drop_invalid,
@@ -191,5 +197,9 @@ def advise_command(
             if out is not None and advice.correction is not None:
                 advice.correction.save(out)
                 told = {**result.extra["recommendation"], "written": str(out)}
+                if advice.query_correction is not None:
+                    beside = out.with_suffix(f".queries{ENDING}")
+                    advice.query_correction.save(beside)
+                    told["written_for_queries"] = str(beside)
                 result = replace(result, extra={**result.extra, "recommendation": told})
     give_out(result, save, as_json=as_json)

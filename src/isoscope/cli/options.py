@@ -61,3 +61,13 @@ Device = Annotated[
     typer.Option(help="Where models compute, such as cpu or cuda. Default: an accelerator."),
 ]
 TextColumn = Annotated[str | None, typer.Option(help="Which column or field holds the texts.")]
+Queries = Annotated[
+    str | None,
+    typer.Option(help="Vectors of queries, where the source holds documents."),
+]
+CentresOption = Annotated[
+    Literal["shared", "own", "both"] | None,
+    typer.Option(
+        help="Centre queries on the documents' mean, on their own, or try both. Default: both."
+    ),
+]

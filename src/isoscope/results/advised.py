@@ -50,6 +50,9 @@ def advice_grids(result: Result) -> list[Grid]:
         lines.append(
             f"Written to {written}; isoscope correct apply {written} VECTORS --out FILE uses it."
         )
+    beside = result.extra["recommendation"].get("written_for_queries")
+    if beside:
+        lines.append(f"The queries' own is in {beside}.")
     return [
         Grid(
             f"{title} ({first.protocol})",

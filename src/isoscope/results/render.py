@@ -58,12 +58,15 @@ def grids(result: Result) -> list[Grid]:
     from isoscope.results.layered import is_profile, profile_grids
     from isoscope.results.related import is_relation, relation_grids
     from isoscope.results.scored import is_by_layer, score_grids
+    from isoscope.results.thresholded import is_threshold, threshold_grids
     from isoscope.results.trained import trained_grids
 
     if is_profile(result):
         return [*profile_grids(result), *depth_grids(result), *trained_grids(result)]
     if is_advice(result):
         return advice_grids(result)
+    if is_threshold(result):
+        return threshold_grids(result)
     if is_by_layer(result):
         return score_grids(result)
     if is_relation(result):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.corrections.own_centre import centred_on
 from isoscope.engines.local import one_blas_thread
 from isoscope.errors import DataError, UsageError
 from isoscope.results.advised import ADVICE
@@ -16,10 +17,11 @@ from isoscope.results.measuring import listed, measure, versions
 from isoscope.results.result import Result
 from isoscope.results.scored import KIND
 from isoscope.tasks.advice.candidates import Candidate, candidates, settings_of
-from isoscope.tasks.advice.cross_fitting import CrossFitting
+from isoscope.tasks.advice.cross_fitting import CrossFitted, CrossFitting
 from isoscope.tasks.advice.deciding import ALPHA, WORTHWHILE, decide
 from isoscope.tasks.advice.fitting import parts_of
 from isoscope.tasks.advice.ground import Ground, fit_words, folded_rows
+from isoscope.tasks.advice.own_centres import Centres, OwnCentres, is_own, with_own_centres
 from isoscope.tasks.advice.reading import ground_of
 from isoscope.tasks.advice.words import caveats, recommendation
 from isoscope.tasks.class_problem import ClassProblem
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from isoscope.results.result import Row
     from isoscope.tasks.advice.deciding import Decision
     from isoscope.tasks.intervals import Estimate
+    from isoscope.tasks.problem import Items
 
 FEWEST_ITEMS = 20
 """With fewer, intervals from influences say little and no correction could be told from chance."""
@@ -56,11 +59,14 @@ class Advice:
         What is recommended, fitted on everything and ready to use; None for "leave it alone".
     sentence : str
         The recommendation.
+    query_correction : Correction or None
+        The same for queries, where those are to have a centre of their own.
     """
 
     result: Result
     correction: Correction | None
     sentence: str
+    query_correction: Correction | None = None
 
 
 def advise(
@@ -77,6 +83,8 @@ def advise(
     layer: str = "last",
     sentences: SentenceProtocol | None = None,
     second: str | Path | None = None,
+    queries: str | Path | None = None,
+    centres: Centres | None = None,
     column: str | None = None,
     ids: str | None = None,
     drop_invalid: bool = False,
@@ -116,7 +124,13 @@ def advise(
     sentences : SentenceProtocol, optional
         Pooling, cache and so on; its ``fit_on`` are further texts to fit on.
     second : str, Path or array, optional
-        The second file of vectors: of pairs (row k belongs to row k of the source), or of queries.
+        The second file of vectors: row k belongs to row k of the source.
+    queries : str, Path or array, optional
+        Vectors of queries, where the source holds documents: those of a retrieval folder, or the
+        first rows of pairs.
+    centres : {"both", "shared", "own"}, optional
+        Whether queries are centred on the documents' mean, on their own, or both are tried; both
+        where ``queries`` are named, else shared.
     column, ids : str, optional
         Which array of a file that holds several; which label names its rows.
     drop_invalid : bool
@@ -141,12 +155,15 @@ def advise(
     protocol = replace(sentences or SentenceProtocol(), layers=layer)
     ground = ground_of(
         source, find_task(name), parts_of(settings_of(every)), data_folder(data), protocol,
-        second=second, column=column, ids=ids, drop_invalid=drop_invalid, progress=progress,
+        second=second, queries=queries, column=column, ids=ids, drop_invalid=drop_invalid,
+        progress=progress,
     )  # fmt: skip
     chosen = candidates(wanted, ground.vectors.shape[1], flow=flow)
+    if centres is None:
+        centres = "shared" if queries is None else "both"
     return advice_on(
-        ground, chosen, folds=folds, seed=protocol.seed, level=level, worthwhile=worthwhile,
-        progress=progress, command=command,
+        ground, chosen, centres=centres, folds=folds, seed=protocol.seed, level=level,
+        worthwhile=worthwhile, progress=progress, command=command,
     )  # fmt: skip
 
 
@@ -168,6 +185,7 @@ def advice_on(
     ground: Ground,
     tried: tuple[Candidate, ...],
     *,
+    centres: Centres = "shared",
     folds: int = FOLDS,
     seed: int = 0,
     level: float = 0.95,
@@ -192,11 +210,23 @@ def advice_on(
         rows = folded_rows(ground, several, settings_of(tried))
         fitting = CrossFitting(problem, ground.vectors, rows, several, progress)
         before = fitting.uncorrected()
-        decision = decide(problem, before, fitting.run(tried), level=level, worthwhile=worthwhile)
-        final = None
+        found: list[CrossFitted] = []
+        if centres != "own":
+            found += fitting.run(tried)
+        own = None
+        if centres != "shared":
+            own = own_centres_of(ground, several)
+            apart = CrossFitting(problem, ground.vectors, rows, several, progress, own_centres=own)
+            found += apart.run(with_own_centres(tried))
+        decision = decide(problem, before, found, level=level, worthwhile=worthwhile)
+        final, of_queries = None, None
         if decision.recommended is not None:
             (final,) = rows.fit([decision.recommended.found.final])
+            if own is not None and is_own(decision.recommended.name):
+                of_queries = centred_on(final.transformer, own.mean())
     sentence = recommendation(problem, decision, final)
+    if of_queries is not None:
+        sentence += " Queries get a correction of their own, with their own centre."
     finite = ground.vectors[np.isfinite(ground.vectors).all(axis=1)]
     cosine = measure(finite, ["mean_cosine"], ["none"], intervals=False).value("mean_cosine")
     several_settings = any(len(one.settings) > 1 for one in tried)
@@ -219,7 +249,18 @@ def advice_on(
             "seconds": time.perf_counter() - began,
         },
     )
-    return Advice(result, None if final is None else final.transformer, sentence)
+    return Advice(result, None if final is None else final.transformer, sentence, of_queries)
+
+
+def own_centres_of(ground: Ground, folds: list[Items]) -> OwnCentres:
+    """Tell queries from documents, and which fold each belongs to."""
+    if ground.query_rows is None:
+        raise UsageError(
+            f"{ground.problem.task} does not tell queries from documents; centres of their own "
+            "take --queries, or a folder for --retrieval"
+        )
+    rows = [np.intersect1d(ground.problem.rows_of(items), ground.query_rows) for items in folds]
+    return OwnCentres(np.asarray(ground.vectors, np.float64), ground.query_rows, rows)
 
 
 def advice_rows(ground: Ground, decision: Decision, protocol: str) -> list[Row]:

@@ -23,6 +23,7 @@ SIDES: dict[PairKind, tuple[tuple[str, str], ...]] = {
     ),
     "rows": (
         ("row1", "row2"), ("row_a", "row_b"), ("id1", "id2"), ("id_a", "id_b"),
+        ("query_row", "document_row"), ("query_id", "document_id"), ("query-id", "corpus-id"),
     ),
     "scores": (),
 }  # fmt: skip

@@ -6,7 +6,7 @@ labels by the area under the ROC curve: how often a yes has the higher cosine th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,6 +66,32 @@ class OwnPairProblem(ScoredPairs):
             The name of every row; without it, pairs name rows by number, from 0.
         """
         return cls._of(task, pairs, *pairs.row_numbers(rows, ids))
+
+    @classmethod
+    def of_queries(
+        cls,
+        task: str,
+        pairs: OwnPairs,
+        rows: tuple[int, int],
+        ids: tuple[Sequence[str] | None, Sequence[str] | None] = (None, None),
+    ) -> OwnPairProblem:
+        """Take pairs of a query and a document; the vectors are those of documents, then queries.
+
+        Parameters
+        ----------
+        task : str
+            What results call it.
+        pairs : OwnPairs
+            Pairs that name a row of the queries, then a row of the documents.
+        rows : tuple of int
+            How many documents and queries there are.
+        ids : tuple of sequence of str, optional
+            The names of all documents, and of all queries.
+        """
+        documents, queries = rows
+        _, second = replace(pairs, first=pairs.second).row_numbers(documents, ids[0])
+        first, _ = replace(pairs, second=pairs.first).row_numbers(queries, ids[1])
+        return cls._of(task, pairs, documents + first, second)
 
     @classmethod
     def of_two_files(

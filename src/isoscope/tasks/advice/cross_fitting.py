@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from isoscope.measures.reading import Progress
     from isoscope.tasks.advice.candidates import Candidate
     from isoscope.tasks.advice.fitting import FoldedRows
+    from isoscope.tasks.advice.own_centres import OwnCentres
     from isoscope.tasks.problem import Items, Problem
 
     Outputs = NDArray[np.float64]
@@ -68,6 +69,8 @@ class CrossFitting:
         Called with the name of the work, fits done, and fits in all.
     transductive : bool
         Fit on what is scored as well, as papers do.
+    own_centres : OwnCentres, optional
+        Gives queries a centre of their own.
     """
 
     def __init__(
@@ -79,8 +82,9 @@ class CrossFitting:
         progress: Progress | None = None,
         *,
         transductive: bool = False,
+        own_centres: OwnCentres | None = None,
     ) -> None:
-        self._transductive = transductive
+        self._transductive, self._own_centres = transductive, own_centres
         self._problem, self._rows, self._folds = problem, rows, folds
         self._vectors = np.asarray(vectors, np.float64)
         self._finite = np.asarray(np.isfinite(self._vectors).all(axis=1))
@@ -129,7 +133,9 @@ class CrossFitting:
 
     def _one_fit_serves_all(self) -> bool:
         """Whether folds differ neither in what is fitted on nor in what is learned from."""
-        return not self._problem.learns and (self._transductive or not self._rows.holds_out)
+        if self._problem.learns or self._own_centres is not None:
+            return False
+        return self._transductive or not self._rows.holds_out
 
     def _run_once(
         self, candidates: Sequence[Candidate], settings: Sequence[NamedCorrection]
@@ -200,6 +206,8 @@ class CrossFitting:
         rows = self._problem.rows_of(np.union1d(learn, held) if self._problem.learns else held)
         rows = rows[self._finite[rows]]
         changed = correction.apply(self._vectors[rows])
+        if self._own_centres is not None:
+            changed = self._own_centres.applied(correction, rows, changed, without)
         space = np.full((len(self._vectors), changed.shape[1]), np.nan)
         space[rows] = changed
         return self._problem.outputs(space, learn, held)

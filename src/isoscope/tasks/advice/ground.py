@@ -37,6 +37,9 @@ class Ground:
         How the vectors were made.
     background : Background, optional
         Vectors of the same space that are not scored.
+    query_rows : array of int, optional
+        Which vectors are queries, where the others are documents: corrections are fitted on
+        documents.
     """
 
     problem: Problem
@@ -44,6 +47,7 @@ class Ground:
     name: str
     protocol: str
     background: Background | None = None
+    query_rows: NDArray[np.intp] | None = None
 
 
 def folded_rows(
@@ -53,6 +57,8 @@ def folded_rows(
     problem = ground.problem
     usable = np.ones(len(ground.vectors), np.bool_)
     held = [rows_to_hold_out(problem, fold) for fold in folds]
+    if ground.query_rows is not None:
+        usable[ground.query_rows] = False
     if isinstance(problem, RetrievalProblem):
         usable[:] = False
         usable[problem.document_rows] = True

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.clouds.contract import CloudGroup
 from isoscope.clouds.opening import FORMATS, open_cloud
 from isoscope.clouds.texts import open_texts
 from isoscope.corrections.base import one_cloud
@@ -24,9 +25,10 @@ from isoscope.tasks.retrieval import RetrievalProblem, RetrievalTask
 from isoscope.tasks.token_fits import TokenSample
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import CloudGroup
     from isoscope.measures.moments import MomentParts
     from isoscope.measures.reading import Progress
     from isoscope.tasks.own_pairs import OwnPairs
@@ -44,14 +46,17 @@ def ground_of(
     protocol: SentenceProtocol,
     *,
     second: Any = None,
+    queries: Any = None,
     column: str | None = None,
     ids: str | None = None,
     drop_invalid: bool = False,
     progress: Progress | None = None,
 ) -> Ground:
     """Read what a task needs: the vectors of a source's rows, or those of a model's texts."""
+    if second is not None and queries is not None:
+        raise UsageError("name the other vectors as --queries or as --second, not both")
     if not is_about_vectors(task):
-        check_model(source, second, task)
+        check_model(source, queries if second is None else second, task)
         problem = prepare(task, folder, protocol, fits=False).problem
         return texts_ground(source, problem, parts, protocol, progress)
     if protocol.fit_on is not None:
@@ -60,11 +65,18 @@ def ground_of(
         )
     if protocol.layers not in ("last", "all"):
         raise UsageError(f"vectors have no layer {protocol.layers!r}; layers are those of a model")
-    given = Given(source, parts, second, column, ids, drop_invalid, protocol.seed, progress)
     if isinstance(task, RetrievalTask):
+        other = queries if second is None else second
+        given = Given(source, parts, other, column, ids, drop_invalid, protocol.seed, progress)
         return given.searched_vectors(task.name, task.load())
     assert isinstance(task, OwnPairTask)
     pairs = task.load()
+    given = Given(
+        source, parts, second if queries is None else queries, column, ids, drop_invalid,
+        protocol.seed, progress,
+    )  # fmt: skip
+    if pairs.kind == "rows" and queries is not None:
+        return given.pairs_with_queries(task.name, pairs)
     if pairs.kind == "rows":
         return given.pairs_of_rows(task.name, pairs)
     return given.pairs_of_two_files(task.name, pairs)
@@ -116,15 +128,12 @@ class Given:
         """Find the rows that pairs name; all others are fitted on in every fold."""
         if self.second is not None:
             raise UsageError(
-                f"{task} names rows of one source; leave the second file out, or let the file of "
+                f"{task} names rows of one source; leave the second file out, or name it as "
+                "--queries where the first row of a pair is one of its rows, or let the file of "
                 "pairs hold scores alone: row k of both files then belongs together"
             )
         group = opened(self.source, self.how["column"])
-        labels = None
-        numbers = all(map(str.isdecimal, (*pairs.first, *pairs.second)))
-        if self.ids is not None or (not numbers and has_labels(group)):
-            labels = row_names(group, self.ids)
-        rows = len(labels) if labels is not None else row_count(group)
+        labels, rows = self._named(group, (*pairs.first, *pairs.second))
         whole = OwnPairProblem.of_rows(task, pairs, rows, labels)
         used = np.union1d(whole.first, whole.second)
         found = source_rows(group, used, self.parts, **{**self.how, "column": None})
@@ -137,6 +146,39 @@ class Given:
         others = 0 if moments is None else moments.rows
         words = f"{len(used):,} rows in pairs, {others:,} other rows"
         return Ground(problem, found.vectors, found.name, words, found.background)
+
+    def pairs_with_queries(self, task: str, pairs: OwnPairs) -> Ground:
+        """Find the query and the document of every pair; all queries have a vector here.
+
+        Those that no pair names still count for the mean of the queries.
+        """
+        group = opened(self.source, self.how["column"])
+        asking = opened(self.second, self.how["column"])
+        names, documents = self._named(group, pairs.second)
+        asked, queries = self._named(asking, pairs.first)
+        whole = OwnPairProblem.of_queries(task, pairs, (documents, queries), (names, asked))
+        used = np.unique(whole.second)
+        found = source_rows(group, used, self.parts, **{**self.how, "column": None})
+        others = self._all(asking)
+        check_widths(found.vectors, others)
+        problem = replace(
+            whole,
+            first=len(used) + whole.first - documents,
+            second=np.searchsorted(used, whole.second),
+        )
+        words = f"{documents:,} documents, {queries:,} queries"
+        return Ground(
+            problem, np.concatenate([found.vectors, others]), found.name, words, found.background,
+            len(used) + np.arange(len(others)),
+        )  # fmt: skip
+
+    def _named(self, group: CloudGroup, names: Sequence[str]) -> tuple[list[str] | None, int]:
+        """Return what rows are called, if pairs call them by more than a number, and how many."""
+        labels = None
+        numbers = all(map(str.isdecimal, names))
+        if self.ids is not None or (not numbers and has_labels(group)):
+            labels = row_names(group, self.ids)
+        return labels, len(labels) if labels is not None else row_count(group)
 
     def pairs_of_two_files(self, task: str, pairs: OwnPairs) -> Ground:
         """Put row k of two files side by side."""
@@ -156,17 +198,20 @@ class Given:
         if self.second is None:
             raise UsageError(
                 f"{task} has ids and no texts: the source should hold the vectors of the documents,"
-                " and the file named with --second (second=) those of the queries"
+                " and the file named with --queries (queries=) those of the queries"
             )
         documents, queries = self._all(self.source), self._all(self.second)
         check_widths(documents, queries)
         vectors = np.concatenate([documents, queries])
         problem = RetrievalProblem.of_vectors(task, data, len(vectors))
         name = opened(self.source, self.how["column"]).names[0]
-        return Ground(problem, vectors, name, f"{len(documents):,} documents")
+        return Ground(
+            problem, vectors, name, f"{len(documents):,} documents",
+            query_rows=len(documents) + np.arange(len(queries)),
+        )  # fmt: skip
 
     def _all(self, source: Any) -> NDArray[Any]:
-        group = opened(source, self.how["column"])
+        group = source if isinstance(source, CloudGroup) else opened(source, self.how["column"])
         everything = np.arange(row_count(group))
         return source_rows(group, everything, self.parts, **{**self.how, "column": None}).vectors
 
@@ -195,6 +240,10 @@ def texts_ground(
         cache=protocol.cache,
     )
     found = encoder.encode(problem.texts, layers, mentions=problem.mentions, progress=progress)
+    query_rows = None
+    if isinstance(problem, RetrievalProblem):
+        # A text that is a document as well stays with the documents.
+        query_rows = np.setdiff1d(problem.query_rows, problem.document_rows)
     background = None
     made = str(encoder) if problem.mentions is None else encoder.describe_words()
     words = f"{layers[0]}, {made}"
@@ -206,7 +255,7 @@ def texts_ground(
         others = [one.text for one in texts.texts() if one.text not in scored]
         background = behind(encoder.encode(others, layers, progress=progress)[layers[0]], parts)
         words += f", with {len(others):,} texts of {texts.name} to fit on"
-    return Ground(problem, found[layers[0]], model.name, words, background)
+    return Ground(problem, found[layers[0]], model.name, words, background, query_rows)
 
 
 def behind(vectors: NDArray[Any], parts: MomentParts) -> Background:

@@ -1,0 +1,250 @@
+"""Thresholds from labelled pairs, in every space: how well it tells them apart, where to cut."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.engines.local import one_blas_thread
+from isoscope.errors import DataError, UsageError
+from isoscope.search.judging import Judged, brier, judged, precision_at
+from isoscope.search.score_forms import forms_of
+from isoscope.search.score_maps import ScoreMap, probability_map
+from isoscope.tasks.advice.candidates import Candidate
+from isoscope.tasks.advice.cross_fitting import CrossFitting
+from isoscope.tasks.advice.ground import Ground, fit_words, folded_rows
+from isoscope.tasks.advice.own_centres import with_own_centres
+from isoscope.tasks.advising import own_centres_of
+from isoscope.tasks.auc_score import auc
+from isoscope.tasks.corrected import NONE, NamedCorrection
+from isoscope.tasks.folds import dealt
+from isoscope.tasks.intervals import Difference, Estimate, Score, difference
+from isoscope.tasks.own_pair_problem import AUC, OwnPairProblem
+from isoscope.tasks.problem_rows import as_row, has_output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from isoscope.measures.reading import Progress
+    from isoscope.results.result import Row
+    from isoscope.search.goals import Goal
+    from isoscope.tasks.advice.own_centres import Centres
+
+    Vector = NDArray[np.float64]
+    Labels = NDArray[np.bool_]
+
+FEWEST_PAIRS = 20
+"""With fewer, a threshold is chosen by a handful of pairs on either side."""
+
+CONDITIONS: dict[str, Callable[[Vector, float], Labels]] = {
+    ">=": np.greater_equal,
+    "<=": np.less_equal,
+    ">": np.greater,
+    "<": np.less,
+    "=": np.equal,
+}
+RARE = 0.001
+"""A share of yeses as among pairs of a search, for the precision that a threshold has there."""
+
+
+@dataclass(frozen=True)
+class SpaceScores:
+    """One space on the labelled pairs.
+
+    Attributes
+    ----------
+    name : str
+        Of its correction.
+    auc : Score
+        How often a yes has the higher cosine than a no.
+    change : Difference or None
+        To the vectors as they are.
+    thresholds : tuple of Judged
+        A threshold for every goal.
+    brier : Estimate
+        Of probabilities fitted without the pairs that they are judged on.
+    base : float
+        The Brier score of the share of yeses.
+    map : ScoreMap
+        From cosine to probability.
+    """
+
+    name: str
+    auc: Score
+    change: Difference | None
+    thresholds: tuple[Judged, ...]
+    brier: Estimate
+    base: float
+    map: ScoreMap
+
+
+def with_labels(problem: OwnPairProblem, positive: str | None) -> OwnPairProblem:
+    """Turn scores into labels: those that meet a condition are a yes.
+
+    Parameters
+    ----------
+    problem : OwnPairProblem
+        Pairs with scores or labels.
+    positive : str, optional
+        A condition such as ``>=4``; none is needed where pairs are labelled yes and no.
+    """
+    if positive is None:
+        if not problem.yes_no:
+            low, high = float(problem.human.min()), float(problem.human.max())
+            raise UsageError(
+                f"{problem.task} has scores from {low:g} to {high:g}; say which are a match with "
+                f"--positive, such as --positive '>={(low + high) / 2:g}'"
+            )
+        return problem
+    labels = condition(positive)(problem.human)
+    return replace(problem, human=labels.astype(np.float64), yes_no=True, main=AUC)
+
+
+def condition(text: str) -> Callable[[Vector], Labels]:
+    """Read a condition such as ``>=4``."""
+    found = re.fullmatch(r"\s*(>=|<=|==?|>|<)\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*", text)
+    try:
+        sign, number = found[1], float(found[2])  # type: ignore[index]
+    except (TypeError, ValueError):
+        raise UsageError(
+            f"--positive is a condition on the score, such as '>=4' or '=1', not {text!r}"
+        ) from None
+    test = CONDITIONS["=" if sign == "==" else sign]
+    return lambda scores: np.asarray(test(scores, number))
+
+
+class LabelledPairs:
+    """Pairs with labels, scored in every space with corrections that have not seen their fold.
+
+    Parameters
+    ----------
+    ground : Ground
+        Labelled pairs with their vectors.
+    folds : int
+        Into how many folds they are dealt.
+    seed : int
+        Of the dealing.
+    level : float
+        Coverage of the intervals.
+    """
+
+    def __init__(self, ground: Ground, folds: int, seed: int, level: float) -> None:
+        problem = ground.problem
+        assert isinstance(problem, OwnPairProblem)
+        labels = problem.human == 1
+        if len(problem) < FEWEST_PAIRS:
+            raise DataError(
+                f"{problem.task} has {len(problem):,} pairs; a threshold takes at least "
+                f"{FEWEST_PAIRS}, and hundreds to be worth anything"
+            )
+        if labels.all() or not labels.any():
+            raise DataError(
+                f"{problem.task}: every pair is a {'yes' if labels.all() else 'no'}; a threshold "
+                "takes both. --positive says which scores are a yes"
+            )
+        self.ground, self.problem, self.labels = ground, problem, labels
+        self.level, self.count = level, folds
+        self.folds = dealt(problem, folds, seed)
+        self.protocol = ""
+
+    def cosines(
+        self,
+        corrections: Sequence[NamedCorrection],
+        centres: Centres,
+        progress: Progress | None = None,
+    ) -> dict[str, Vector]:
+        """Return the cosine of every pair in every space; NaN where a vector has no direction."""
+        tried = tuple(Candidate(one.name, (one,)) for one in corrections if one.name != NONE)
+        ground = self.ground
+        with one_blas_thread():  # many small matrices
+            rows = folded_rows(ground, self.folds, [one for c in tried for one in c.settings])
+            fitting = CrossFitting(self.problem, ground.vectors, rows, self.folds, progress)
+            self.protocol = f"{ground.protocol}; {fit_words(ground, rows, self.count)}"
+            found = {NONE: fitting.uncorrected()}
+            if not tried:
+                return found
+            if ground.query_rows is None or centres != "own":
+                found |= {one.candidate.name: one.outputs for one in fitting.run(tried)}
+            if ground.query_rows is not None and centres != "shared":
+                apart = CrossFitting(
+                    self.problem, ground.vectors, rows, self.folds, progress,
+                    own_centres=own_centres_of(ground, self.folds),
+                )  # fmt: skip
+                own = apart.run(with_own_centres(tried))
+                found |= {one.candidate.name: one.outputs for one in own}
+        return found
+
+    def judge(self, spaces: dict[str, Vector], goals: Sequence[Goal]) -> list[SpaceScores]:
+        """Score every space, and choose its thresholds, on the pairs that all of them can score."""
+        usable = np.logical_and.reduce([has_output(found) for found in spaces.values()])
+        if usable.sum() < FEWEST_PAIRS:
+            raise DataError(
+                f"{self.problem.task}: {int(usable.sum()):,} pairs have two vectors with a "
+                f"direction; a threshold takes at least {FEWEST_PAIRS}"
+            )
+        labels = self.labels[usable]
+        number = np.cumsum(usable) - 1
+        folds = [number[fold[usable[fold]]] for fold in self.folds]
+        plain = auc(labels, spaces[NONE][usable], self.level)
+        found = []
+        for name, all_cosines in spaces.items():
+            cosines = all_cosines[usable]
+            area = plain if name == NONE else auc(labels, cosines, self.level)
+            change = None if name == NONE else difference(area, plain, level=self.level)
+            error, base = brier(cosines, labels, folds, self.level)
+            cuts = tuple(judged(goal, cosines, labels, folds, self.level) for goal in goals)
+            fitted = probability_map(cosines, labels, name)
+            found.append(SpaceScores(name, area, change, cuts, error, base, fitted))
+        return found
+
+    def rows(self, subject: str, scored: Sequence[SpaceScores]) -> list[Row]:
+        """File what was found."""
+        task, total = self.problem.task, len(self.problem)
+
+        def filed(name: str, measure: str, found: Estimate, **about: Any) -> Row:
+            left_out = total - found.n if about.pop("whole", False) else 0
+            measure = f"{task}/{measure}"
+            where = (subject, "")
+            return as_row(where, name, measure, found, "pairs", left_out, "", self.protocol, about)
+
+        rows = []
+        for one in scored:
+            rows.append(filed(one.name, "auc", one.auc, whole=True))
+            if one.change is not None:
+                rows.append(
+                    filed(one.name, "auc/difference", one.change, p_value=one.change.p_value)
+                )
+            rows.append(filed(one.name, "brier", one.brier, base_rate=one.base))
+            for cut in one.thresholds:
+                rows += self._threshold_rows(filed, one, cut)
+        return rows
+
+    def _threshold_rows(
+        self, filed: Callable[..., Row], one: SpaceScores, cut: Judged
+    ) -> list[Row]:
+        goal, value = cut.goal.name, cut.chosen.threshold
+        chosen = Estimate(value, None, None, one.auc.n, cut.chosen.note)
+        about = {"goal": cut.goal.words, "by_fold": list(cut.by_fold), **forms_of(value)}
+        scores = {"precision": cut.precision, "recall": cut.recall, "f1": cut.f1}
+        return [
+            filed(one.name, f"{goal}/threshold", chosen, **about),
+            *(filed(one.name, f"{goal}/{name}", score) for name, score in scores.items()),
+        ]
+
+
+def rare_precision(cut: Judged, share_of_yeses: float) -> float | None:
+    """Return the precision of a threshold where one pair in a thousand is a yes.
+
+    Precision and recall on the labelled pairs give the share of noes that are accepted:
+    FPR = recall · p / (1 − p) · (1 − precision) / precision, with p their share of yeses.
+    """
+    precision, recall = cut.precision.value, cut.recall.value
+    if not precision or not recall:
+        return None
+    odds = share_of_yeses / (1 - share_of_yeses)
+    return precision_at(RARE, recall, recall * odds * (1 - precision) / precision)

@@ -1,0 +1,156 @@
+"""Cosines of pairs that nothing relates: what a score is worth where it means nothing.
+
+All pairs of m sampled rows, or of m sampled queries with n sampled rows. The share p of pairs with
+a cosine of at least t is a U-statistic. With h_i the share among the pairs of row i alone, its
+variance is, to second order (Hoeffding 1948),
+
+    4 Var(h) / m − 2 p (1 − p) / (m (m − 1))           for pairs of one cloud,
+    Var(h) / m + Var(g) / n − p (1 − p) / (m n)        for pairs of two, g that of the other side.
+
+The last terms take out what few pairs a row add to the spread of h: without them the variance comes
+out twice too large far in the tail. They are never let below what pairs that share no row would have.
+Intervals are symmetric on the scale of log odds, and those of a quantile hold the scores whose share
+lies in the interval of the share (Woodruff 1952).
+
+References
+----------
+Hoeffding (1948), A class of statistics with asymptotically normal distribution. Woodruff (1952),
+Confidence intervals for medians and other position measures, JASA 47.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.errors import DataError
+from isoscope.tasks.intervals import Estimate, quantile
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Single = NDArray[np.float32]
+
+FEWEST_PAIRS = 10
+"""A share that fewer pairs than this speak for is not told from 0."""
+
+FEWEST_ROWS = 30
+"""Below this the spread over rows says nothing of the error."""
+
+SHORTEST = 1e-12
+"""Rows shorter than this share of the longest are zero: they have no direction."""
+
+
+@dataclass(frozen=True)
+class RandomPairs:
+    """The cosines of pairs of rows.
+
+    Attributes
+    ----------
+    cosines : array of float32
+        (m, m) of one cloud, the diagonal not to be looked at; (m, n) of queries with rows.
+    symmetric : bool
+        Whether it is one cloud.
+    """
+
+    cosines: Single
+    symmetric: bool
+
+    @classmethod
+    def of(cls, rows: NDArray[Any], queries: NDArray[Any] | None = None) -> RandomPairs:
+        """Take all pairs of some rows, or of queries with them."""
+        second = unit_rows(rows)
+        first = second if queries is None else unit_rows(queries)
+        if min(len(first), len(second)) < 2:
+            raise DataError("fewer than two vectors have a direction; there is no pair of them")
+        return cls(np.clip(first @ second.T, -1, 1), queries is None)
+
+    @property
+    def count(self) -> int:
+        """How many pairs there are, each once."""
+        m, n = map(int, self.cosines.shape)
+        return m * (m - 1) // 2 if self.symmetric else m * n
+
+    @cached_property
+    def ordered(self) -> Single:
+        """Every cosine once, rising."""
+        values = self.cosines.reshape(-1)
+        if self.symmetric:
+            values = self.cosines[np.triu_indices(len(self.cosines), 1)]
+        return np.sort(values)
+
+    @property
+    def mean(self) -> float:
+        """The mean cosine."""
+        return float(np.mean(self.ordered, dtype=np.float64))
+
+    def share_above(self, score: float, level: float = 0.95) -> Estimate:
+        """Return the share of pairs with a cosine of at least a score."""
+        above = self.count - int(np.searchsorted(self.ordered, np.float32(score), "left"))
+        share = above / self.count
+        if above < FEWEST_PAIRS or self.count - above < FEWEST_PAIRS:
+            few = above if above < FEWEST_PAIRS else self.count - above
+            side = "above" if above < FEWEST_PAIRS else "below"
+            return Estimate(
+                share, None, None, self.count,
+                f"no interval: {few} of {self.count:,} pairs lie {side}",
+            )  # fmt: skip
+        if min(self.cosines.shape) < FEWEST_ROWS:
+            note = f"no interval from fewer than {FEWEST_ROWS} rows"
+            return Estimate(share, None, None, self.count, note)
+        reach = quantile(level, min(self.cosines.shape)) * self._error(np.float32(score), share)
+        odds = math.log(share / (1 - share))
+        reach /= share * (1 - share)
+        low, high = (1 / (1 + math.exp(-(odds + sign * reach))) for sign in (-1, 1))
+        return Estimate(share, low, high, self.count)
+
+    def score_at(self, share: float, level: float = 0.95) -> Estimate:
+        """Return the cosine that this share of pairs reaches; None where too few pairs would."""
+        if share * self.count < FEWEST_PAIRS:
+            note = (
+                f"undefined: fewer than {FEWEST_PAIRS} of {self.count:,} random pairs would lie "
+                "above it; a larger sample would tell"
+            )
+            return Estimate(None, None, None, self.count, note)
+        value = self._place(share)
+        found = self.share_above(value, level)
+        if found.low is None or found.high is None:
+            return Estimate(value, None, None, self.count, found.note)
+        # Ties at the value move the share that reaches it; what reaches further up is what counts.
+        low, high = (share * end / found.value if found.value else end
+                     for end in (found.low, found.high))  # fmt: skip
+        return Estimate(value, self._place(min(high, 1.0)), self._place(low), self.count)
+
+    def _place(self, share: float) -> float:
+        """Return the score that a share of the pairs reaches, between two where it falls there."""
+        place = (1 - share) * (self.count - 1)
+        below = int(place)
+        above = min(below + 1, self.count - 1)
+        low, high = float(self.ordered[below]), float(self.ordered[above])
+        return low + (place - below) * (high - low)
+
+    def _error(self, score: np.float32, share: float) -> float:
+        reached = self.cosines >= score
+        m, n = self.cosines.shape
+        alone = share * (1 - share)
+        if self.symmetric:
+            np.fill_diagonal(reached, False)
+            own = reached.sum(axis=1) / (m - 1)
+            least = 2 * alone / (m * (m - 1))
+            return math.sqrt(max(4 * float(np.var(own, ddof=1)) / m - least, least))
+        of_first = float(np.var(reached.mean(axis=1), ddof=1)) / m
+        of_second = float(np.var(reached.mean(axis=0), ddof=1)) / n
+        least = alone / (m * n)
+        return math.sqrt(max(of_first + of_second - least, least))
+
+
+def unit_rows(rows: NDArray[Any]) -> Single:
+    """Divide rows by their lengths, in single precision; zero vectors are left out."""
+    vectors = np.asarray(rows, np.float64)
+    lengths = np.linalg.norm(vectors, axis=1)
+    kept = lengths > SHORTEST * lengths.max(initial=0.0)
+    return np.asarray(vectors[kept] / lengths[kept, None], np.float32)

@@ -1,0 +1,125 @@
+"""What a score means, as a function that a program can load: percentile, or probability of a yes.
+
+Both are rising, piecewise linear functions of the cosine. The percentile is the share of random
+pairs below a score. The probability is fitted by isotonic regression on labelled pairs: of all
+rising functions the one closest to the labels, so that nothing is assumed of its shape.
+
+References
+----------
+Zadrozny & Elkan (2002), Transforming classifier scores into accurate multiclass probability
+estimates, KDD.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from isoscope.errors import DataError, UsageError
+from isoscope.files import write_atomically
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from isoscope.search.random_pairs import RandomPairs
+
+    Vector = NDArray[np.float64]
+
+MapKind = Literal["percentile", "probability"]
+FORMAT = "isoscope score maps"
+KNOTS = (
+    *(step / 100 for step in range(100)), 0.995, 0.998, 0.999, 0.9995, 0.9998, 0.9999, 0.99999, 1.0
+)  # fmt: skip
+"""Shares of random pairs at which a percentile map has a knot: dense where thresholds lie."""
+
+
+@dataclass(frozen=True)
+class ScoreMap:
+    """A rising function of the cosine, linear between its knots and constant outside of them.
+
+    Attributes
+    ----------
+    kind : {"percentile", "probability"}
+        Whether it gives the share of random pairs below a score, in percent, or the probability
+        that a pair is a yes.
+    correction : str
+        What vectors have been through before their cosine is taken; ``none`` for nothing.
+    scores, values : tuple of float
+        The knots.
+    """
+
+    kind: MapKind
+    correction: str
+    scores: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def __call__(self, cosines: ArrayLike) -> Vector:
+        """Return what some cosines mean."""
+        return np.interp(np.asarray(cosines, np.float64), self.scores, self.values)
+
+
+def percentile_map(pairs: RandomPairs, correction: str) -> ScoreMap:
+    """Say which share of random pairs lies below every score, in percent."""
+    places = np.array(KNOTS) * (pairs.count - 1)
+    ordered = pairs.ordered
+    scores = ordered[np.round(places).astype(np.intp)].astype(np.float64)
+    # Where several shares meet at one score, the highest stands for it.
+    last = np.append(scores[:-1] < scores[1:], True)
+    values = 100 * np.array(KNOTS)
+    return ScoreMap("percentile", correction, tuple(scores[last]), tuple(values[last]))
+
+
+def probability_map(cosines: Vector, labels: NDArray[np.bool_], correction: str) -> ScoreMap:
+    """Fit the probability of a yes by isotonic regression."""
+    from sklearn.isotonic import IsotonicRegression
+
+    fitted = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+    fitted.fit(cosines, labels.astype(np.float64))
+    return ScoreMap(
+        "probability",
+        correction,
+        tuple(map(float, fitted.X_thresholds_)),
+        tuple(map(float, fitted.y_thresholds_)),
+    )
+
+
+def save_maps(maps: list[ScoreMap], path: str | Path, about: dict[str, Any]) -> None:
+    """Write maps as JSON, with what they were made of."""
+    target = Path(path)
+    check_map_file(target)
+    text = json.dumps(
+        {"format": FORMAT, "version": 1, **about, "maps": [asdict(one) for one in maps]}, indent=1
+    )
+    write_atomically(target, text + "\n")
+
+
+def check_map_file(path: Path) -> None:
+    """Refuse an ending that would hide what the file is."""
+    if path.suffix.lower() != ".json":
+        raise UsageError(f"{path}: a map of scores is written to a .json file")
+
+
+def load_maps(path: str | Path) -> dict[tuple[str, str], ScoreMap]:
+    """Read maps that ``save_maps`` wrote, by kind and correction.
+
+    Examples
+    --------
+    >>> load_maps("map.json")["percentile", "none"](0.86)  # doctest: +SKIP
+    """
+    try:
+        held = json.loads(Path(path).read_text("utf-8"))
+        if held["format"] != FORMAT:
+            raise KeyError("format")
+        maps = [
+            ScoreMap(one["kind"], one["correction"], tuple(one["scores"]), tuple(one["values"]))
+            for one in held["maps"]
+        ]
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path} holds no maps of scores") from error
+    return {(one.kind, one.correction): one for one in maps}

@@ -1,0 +1,103 @@
+"""Spaces to search in: a correction of the documents, and what queries go through beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.clouds.sample import draw
+from isoscope.clouds.selection import RowSelection
+from isoscope.corrections import Center, Correction, fit_together, make_correction
+from isoscope.corrections.own_centre import centred_on, has_centre
+from isoscope.errors import DataError, UsageError
+from isoscope.measures.corrections import NONE
+from isoscope.tasks.advice.own_centres import OWN, Centres
+from isoscope.tasks.corrected import in_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from isoscope.clouds.contract import CloudGroup
+    from isoscope.measures.reading import Progress
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """What documents and queries go through before they are compared.
+
+    Attributes
+    ----------
+    name : str
+        What results call it; ``none`` for vectors as they are.
+    documents, queries : Correction or None
+        Fitted; None leaves vectors as they are.
+    """
+
+    name: str
+    documents: Correction | None = None
+    queries: Correction | None = None
+
+    def of_documents(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Correct documents."""
+        return rows if self.documents is None else self.documents.transform(rows)
+
+    def of_queries(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Correct queries."""
+        return rows if self.queries is None else self.queries.transform(rows)
+
+
+def search_spaces(
+    corrections: Sequence[str],
+    documents: CloudGroup,
+    queries: CloudGroup | None = None,
+    centres: Centres = "both",
+    progress: Progress | None = None,
+) -> list[SearchSpace]:
+    """Fit corrections on documents, and give queries the same, or their own centre, or both.
+
+    Parameters
+    ----------
+    corrections : sequence of str
+        Names, ``none`` among them.
+    documents : CloudGroup
+        What corrections are fitted on, in one read where sums are enough.
+    queries : CloudGroup, optional
+        Another cloud of the same width.
+    centres : {"both", "shared", "own"}
+        Whether queries are centred on the documents' mean, on their own, or both.
+    progress : callable, optional
+        Called with the name of the read, rows done, and rows in all.
+    """
+    if queries is not None and queries.widths != documents.widths:
+        raise UsageError(
+            f"documents have {documents.widths[0]:,} dimensions and queries {queries.widths[0]:,}; "
+            "both should come from one model"
+        )
+    fitted = {name: make_correction(name) for name in corrections if name != NONE}
+    if fitted:
+        fit_together(list(fitted.values()), documents, progress=progress)
+    shared = [SearchSpace(name, fitted.get(name), fitted.get(name)) for name in corrections]
+    if queries is None or centres == "shared":
+        return shared
+    with_centre = [one for one in shared if has_centre(one.documents)]
+    if not with_centre:
+        return shared
+    mean = Center().fit_cloud(queries, progress=progress).mean_
+    own = [
+        SearchSpace(one.name + OWN, one.documents, centred_on(one.documents, mean))
+        for one in with_centre
+    ]
+    kept = [one for one in shared if centres == "both" or not has_centre(one.documents)]
+    return [*kept, *own]
+
+
+def sampled_rows(cloud: CloudGroup, size: int, seed: int, *, drop_invalid: bool) -> NDArray[Any]:
+    """Draw rows of a cloud, all where there are no more; some that are not finite may go."""
+    rows = in_memory(RowSelection(draw(cloud, size, seed), drop_invalid=drop_invalid))
+    if len(rows) < 2:
+        raise DataError(f"{cloud.names[0]}: fewer than two rows are left")
+    return np.asarray(rows)
