@@ -55,7 +55,7 @@ def area_grid(rows: list[Row]) -> Grid:
             correction,
             cell(by_name.get((correction, "auc")), error=False),
             cell(by_name.get((correction, "auc/difference")), error=False),
-            cell(by_name.get((correction, "brier")), error=False),
+            plain(by_name[correction, "brier"].value),
         ]
         for correction in corrections_of(rows)
     ]

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 FEWEST_ACCEPTED = 10
 """The precision of fewer accepted pairs says nothing."""
 
+ROUNDING = 1e-9
+"""0.9 / (1 − 0.9) is not quite 9."""
+
 STARTS = 5
 """Walks of an assured precision: more find a threshold more often, each with less of α."""
 
@@ -215,7 +218,7 @@ class Recall(Wanted):
         total = int(labels.sum())
         if self.confidence is None:
             passes = cuts.right >= self.share * (total + 1)
-            fewest = math.ceil(self.share / (1 - self.share))
+            fewest = math.ceil(self.share / (1 - self.share) - ROUNDING)
         else:
             trials = np.full(len(cuts.right), total)
             passes = tail(cuts.right, trials, self.share) <= 1 - self.confidence
