@@ -25,7 +25,7 @@ def test_every_pair_counts_once() -> None:
     assert found.count == len(slow) == 60 * 59 // 2
     # Cosines are kept in single precision.
     np.testing.assert_allclose(found.ordered, slow, atol=1e-6)
-    assert found.mean == pytest.approx(np.mean(slow), abs=1e-6)
+    assert found.mean_cosine().value == pytest.approx(np.mean(slow), abs=1e-6)
 
 
 def test_queries_meet_every_row() -> None:
@@ -60,6 +60,21 @@ def test_the_error_is_the_spread_over_many_samples() -> None:
         # 400 samples know a variance to about a tenth; without its second-order term the estimate
         # would be off by a third here.
         assert np.mean(variances) == pytest.approx(np.var(shares, ddof=1), rel=0.2)
+
+
+def test_the_mean_lies_in_its_interval_as_often_as_it_should() -> None:
+    rng = np.random.default_rng(7)
+    large = RandomPairs.of(rng.normal(size=(3000, 4)) + 0.5, rng.normal(size=(3000, 4)) - 0.5)
+    true = large.mean_cosine().value
+    inside = []
+    for _ in range(300):
+        few = RandomPairs.of(rng.normal(size=(60, 4)) + 0.5, rng.normal(size=(60, 4)) - 0.5)
+        mean = few.mean_cosine()
+        assert mean.low is not None
+        assert mean.high is not None
+        inside.append(mean.low <= true <= mean.high)
+    # 95 % of 300, and three standard errors of that share.
+    assert 0.91 <= np.mean(inside) <= 0.99
 
 
 def test_intervals_lie_around_and_inside_the_bounds() -> None:

@@ -83,10 +83,23 @@ class RandomPairs:
             values = self.cosines[np.triu_indices(len(self.cosines), 1)]
         return np.sort(values)
 
-    @property
-    def mean(self) -> float:
-        """The mean cosine."""
-        return float(np.mean(self.ordered, dtype=np.float64))
+    def mean_cosine(self, level: float = 0.95) -> Estimate:
+        """Return the mean cosine; its error follows from the means of single rows alone."""
+        m, n = self.cosines.shape
+        totals = self.cosines.sum(axis=1, dtype=np.float64)
+        if self.symmetric:
+            own = (totals - np.diagonal(self.cosines)) / (m - 1)
+            variance = 4 * float(np.var(own, ddof=1)) / m
+        else:
+            own = totals / n
+            of_second = np.mean(self.cosines, axis=0, dtype=np.float64)
+            variance = float(np.var(own, ddof=1)) / m + float(np.var(of_second, ddof=1)) / n
+        value = float(np.mean(own))
+        if min(m, n) < FEWEST_ROWS:
+            note = f"no interval from fewer than {FEWEST_ROWS} rows"
+            return Estimate(value, None, None, self.count, note)
+        reach = quantile(level, min(m, n)) * math.sqrt(variance)
+        return Estimate(value, max(value - reach, -1.0), min(value + reach, 1.0), self.count)
 
     def share_above(self, score: float, level: float = 0.95) -> Estimate:
         """Return the share of pairs with a cosine of at least a score."""
