@@ -65,7 +65,7 @@ class Neighbours:
     @property
     def k(self) -> int:
         """How many neighbours."""
-        return self.ids.shape[1]
+        return int(self.ids.shape[1])
 
     def recall(self, found: Ids) -> Vector:
         """Return for every query which share of its k nearest was found.
@@ -127,4 +127,4 @@ def without_itself(found: Ids, itself: Ids) -> Ids:
         return found
     kept = found != itself[: len(found), None]
     kept[kept.all(axis=1), -1] = False
-    return found[kept].reshape(len(found), found.shape[1] - 1)
+    return np.asarray(found[kept].reshape(len(found), found.shape[1] - 1))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoscope.measures.corrections import NONE
-from isoscope.measures.registry import counted
 from isoscope.results.neighboured import (
     BINARY,
     BINARY_RESCORED,
@@ -76,13 +75,16 @@ def remarks(rows: Sequence[Row], k: int) -> list[str]:
 
 def sentence(correction: str, rows: dict[tuple[str, str], Row], k: int) -> str:
     """Say what one correction changes, if anything."""
-    raised, lowered = [], []
+    raised: list[str] = []
+    lowered: list[str] = []
     for figure, words in TOLD.items():
         apart = rows[correction, measure_name(f"{figure}/{DIFFERENCE}")]
         if not is_change(apart):
             continue
         before, after = (rows[name, measure_name(figure)].value for name in (NONE, correction))
-        assert before is not None and after is not None and apart.value is not None
+        assert before is not None
+        assert after is not None
+        assert apart.value is not None
         change = f"{words} from {before:.2f} to {after:.2f}"
         (raised if apart.value > 0 else lowered).append(change)
     parts = [

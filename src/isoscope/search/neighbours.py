@@ -1,4 +1,4 @@
-"""What corrections do to a search, without a label: neighbours kept, and what indexes still find."""
+"""What corrections do to a search, without a label: neighbours kept, what indexes still find."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from isoscope.results.neighboured import (
     measure_name,
 )
 from isoscope.results.result import Result, Row
-from isoscope.search.consequences import SEARCHES, STEPS, search
+from isoscope.search.consequences import STEPS, search
 from isoscope.search.faiss_library import load_faiss
 from isoscope.search.gathering import check_rows, check_sizes, gather, sampled_queries
 from isoscope.search.neighbour_words import how_searched, remarks
@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from isoscope.search.consequences import Lists
     from isoscope.search.gathering import Gathered
     from isoscope.search.spaces import SearchSpace
+    from isoscope.tasks.corrected import NamedCorrection
 
+    Mask = NDArray[np.bool_]
     Matrix = NDArray[np.float64]
 
 SAMPLE, K = 10_000, 10
@@ -151,15 +153,17 @@ def corrected_spaces(
 
     Every figure is then about the same rows and queries, so that differences are paired.
     """
-    spaces, here, asked = {}, np.ones(len(gathered.rows), np.bool_), None
-    for one in gathered.corrections:
+
+    def make(one: NamedCorrection) -> tuple[SearchSpace, Mask, Mask]:
         made = None if queries is None else one.apply(queries)
-        space, has, known = search_space(one.apply(gathered.rows), made)
-        spaces[one.name] = space
-        here = here & has
-        asked = known if asked is None else asked & known
-    assert asked is not None
-    asked = here if queries is None else asked
+        return search_space(one.apply(gathered.rows), made)
+
+    made = in_parallel([partial(make, one) for one in gathered.corrections])
+    here = np.logical_and.reduce([has for _, has, _ in made])
+    asked = np.logical_and.reduce([known for _, _, known in made])
+    spaces = {
+        one.name: space for one, (space, _, _) in zip(gathered.corrections, made, strict=True)
+    }
     kept = {name: restricted(space, here, asked) for name, space in spaces.items()}
     without = len(here) - int(here.sum())
     if queries is not None:

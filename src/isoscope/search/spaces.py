@@ -20,6 +20,9 @@ SHORTEST = 1e-6
 """Vectors shorter than this share of the median have no direction but that of rounding: one that
 equals the mean comes out of centring in single precision with about a ten-millionth."""
 
+LARGEST_SQUARE, SMALLEST_SQUARE = 1e300, 1e-200
+"""Between these, sums of squares are as exact as any others."""
+
 NOBODY = -1
 """In place of a row where there is none."""
 
@@ -73,7 +76,7 @@ class SearchSpace:
     @property
     def width(self) -> int:
         """Number of dimensions."""
-        return self.base.moved.shape[1]
+        return int(self.base.moved.shape[1])
 
     @property
     def findable(self) -> int:
@@ -88,13 +91,14 @@ def search_space(base: Matrix, queries: Matrix | None) -> tuple[SearchSpace, Mas
     -------
     SearchSpace, and which rows of the base and of the queries have a direction
     """
-    limit = SHORTEST * float(np.median(lengths_of(base)))
-    units, has = unit_rows(base, limit)
+    lengths = lengths_of(base)
+    limit = SHORTEST * float(np.median(lengths))
+    units, has = unit_rows(base, lengths, limit)
     shift = units.mean(axis=0)
     here = directions(units, shift)
     if queries is None:
         return SearchSpace(here, here, shift, np.arange(len(base))), has, has
-    asked, known = unit_rows(queries, limit)
+    asked, known = unit_rows(queries, lengths_of(queries), limit)
     nobody = np.full(len(asked), NOBODY, np.int64)
     return SearchSpace(here, directions(asked, shift), shift, nobody), has, known
 
@@ -113,15 +117,18 @@ def directions(units: Matrix, shift: NDArray[np.float64]) -> Directions:
     return Directions((units - shift).astype(np.float32), np.packbits(units > 0, axis=1))
 
 
-def unit_rows(vectors: Matrix, limit: float) -> tuple[Matrix, Mask]:
-    """Divide rows by their lengths; those that have none become 0."""
-    lengths = lengths_of(vectors)
+def unit_rows(vectors: Matrix, lengths: NDArray[np.float64], limit: float) -> tuple[Matrix, Mask]:
+    """Divide rows by their lengths; those that have none to speak of become 0."""
     has = lengths > limit
-    return np.where(has[:, None], vectors, 0.0) / np.where(has, lengths, 1.0)[:, None], has
+    inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=has)
+    return vectors * inverse[:, None], has
 
 
 def lengths_of(vectors: Matrix) -> NDArray[np.float64]:
     """Return the length of every row; squares neither overflow nor vanish."""
-    largest = float(np.abs(vectors).max(initial=0.0))
-    scale = largest if largest > 0 else 1.0
-    return np.asarray(np.linalg.norm(vectors / scale, axis=1) * scale)
+    squares = np.einsum("ij,ij->i", vectors, vectors)
+    if squares.max(initial=0.0) < LARGEST_SQUARE and np.median(squares) > SMALLEST_SQUARE:
+        return np.asarray(np.sqrt(squares))
+    largest = np.abs(vectors).max(axis=1, initial=0.0)
+    scale = np.where(largest > 0, largest, 1.0)
+    return np.asarray(np.linalg.norm(vectors / scale[:, None], axis=1) * scale)
