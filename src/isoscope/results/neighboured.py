@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoscope.results.render import Grid, cell, grouped_notes, plus_minus
+from isoscope.results.render import Grid, cell, grouped_notes
 
 if TYPE_CHECKING:
     from isoscope.results.result import Result, Row
@@ -91,4 +91,7 @@ def figure_cell(row: Row | None) -> str:
         return "undefined"
     if "unit" not in row.extra:
         return cell(row)
-    return f"{row.value:.3f}{plus_minus(row)}"
+    reach = 0.0
+    if row.low is not None and row.high is not None:
+        reach = max(row.high - row.value, row.value - row.low)
+    return f"{row.value:.3f}" + (f" ±{reach:.3f}" if reach else "")

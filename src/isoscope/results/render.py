@@ -57,6 +57,7 @@ def grids(result: Result) -> list[Grid]:
     from isoscope.results.depth import depth_grids  # which build on this file
     from isoscope.results.layered import is_profile, profile_grids
     from isoscope.results.neighboured import is_neighbour_row, neighbour_grids
+    from isoscope.results.reduced import is_reduction_row, reduction_grids
     from isoscope.results.related import is_relation, relation_grids
     from isoscope.results.scored import is_by_layer, score_grids
     from isoscope.results.trained import trained_grids
@@ -69,7 +70,10 @@ def grids(result: Result) -> list[Grid]:
         return score_grids(result)
     if is_relation(result):
         return relation_grids(result)
-    measured = replace(result, rows=[row for row in result.rows if not is_neighbour_row(row)])
+    measured = replace(
+        result,
+        rows=[row for row in result.rows if not (is_neighbour_row(row) or is_reduction_row(row))],
+    )
     clouds = dict.fromkeys(
         [(row.subject, row.part) for row in measured.rows]
         + [(table.subject, table.part) for table in measured.tables]
@@ -77,6 +81,7 @@ def grids(result: Result) -> list[Grid]:
     return [
         *(grid(measured, subject, part) for subject, part in clouds),
         *neighbour_grids(result),
+        *reduction_grids(result),
     ]
 
 

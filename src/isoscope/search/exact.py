@@ -91,17 +91,10 @@ class Neighbours:
         return np.minimum(hits, self.k) / self.k
 
 
-def exact_neighbours(space: SearchSpace, k: int) -> Neighbours:
-    """Find the k nearest rows of every query."""
-    faiss = load_faiss()
-    index = faiss.IndexFlatL2(space.width)
-    index.add(space.base.moved)
+def exact_neighbours(space: SearchSpace, k: int, queries: int | None = None) -> Neighbours:
+    """Find the k nearest rows of the first queries, by default of all."""
     most = min(k + MARGIN, space.findable)
-    _, found = index.search(space.queries.moved, min(most + 1, space.rows))
-    ids = without_itself(found, space.itself)[:, :most]
-    apart = squared_distances(space, ids)
-    order = np.lexsort((ids, apart), axis=1)
-    ids, apart = np.take_along_axis(ids, order, 1), np.take_along_axis(apart, order, 1)
+    ids, apart = nearest(space, most, queries)
     spread = float(np.einsum("ij,ij->", space.base.moved, space.base.moved)) / space.rows
     limits = apart[:, k - 1] * (1 + SAME) + NOTHING * spread
     near = np.where(apart <= limits[:, None], ids, NONE_LEFT)
@@ -109,9 +102,24 @@ def exact_neighbours(space: SearchSpace, k: int) -> Neighbours:
     return Neighbours(space, ids[:, :k], near, limits, np.flatnonzero(unsettled))
 
 
+def nearest(space: SearchSpace, most: int, queries: int | None = None) -> tuple[Ids, Vector]:
+    """Return the rows nearest to the first queries, nearest first, and their distances."""
+    index = load_faiss().IndexFlatL2(space.width)
+    index.add(space.base.moved)
+    asked = space.queries.moved[:queries]
+    _, found = index.search(asked, min(most + 1, space.rows))
+    ids = without_itself(found, space.itself)[:, :most]
+    apart = squared_distances(space, ids)
+    order = np.lexsort((ids, apart), axis=1)
+    return np.take_along_axis(ids, order, 1), np.take_along_axis(apart, order, 1)
+
+
 def squared_distances(space: SearchSpace, ids: Ids, queries: Ids | None = None) -> Vector:
-    """Return the squared distance of queries to the rows of their lists, from differences."""
-    asked = space.queries.moved if queries is None else space.queries.moved[queries]
+    """Return the squared distance of queries to the rows of their lists, from differences.
+
+    Lists are those of the first queries, or of the ones that are named.
+    """
+    asked = space.queries.moved[: len(ids)] if queries is None else space.queries.moved[queries]
     apart = np.empty(ids.shape)
     for first in range(0, len(ids), QUERIES_AT_ONCE):
         some = slice(first, first + QUERIES_AT_ONCE)

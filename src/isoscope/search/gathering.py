@@ -13,6 +13,7 @@ from isoscope.clouds.selection import RowSelection
 from isoscope.clouds.watched import WatchedCloud
 from isoscope.corrections.base import one_cloud
 from isoscope.errors import DataError, UsageError
+from isoscope.search.picked_rows import PickedRows
 from isoscope.tasks.corrected import fitted, in_memory
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Gathered:
         Rows of the cloud, where that is known.
     left_out : dict
         Rows that did not count, by reason.
+    wanted : array, optional
+        The rows that were asked for by number, NaN where one is not finite.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Gathered:
     corrections: tuple[NamedCorrection, ...]
     whole: int | None
     left_out: dict[str, int]
+    wanted: Matrix | None = None
 
 
 def gather(
@@ -62,6 +66,7 @@ def gather(
     column: str | None,
     drop_invalid: bool,
     progress: Progress | None,
+    wanted: NDArray[np.int64] | None = None,
 ) -> Gathered:
     """Fit corrections on a whole cloud, and draw a sample of it while it is read for that.
 
@@ -81,20 +86,30 @@ def gather(
         Leave out rows that are not finite, instead of stopping.
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
+    wanted : array of int, optional
+        Numbers of rows to keep beside the sample, rising.
     """
     group = open_cloud(cloud, column=column)
     one_cloud(group)  # which refuses several
-    if all(one.transformer is None for one in corrections):
+    picked = PickedRows(group, np.empty(0, np.int64) if wanted is None else wanted)
+    if wanted is None and all(one.transformer is None for one in corrections):
         selection = RowSelection(draw(group, size, seed), drop_invalid=drop_invalid)
         rows = in_memory(selection).astype(np.float64)
         done = tuple(corrections)
     else:
-        watched = WatchedCloud(group, size, seed)
+        watched = WatchedCloud(picked, size, seed)
         selection = RowSelection(watched, drop_invalid=drop_invalid)
         done = fitted(corrections, selection, progress)
         rows = watched.sample()
     order = np.random.default_rng(seed).permutation(len(rows))
-    return Gathered(group.names[0], rows[order], done, group.rows, dict(selection.left_out))
+    return Gathered(
+        group.names[0],
+        rows[order],
+        done,
+        group.rows,
+        dict(selection.left_out),
+        None if wanted is None else picked.found(),
+    )
 
 
 def sampled_queries(

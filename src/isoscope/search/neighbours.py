@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from isoscope.engines.local import in_parallel, one_blas_thread
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.measures.neighbours import CHANGES, EQUALLY_OFTEN
@@ -28,7 +26,7 @@ from isoscope.search.consequences import STEPS, search
 from isoscope.search.faiss_library import load_faiss
 from isoscope.search.gathering import check_rows, check_sizes, gather, sampled_queries
 from isoscope.search.neighbour_words import how_searched, remarks
-from isoscope.search.spaces import restricted, search_space
+from isoscope.search.together import spaces_together
 from isoscope.tasks.corrected import NONE, named
 from isoscope.tasks.intervals import Score, difference
 from isoscope.tasks.mean_scores import mean_score
@@ -37,16 +35,9 @@ from isoscope.tasks.score_row import score_row
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from numpy.typing import NDArray
-
     from isoscope.measures.reading import Progress
     from isoscope.search.consequences import Lists
-    from isoscope.search.gathering import Gathered
     from isoscope.search.spaces import SearchSpace
-    from isoscope.tasks.corrected import NamedCorrection
-
-    Mask = NDArray[np.bool_]
-    Matrix = NDArray[np.float64]
 
 SAMPLE, K = 10_000, 10
 
@@ -122,7 +113,8 @@ def neighbours(
     if queries is not None:
         width = gathered.rows.shape[1]
         asked = sampled_queries(queries, width, sample, seed=seed, drop_invalid=drop_invalid)
-    spaces, without = corrected_spaces(gathered, asked)
+    makers = {one.name: one.apply for one in gathered.corrections}
+    spaces, without = spaces_together(makers, gathered.rows, asked)
     rows = spaces[NONE].rows
     check_rows(gathered.name, rows, k)
     found = searched(spaces, k, seed, progress)
@@ -144,31 +136,6 @@ def neighbours(
         command=command,
         extra={NEIGHBOURS: {REMARKS: remarks(result_rows, k), "k": k, "sample": rows}},
     )
-
-
-def corrected_spaces(
-    gathered: Gathered, queries: Matrix | None
-) -> tuple[dict[str, SearchSpace], int]:
-    """Correct the sample in every way; rows that have no direction in one are left out of all.
-
-    Every figure is then about the same rows and queries, so that differences are paired.
-    """
-
-    def make(one: NamedCorrection) -> tuple[SearchSpace, Mask, Mask]:
-        made = None if queries is None else one.apply(queries)
-        return search_space(one.apply(gathered.rows), made)
-
-    made = in_parallel([partial(make, one) for one in gathered.corrections])
-    here = np.logical_and.reduce([has for _, has, _ in made])
-    asked = np.logical_and.reduce([known for _, _, known in made])
-    spaces = {
-        one.name: space for one, (space, _, _) in zip(gathered.corrections, made, strict=True)
-    }
-    kept = {name: restricted(space, here, asked) for name, space in spaces.items()}
-    without = len(here) - int(here.sum())
-    if queries is not None:
-        without += len(asked) - int(asked.sum())
-    return kept, without
 
 
 def searched(
