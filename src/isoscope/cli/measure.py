@@ -138,7 +138,7 @@ def measure_command(
         check_writable(out)
     command = shlex.join(["isoscope", *sys.argv[1:]])
     search = Search(neighbours, reduce, pairs, neighbour_sample, k, seed, spaces)
-    search.check()
+    search.check(source, column, sample)
     screen = Console(stderr=True)
     with progress_bar(screen) as progress:
         result = measure(

@@ -26,7 +26,7 @@ class Search:
     seed: int
     corrections: list[str]
 
-    def check(self) -> None:
+    def check(self, source: str, column: str | None, rows: int | None) -> None:
         """Refuse what cannot be answered before anything is read."""
         if self.pairs is not None and self.reduce is None:
             raise UsageError(
@@ -34,14 +34,24 @@ class Search:
             )
         if not self.neighbours and self.reduce is None:
             return
+        if self.pairs is not None and rows is not None:
+            raise UsageError("--pairs names rows of the whole source; leave --sample out")
+        from isoscope.clouds.opening import open_cloud
         from isoscope.search.faiss_library import load_faiss
         from isoscope.search.gathering import check_sizes
-        from isoscope.search.shortened import parse_components
+        from isoscope.search.shortened import check_components, parse_components
 
         load_faiss()
         check_sizes(self.sample, self.k, self.seed)
+        cloud = open_cloud(source, column=column)
+        if len(cloud.names) > 1:
+            raise UsageError(
+                f"--neighbours and --reduce search in one cloud, and {source} has "
+                f"{len(cloud.names)}; name one of them"
+            )
         if self.reduce is not None:
-            parse_components(self.reduce)
+            components = parse_components(self.reduce)
+            check_components(components, cloud.widths[0], cloud.names[0])
 
     def results(
         self,
@@ -52,7 +62,7 @@ class Search:
         rows: int | None,
         progress: Progress | None,
     ) -> list[Result]:
-        """Return what there is to say; with ``rows``, of a sample of that many rows, as all else."""
+        """Return what there is to say; with ``rows``, of a sample of so many rows, as all else."""
         if not self.neighbours and self.reduce is None:
             return []
         from isoscope.clouds.opening import open_cloud

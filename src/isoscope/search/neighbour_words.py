@@ -74,9 +74,9 @@ def remarks(rows: Sequence[Row], k: int) -> list[str]:
 
 
 def sentence(correction: str, rows: dict[tuple[str, str], Row], k: int) -> str:
-    """Say what one correction changes, if anything."""
-    raised: list[str] = []
-    lowered: list[str] = []
+    """Say what one correction changes, if anything, and what most first."""
+    raised: list[tuple[float, str]] = []
+    lowered: list[tuple[float, str]] = []
     for figure, words in TOLD.items():
         apart = rows[correction, measure_name(f"{figure}/{DIFFERENCE}")]
         if not is_change(apart):
@@ -85,10 +85,10 @@ def sentence(correction: str, rows: dict[tuple[str, str], Row], k: int) -> str:
         assert before is not None
         assert after is not None
         assert apart.value is not None
-        change = f"{words} from {before:.2f} to {after:.2f}"
+        change = (-abs(apart.value), f"{words} from {before:.2f} to {after:.2f}")
         (raised if apart.value > 0 else lowered).append(change)
     parts = [
-        f"{verb} the recall of {listing(changes)}"
+        f"{verb} the recall of {listing([words for _, words in sorted(changes)])}"
         for verb, changes in (("raises", raised), ("lowers", lowered))
         if changes
     ]
