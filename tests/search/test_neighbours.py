@@ -250,9 +250,7 @@ def test_fewer_queries_for_indexes_than_for_exact_lists(monkeypatch: pytest.Monk
 
 def test_progress_counts_rows() -> None:
     told: list[tuple[str, int, int | None]] = []
-    neighbours(
-        shifted(0, 200, 6), ["none", "center"], progress=lambda *entry: told.append(entry)
-    )
+    neighbours(shifted(0, 200, 6), ["none", "center"], progress=lambda *entry: told.append(entry))
     searched = [entry for entry in told if entry[0] == "search"]
     assert sorted(done for _, done, _ in searched) == [40 * k for k in range(1, 11)]
     assert {total for _, _, total in searched} == {400}

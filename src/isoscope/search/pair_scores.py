@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 UNKNOWN_ROWS = 2**62
 """In place of the number of rows where only reading tells: reading then finds rows missing."""
 
+DECIMALS = 12
+"""Cosines are rounded to these: of codes of bits many are equal, which rounding must not order."""
+
 
 @dataclass(frozen=True)
 class LabelledRows:
@@ -64,7 +67,7 @@ class LabelledRows:
     def score(self, coded: Matrix, usable: Mask) -> Score:
         """Compare cosines of what codes say of the rows with what the user says of the pairs."""
         items = np.flatnonzero(usable)
-        outputs = self.problem.outputs(coded, items, items)
+        outputs = np.round(self.problem.outputs(coded, items, items), DECIMALS)
         return self.problem.scores(outputs, items, 0.95)[self.problem.main]
 
 
