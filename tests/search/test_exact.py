@@ -69,14 +69,15 @@ def test_recall_counts_what_is_as_near_as_the_last(
 
 
 def test_more_equal_rows_than_are_looked_at() -> None:
-    k, equal = 3, 3 + MARGIN + 20
-    base = np.concatenate([np.tile([1.0, 2.0, 3.0], (equal, 1)), shifted(0, 20, 3)])
+    k, others, equal = 3, 20, 3 + MARGIN + 20
+    base = np.concatenate([shifted(0, others, 3), np.tile([1.0, 2.0, 3.0], (equal, 1))])
     truth = exact_neighbours(space_of(base), k)
-    assert set(range(equal)) <= set(truth.unsettled.tolist())
-    last = np.tile([equal - 1, equal - 2, equal - 3], (equal - 4, 1))
-    assert (truth.recall(last) == 1).all()
-    missed = np.tile([equal - 1, equal + 2, -1], (equal - 4, 1))
-    np.testing.assert_allclose(truth.recall(missed), 1 / 3)
+    rows = len(base)
+    assert set(range(others, rows)) <= set(truth.unsettled.tolist())
+    last = np.tile([rows - 1, rows - 2, rows - 3], (rows - 4, 1))
+    assert (truth.recall(last)[others:] == 1).all()
+    missed = np.tile([rows - 2, 2, -1], (rows - 4, 1))  # -1 is no row, not the last one
+    np.testing.assert_allclose(truth.recall(missed)[others:], 1 / 3)
 
 
 def test_no_row_is_no_neighbour() -> None:

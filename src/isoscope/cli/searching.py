@@ -40,8 +40,11 @@ class Search:
         from isoscope.search.faiss_library import load_faiss
         from isoscope.search.gathering import check_sizes
         from isoscope.search.shortened import check_components, parse_components
+        from isoscope.tasks.own_pairs import read_own_pairs
 
         load_faiss()
+        if self.pairs is not None:
+            read_own_pairs(self.pairs)
         check_sizes(self.sample, self.k, self.seed)
         cloud = open_cloud(source, column=column)
         if len(cloud.names) > 1:
