@@ -299,8 +299,8 @@ def test_fitted_copies_leave_the_callers_correction_alone() -> None:
 
 def test_ties_are_not_found_in_the_order_of_the_file() -> None:
     random = np.random.default_rng(0)
-    cloud = np.abs(random.standard_normal((400, 8))) + 0.1  # all signs alike, so all codes tied
-    cloud[:10] = cloud.mean(axis=0) + 0.01 * random.standard_normal((10, 8))  # near to all others
+    cloud = np.abs(random.standard_normal((400, 64))) + 0.1  # all signs alike, so all codes tied
+    cloud[:10] = cloud.mean(axis=0) + 0.01 * random.standard_normal((10, 64))  # near to all others
     result = neighbours(cloud, "none")
     share = result.value("neighbours/binary")
     assert share is not None
