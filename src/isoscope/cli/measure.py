@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -16,17 +17,17 @@ from isoscope.cli import options
 from isoscope.cli.gate import parse_gate
 from isoscope.cli.output import console, silence_stdout
 from isoscope.cli.progress import progress_bar
+from isoscope.cli.searching import Search
 from isoscope.errors import UsageError
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.measures.registry import default_measures
 from isoscope.results.asked import parse_corrections
 from isoscope.results.files import check_writable
+from isoscope.results.joining import beside
 from isoscope.results.measuring import choose_measures, listed, measure
 from isoscope.results.render import Grid, grids, previews
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from isoscope.cli.gate import Gate
     from isoscope.results.result import Result
 
@@ -91,6 +92,34 @@ def measure_command(
     sample: Annotated[
         int | None, typer.Option(help="Measure a random sample of this many rows.", min=2)
     ] = None,
+    neighbours: Annotated[
+        bool,
+        typer.Option(
+            "--neighbours",
+            help="Also say, without labels, what each correction does to a search in a sample: "
+            "neighbours kept, hubness, recall of HNSW, IVF, int8 and binary codes.",
+        ),
+    ] = False,
+    reduce: Annotated[
+        str | None,
+        typer.Option(
+            metavar="M,M,…",
+            help="Also say what is kept with so many components, such as 64,128,256: truncated, "
+            "principal and whitened ones, each in float32, int8 and binary.",
+        ),
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --reduce: labelled pairs of rows (row1, row2, score) to score every way on."
+        ),
+    ] = None,
+    neighbour_sample: Annotated[
+        int, typer.Option(help="Rows of the sample of --neighbours and --reduce.", min=2)
+    ] = 10_000,
+    k: Annotated[
+        int, typer.Option("--k", help="Neighbours of --neighbours and --reduce.", min=1)
+    ] = 10,
     seed: options.Seed = 0,
     threads: Annotated[
         int | None, typer.Option(help="Worker threads. Default: one per core.", min=1)
@@ -107,6 +136,9 @@ def measure_command(
     choose_measures(names)
     if out is not None:
         check_writable(out)
+    command = shlex.join(["isoscope", *sys.argv[1:]])
+    search = Search(neighbours, reduce, pairs, neighbour_sample, k, seed, spaces)
+    search.check(source, column, sample)
     screen = Console(stderr=True)
     with progress_bar(screen) as progress:
         result = measure(
@@ -123,9 +155,12 @@ def measure_command(
             workers=threads,
             progress=progress,
             provisional=partial(show_provisional, screen) if screen.is_terminal else None,
-            command=shlex.join(["isoscope", *sys.argv[1:]]),
+            command=command,
         )
-    give_out(result, out, as_json=as_json)
+        found = search.results(
+            source, column=column, drop_invalid=drop_invalid, rows=sample, progress=progress
+        )
+    give_out(beside(result, found), out, as_json=as_json)
     stop_if_tripped(result, gates)
 
 

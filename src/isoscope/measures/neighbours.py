@@ -32,6 +32,7 @@ KEPT_SHARE = 0.9
 """Share of the ratios of distances that the fit uses: the largest ones are the noisiest."""
 
 CHANGES = "changes with the size of the sample"
+EQUALLY_OFTEN = "every row is a neighbour equally often"
 
 
 def occurrences(units: Matrix, neighbours: int) -> NDArray[np.int64]:
@@ -66,13 +67,18 @@ def hubness(space: Space) -> Value:
         return Value(None, note=f"needs more than {NEIGHBOURS + 1} rows", rows=rows)
     if np.ptp(units, axis=0).max() < SAME:
         return Value(None, note="all directions are the same: no neighbour is nearer", rows=rows)
-    counts = occurrences(units, NEIGHBOURS).astype(np.float64)
+    value = skewness(occurrences(units, NEIGHBOURS))
+    note = f"on {counted(rows, 'sampled row')}; {CHANGES}"
+    if value is None:
+        return Value(0.0, note=f"{EQUALLY_OFTEN}; {note}", rows=rows)
+    return Value(value, note=note, rows=rows)
+
+
+def skewness(counts: NDArray[np.int64]) -> float | None:
+    """Return the skewness of how often rows are found; None where all are found equally often."""
     centred = counts - counts.mean()
     variance = float((centred**2).mean())
-    note = f"on {counted(rows, 'sampled row')}; {CHANGES}"
-    if variance == 0:
-        return Value(0.0, note=f"every row is a neighbour equally often; {note}", rows=rows)
-    return Value(float((centred**3).mean()) / variance**1.5, note=note, rows=rows)
+    return None if variance == 0 else float((centred**3).mean()) / variance**1.5
 
 
 def two_nearest(vectors: Matrix) -> Matrix:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isoscope.results.measuring import versions
@@ -9,6 +10,20 @@ from isoscope.results.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+def beside(result: Result, others: Iterable[Result]) -> Result:
+    """Put what else was found about the same cloud beside a result, whose rows were counted."""
+    for other in others:
+        result = replace(
+            result,
+            rows=[*result.rows, *other.rows],
+            tables=[*result.tables, *other.tables],
+            seeds={**result.seeds, **other.seeds},
+            versions={**result.versions, **other.versions},
+            extra={**result.extra, **other.extra},
+        )
+    return result
 
 
 def joined(results: Iterable[Result]) -> Result:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,8 @@ def grids(result: Result) -> list[Grid]:
     from isoscope.results.advised import advice_grids, is_advice
     from isoscope.results.depth import depth_grids  # which build on this file
     from isoscope.results.layered import is_profile, profile_grids
+    from isoscope.results.neighboured import is_neighbour_row, neighbour_grids
+    from isoscope.results.reduced import is_reduction_row, reduction_grids
     from isoscope.results.related import is_relation, relation_grids
     from isoscope.results.scored import is_by_layer, score_grids
     from isoscope.results.thresholded import is_threshold, threshold_grids
@@ -71,11 +73,19 @@ def grids(result: Result) -> list[Grid]:
         return score_grids(result)
     if is_relation(result):
         return relation_grids(result)
-    clouds = dict.fromkeys(
-        [(row.subject, row.part) for row in result.rows]
-        + [(table.subject, table.part) for table in result.tables]
+    measured = replace(
+        result,
+        rows=[row for row in result.rows if not (is_neighbour_row(row) or is_reduction_row(row))],
     )
-    return [grid(result, subject, part) for subject, part in clouds]
+    clouds = dict.fromkeys(
+        [(row.subject, row.part) for row in measured.rows]
+        + [(table.subject, table.part) for table in measured.tables]
+    )
+    return [
+        *(grid(measured, subject, part) for subject, part in clouds),
+        *neighbour_grids(result),
+        *reduction_grids(result),
+    ]
 
 
 def grid(result: Result, subject: str, part: str) -> Grid:

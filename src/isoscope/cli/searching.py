@@ -1,0 +1,94 @@
+"""What ``isoscope measure`` says of a search: ``--neighbours`` and ``--reduce``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from isoscope.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from isoscope.measures.reading import Progress
+    from isoscope.results.result import Result
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is asked about a search."""
+
+    neighbours: bool
+    reduce: str | None
+    pairs: Path | None
+    sample: int
+    k: int
+    seed: int
+    corrections: list[str]
+
+    def check(self, source: str, column: str | None, rows: int | None) -> None:
+        """Refuse what cannot be answered before anything is read."""
+        if self.pairs is not None and self.reduce is None:
+            raise UsageError(
+                "--pairs is for --reduce; isoscope advise --pairs says what corrections do to them"
+            )
+        if not self.neighbours and self.reduce is None:
+            return
+        if self.pairs is not None and rows is not None:
+            raise UsageError("--pairs names rows of the whole source; leave --sample out")
+        from isoscope.clouds.opening import open_cloud
+        from isoscope.search.faiss_library import load_faiss
+        from isoscope.search.gathering import check_sizes
+        from isoscope.search.shortened import check_components, parse_components
+        from isoscope.tasks.own_pairs import read_own_pairs
+
+        load_faiss()
+        if self.pairs is not None:
+            read_own_pairs(self.pairs)
+        check_sizes(self.sample, self.k, self.seed)
+        cloud = open_cloud(source, column=column)
+        if len(cloud.names) > 1:
+            raise UsageError(
+                f"--neighbours and --reduce search in one cloud, and {source} has "
+                f"{len(cloud.names)}; name one of them"
+            )
+        if self.reduce is not None:
+            components = parse_components(self.reduce)
+            check_components(components, cloud.widths[0], cloud.names[0])
+
+    def results(
+        self,
+        source: str,
+        *,
+        column: str | None,
+        drop_invalid: bool,
+        rows: int | None,
+        progress: Progress | None,
+    ) -> list[Result]:
+        """Return what there is to say; with ``rows``, of a sample of so many rows, as all else."""
+        if not self.neighbours and self.reduce is None:
+            return []
+        from isoscope.clouds.opening import open_cloud
+        from isoscope.clouds.sample import draw
+        from isoscope.search.neighbours import neighbours
+        from isoscope.search.reducing import reduce
+
+        cloud: Any = open_cloud(source, column=column)
+        if rows is not None and (cloud.rows is None or rows < cloud.rows):
+            cloud = draw(cloud, rows, self.seed)
+        found = []
+        if self.neighbours:
+            found.append(
+                neighbours(
+                    cloud, self.corrections, sample=self.sample, k=self.k, seed=self.seed,
+                    drop_invalid=drop_invalid, progress=progress,
+                )
+            )  # fmt: skip
+        if self.reduce is not None:
+            found.append(
+                reduce(
+                    cloud, self.reduce, pairs=self.pairs, sample=self.sample, k=self.k,
+                    seed=self.seed, drop_invalid=drop_invalid, progress=progress,
+                )
+            )  # fmt: skip
+        return found

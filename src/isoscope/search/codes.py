@@ -1,0 +1,74 @@
+"""Short codes in place of vectors: a byte a dimension, or a bit.
+
+What a code finds is the list that is sorted by it; ``RESCORED`` times as many candidates, sorted by
+their true distance, are what it finds with rescoring.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.search.exact import without_itself
+from isoscope.search.faiss_library import load_faiss
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isoscope.search.spaces import SearchSpace
+
+    Ids = NDArray[np.int64]
+    Single = NDArray[np.float32]
+
+RESCORED = 4
+"""Candidates a neighbour that are rescored."""
+
+
+class Int8:
+    """Every dimension in 256 steps between its smallest and largest value in the base.
+
+    Queries keep their numbers; a score is the product of a query with the middles of the steps.
+    faiss calls it ``QT_8bit``.
+
+    Parameters
+    ----------
+    units : array
+        The vectors of the base, in float32.
+    """
+
+    def __init__(self, units: Single) -> None:
+        faiss = load_faiss()
+        self._quantizer = faiss.ScalarQuantizer(units.shape[1], faiss.ScalarQuantizer.QT_8bit)
+        self._quantizer.train(np.ascontiguousarray(units))
+
+    def rounded(self, units: Single) -> Single:
+        """Return what vectors are after being stored."""
+        codes = self._quantizer.compute_codes(np.ascontiguousarray(units))
+        return np.asarray(self._quantizer.decode(codes))
+
+
+def by_int8(space: SearchSpace, most: int, queries: int) -> Ids:
+    """Return the candidates of the first queries by codes of a byte a dimension, best first.
+
+    Decoded vectors are searched with matrix products: the same scores as faiss's own search in
+    codes, which decodes every vector for every query, in a sixth of the time.
+    """
+    units = space.base.units(space.shift)
+    index = load_faiss().IndexFlatIP(space.width)
+    index.add(Int8(units).rounded(units))
+    asked = space.queries.units(space.shift)[:queries]
+    _, found = index.search(asked, min(most + 1, space.rows))
+    return without_itself(found, space.itself)[:, :most]
+
+
+def by_bits(space: SearchSpace, most: int, queries: int) -> Ids:
+    """Return the candidates of the first queries by signs and Hamming distance, best first.
+
+    Many rows are equally far by such codes. They come in the order of the base, which is random:
+    on average over queries that is what any order would find.
+    """
+    index = load_faiss().IndexBinaryFlat(8 * space.base.signs.shape[1])
+    index.add(space.base.signs)
+    _, found = index.search(space.queries.signs[:queries], min(most + 1, space.rows))
+    return without_itself(found, space.itself)[:, :most]

@@ -1,0 +1,138 @@
+"""The nearest of every query, exactly, with all that are as near as the last of them.
+
+faiss finds a few more than asked for, in single precision from products; their distances are then
+taken again from differences, which do not depend on where a row stands. So equal vectors are
+equally far, and what is as near as the k-th neighbour is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.search.faiss_library import load_faiss
+from isoscope.search.spaces import NOBODY
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isoscope.search.spaces import SearchSpace
+
+    Ids = NDArray[np.int64]
+    Vector = NDArray[np.float64]
+    Single = NDArray[np.float32]
+
+MARGIN = 6
+"""Neighbours beyond k that are looked at: products round, and ties go on behind the k-th."""
+
+SAME = 1e-5
+"""Distances that differ by less, as a share of the k-th, are one distance and its rounding."""
+
+NOTHING = 1e-12
+"""So are those below this share of the mean squared length: equal vectors, rounded apart."""
+
+NONE_LEFT = -2
+"""Fills up the lists of near rows, and is no row of any other list."""
+
+QUERIES_AT_ONCE = 64
+"""Few enough that the differences to their neighbours stay in the cache."""
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The k nearest rows of every query, and what counts as one of them.
+
+    Attributes
+    ----------
+    ids : array of int
+        The k nearest of every query, nearest first, ties by row.
+    near : array of int
+        All rows as near as the k-th, as far as they were looked at; filled up with -2.
+    limits : array
+        The squared distance up to which a row is as near as the k-th.
+    unsettled : array of int
+        Queries with more such rows than were looked at.
+    """
+
+    space: SearchSpace
+    ids: Ids
+    near: Ids
+    limits: Vector
+    unsettled: Ids
+
+    @property
+    def k(self) -> int:
+        """How many neighbours."""
+        return int(self.ids.shape[1])
+
+    def recall(self, found: Ids) -> Vector:
+        """Return for every query which share of its k nearest was found.
+
+        A row counts if it is as near as the k-th nearest: of two equal rows, either one will do.
+        Lists of more than k are those that are then sorted by their true distance: all of the k
+        nearest that are in them come first.
+
+        Parameters
+        ----------
+        found : array of int
+            A list of rows for each of the first queries, none twice; -1 stands for no row.
+        """
+        near = self.near[: len(found)]
+        hits = np.zeros(len(found), np.int64)
+        for place in range(near.shape[1]):
+            hits += (found == near[:, place, None]).any(axis=1)
+        some = self.unsettled[self.unsettled < len(found)]
+        if len(some):
+            apart = squared_distances(self.space, found[some], some)
+            there = found[some] != NOBODY
+            hits[some] = ((apart <= self.limits[some, None]) & there).sum(axis=1)
+        return np.minimum(hits, self.k) / self.k
+
+
+def exact_neighbours(space: SearchSpace, k: int, queries: int | None = None) -> Neighbours:
+    """Find the k nearest rows of the first queries, by default of all."""
+    most = min(k + MARGIN, space.findable)
+    ids, apart = nearest(space, most, queries)
+    spread = float(np.einsum("ij,ij->", space.base.moved, space.base.moved)) / space.rows
+    limits = apart[:, k - 1] * (1 + SAME) + NOTHING * spread
+    near = np.where(apart <= limits[:, None], ids, NONE_LEFT)
+    unsettled = (apart[:, -1] <= limits) & (most < space.findable)
+    return Neighbours(space, ids[:, :k], near, limits, np.flatnonzero(unsettled))
+
+
+def nearest(space: SearchSpace, most: int, queries: int | None = None) -> tuple[Ids, Vector]:
+    """Return the rows nearest to the first queries, nearest first, and their distances."""
+    index = load_faiss().IndexFlatL2(space.width)
+    index.add(space.base.moved)
+    asked = space.queries.moved[:queries]
+    _, found = index.search(asked, min(most + 1, space.rows))
+    ids = without_itself(found, space.itself)[:, :most]
+    apart = squared_distances(space, ids)
+    order = np.lexsort((ids, apart), axis=1)
+    return np.take_along_axis(ids, order, 1), np.take_along_axis(apart, order, 1)
+
+
+def squared_distances(space: SearchSpace, ids: Ids, queries: Ids | None = None) -> Vector:
+    """Return the squared distance of queries to the rows of their lists, from differences.
+
+    Lists are those of the first queries, or of the ones that are named.
+    """
+    asked = space.queries.moved[: len(ids)] if queries is None else space.queries.moved[queries]
+    apart = np.empty(ids.shape)
+    for first in range(0, len(ids), QUERIES_AT_ONCE):
+        some = slice(first, first + QUERIES_AT_ONCE)
+        steps: Single = space.base.moved[ids[some]]
+        steps -= asked[some, None, :]
+        apart[some] = np.einsum("qij,qij->qi", steps, steps)
+    return apart
+
+
+def without_itself(found: Ids, itself: Ids) -> Ids:
+    """Take every query out of its own list, or the last row where it is not in it."""
+    if (itself == NOBODY).all():
+        return found
+    kept = found != itself[: len(found), None]
+    kept[kept.all(axis=1), -1] = False
+    return np.asarray(found[kept].reshape(len(found), found.shape[1] - 1))

@@ -1,0 +1,232 @@
+"""How short may vectors be? Fewer components, fewer bits, and what a search then still finds."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from isoscope.clouds.opening import open_cloud
+from isoscope.engines.local import in_parallel, one_blas_thread
+from isoscope.measures.registry import counted
+from isoscope.results.measuring import versions
+from isoscope.results.neighboured import REMARKS
+from isoscope.results.reduced import BYTES, DIFFERENCE, KEPT, REDUCE, RESCORED
+from isoscope.results.result import Result, Row
+from isoscope.search import codes
+from isoscope.search.consequences import SEARCHES
+from isoscope.search.exact import exact_neighbours, nearest
+from isoscope.search.faiss_library import load_faiss, one_faiss_thread
+from isoscope.search.gathering import check_rows, check_sizes, gather
+from isoscope.search.pair_scores import LabelledRows, coded_rows
+from isoscope.search.reduction_words import how_reduced, remarks
+from isoscope.search.shortened import CODES, check_components, parse_components, shortenings
+from isoscope.search.together import spaces_together
+from isoscope.tasks.corrected import named
+from isoscope.tasks.intervals import difference
+from isoscope.tasks.mean_scores import mean_score
+from isoscope.tasks.score_row import score_row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from isoscope.measures.reading import Progress
+    from isoscope.search.gathering import Gathered
+    from isoscope.search.shortened import Code, Shortening
+    from isoscope.search.spaces import SearchSpace
+    from isoscope.tasks.intervals import Estimate, Score
+
+    Ids = NDArray[np.int64]
+
+FULL = ("none", "float32")
+"""The vectors as they are, which all others are compared with."""
+
+
+def reduce(
+    cloud: Any,
+    components: Iterable[int] | str,
+    *,
+    pairs: str | Path | None = None,
+    sample: int = 10_000,
+    k: int = 10,
+    seed: int = 0,
+    column: str | None = None,
+    drop_invalid: bool = False,
+    progress: Progress | None = None,
+    command: str = "",
+) -> Result:
+    """Say what a search by cosine still finds with fewer components and fewer bits.
+
+    Every number of components by truncation, by principal components and by whitened ones, each in
+    float32, int8 and binary: bytes of a vector, which share of the k nearest neighbours of the full
+    vectors it finds, with and without rescoring by these, and the score of labelled pairs.
+
+    Parameters
+    ----------
+    cloud : str, Path, array, tensor or CloudGroup
+        Anything that ``open_cloud`` takes.
+    components : iterable of int or str
+        Numbers of components, such as ``[64, 128, 256]`` or ``"64,128,256"``.
+    pairs : str or Path, optional
+        Labelled pairs of rows of the cloud (row1, row2, score), by number from 0: Spearman's
+        correlation of the similarities of codes with the scores, or the area under the ROC curve.
+    sample : int
+        Rows of the cloud that are searched in.
+    k : int
+        How many neighbours.
+    seed : int
+        Of the sample and its order.
+    column : str, optional
+        Which array of a file that holds several.
+    drop_invalid : bool
+        Leave out rows with NaN or infinities, and pairs that name one, instead of stopping.
+    progress : callable, optional
+        Called with the name of the work, rows done, and rows in all.
+    command : str
+        Kept in the result.
+
+    Returns
+    -------
+    Result
+        Rows ``reduce/…``: the correction is the way, such as ``pca:n_components=64``, the part is
+        the code; ``none`` are the vectors as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> vectors = np.random.default_rng(0).normal(size=(500, 16)) * np.linspace(2, 0.1, 16)
+    >>> result = reduce(vectors, [4, 12])
+    >>> result.value("reduce/bytes", "pca:n_components=12", "binary")
+    2.0
+    """
+    check_sizes(sample, k, seed)
+    faiss = load_faiss()
+    wanted = parse_components(components)
+    group = open_cloud(cloud, column=column)
+    check_components(wanted, group.widths[0], group.names[0])
+    labelled = None if pairs is None else LabelledRows.of(pairs, group.rows)
+    gathered = gather(
+        group, named(["whiten"]), sample, seed=seed, column=None, drop_invalid=drop_invalid,
+        progress=progress, wanted=None if labelled is None else labelled.wanted,
+    )  # fmt: skip
+    whitening: Any = gathered.corrections[0].transformer
+    ways = shortenings(wanted, group.widths[0], whitening)
+    spaces, without = spaces_together({one.name: one.apply for one in ways}, gathered.rows)
+    full = spaces["none"]
+    check_rows(gathered.name, full.rows, k)
+    protocol = how_reduced(full, gathered, k, seed, without)
+    found = candidates(spaces, codes.RESCORED * k, progress)
+    with one_blas_thread(), one_faiss_thread():
+        truth = exact_neighbours(full, k, SEARCHES)
+    kept = {key: mean_score(truth.recall(lists[:, :k])) for key, lists in found.items()}
+    rescored = {key: mean_score(truth.recall(lists)) for key, lists in found.items()}
+    scores: Mapping[tuple[str, str], Score] = {}
+    if labelled is not None:
+        scores = scored(labelled, ways, gathered)
+    rows = []
+    for one in ways:
+        for code in CODES:
+            key = (one.name, code)
+            told = Told(gathered.name, one, code, protocol)
+            rows.append(told.size())
+            rows.append(told.share(KEPT, kept[key]))
+            rows.append(told.share(RESCORED, rescored[key]))
+            if labelled is not None:
+                rows += told.scores(labelled, scores)
+    return Result(
+        rows,
+        left_out=gathered.left_out,
+        seeds={"seed": seed},
+        versions={**versions(), "faiss": faiss.__version__},
+        command=command,
+        extra={REDUCE: {REMARKS: remarks(rows), "k": k, "sample": full.rows}},
+    )
+
+
+def candidates(
+    spaces: Mapping[str, SearchSpace], most: int, progress: Progress | None
+) -> dict[tuple[str, str], Ids]:
+    """Search every space by every code, as many at a time as there are cores."""
+    rows = next(iter(spaces.values())).rows
+    done: list[str] = []
+
+    def search(name: str, space: SearchSpace) -> dict[tuple[str, str], Ids]:
+        count = min(most, space.findable)
+        with one_faiss_thread():
+            found = {
+                (name, "float32"): nearest(space, count, SEARCHES)[0],
+                (name, "int8"): codes.by_int8(space, count, SEARCHES),
+                (name, "binary"): codes.by_bits(space, count, SEARCHES),
+            }
+        done.append(name)
+        if progress is not None:
+            progress("reduce", len(done) * rows, len(spaces) * rows)
+        return found
+
+    calls = [partial(search, name, space) for name, space in spaces.items()]
+    with one_blas_thread():  # the same sums on any number of cores
+        several = in_parallel(calls)
+    return {key: lists for one in several for key, lists in one.items()}
+
+
+def scored(
+    labelled: LabelledRows, ways: list[Shortening], gathered: Gathered
+) -> dict[tuple[str, str], Score]:
+    """Score labelled pairs by every code of every space; pairs count that have all of them."""
+    assert gathered.wanted is not None
+    vectors = {one.name: one.apply(gathered.wanted) for one in ways}
+    usable = labelled.usable(vectors)
+    found: dict[tuple[str, str], Score] = {}
+    for one in ways:
+        base = one.apply(gathered.rows)
+        for code in CODES:
+            coded = coded_rows(vectors[one.name], base, code)
+            found[one.name, code] = labelled.score(coded, usable)
+    return found
+
+
+class Told:
+    """Files the figures of one way and one code."""
+
+    def __init__(self, subject: str, way: Shortening, code: Code, protocol: str) -> None:
+        self._subject, self._way, self._code, self._protocol = subject, way, code, protocol
+
+    def row(self, measure: str, found: Estimate, unit: str, notes: list[str]) -> Row:
+        """File one figure."""
+        extra = {"way": self._way.way, "components": self._way.components, "unit": unit}
+        where = (self._subject, self._code)
+        return score_row(where, self._way.name, measure, found, self._protocol, notes, extra)
+
+    def size(self) -> Row:
+        """File the bytes of a vector."""
+        return Row(
+            self._subject,
+            self._code,
+            self._way.name,
+            BYTES,
+            float(self._way.bytes(self._code)),
+            protocol=self._protocol,
+            extra={"way": self._way.way, "components": self._way.components},
+        )
+
+    def share(self, measure: str, found: Score) -> Row:
+        """File a share of neighbours."""
+        return self.row(measure, found, "queries", [])
+
+    def scores(self, labelled: LabelledRows, scores: Mapping[tuple[str, str], Score]) -> list[Row]:
+        """File the score of labelled pairs, and its difference to that of the full vectors."""
+        problem, key = labelled.problem, (self._way.name, self._code)
+        found = scores[key]
+        missing = len(problem) - found.n
+        notes = [found.note]
+        if missing:
+            notes.append(f"{counted(missing, 'pair')} left out: a row without a direction")
+        name = f"{REDUCE}/{problem.task}/{problem.main}"
+        rows = [self.row(name, found, problem.unit, notes)]
+        if key != FULL:
+            apart = difference(found, scores[FULL])
+            rows.append(self.row(name + DIFFERENCE, apart, problem.unit, [apart.note]))
+        return rows
