@@ -7,7 +7,7 @@ import pytest
 
 from isoscope.clouds.opening import open_cloud
 from isoscope.errors import DataError, UsageError
-from isoscope.search.two_sides import sampled_rows, search_spaces
+from isoscope.search.two_sides import sampled_rows, two_sided_spaces
 
 RNG = np.random.default_rng(8)
 DOCUMENTS = RNG.normal(size=(120, 4)) + 3
@@ -15,12 +15,14 @@ QUERIES = RNG.normal(size=(50, 4)) - 1
 
 
 def names(corrections, centres) -> list[str]:
-    found = search_spaces(corrections, open_cloud(DOCUMENTS), open_cloud(QUERIES), centres=centres)
+    found = two_sided_spaces(
+        corrections, open_cloud(DOCUMENTS), open_cloud(QUERIES), centres=centres
+    )
     return [one.name for one in found]
 
 
 def test_one_centre_or_two() -> None:
-    both = search_spaces(["none", "center"], open_cloud(DOCUMENTS), open_cloud(QUERIES))
+    both = two_sided_spaces(["none", "center"], open_cloud(DOCUMENTS), open_cloud(QUERIES))
     plain, shared, own = both
     assert plain.of_queries(QUERIES) is QUERIES
     mean = DOCUMENTS.mean(axis=0)
@@ -36,12 +38,12 @@ def test_which_spaces_there_are() -> None:
     assert names(asked, "both") == [*asked, "center (own centres)"]
     assert names(asked, "own") == ["none", "clip", "center (own centres)"]
     assert names(["none", "clip"], "own") == ["none", "clip"]
-    assert [one.name for one in search_spaces(asked, open_cloud(DOCUMENTS))] == asked
+    assert [one.name for one in two_sided_spaces(asked, open_cloud(DOCUMENTS))] == asked
 
 
 def test_widths_must_agree() -> None:
     with pytest.raises(UsageError, match="documents have 4 dimensions and queries 3"):
-        search_spaces(["none"], open_cloud(DOCUMENTS), open_cloud(QUERIES[:, :3]))
+        two_sided_spaces(["none"], open_cloud(DOCUMENTS), open_cloud(QUERIES[:, :3]))
 
 
 def test_samples_may_leave_out_rows_that_are_not_finite() -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.search.two_sides import SearchSpace
+    from isoscope.search.two_sides import TwoSided
 
 BACKGROUND = "random-pairs"
 """Stands before the measures of this file."""
@@ -98,7 +98,7 @@ class Meaning:
 
 
 def meaning_of(
-    space: SearchSpace,
+    space: TwoSided,
     documents: NDArray[Any],
     queries: NDArray[Any] | None,
     others: int,

@@ -17,14 +17,14 @@ from isoscope.results.render import REMARKS
 from isoscope.results.result import Result, Row
 from isoscope.search.random_pairs import RandomPairs
 from isoscope.search.sources import open_source
-from isoscope.search.two_sides import sampled_rows, search_spaces
+from isoscope.search.two_sides import sampled_rows, two_sided_spaces
 from isoscope.tasks.advice.own_centres import OWN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.measures.reading import Progress
-    from isoscope.search.two_sides import SearchSpace
+    from isoscope.search.two_sides import TwoSided
     from isoscope.tasks.advice.own_centres import Centres
 
 SAMPLE = 5_000
@@ -87,7 +87,7 @@ def measure_queries(
     held, asking = (open_source(one, column=column) for one in (documents, queries))
     for one in asked:
         check_width(one, held.widths[0])
-    spaces = search_spaces(
+    spaces = two_sided_spaces(
         [one.text for one in asked],
         RowSelection(held, drop_invalid=drop_invalid),
         RowSelection(asking, drop_invalid=drop_invalid),
@@ -117,7 +117,7 @@ def measure_queries(
 
 
 def space_rows(
-    space: SearchSpace,
+    space: TwoSided,
     documents: NDArray[Any],
     queries: NDArray[Any],
     subject: str,

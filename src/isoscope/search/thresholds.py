@@ -30,7 +30,7 @@ from isoscope.search.threshold_words import (
     range_sentence,
     rare_sentence,
 )
-from isoscope.search.two_sides import sampled_rows, search_spaces
+from isoscope.search.two_sides import sampled_rows, two_sided_spaces
 from isoscope.tasks.advice.fitting import parts_of
 from isoscope.tasks.advice.ground import Ground
 from isoscope.tasks.advice.reading import ground_of, row_count
@@ -234,7 +234,7 @@ def background(
     """Compare random pairs in every space, and say what stands out."""
     kept = RowSelection(documents, drop_invalid=drop_invalid)
     asked = None if queries is None else RowSelection(queries, drop_invalid=drop_invalid)
-    spaces = search_spaces(names, kept, asked, centres, progress)
+    spaces = two_sided_spaces(names, kept, asked, centres, progress)
     rows = sampled_rows(documents, sample, seed, drop_invalid=drop_invalid)
     asking = None
     if queries is not None:

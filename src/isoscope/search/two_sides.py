@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SearchSpace:
+class TwoSided:
     """What documents and queries go through before they are compared.
 
     Attributes
@@ -50,13 +50,13 @@ class SearchSpace:
         return rows if self.queries is None else self.queries.transform(rows)
 
 
-def search_spaces(
+def two_sided_spaces(
     corrections: Sequence[str],
     documents: CloudGroup,
     queries: CloudGroup | None = None,
     centres: Centres = "both",
     progress: Progress | None = None,
-) -> list[SearchSpace]:
+) -> list[TwoSided]:
     """Fit corrections on documents, and give queries the same, or their own centre, or both.
 
     Parameters
@@ -80,7 +80,7 @@ def search_spaces(
     fitted = {name: make_correction(name) for name in corrections if name != NONE}
     if fitted:
         fit_together(list(fitted.values()), documents, progress=progress)
-    shared = [SearchSpace(name, fitted.get(name), fitted.get(name)) for name in corrections]
+    shared = [TwoSided(name, fitted.get(name), fitted.get(name)) for name in corrections]
     if queries is None or centres == "shared":
         return shared
     with_centre = [one for one in shared if has_centre(one.documents)]
@@ -88,7 +88,7 @@ def search_spaces(
         return shared
     mean = Center().fit_cloud(queries, progress=progress).mean_
     own = [
-        SearchSpace(one.name + OWN, one.documents, centred_on(one.documents, mean))
+        TwoSided(one.name + OWN, one.documents, centred_on(one.documents, mean))
         for one in with_centre
     ]
     kept = [one for one in shared if centres == "both" or not has_centre(one.documents)]
