@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import re
+from pathlib import Path
 
 import numpy as np
 
@@ -43,7 +44,7 @@ for name, texts in (
 ):
     np.save(f"{name}.npy", encoder.encode(texts, [layer])[layer])
 
-with open("pairs.csv", "w") as file:
+with Path("pairs.csv").open("w") as file:
     print("query_row,document_row,score", file=file)
     for row, (address, _, _) in enumerate(old[:1000]):
         others = [k for k, one in enumerate(old) if one[0] == address and k != row]

@@ -305,3 +305,25 @@ def test_ties_are_not_found_in_the_order_of_the_file() -> None:
     share = result.value("neighbours/binary")
     assert share is not None
     assert share < 0.1
+
+
+def test_queries_may_have_a_centre_of_their_own() -> None:
+    rng = np.random.default_rng(4)
+    documents = rng.normal(size=(300, 8)) + 1
+    queries = documents[:100] - 5
+    found = neighbours(documents, ["none", "center"], queries=queries, k=5)
+    names = {row.correction for row in found}
+    assert names == {"none", "center", "center (own centres)"}
+    # What the queries find then is what they would find without their offset.
+    moved = documents[:100] - documents[:100].mean(axis=0)
+    centred = documents - documents.mean(axis=0)
+    units = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (moved, centred)]
+    lists = np.argsort(-(units[0] @ units[1].T), axis=1)[:, :5]
+    counts = np.bincount(lists.ravel(), minlength=300)
+    apart = counts - counts.mean()
+    skewness = np.mean(apart**3) / np.mean(apart**2) ** 1.5
+    assert found.value("neighbours/hubness", "center (own centres)") == pytest.approx(skewness)
+    own = neighbours(documents, ["center"], queries=queries, k=5, centres="own")
+    assert {row.correction for row in own} == {"none", "center (own centres)"}
+    shared = neighbours(documents, ["center"], queries=queries, k=5, centres="shared")
+    assert {row.correction for row in shared} == {"none", "center"}

@@ -35,11 +35,11 @@ def test_figures_are_their_definitions() -> None:
 
 
 def test_sentences_tell_one_centre_from_two() -> None:
-    apart = measure_queries(DOCUMENTS, QUERIES, "none,center").extra["remarks"]
-    assert "Queries have a centre of their own" in apart[0]
-    assert "With one centre for both, center leaves queries a mean cosine of 0." in apart[1]
-    together = measure_queries(DOCUMENTS, DOCUMENTS[:50], "none,center").extra["remarks"]
-    assert together[0].startswith("Queries and documents share a centre")
+    apart = measure_queries(DOCUMENTS, QUERIES, "none,center").verdicts[0]["sentence"]
+    assert "Queries have a centre of their own" in apart
+    assert "With one centre for both, center leaves queries a mean cosine of 0." in apart
+    together = measure_queries(DOCUMENTS, DOCUMENTS[:50], "none,center").verdicts[0]["sentence"]
+    assert together.startswith("Queries and documents share a centre")
 
 
 def test_one_point_has_no_spread() -> None:

@@ -16,6 +16,7 @@ from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
 from isoscope.errors import UsageError
 from isoscope.results.files import check_writable
+from isoscope.results.joining import beside
 from isoscope.tasks.advice.deciding import WORTHWHILE
 from isoscope.tasks.folds import FOLDS, MOST_FOLDS
 from isoscope.tasks.sentence_protocol import SentenceProtocol
@@ -143,7 +144,7 @@ def advise_command(
     """Try every correction on your task, cross-fitted, and say what to do, if anything."""
     del debug  # the frame looks for it, so that it works before the options are parsed
     from isoscope.tasks.advising import advise
-    from isoscope.tasks.unlabelled import what_can_be_known
+    from isoscope.tasks.unlabelled import CORRECTIONS, what_can_be_known
 
     if save is not None:
         check_writable(save)
@@ -163,6 +164,14 @@ def advise_command(
                 source, column=column, drop_invalid=drop_invalid, progress=progress,
                 command=command,
             )  # fmt: skip
+            if queries is not None:
+                from isoscope.search.query_measures import measure_queries
+
+                between = measure_queries(
+                    source, queries, CORRECTIONS, centres=centres or "both", column=column,
+                    drop_invalid=drop_invalid, seed=seed, progress=progress,
+                )  # fmt: skip
+                result = beside(result, [between])
         else:
             advice = advise(
                 source,
@@ -198,8 +207,8 @@ def advise_command(
                 advice.correction.save(out)
                 told = {**result.extra["recommendation"], "written": str(out)}
                 if advice.query_correction is not None:
-                    beside = out.with_suffix(f".queries{ENDING}")
-                    advice.query_correction.save(beside)
-                    told["written_for_queries"] = str(beside)
+                    other = out.with_suffix(f".queries{ENDING}")
+                    advice.query_correction.save(other)
+                    told["written_for_queries"] = str(other)
                 result = replace(result, extra={**result.extra, "recommendation": told})
     give_out(result, save, as_json=as_json)

@@ -114,6 +114,8 @@ def measure_command(
             help="With --reduce: labelled pairs of rows (row1, row2, score) to score every way on."
         ),
     ] = None,
+    queries: options.Queries = None,
+    centres: options.CentresOption = None,
     neighbour_sample: Annotated[
         int, typer.Option(help="Rows of the sample of --neighbours and --reduce.", min=2)
     ] = 10_000,
@@ -137,7 +139,7 @@ def measure_command(
     if out is not None:
         check_writable(out)
     command = shlex.join(["isoscope", *sys.argv[1:]])
-    search = Search(neighbours, reduce, pairs, neighbour_sample, k, seed, spaces)
+    search = Search(neighbours, reduce, pairs, neighbour_sample, k, seed, spaces, queries, centres)
     search.check(source, column, sample)
     screen = Console(stderr=True)
     with progress_bar(screen) as progress:

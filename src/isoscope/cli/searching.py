@@ -1,4 +1,4 @@
-"""What ``isoscope measure`` says of a search: ``--neighbours`` and ``--reduce``."""
+"""What ``isoscope measure`` says of a search: ``--queries``, ``--neighbours``, ``--reduce``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from isoscope.measures.reading import Progress
     from isoscope.results.result import Result
+    from isoscope.tasks.advice.own_centres import Centres
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,13 @@ class Search:
     k: int
     seed: int
     corrections: list[str]
+    queries: str | None = None
+    centres: Centres | None = None
 
     def check(self, source: str, column: str | None, rows: int | None) -> None:
         """Refuse what cannot be answered before anything is read."""
+        if self.centres is not None and self.queries is None:
+            raise UsageError("--centres is about queries and documents; name --queries")
         if self.pairs is not None and self.reduce is None:
             raise UsageError(
                 "--pairs is for --reduce; isoscope advise --pairs says what corrections do to them"
@@ -66,25 +71,38 @@ class Search:
         progress: Progress | None,
     ) -> list[Result]:
         """Return what there is to say; with ``rows``, of a sample of so many rows, as all else."""
-        if not self.neighbours and self.reduce is None:
+        if not self.neighbours and self.reduce is None and self.queries is None:
             return []
         from isoscope.clouds.opening import open_cloud
         from isoscope.clouds.sample import draw
-        from isoscope.search.neighbours import neighbours
-        from isoscope.search.reducing import reduce
 
         cloud: Any = open_cloud(source, column=column)
         if rows is not None and (cloud.rows is None or rows < cloud.rows):
             cloud = draw(cloud, rows, self.seed)
+        asked: Any = None if self.queries is None else open_cloud(self.queries, column=column)
+        centres = self.centres or "both"
         found = []
+        if asked is not None:
+            from isoscope.search.query_measures import measure_queries
+
+            found.append(
+                measure_queries(
+                    cloud, asked, self.corrections, centres=centres, drop_invalid=drop_invalid,
+                    seed=self.seed, progress=progress,
+                )
+            )  # fmt: skip
         if self.neighbours:
+            from isoscope.search.neighbours import neighbours
+
             found.append(
                 neighbours(
-                    cloud, self.corrections, sample=self.sample, k=self.k, seed=self.seed,
-                    drop_invalid=drop_invalid, progress=progress,
+                    cloud, self.corrections, queries=asked, centres=centres, sample=self.sample,
+                    k=self.k, seed=self.seed, drop_invalid=drop_invalid, progress=progress,
                 )
             )  # fmt: skip
         if self.reduce is not None:
+            from isoscope.search.reducing import reduce
+
             found.append(
                 reduce(
                     cloud, self.reduce, pairs=self.pairs, sample=self.sample, k=self.k,

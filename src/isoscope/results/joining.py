@@ -19,6 +19,7 @@ def beside(result: Result, others: Iterable[Result]) -> Result:
             result,
             rows=[*result.rows, *other.rows],
             tables=[*result.tables, *other.tables],
+            verdicts=[*result.verdicts, *other.verdicts],
             seeds={**result.seeds, **other.seeds},
             versions={**result.versions, **other.versions},
             extra={**result.extra, **other.extra},

@@ -112,11 +112,18 @@ def gather(
     )
 
 
+def chosen_rows(cloud: Any, column: str | None, drop_invalid: bool) -> RowSelection:
+    """Open one cloud, without the rows that must not count."""
+    group = open_cloud(cloud, column=column)
+    one_cloud(group)
+    return RowSelection(group, drop_invalid=drop_invalid)
+
+
 def sampled_queries(
-    queries: Any, width: int, size: int, *, seed: int, drop_invalid: bool
+    queries: Any, width: int, size: int, *, seed: int, column: str | None, drop_invalid: bool
 ) -> Matrix:
     """Return a sample of a second cloud, whose rows are looked for in the first."""
-    group: CloudGroup = open_cloud(queries)
+    group: CloudGroup = open_cloud(queries, column=column)
     one_cloud(group)
     if group.widths[0] != width:
         raise DataError(

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from isoscope.corrections import Center
+from isoscope.corrections.own_centre import centred_on, has_centre
 from isoscope.engines.local import in_parallel, one_blas_thread
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.measures.neighbours import CHANGES, EQUALLY_OFTEN
@@ -24,9 +26,16 @@ from isoscope.results.neighboured import (
 from isoscope.results.result import Result, Row
 from isoscope.search.consequences import STEPS, search
 from isoscope.search.faiss_library import load_faiss
-from isoscope.search.gathering import check_rows, check_sizes, gather, sampled_queries
+from isoscope.search.gathering import (
+    check_rows,
+    check_sizes,
+    chosen_rows,
+    gather,
+    sampled_queries,
+)
 from isoscope.search.neighbour_words import how_searched, remarks
 from isoscope.search.together import spaces_together
+from isoscope.tasks.advice.own_centres import OWN
 from isoscope.tasks.corrected import NONE, named
 from isoscope.tasks.intervals import Score, difference
 from isoscope.tasks.mean_scores import mean_score
@@ -35,9 +44,15 @@ from isoscope.tasks.score_row import score_row
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from isoscope.measures.reading import Progress
     from isoscope.search.consequences import Lists
     from isoscope.search.spaces import SearchSpace
+    from isoscope.search.together import Change
+    from isoscope.tasks.advice.own_centres import Centres
+    from isoscope.tasks.corrected import NamedCorrection
 
 SAMPLE, K = 10_000, 10
 
@@ -47,6 +62,7 @@ def neighbours(
     corrections: Iterable[Any] | str | None = None,
     *,
     queries: Any = None,
+    centres: Centres = "both",
     sample: int = SAMPLE,
     k: int = K,
     seed: int = 0,
@@ -72,6 +88,8 @@ def neighbours(
     queries : str, Path, array, tensor or CloudGroup, optional
         Vectors that are looked for, corrected as the others are. By default the sampled rows look
         for each other, without finding themselves.
+    centres : {"both", "shared", "own"}
+        Whether queries are centred on the mean of the cloud, on their own, or both.
     sample : int
         Rows of the cloud, and of the queries, that take part.
     k : int
@@ -112,9 +130,19 @@ def neighbours(
     asked = None
     if queries is not None:
         width = gathered.rows.shape[1]
-        asked = sampled_queries(queries, width, sample, seed=seed, drop_invalid=drop_invalid)
-    makers = {one.name: one.apply for one in gathered.corrections}
-    spaces, without = spaces_together(makers, gathered.rows, asked)
+        asked = sampled_queries(
+            queries, width, sample, seed=seed, column=column, drop_invalid=drop_invalid
+        )
+    makers: dict[str, Change] = {one.name: one.apply for one in gathered.corrections}
+    of_queries: dict[str, Change] = {}
+    if queries is not None and centres != "shared":
+        mean = Center().fit_cloud(chosen_rows(queries, column, drop_invalid)).mean_
+        of_queries = with_own_centres(gathered.corrections, mean)
+        makers |= {name: makers[name.removesuffix(OWN)] for name in of_queries}
+        if centres == "own":
+            for name in of_queries:
+                makers.pop(name.removesuffix(OWN))
+    spaces, without = spaces_together(makers, gathered.rows, asked, of_queries)
     rows = spaces[NONE].rows
     check_rows(gathered.name, rows, k)
     found = searched(spaces, k, seed, progress)
@@ -136,6 +164,17 @@ def neighbours(
         command=command,
         extra={NEIGHBOURS: {REMARKS: remarks(result_rows, k), "k": k, "sample": rows}},
     )
+
+
+def with_own_centres(
+    corrections: Iterable[NamedCorrection], mean: NDArray[np.float64]
+) -> dict[str, Change]:
+    """Return what queries go through where their own mean takes the place of the cloud's."""
+    return {
+        one.name + OWN: centred_on(one.transformer, mean).transform
+        for one in corrections
+        if has_centre(one.transformer)
+    }
 
 
 def searched(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from isoscope.errors import UsageError
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.results.asked import check_width, parse_corrections
 from isoscope.results.measuring import listed, versions
-from isoscope.results.render import REMARKS
 from isoscope.results.result import Result, Row
 from isoscope.search.random_pairs import RandomPairs
 from isoscope.search.sources import open_source
@@ -106,13 +105,14 @@ def measure_queries(
         found += space_rows(space, rows, others, held.names[0], how, level)
         if progress is not None:
             progress("compare queries and documents", number, len(spaces))
-    result = Result(found, seeds={"seed": seed}, versions=versions(), command=command)
+    said = " ".join(sentences(found))
+    where = {"subject": held.names[0], "part": PART}
     return Result(
         found,
-        seeds=result.seeds,
-        versions=result.versions,
+        verdicts=[{**where, "sentence": said}] if said else [],
+        seeds={"seed": seed},
+        versions=versions(),
         command=command,
-        extra={REMARKS: sentences(result)},
     )
 
 
@@ -133,7 +133,7 @@ def space_rows(
             n: int, note: str = "") -> None:  # fmt: skip
         rows.append(
             Row(subject, PART, space.name, measure, value, low=low, high=high, n=n,
-                protocol=protocol, note=note)
+                protocol=protocol, note=note, extra={"unit": "pairs"})
         )  # fmt: skip
 
     for name, pairs in (
@@ -159,10 +159,10 @@ def centre_distance(documents: NDArray[Any], queries: NDArray[Any]) -> float | N
     return float(np.linalg.norm(np.mean(queries, axis=0, dtype=np.float64) - middle)) / spread
 
 
-def sentences(result: Result) -> list[str]:
+def sentences(rows: Sequence[Row]) -> list[str]:
     """Say whether queries have a centre of their own, and what that does to scores."""
-    by_name = {(row.correction, row.measure): row.value for row in result.rows}
-    first = result.rows[0].correction
+    by_name = {(row.correction, row.measure): row.value for row in rows}
+    first = rows[0].correction
     apart = by_name.get((first, "centre_distance"))
     if apart is None:
         return []

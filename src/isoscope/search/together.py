@@ -19,24 +19,31 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
     Matrix = NDArray[np.float64]
+    Change = Callable[[Matrix], Matrix]
 
 
 def spaces_together(
-    makers: Mapping[str, Callable[[Matrix], Matrix]], base: Matrix, queries: Matrix | None = None
+    makers: Mapping[str, Change],
+    base: Matrix,
+    queries: Matrix | None = None,
+    of_queries: Mapping[str, Change] | None = None,
 ) -> tuple[dict[str, SearchSpace], int]:
     """Change vectors in every way; rows that have no direction in one are left out of all.
 
-    Every figure is then about the same rows and queries, so that differences are paired.
+    Every figure is then about the same rows and queries, so that differences are paired. Queries
+    are changed as the others are, unless ``of_queries`` has another way for them.
 
     Returns
     -------
     dict of SearchSpace, and the number of vectors that are left out
     """
+    asking = {**makers, **(of_queries or {})}
 
-    def make(change: Callable[[Matrix], Matrix]) -> tuple[SearchSpace, Mask, Mask]:
-        return search_space(change(base), None if queries is None else change(queries))
+    def make(name: str) -> tuple[SearchSpace, Mask, Mask]:
+        changed = None if queries is None else asking[name](queries)
+        return search_space(makers[name](base), changed)
 
-    made = in_parallel([partial(make, change) for change in makers.values()])
+    made = in_parallel([partial(make, name) for name in makers])
     here = np.logical_and.reduce([has for _, has, _ in made])
     asked = np.logical_and.reduce([known for _, _, known in made])
     without = int((~here).sum()) + (0 if queries is None else int((~asked).sum()))
