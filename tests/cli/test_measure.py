@@ -186,13 +186,16 @@ def test_a_full_disk_behind_standard_output(vectors: Path) -> None:
 
 def test_ctrl_c_ends_at_once_even_in_a_decomposition(tmp_path: Path) -> None:
     np.save(tmp_path / "wide.npy", shifted(0, 100, 50).repeat(60, axis=1))
+    ready = "from isoscope.cli.app import main; print('ready', flush=True); main()"
     process = subprocess.Popen(
-        [*COMMAND, "measure", str(tmp_path / "wide.npy")],
+        [sys.executable, "-c", ready, "measure", str(tmp_path / "wide.npy")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(3)  # by now it decomposes a 3,000 × 3,000 matrix, for ten seconds and more
+    assert process.stdout is not None
+    process.stdout.readline()  # imports take a busy machine longer than any fixed time
+    time.sleep(2)  # by now it decomposes a 3,000 × 3,000 matrix, for ten seconds and more
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode in (130, 0)  # a fast machine may have finished
