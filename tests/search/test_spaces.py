@@ -7,6 +7,7 @@ import pytest
 from clouds_for_tests import shifted
 from searched_by_hand import units
 
+from isoscope.errors import DataError
 from isoscope.search.spaces import lengths_of, restricted, search_space
 from isoscope.search.together import spaces_together
 
@@ -57,6 +58,14 @@ def test_rows_without_a_direction_in_one_space_are_left_out_of_all() -> None:
     assert own["two"].itself.tolist() == list(range(28))
     kept = np.delete(base, [3, 5], axis=0)[:, :2]
     np.testing.assert_allclose(own["two"].base.units(own["two"].shift), units(kept), atol=1e-7)
+
+
+def test_a_space_in_which_nothing_is_left_is_refused() -> None:
+    makers = {"all": lambda x: x, "center": lambda x: x - x.mean(axis=0)}
+    with pytest.raises(DataError, match="center leaves no vector with a direction"):
+        spaces_together(makers, np.ones((30, 4)))
+    with pytest.raises(DataError, match="all leaves no vector"):
+        spaces_together(makers, shifted(0, 30, 4), np.zeros((3, 4)))
 
 
 def test_a_space_keeps_who_is_who_when_rows_go() -> None:

@@ -152,5 +152,5 @@ def check_rows(name: str, rows: int, k: int) -> None:
     if rows < 2 * k:
         raise DataError(
             f"{name} has {rows:,} rows with a direction; {k} neighbours each take at least "
-            f"{2 * k:,}; ask for fewer (--k)"
+            f"{2 * k:,} (ask for fewer with --k)"
         )

@@ -101,7 +101,7 @@ def sentence(correction: str, rows: dict[tuple[str, str], Row], k: int) -> str:
             f"{correction} moves no recall by {WORTHWHILE} or more, and keeps {share}: for this "
             f"search {nothing}."
         )
-    return f"{correction} {' and '.join(parts)}, and keeps {share}."
+    return f"{correction} {', but '.join(parts)}, and keeps {share}."
 
 
 def is_change(apart: Row) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.engines.local import in_parallel
+from isoscope.errors import DataError
 from isoscope.search.spaces import restricted, search_space
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ def spaces_together(
         return search_space(makers[name](base), changed)
 
     made = in_parallel([partial(make, name) for name in makers])
+    for name, (_, has, known) in zip(makers, made, strict=True):
+        if not (has.any() and known.any()):
+            raise DataError(f"{name} leaves no vector with a direction: nothing can be searched")
     here = np.logical_and.reduce([has for _, has, _ in made])
     asked = np.logical_and.reduce([known for _, _, known in made])
     without = int((~here).sum()) + (0 if queries is None else int((~asked).sum()))
