@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.search.two_sides import TwoSided
+    from isoscope.search.query_spaces import TwoSided
 
 BACKGROUND = "random-pairs"
 """Stands before the measures of this file."""

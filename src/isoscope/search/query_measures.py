@@ -14,16 +14,16 @@ from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.results.asked import check_width, parse_corrections
 from isoscope.results.measuring import listed, versions
 from isoscope.results.result import Result, Row
+from isoscope.search.query_spaces import sampled_rows, two_sided_spaces
 from isoscope.search.random_pairs import RandomPairs
 from isoscope.search.sources import open_source
-from isoscope.search.two_sides import sampled_rows, two_sided_spaces
 from isoscope.tasks.advice.own_centres import OWN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.measures.reading import Progress
-    from isoscope.search.two_sides import TwoSided
+    from isoscope.search.query_spaces import TwoSided
     from isoscope.tasks.advice.own_centres import Centres
 
 SAMPLE = 5_000

@@ -22,6 +22,7 @@ from isoscope.results.thresholded import THRESHOLDS
 from isoscope.search.background import Meaning, length_remark, meaning_of
 from isoscope.search.goals import BestF1, Goal, Precision, Recall
 from isoscope.search.labelled import LabelledPairs, with_labels
+from isoscope.search.query_spaces import sampled_rows, two_sided_spaces
 from isoscope.search.score_maps import ScoreMap, percentile_map, save_maps
 from isoscope.search.sources import open_source
 from isoscope.search.threshold_words import (
@@ -30,7 +31,6 @@ from isoscope.search.threshold_words import (
     range_sentence,
     rare_sentence,
 )
-from isoscope.search.two_sides import sampled_rows, two_sided_spaces
 from isoscope.tasks.advice.fitting import parts_of
 from isoscope.tasks.advice.ground import Ground
 from isoscope.tasks.advice.reading import ground_of, row_count

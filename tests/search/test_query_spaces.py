@@ -7,7 +7,7 @@ import pytest
 
 from isoscope.clouds.opening import open_cloud
 from isoscope.errors import DataError, UsageError
-from isoscope.search.two_sides import sampled_rows, two_sided_spaces
+from isoscope.search.query_spaces import sampled_rows, two_sided_spaces
 
 RNG = np.random.default_rng(8)
 DOCUMENTS = RNG.normal(size=(120, 4)) + 3
