@@ -1,4 +1,4 @@
-"""Scores whose items come in documents: what a document's rows add to an error is added up first."""
+"""Scores of rows that come in documents: what a document's rows add to an error adds up first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.tasks.bounded_scores import SHARE, bounded_score
-from isoscope.tasks.intervals import ROUNDING, Difference, Score, difference, quantile, standard_error
+from isoscope.tasks.intervals import (
+    ROUNDING,
+    Difference,
+    Score,
+    difference,
+    quantile,
+    standard_error,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +45,7 @@ def clustered_score(
         What the score cannot leave.
     """
     _, place = np.unique(units, return_inverse=True)
-    totals = np.bincount(place, parts)
+    totals = np.bincount(place, parts).astype(np.float64)
     # ``bounded_score`` takes the mean of influences for the error, and this is their sum.
     return bounded_score(value, totals * len(totals), LEVEL, bounds)
 

@@ -57,7 +57,7 @@ PERMUTATIONS = 999
 """The smallest p-value is 0.001, and a p-value near 0.05 is off by 0.007."""
 
 FEWEST_UNITS = 20
-"""Documents of each cloud below which the test of the covariances rejects too often (at 25: 6 %)."""
+"""Documents of a cloud below which the test of covariances rejects too often: with 25, in 6 %."""
 
 ROUNDING = 1e-9
 """Statistics that differ by less than this share of the largest one are equal."""
@@ -69,7 +69,7 @@ MEANS, COVARIANCES, LENGTHS = "means", "covariances", "lengths"
 
 
 @dataclass(frozen=True)
-class Test:
+class EqualityTest:
     """A hypothesis that was tested."""
 
     statistic: float
@@ -80,7 +80,7 @@ class Test:
     note: str = ""
 
 
-def test_equality(
+def equality_tests(
     a: Matrix,
     b: Matrix,
     *,
@@ -89,7 +89,7 @@ def test_equality(
     paired: bool = False,
     permutations: int = PERMUTATIONS,
     seed: int = 0,
-) -> dict[str, Test]:
+) -> dict[str, EqualityTest]:
     """Test whether two clouds have equal means, covariances and lengths.
 
     Parameters
@@ -113,8 +113,8 @@ def test_equality(
     labels = deal(units_a, units_b, permutations, random)
     pooled = np.concatenate([a, b])
     found = {
-        MEANS: tested(mean_statistics(pooled, labels)),
-        COVARIANCES: tested(
+        MEANS: with_p_value(mean_statistics(pooled, labels)),
+        COVARIANCES: with_p_value(
             covariance_statistics(a, b, units_a, units_b, labels, paired=paired)
         ),
         LENGTHS: tested_lengths(np.linalg.norm(pooled, axis=1), labels),
@@ -122,7 +122,7 @@ def test_equality(
     made = {name: one for name, one in found.items() if one.p_value is not None}
     adjusted = holm([one.p_value for one in made.values() if one.p_value is not None])
     for (name, one), p in zip(made.items(), adjusted, strict=True):
-        found[name] = Test(one.statistic, one.p_value, p, one.note)
+        found[name] = EqualityTest(one.statistic, one.p_value, p, one.note)
     return found
 
 
@@ -160,12 +160,12 @@ def swapped(
     return np.asarray(of_a ^ swaps[:, place])
 
 
-def tested(statistics: Vector, note: str = "") -> Test:
+def with_p_value(statistics: Vector, note: str = "") -> EqualityTest:
     """Return the p-value of the first statistic among all of them."""
     observed = statistics[0]
     slack = ROUNDING * float(np.abs(statistics).max())
     larger = int((statistics[1:] >= observed - slack).sum())
-    return Test(float(observed), (1 + larger) / len(statistics), note=note)
+    return EqualityTest(float(observed), (1 + larger) / len(statistics), note=note)
 
 
 def mean_statistics(pooled: Matrix, labels: Labels) -> Vector:
@@ -176,7 +176,7 @@ def mean_statistics(pooled: Matrix, labels: Labels) -> Vector:
     of_a = labels.sum(axis=1)[:, None]
     # The rows sum to zero, so that B's sum is −1 times A's.
     apart = sums / of_a + sums / (len(pooled) - of_a)
-    return np.einsum("ij,ij->i", apart, apart)
+    return np.asarray(np.einsum("ij,ij->i", apart, apart))
 
 
 def covariance_statistics(
@@ -212,7 +212,7 @@ def by_label(matrix: Matrix, given: Matrix) -> tuple[Vector, Vector, Vector]:
 def same_unit(
     units_a: NDArray[np.int64], units_b: NDArray[np.int64], *, paired: bool
 ) -> NDArray[np.bool_]:
-    """Tell which pairs of rows are of one unit; those of A and of B have none in common unless paired."""
+    """Tell which pairs of rows are of one unit; a row of A and one of B only where paired."""
     units = np.concatenate([units_a, units_b])
     alike = units[:, None] == units
     if not paired:
@@ -222,7 +222,7 @@ def same_unit(
 
 
 def squared_products(a: Matrix, b: Matrix, alike: NDArray[np.bool_]) -> Matrix:
-    """K_ij = (r_i · r_j − their mean)², 0 for rows of one unit; the mean is that of A with A, and so on."""
+    """K_ij = (r_i · r_j − its mean over A with A, A with B or B with B)²; 0 within a unit."""
     rows = np.concatenate([a - a.mean(axis=0), b - b.mean(axis=0)])
     products = rows @ rows.T
     products[alike] = 0.0
@@ -231,15 +231,17 @@ def squared_products(a: Matrix, b: Matrix, alike: NDArray[np.bool_]) -> Matrix:
         block = products[one, other]
         block -= block.sum() / (block.size - np.count_nonzero(alike[one, other]))
     products[alike] = 0.0
-    return np.square(products, out=products)
+    return np.asarray(products**2)
 
 
-def tested_lengths(lengths: Vector, labels: Labels) -> Test:
+def tested_lengths(lengths: Vector, labels: Labels) -> EqualityTest:
     """Test whether the lengths of both clouds have one distribution."""
     rounded = rounded_to(lengths, LENGTH_DIGITS)
     if np.ptp(rounded) == 0:
-        return Test(0.0, None, note="all vectors have the same length: there is nothing to test")
-    return tested(length_statistics(rounded, labels))
+        return EqualityTest(
+            0.0, None, note="all vectors have the same length: there is nothing to test"
+        )
+    return with_p_value(length_statistics(rounded, labels))
 
 
 def length_statistics(values: Vector, labels: Labels) -> Vector:
