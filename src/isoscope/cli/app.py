@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from isoscope.cli import advise, evaluate, profile
+from isoscope.cli import advise, diff, evaluate, profile
 from isoscope.cli.correct import correct_app
 from isoscope.cli.listing import list_app
 from isoscope.cli.measure import measure_command
@@ -78,6 +78,7 @@ app.command("evaluate", rich_help_panel="Everyday", epilog=evaluate.EXAMPLES)(
     evaluate.evaluate_command
 )
 app.command("advise", rich_help_panel="Everyday", epilog=advise.EXAMPLES)(advise.advise_command)
+app.command("diff", rich_help_panel="Everyday", epilog=diff.EXAMPLES)(diff.diff_command)
 app.add_typer(correct_app, name="correct", rich_help_panel="Everyday")
 app.add_typer(list_app, name="list", rich_help_panel="Everyday")
 app.command("report", rich_help_panel="Research", epilog=REPORT_EXAMPLES)(report_command)

@@ -55,6 +55,7 @@ def grids(result: Result) -> list[Grid]:
     """Arrange a result in one grid per cloud, per model, per score, or per question."""
     from isoscope.results.advised import advice_grids, is_advice
     from isoscope.results.depth import depth_grids  # which build on this file
+    from isoscope.results.differed import difference_grids, is_difference
     from isoscope.results.layered import is_profile, profile_grids
     from isoscope.results.related import is_relation, relation_grids
     from isoscope.results.scored import is_by_layer, score_grids
@@ -64,6 +65,8 @@ def grids(result: Result) -> list[Grid]:
         return [*profile_grids(result), *depth_grids(result), *trained_grids(result)]
     if is_advice(result):
         return advice_grids(result)
+    if is_difference(result):
+        return difference_grids(result)
     if is_by_layer(result):
         return score_grids(result)
     if is_relation(result):

@@ -4,9 +4,9 @@ The correction of A is fitted again on B, and what that would change is looked a
 
 - *the neighbours*: the share of the ten nearest rows by cosine that the old and the new correction
   have in common. Fitting on other rows of the same cloud changes some as well. How many, a fit on
-  m random rows of B tells, with 1/m = 1/n_A + 2/n_B: against the fit on all of B its parameters vary
-  by 1/m − 1/n_B = 1/n_A + 1/n_B, as those of A do where A and B are alike. Only what exceeds this
-  chance counts.
+  m random rows of B tells, with 1/m = 1/n_A + 2/n_B: against the fit on all of B its parameters
+  vary by 1/m − 1/n_B = 1/n_A + 1/n_B, as those of A do where A and B are alike. Only what exceeds
+  this chance counts.
 - *the mean cosine of random pairs*, which a correction that still fits brings to where the new one
   does.
 - *the threshold*: the share of B's random pairs that score above it, against A's.
@@ -48,7 +48,7 @@ SAMPLE = 4_096
 NEIGHBOURS = 10
 
 NEIGHBOURS_LIMIT = 0.05
-"""Share of neighbours beyond chance: one in twenty, or every other list of ten has another entry."""
+"""Share of neighbours beyond chance: one in twenty, another entry in every other list of ten."""
 
 COSINE_LIMIT = 0.05
 """Mean cosine: less does not move a threshold that was read off a chart."""

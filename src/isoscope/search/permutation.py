@@ -192,12 +192,27 @@ def covariance_statistics(
 
     Pairs of rows of one unit are left out: they are alike whatever the clouds are.
     """
-    alike = same_unit(units_a, units_b, paired=paired)
-    squares = squared_products(a, b, alike)
+    squares = squared_products(a, b, same_unit(units_a, units_b, paired=paired))
     given = labels.astype(np.float64)
     within_a, between, within_b = by_label(squares, given)
-    pairs = by_label((~alike).astype(np.float64), given)
-    return np.asarray(within_a / pairs[0] + within_b / pairs[2] - 2 * between / pairs[1])
+    of_a, of_b = given.sum(axis=1), (1 - given).sum(axis=1)
+    # How many pairs of rows are of one unit, which are no pairs here.
+    if paired:  # a unit has as many rows in A as in B, swapped or not
+        alike_a = alike_b = alike = unit_sizes(units_a).sum()
+    else:  # a unit is A's or B's as a whole
+        sizes = np.concatenate([unit_sizes(units_a), unit_sizes(units_b)])
+        alike_a, alike, alike_b = given @ sizes, 0.0, (1 - given) @ sizes
+    return np.asarray(
+        within_a / (of_a**2 - alike_a)
+        + within_b / (of_b**2 - alike_b)
+        - 2 * between / (of_a * of_b - alike)
+    )
+
+
+def unit_sizes(units: NDArray[np.int64]) -> Vector:
+    """Return for every row how many rows its unit has."""
+    _, place, counts = np.unique(units, return_inverse=True, return_counts=True)
+    return counts[place].astype(np.float64)
 
 
 def by_label(matrix: Matrix, given: Matrix) -> tuple[Vector, Vector, Vector]:
