@@ -28,6 +28,22 @@ BETWEEN = {
     "total_variance_ratio": "tr C_B / tr C_A",
     "mean_length_ratio": "mean length of B over that of A",
 }
+KEPT_NAMES = {
+    "mean_cosine/old": "mean cosine, A's correction",
+    "mean_cosine/refitted": "mean cosine, fitted on B",
+    "neighbours_kept@10": "neighbours in common",
+    "neighbours_kept@10/by_chance": "… by chance",
+    "neighbours_kept@10/lost_beyond_chance": "… lost beyond chance",
+    "pairs_above_threshold/A": "pairs of A above",
+    "pairs_above_threshold/B": "pairs of B above",
+}
+"""What the table calls rows, so that it fits a screen."""
+
+KEPT_LEGEND = (
+    "neighbours in common: of the 10 nearest rows of B, with A's correction and with the same "
+    "fitted on B; by chance: with two fits on rows of B"
+)
+INTERVAL_LEGEND = "±: how far the 95 % interval reaches, its longer side"
 TEST_LEGEND = "p: permutation test on a pooled sample, by Holm's correction over the tests made"
 
 
@@ -65,7 +81,7 @@ def same_grid(rows: list[Row]) -> Grid:
         for row in rows
     ]
     header = ["row by row", "value", "by chance", "rows or pairs"]
-    return Grid(rows[0].subject, header, body, notes_of(rows), [])
+    return Grid(rows[0].subject, header, body, [INTERVAL_LEGEND, *notes_of(rows)], [])
 
 
 def different_grid(rows: list[Row]) -> Grid:
@@ -101,20 +117,19 @@ def support_grid(rows: list[Row]) -> Grid:
     ]
     notes = ["B outside A@95%: share of B that is stranger to A's rows than 95 % of A itself"]
     header = ["outside the support", "share", "by chance", "rows"]
-    return Grid(rows[0].subject, header, body, [*notes, *notes_of(rows)], [])
+    return Grid(rows[0].subject, header, body, [*notes, INTERVAL_LEGEND, *notes_of(rows)], [])
 
 
 def keeping_grid(rows: list[Row]) -> Grid:
     """Arrange what keeping A's corrections and thresholds does: figures down, spaces across."""
     spaces = list(dict.fromkeys(row.correction for row in rows))
-    measures = dict.fromkeys(row.measure for row in rows if not row.measure.endswith("difference"))
     cells = {(row.measure, row.correction): row for row in rows}
     cuts = [row for row in rows if THRESHOLD in row.extra]
     correct = [row for row in rows if THRESHOLD not in row.extra]
-    # The space as it is has no correction, and its rows come first.
-    order = sorted(measures, key=lambda name: name.startswith("pairs_above_threshold"))
     body = [
-        [name, *(with_interval(cells.get((name, space))) for space in spaces)] for name in order
+        [words, *(with_interval(cells.get((name, space))) for space in spaces)]
+        for name, words in KEPT_NAMES.items()
+        if any(row.measure == name for row in rows)
     ]
     body.append(["threshold", *(fact(cuts, space, THRESHOLD) for space in spaces)])
     body.append(["keep the correction", *(fact(correct, space, KEEP) for space in spaces)])
@@ -123,7 +138,7 @@ def keeping_grid(rows: list[Row]) -> Grid:
         f"{rows[0].subject}: A's corrections and thresholds on {rows[0].n or 0:,} rows of B",
         ["kept for B", *spaces],
         body,
-        notes_of(rows),
+        [KEPT_LEGEND, INTERVAL_LEGEND, *notes_of(rows)],
         [],
     )
 
@@ -145,14 +160,16 @@ def with_interval(row: Row | None) -> str:
         return "undefined"
     if row.low is None or row.high is None:
         return number(row.value)
-    return f"{row.value:.4f} ({row.low:.4f} to {row.high:.4f})"
+    reach = max(row.high - row.value, row.value - row.low)
+    return f"{number(row.value)} ±{reach:.4f}"
 
 
 def number(value: float | None) -> str:
     """Return a number as a person reads it."""
     if value is None:
         return ""
-    return f"{value:.4f}" if abs(value) < 100 else f"{value:.1f}"
+    # Adding zero turns −0 into 0.
+    return f"{round(value, 4) + 0.0:.4f}" if abs(value) < 100 else f"{value:.1f}"
 
 
 def notes_of(rows: list[Row]) -> list[str]:

@@ -43,7 +43,7 @@ def about_differences(found: Effects | None, tests: dict[str, EqualityTest] | No
         return ["There are too few documents to test whether the clouds differ."]
     sizes = {
         MEANS: f"the means, by {found.mean_shift:.3f} of the spread",
-        COVARIANCES: f"the covariances, by {found.covariance_distance:.0%} of their size",
+        COVARIANCES: f"the covariances, by {found.covariance_distance:.2f} of their size",
         LENGTHS: f"the lengths, on average {found.mean_lengths[0]:.4g} and "
         f"{found.mean_lengths[1]:.4g}",
     }
@@ -123,7 +123,8 @@ def about_origin(given: Correction, two: TwoSides) -> list[str]:
 
 def valued(found: Estimate, digits: int) -> str:
     """Return a figure."""
-    return "undefined" if found.value is None else f"{found.value:.{digits}f}"
+    # Adding zero turns −0 into 0.
+    return "undefined" if found.value is None else f"{round(found.value, digits) + 0.0:.{digits}f}"
 
 
 def ranged(found: Estimate, digits: int) -> str:

@@ -6,10 +6,13 @@ The correction of A is fitted again on B, and what that would change is looked a
   have in common. Fitting on other rows of the same cloud changes some as well. How many, a fit on
   m random rows of B tells, with 1/m = 1/n_A + 2/n_B: against the fit on all of B its parameters
   vary by 1/m − 1/n_B = 1/n_A + 1/n_B, as those of A do where A and B are alike. Only what exceeds
-  this chance counts.
+  this chance counts. Of clouds with the same rows it is an upper bound: their fits share chance.
 - *the mean cosine of random pairs*, which a correction that still fits brings to where the new one
   does.
 - *the threshold*: the share of B's random pairs that score above it, against A's.
+
+A threshold that was read off the very rows that a correction was fitted on lets more through on
+other rows, of A as of B, where rows are few for the width: whitening fits the chance in them.
 
 Each answer needs a difference that is no chance (its 95 % interval leaves out 0) and that matters
 (the limits below). None says which neighbours are better: that takes labels (``isoscope advise``).
@@ -59,6 +62,9 @@ CHANCE_MATCHES = 0.01
 THRESHOLD_FACTOR = 1.5
 """Chance matches: half as many again, or a third fewer, are noticed by users."""
 
+ALMOST_ALL = 0.999
+"""Shares above this are not written out."""
+
 CHANCE_SEED = 0xC4A7CE
 """Of the rows of the fit that shows what chance does."""
 
@@ -81,7 +87,9 @@ class CorrectionKept:
     @property
     def neighbours_differ(self) -> bool:
         """Whether more neighbours change than chance changes."""
-        return matters(self.beyond_chance, NEIGHBOURS_LIMIT)
+        return (self.beyond_chance.value or 0.0) > 0 and matters(
+            self.beyond_chance, NEIGHBOURS_LIMIT
+        )
 
     @property
     def cosines_differ(self) -> bool:
@@ -234,7 +242,9 @@ def fitted_again(
 
 def rounded_share(value: float) -> str:
     """Write a share as a percentage of two digits."""
-    if value <= 0:
-        return "0 %"
+    if value <= 0 or value >= 1:
+        return f"{100 * value:.0f} %"
+    if value > ALMOST_ALL:
+        return f"over {100 * ALMOST_ALL:.1f} %"
     digits = max(1 - math.floor(math.log10(100 * value)), 0)
     return f"{100 * value:.{min(digits, 4)}f} %"

@@ -60,7 +60,7 @@ FEWEST_UNITS = 20
 """Documents of a cloud below which the test of covariances rejects too often: with 25, in 6 %."""
 
 ROUNDING = 1e-9
-"""Statistics that differ by less than this share of the largest one are equal."""
+"""Statistics that differ by less than this share of their size are equal."""
 
 LENGTH_DIGITS = 6
 """Lengths are compared to these digits: further ones tell how vectors were stored."""
@@ -112,10 +112,12 @@ def equality_tests(
     deal = swapped if paired else dealt
     labels = deal(units_a, units_b, permutations, random)
     pooled = np.concatenate([a, b])
+    variance, rows = float(pooled.var(axis=0).sum()), len(pooled)
     found = {
-        MEANS: with_p_value(mean_statistics(pooled, labels)),
+        MEANS: with_p_value(mean_statistics(pooled, labels), variance / rows),
         COVARIANCES: with_p_value(
-            covariance_statistics(a, b, units_a, units_b, labels, paired=paired)
+            covariance_statistics(a, b, units_a, units_b, labels, paired=paired),
+            variance**2 / rows,
         ),
         LENGTHS: tested_lengths(np.linalg.norm(pooled, axis=1), labels),
     }
@@ -160,12 +162,15 @@ def swapped(
     return np.asarray(of_a ^ swaps[:, place])
 
 
-def with_p_value(statistics: Vector, note: str = "") -> EqualityTest:
-    """Return the p-value of the first statistic among all of them."""
-    observed = statistics[0]
-    slack = ROUNDING * float(np.abs(statistics).max())
-    larger = int((statistics[1:] >= observed - slack).sum())
-    return EqualityTest(float(observed), (1 + larger) / len(statistics), note=note)
+def with_p_value(statistics: Vector, scale: float) -> EqualityTest:
+    """Return the p-value of the first statistic among all of them.
+
+    ``scale`` is what the statistic comes from: what is far below it, as for clouds that are the
+    same, is rounding.
+    """
+    slack = ROUNDING * max(float(np.abs(statistics).max()), scale)
+    larger = int((statistics[1:] >= statistics[0] - slack).sum())
+    return EqualityTest(float(statistics[0]), (1 + larger) / len(statistics))
 
 
 def mean_statistics(pooled: Matrix, labels: Labels) -> Vector:
@@ -256,7 +261,7 @@ def tested_lengths(lengths: Vector, labels: Labels) -> EqualityTest:
         return EqualityTest(
             0.0, None, note="all vectors have the same length: there is nothing to test"
         )
-    return with_p_value(length_statistics(rounded, labels))
+    return with_p_value(length_statistics(rounded, labels), 0.0)
 
 
 def length_statistics(values: Vector, labels: Labels) -> Vector:
