@@ -35,14 +35,15 @@ class PairCosines:
     def of(cls, vectors: NDArray[Any], units: NDArray[np.int64], seed: int) -> PairCosines:
         """Take the cosines of rows that are dealt to two halves, the same for the same units.
 
-        Rows without a direction stay, so that two spaces have the same pairs; they are few.
+        Documents go to a half as a whole: rows of one are no random pair. Rows without a direction
+        stay, so that two spaces have the same pairs; they are few.
         """
-        order = np.random.default_rng(seed).permutation(len(vectors))
-        rows = np.asarray(vectors, np.float64)[order]
-        known = has_direction(rows)
-        directions = np.where(known[:, None], unit_rows(np.where(known[:, None], rows, 1.0)), 0.0)
-        half = len(rows) // 2
-        return cls(directions[:half] @ directions[half : 2 * half].T, units[order[: 2 * half]])
+        rows = np.asarray(vectors, np.float64)
+        known = has_direction(rows)[:, None]
+        directions = np.where(known, unit_rows(np.where(known, rows, 1.0)), 0.0)
+        first = first_half(units, seed)
+        ordered = np.concatenate([units[first], units[~first]])
+        return cls(directions[first] @ directions[~first].T, ordered)
 
     def mean(self) -> Score:
         """Return the mean cosine."""
@@ -58,5 +59,15 @@ class PairCosines:
 
     def _score(self, figures: NDArray[np.float64], bounds: tuple[float, float]) -> Score:
         value = float(figures.mean())
-        rows = np.concatenate([figures.mean(axis=1), figures.mean(axis=0)])
-        return clustered_score(value, (rows - value) / len(figures), self.units, bounds)
+        parts = [(figures.mean(axis=k) - value) / figures.shape[1 - k] for k in (1, 0)]
+        return clustered_score(value, np.concatenate(parts), self.units, bounds)
+
+
+def first_half(units: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
+    """Tell which rows are dealt to the first half, as nearly half of them as whole units make."""
+    _, place, counts = np.unique(units, return_inverse=True, return_counts=True)
+    order = np.random.default_rng(seed).permutation(len(counts))
+    chosen = np.zeros(len(counts), np.bool_)
+    chosen[order] = np.cumsum(counts[order]) <= len(units) / 2
+    chosen[order[0]] = len(counts) > 1
+    return np.asarray(chosen[place])
