@@ -61,7 +61,9 @@ class Filing:
 
     def same_rows(self, same: SameRows) -> None:
         """File how alike two spaces with the same rows are."""
-        sampled = f"exact, among {same.sampled:,} sampled rows"
+        sampled = (
+            f"exact, among {same.sampled:,} sampled rows; interval for further rows among them"
+        )
         lost = same.without_direction
         note = f"{lost:,} sampled rows without a direction in one of them are left out"
         self._add(

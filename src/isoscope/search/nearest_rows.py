@@ -1,5 +1,10 @@
 """The nearest other rows of every row by cosine, exactly, and how many two spaces share.
 
+An interval of the mean overlap is for further rows that are searched among these same rows, as
+queries are in an index that stays. Other rows to search in would add to its error: in simulations
+of 400 and 2,000 rows the standard deviation over new clouds was 1.2 to 1.3 times the standard error
+(the jackknife, which leaves rows out of the lists of others as well, made it 1.6 times too large).
+
 Written by hand: the rows are searched among themselves, a row must not find itself, and one stripe
 of products and a partition is all it takes; an index would have to be built first.
 """
