@@ -180,6 +180,7 @@ def test_models_read_the_same_texts(tiny_model: Callable[[str], Path]) -> None:
     )
     assert "block 1" in found.rows[0].subject
     assert found.value("linear_cka") > 0
+    assert "both models read the same texts" in remarks(found)
 
 
 # The kernel's high-water mark of this process; getrusage would include the parent's before exec.

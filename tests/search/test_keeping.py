@@ -102,6 +102,6 @@ def test_some_rows_are_a_random_part() -> None:
 
 
 def test_shares_are_written_with_the_digits_that_tell() -> None:
-    assert [rounded_share(value) for value in (0, 0.000123, 0.0123, 0.456, 0.99999, 1)] == [
-        "0 %", "0.012 %", "1.2 %", "46 %", "over 99.9 %", "100 %",
+    assert [rounded_share(value) for value in (0, 0.000123, 0.0123, 0.456, 0.9987, 0.99999, 1)] == [
+        "0 %", "0.012 %", "1.2 %", "46 %", "99.9 %", "over 99.9 %", "100 %",
     ]  # fmt: skip

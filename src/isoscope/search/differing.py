@@ -22,7 +22,7 @@ from isoscope.results.result import Result
 from isoscope.results.scored import KIND
 from isoscope.search import difference_words, effects, keeping, permutation, support
 from isoscope.search.difference_rows import Filing
-from isoscope.search.row_matching import match_rows
+from isoscope.search.row_matching import Matching, match_rows
 from isoscope.search.same_rows import compare_same_rows
 from isoscope.search.sources import open_source
 from isoscope.search.two_sides import read_apart, read_in_step
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from isoscope.corrections.base import Correction
     from isoscope.measures.reading import Progress
     from isoscope.search.permutation import EqualityTest
-    from isoscope.search.row_matching import Matching
     from isoscope.search.two_sides import TwoSides
     from isoscope.tasks.sentence_protocol import SentenceProtocol
 
@@ -43,6 +42,8 @@ TESTED = 2_000
 """Rows of each cloud that are dealt anew: products of all with all are held in memory."""
 
 NEIGHBOURS = 10
+
+SAME_TEXTS = "The same rows: both models read the same texts."
 
 
 def diff(
@@ -132,7 +133,10 @@ def diff(
         for source, at, which in ((a, layer, column), (b, layer_b or layer, column_b or column))
     ]
     fitted = opened_correction(correction)
-    matching = match_rows(*opened, same_rows=same_rows, ids=ids, documents=documents, seed=seed)
+    if text is not None and same_rows is None:
+        matching = Matching(True, SAME_TEXTS, (opened[0], opened[1]))
+    else:
+        matching = match_rows(*opened, same_rows=same_rows, ids=ids, documents=documents, seed=seed)
     if not matching.same:
         check_widths(*matching.clouds)
     read = read_in_step if matching.same else read_apart

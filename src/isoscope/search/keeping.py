@@ -246,5 +246,5 @@ def rounded_share(value: float) -> str:
         return f"{100 * value:.0f} %"
     if value > ALMOST_ALL:
         return f"over {100 * ALMOST_ALL:.1f} %"
-    digits = max(1 - math.floor(math.log10(100 * value)), 0)
+    digits = 1 if value > 0.99 else max(1 - math.floor(math.log10(100 * value)), 0)
     return f"{100 * value:.{min(digits, 4)}f} %"
