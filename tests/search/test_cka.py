@@ -10,17 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from isoscope.search.cka import CrossSums, linear_cka
+from isoscope.search.cka import CrossSums, LinearCKA, linear_cka
 
 Matrix = NDArray[np.float64]
 
 
-def sums_of(x: Matrix, y: Matrix, step: int = 7, shift: float = 0.0) -> CrossSums:
-    """The sums of batches, of two threads."""
+def scatter(x: Matrix) -> Matrix:
+    centred = x - x.mean(axis=0)
+    return centred.T @ centred
+
+
+def cka_of(x: Matrix, y: Matrix, step: int = 7, shift: float = 0.0) -> LinearCKA:
+    """From the sums of batches, of two threads."""
     halves = [CrossSums(x[0] + shift, y[0] - shift) for _ in range(2)]
     for place, first in enumerate(range(0, len(x), step)):
         halves[place % 2].add(x[first : first + step], y[first : first + step])
-    return halves[0].merge(halves[1])
+    return linear_cka(halves[0].merge(halves[1]), (scatter(x), scatter(y)))
 
 
 def hsic_plain(k: Matrix, m: Matrix) -> float:
@@ -49,7 +54,7 @@ def clouds(seed: int, rows: int = 40, widths: tuple[int, int] = (6, 9)) -> tuple
 @pytest.mark.parametrize("seed", range(4))
 def test_both_are_what_kernels_of_all_rows_give(seed: int) -> None:
     x, y = clouds(seed)
-    found = linear_cka(sums_of(x, y))
+    found = cka_of(x, y)
     k, m = x @ x.T, y @ y.T
     for value, hsic in ((found.plain, hsic_plain), (found.debiased, hsic_unbiased)):
         # Products of four numbers of size up to ten, summed: 1e-9 leaves room for cancellation.
@@ -58,11 +63,11 @@ def test_both_are_what_kernels_of_all_rows_give(seed: int) -> None:
 
 def test_a_common_offset_costs_no_digits() -> None:
     x, y = clouds(0)
-    near = linear_cka(sums_of(x, y))
-    far = linear_cka(sums_of(x + 1e4, y - 1e5))
+    near = cka_of(x, y)
+    far = cka_of(x + 1e4, y - 1e5)
     assert far.plain == pytest.approx(near.plain, rel=1e-8)
     assert far.debiased == pytest.approx(near.debiased, rel=1e-8)
-    moved = linear_cka(sums_of(x, y, shift=3.0))
+    moved = cka_of(x, y, shift=3.0)
     assert moved.debiased == pytest.approx(near.debiased, rel=1e-9)
 
 
@@ -71,10 +76,10 @@ def test_a_common_offset_costs_no_digits() -> None:
 def test_turning_and_scaling_change_nothing(seed: int, scale: float) -> None:
     x, y = clouds(seed)
     turn = np.linalg.qr(np.random.default_rng(seed).standard_normal((9, 9)))[0]
-    before, after = linear_cka(sums_of(x, y)), linear_cka(sums_of(x, scale * y @ turn))
+    before, after = cka_of(x, y), cka_of(x, scale * y @ turn)
     assert after.plain == pytest.approx(before.plain, rel=1e-8)
     assert after.debiased == pytest.approx(before.debiased, rel=1e-7)
-    same = linear_cka(sums_of(y, scale * y @ turn))
+    same = cka_of(y, scale * y @ turn)
     assert same.plain == pytest.approx(1, rel=1e-9)
     assert same.debiased == pytest.approx(1, rel=1e-8)
 
@@ -82,7 +87,7 @@ def test_turning_and_scaling_change_nothing(seed: int, scale: float) -> None:
 def test_only_the_debiased_one_is_zero_for_unrelated_clouds() -> None:
     random = np.random.default_rng(0)
     x, y = random.standard_normal((1_000, 768)), random.standard_normal((1_000, 768))
-    found = linear_cka(sums_of(x, y, step=500))
+    found = cka_of(x, y, step=500)
     # d / (n + d) of unrelated clouds, as the module says
     assert found.plain == pytest.approx(768 / 1_768, abs=0.01)
     assert found.debiased == pytest.approx(0, abs=0.01)
@@ -90,6 +95,6 @@ def test_only_the_debiased_one_is_zero_for_unrelated_clouds() -> None:
 
 def test_a_constant_cloud_has_none() -> None:
     x, _ = clouds(0)
-    found = linear_cka(sums_of(x, np.full((40, 3), 2.0)))
+    found = cka_of(x, np.full((40, 3), 2.0))
     assert found.plain is None
     assert "rows of B are the same" in found.note

@@ -41,7 +41,7 @@ FEWEST_ROWS = 4
 """HSIC₁ divides by n − 3."""
 
 CONSTANT = 1e-24
-"""Share of a cloud's squared second moment below which its scatter is rounding."""
+"""Share of a cloud's squared second moment below which its scatter is rounding, all squared."""
 
 
 class CrossSums:
@@ -59,7 +59,6 @@ class CrossSums:
         self.rows = 0
         self.cross: Matrix = np.zeros((x, y))
         self.sums = (np.zeros(x), np.zeros(y))
-        self.scatters = (np.zeros((x, x)), np.zeros((y, y)))
         self.weighted = ((np.zeros(x), np.zeros(x)), (np.zeros(y), np.zeros(y)))
         """For each cloud Σ p_i x_i and Σ q_i x_i."""
         self.square_sums: Vector = np.zeros(2)
@@ -77,7 +76,6 @@ class CrossSums:
         self.square_products += squares @ squares.T
         for k, one in enumerate(rows):
             self.sums[k][:] += one.sum(axis=0)
-            self.scatters[k][:] += one.T @ one
             for weighted, weights in zip(self.weighted[k], squares, strict=True):
                 weighted += weights @ one
 
@@ -89,7 +87,6 @@ class CrossSums:
         self.square_products += other.square_products
         for k in range(2):
             self.sums[k][:] += other.sums[k]
-            self.scatters[k][:] += other.scatters[k]
             for mine, theirs in zip(self.weighted[k], other.weighted[k], strict=True):
                 mine += theirs
         return self
@@ -104,20 +101,35 @@ class LinearCKA:
     note: str = ""
 
 
-def linear_cka(sums: CrossSums) -> LinearCKA:
-    """Return linear CKA from sums over all rows."""
+def linear_cka(sums: CrossSums, scatters: tuple[Matrix, Matrix]) -> LinearCKA:
+    """Return linear CKA from sums over all rows.
+
+    Parameters
+    ----------
+    sums : CrossSums
+        Sums of both clouds.
+    scatters : tuple of array
+        XᵀX and YᵀY of centred rows, which the moments of each cloud have.
+    """
     n = sums.rows
     means = [total / n for total in sums.sums]
     cross = sums.cross - n * np.outer(means[0], means[1])
-    own = [s - n * np.outer(m, m) for s, m in zip(sums.scatters, means, strict=True)]
-    plain = {(0, 0): square(own[0]), (1, 1): square(own[1]), (0, 1): square(cross)}
+    plain = {(0, 0): square(scatters[0]), (1, 1): square(scatters[1]), (0, 1): square(cross)}
     for k in range(2):
-        if plain[k, k] <= CONSTANT * square(sums.scatters[k]):
+        middle = means[k] + sums.shifts[k]
+        if plain[k, k] <= CONSTANT * (n * float(middle @ middle)) ** 2:
             return LinearCKA(None, None, f"undefined: all rows of {'AB'[k]} are the same")
     biased = plain[0, 1] / math.sqrt(plain[0, 0] * plain[1, 1])
     if n < FEWEST_ROWS:
         return LinearCKA(biased, None, f"the debiased one needs {FEWEST_ROWS} rows")
-    free = {pair: unbiased(sums, means, pair, value) for pair, value in plain.items()}
+    products = {
+        (0, 0): scatters[0] + n * np.outer(means[0], means[0]),
+        (1, 1): scatters[1] + n * np.outer(means[1], means[1]),
+        (0, 1): sums.cross,
+    }
+    free = {
+        pair: unbiased(sums, means, pair, value, products[pair]) for pair, value in plain.items()
+    }
     if min(free[0, 0], free[1, 1]) <= 0:
         return LinearCKA(biased, None, "too few rows for the debiased one")
     return LinearCKA(biased, free[0, 1] / math.sqrt(free[0, 0] * free[1, 1]))
@@ -128,28 +140,34 @@ def square(matrix: Matrix) -> float:
     return float(np.einsum("ij,ij->", matrix, matrix))
 
 
-def unbiased(sums: CrossSums, means: list[Vector], pair: tuple[int, int], plain: float) -> float:
-    """n (n − 3) HSIC₁ of two of the kernels, from ‖XᵀY‖_F² of centred rows."""
+def unbiased(
+    sums: CrossSums, means: list[Vector], pair: tuple[int, int], plain: float, products: Matrix
+) -> float:
+    """n (n − 3) HSIC₁ of two of the kernels.
+
+    ``plain`` is ‖XᵀY‖_F² of centred rows, ``products`` is XᵀY about the fixed points.
+    """
     n = sums.rows
     one, other = pair
     totals = [float(sums.square_sums[k] - n * means[k] @ means[k]) for k in range(2)]
-    products = centred_products(sums, means, one, other)
-    return plain - n / (n - 2) * products + totals[one] * totals[other] / ((n - 1) * (n - 2))
+    lengths = centred_lengths(sums, means, one, other, products)
+    return plain - n / (n - 2) * lengths + totals[one] * totals[other] / ((n - 1) * (n - 2))
 
 
-def centred_products(sums: CrossSums, means: list[Vector], one: int, other: int) -> float:
+def centred_lengths(
+    sums: CrossSums, means: list[Vector], one: int, other: int, products: Matrix
+) -> float:
     """Σ ‖x_i − μ‖² ‖y_i − ν‖² out of ‖x_i − μ‖² = ‖x_i‖² − 2 μ·x_i + ‖μ‖²."""
     n = sums.rows
     mu, nu = means[one], means[other]
     m, v = float(mu @ mu), float(nu @ nu)
-    second = sums.cross if one != other else sums.scatters[one]
     return float(
         sums.square_products[one, other]
         - 2 * nu @ sums.weighted[other][one]
         - 2 * mu @ sums.weighted[one][other]
         + v * sums.square_sums[one]
         + m * sums.square_sums[other]
-        + 4 * mu @ second @ nu
+        + 4 * mu @ products @ nu
         - 2 * v * mu @ sums.sums[one]
         - 2 * m * nu @ sums.sums[other]
         + n * m * v

@@ -139,7 +139,8 @@ def by_id(a: CloudGroup, b: CloudGroup, label: str, same_rows: bool | None, seed
     without = [count - len(common) for count in counts]
     if same_rows is None and any(without):
         known = f"{len(common):,} of {counts[0]:,} and {counts[1]:,} rows have the same {label}"
-        hint = "; --same-rows compares those row by row" if common else ""
+        hint = "; --same-rows compares those row by row, and here they make the tests cautious"
+        hint = hint if common else ""
         return Matching(False, f"Compared as clouds of other rows: {known}{hint}.", (a, b))
     if not common:
         raise DataError(

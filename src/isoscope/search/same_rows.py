@@ -73,7 +73,7 @@ def compare_same_rows(two: TwoSides, k: int, seed: int) -> SameRows:
         without_direction=int((~known).sum()),
         overlap=clustered_mean(overlaps, units),
         chance=k / (len(a) - 1),
-        cka=linear_cka(two.cross),
+        cka=linear_cka(two.cross, (two.a.scatter, two.b.scatter)),
         rank_correlation=ranked_pairs(a, b, seed),
         to_partner=partners(a, b, units) if two.same_width else None,
     )

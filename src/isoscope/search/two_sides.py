@@ -44,6 +44,12 @@ class Side:
         """Type in which the vectors are stored."""
         return self.cloud.dtypes[0]
 
+    @property
+    def scatter(self) -> NDArray[np.float64]:
+        """Σ (x_i − mean)(x_i − mean)ᵀ, which is always read."""
+        assert self.moments.scatter is not None
+        return self.moments.scatter
+
     def first(self, size: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return at most so many sampled rows, a random part of them, and their documents."""
         kept = lowest([self.sample], size)
