@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from isoscope.corrections.storage import load_correction
     from isoscope.models.opening import Model, open_model
     from isoscope.profiles.profiling import profile
+    from isoscope.search.differing import diff
     from isoscope.tasks.advising import advise
     from isoscope.tasks.evaluating import evaluate
 
@@ -39,6 +40,7 @@ __all__ = [
     "__version__",
     "advise",
     "all_measures",
+    "diff",
     "evaluate",
     "load_correction",
     "make_correction",
@@ -51,6 +53,7 @@ __all__ = [
 LATER = {
     "Model": "isoscope.models.opening",
     "advise": "isoscope.tasks.advising",
+    "diff": "isoscope.search.differing",
     "evaluate": "isoscope.tasks.evaluating",
     "load_correction": "isoscope.corrections.storage",
     "make_correction": "isoscope.corrections.naming",

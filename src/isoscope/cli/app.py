@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from isoscope.cli import advise, evaluate, profile, threshold
+from isoscope.cli import advise, diff, evaluate, profile, threshold
 from isoscope.cli.correct import correct_app
 from isoscope.cli.listing import list_app
 from isoscope.cli.measure import measure_command
@@ -81,6 +81,7 @@ app.command("advise", rich_help_panel="Everyday", epilog=advise.EXAMPLES)(advise
 app.command("threshold", rich_help_panel="Everyday", epilog=threshold.EXAMPLES)(
     threshold.threshold_command
 )
+app.command("diff", rich_help_panel="Everyday", epilog=diff.EXAMPLES)(diff.diff_command)
 app.add_typer(correct_app, name="correct", rich_help_panel="Everyday")
 app.add_typer(list_app, name="list", rich_help_panel="Everyday")
 app.command("report", rich_help_panel="Research", epilog=REPORT_EXAMPLES)(report_command)

@@ -55,6 +55,7 @@ def grids(result: Result) -> list[Grid]:
     """Arrange a result in one grid per cloud, per model, per score, or per question."""
     from isoscope.results.advised import advice_grids, is_advice
     from isoscope.results.depth import depth_grids  # which build on this file
+    from isoscope.results.differed import difference_grids, is_difference
     from isoscope.results.layered import is_profile, profile_grids
     from isoscope.results.neighboured import is_neighbour_row, neighbour_grids
     from isoscope.results.reduced import is_reduction_row, reduction_grids
@@ -69,6 +70,8 @@ def grids(result: Result) -> list[Grid]:
         return advice_grids(result)
     if is_threshold(result):
         return threshold_grids(result)
+    if is_difference(result):
+        return difference_grids(result)
     if is_by_layer(result):
         return score_grids(result)
     if is_relation(result):

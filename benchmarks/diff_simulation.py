@@ -1,0 +1,226 @@
+"""Does ``isoscope diff`` find differences where there are none, and those that there are?
+
+    python benchmarks/diff_simulation.py --runs 500
+
+Each design draws two clouds anew from seeds 0, 1, …: ``equal`` ones have one distribution, and a
+test at 5 % should reject in 5 % of the runs. Prints Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoscope.engines.local import one_blas_thread
+from isoscope.search.differing import diff
+from isoscope.search.permutation import equality_tests
+from isoscope.search.support import outside
+
+Matrix = NDArray[np.float64]
+Units = NDArray[np.int64]
+
+PERMUTATIONS = 199
+ALPHA = 0.05
+NAMES = ("means", "covariances", "lengths")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Two clouds of one run."""
+
+    a: Matrix
+    b: Matrix
+    units: Units | None = None
+    paired: bool = False
+
+
+Design = Callable[[np.random.Generator], Drawn]
+
+
+@dataclass
+class Rejected:
+    """How often each test rejected."""
+
+    runs: int = 0
+    tests: dict[str, int] = field(default_factory=lambda: dict.fromkeys(NAMES, 0))
+    any: int = 0
+
+    def add(self, drawn: Drawn, seed: int) -> None:
+        """Test two clouds."""
+        units = {} if drawn.units is None else {"units_a": drawn.units, "units_b": drawn.units}
+        found = equality_tests(
+            drawn.a, drawn.b, paired=drawn.paired, permutations=PERMUTATIONS, seed=seed, **units
+        )
+        self.runs += 1
+        for name in NAMES:
+            self.tests[name] += (found[name].p_value or 0.0) <= ALPHA
+        self.any += min(one.p_holm or 0.0 for one in found.values()) <= ALPHA
+
+    def cells(self) -> str:
+        """Return the shares as cells of a table."""
+        counts = [*self.tests.values(), self.any]
+        return " | ".join(f"{count / self.runs:.1%}" for count in counts)
+
+
+def cloud(random: np.random.Generator, rows: int, width: int, tails: float | None = None) -> Matrix:
+    """Rows with a steep spectrum (variances 1, 1/2, 1/3, …) and a common offset."""
+    scales = np.arange(1, width + 1) ** -0.5
+    rows_drawn = random.standard_normal((rows, width))
+    if tails is not None:
+        rows_drawn /= np.sqrt(random.chisquare(tails, (rows, 1)) / tails)
+    return np.asarray((rows_drawn + 1) * scales)
+
+
+def spread(width: int) -> float:
+    """Root of the total variance of ``cloud``."""
+    return math.sqrt(float((1 / np.arange(1, width + 1)).sum()))
+
+
+def equal(rows: int, width: int, tails: float | None = None) -> Design:
+    def draw(random: np.random.Generator) -> Drawn:
+        return Drawn(cloud(random, rows, width, tails), cloud(random, rows, width, tails))
+
+    return draw
+
+
+def documents(random: np.random.Generator) -> Drawn:
+    units = np.repeat(np.arange(50), 4)
+    a, b = (cloud(random, 50, 64)[units] + cloud(random, 200, 64) for _ in range(2))
+    return Drawn(a, b, units)
+
+
+def same_rows(random: np.random.Generator) -> Drawn:
+    common = cloud(random, 200, 64)
+    a, b = (common + cloud(random, 200, 64) for _ in range(2))
+    return Drawn(a, b, paired=True)
+
+
+def other_means(random: np.random.Generator) -> Drawn:
+    drawn = equal(200, 64)(random)
+    return Drawn(drawn.a, drawn.b + 1)
+
+
+def other_covariances(random: np.random.Generator) -> Drawn:
+    drawn = equal(200, 64)(random)
+    scales = np.arange(1, 65) ** -0.5
+    return Drawn(drawn.a - scales, 2 * (drawn.b - scales))
+
+
+def shifted(rows: int, share: float, everywhere: bool = True) -> Design:
+    """B moved by a share of the spread, along all dimensions or along the fortieth."""
+
+    def draw(random: np.random.Generator) -> Drawn:
+        drawn = equal(rows, 64)(random)
+        direction = np.ones(64) if everywhere else np.eye(64)[39]
+        return Drawn(drawn.a, drawn.b + share * spread(64) * direction / np.linalg.norm(direction))
+
+    return draw
+
+
+def one_dimension(random: np.random.Generator) -> Drawn:
+    """A tenth of its own standard deviation, in one dimension of 64 alone."""
+    drawn = equal(1_000, 64)(random)
+    step = np.zeros(64)
+    step[0] = 0.1
+    return Drawn(drawn.a, drawn.b + step)
+
+
+def wider(factor: float) -> Design:
+    def draw(random: np.random.Generator) -> Drawn:
+        drawn = equal(1_000, 64)(random)
+        middle = drawn.b.mean(axis=0)
+        return Drawn(drawn.a, middle + factor * (drawn.b - middle))
+
+    return draw
+
+
+SIZES: dict[str, Design] = {
+    "equal, 200 × 64 each": equal(200, 64),
+    "equal, heavy tails (t of 5), 200 × 64": equal(200, 64, 5.0),
+    "equal, more dimensions than rows, 100 × 300": equal(100, 300),
+    "equal, 50 documents of 4 rows, 64 wide": documents,
+    "the same rows seen twice, 200 × 64": same_rows,
+    "means differ, covariances do not, 200 × 64": other_means,
+    "covariances differ, means do not, 200 × 64": other_covariances,
+}
+
+POWERS: dict[str, Design] = {
+    "shift of 0.10 of the spread, 1,000 × 64": shifted(1_000, 0.10),
+    "the same in one dimension": shifted(1_000, 0.10, everywhere=False),
+    "shift of 0.05": shifted(1_000, 0.05),
+    "shift of 0.03": shifted(1_000, 0.03),
+    "shift of 0.10, 200 × 64": shifted(200, 0.10),
+    "0.1 standard deviations of one dimension (0.05 of the spread)": one_dimension,
+    "B wider by 5 %, 1,000 × 64": wider(1.05),
+    "B wider by 10 %": wider(1.10),
+    "B wider by 20 %": wider(1.20),
+}
+
+
+def print_tests(title: str, designs: dict[str, Design], runs: int) -> None:
+    print(f"\n{title}, {runs} runs\n")
+    print("| design | means | covariances | lengths | any, after Holm |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    for name, draw in designs.items():
+        rejected = Rejected()
+        for seed in range(runs):
+            rejected.add(draw(np.random.default_rng(seed)), seed)
+        print(f"| {name} | {rejected.cells()} |", flush=True)
+
+
+def print_support(runs: int) -> None:
+    print(f"\nShare of B outside A's support where both are equal, {runs} runs\n")
+    print("| design | mean at 95 % | interval leaves out 0.05 | mean at 99 % | leaves out 0.01 |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    for name, rows, width in (("1,000 × 16", 1_000, 16), ("1,000 × 64", 1_000, 64)):
+        shares, missed = np.zeros(2), np.zeros(2)
+        for seed in range(runs):
+            random = np.random.default_rng(seed)
+            units = np.arange(rows)
+            a, b = cloud(random, rows, width), cloud(random, rows, width)
+            for k, one in enumerate(outside(a, units, b, units, paired=False, seed=seed)):
+                shares[k] += one.share or 0.0
+                missed[k] += not (one.low or 0.0) <= one.expected <= (one.high or 0.0)
+        cells = [f"{shares[k] / runs:.2%} | {missed[k] / runs:.1%}" for k in range(2)]
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def print_answers(runs: int) -> None:
+    print(f"\nHow often the old is given up, {runs} runs of 1,000 × 32\n")
+    print("| clouds | centring | whitening | threshold | after centring | after whitening |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for name, share in (("equal", 0.0), ("shift of 0.1", 0.1), ("shift of 0.5", 0.5)):
+        given_up = np.zeros(5)
+        for seed in range(runs):
+            random = np.random.default_rng(seed)
+            step = share * spread(32) / math.sqrt(32)
+            a, b = cloud(random, 1_000, 32), cloud(random, 1_000, 32) + step
+            found = diff(a, b, same_rows=False, seed=seed)
+            corrections = [found.row("mean_cosine/old", c) for c in ("center", "whiten")]
+            cuts = [found.row("pairs_above_threshold/B", c) for c in ("none", "center", "whiten")]
+            given_up += [not row.extra["keep"] for row in (*corrections, *cuts)]
+        print(f"| {name} | {' | '.join(f'{n / runs:.0%}' for n in given_up)} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--runs", type=int, default=500)
+    runs = parser.parse_args().runs
+    started = time.perf_counter()
+    with one_blas_thread():
+        print(f"{PERMUTATIONS} permutations, rejected at {ALPHA:.0%}; seeds 0 to {runs - 1}")
+        print_tests("Rejected where nothing differs", SIZES, runs)
+        print_tests("Rejected where something differs", POWERS, runs // 5)
+        print_support(runs)
+        print_answers(runs // 10)
+    print(f"\n{time.perf_counter() - started:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
