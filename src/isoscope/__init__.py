@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from isoscope.models.opening import Model, open_model
     from isoscope.profiles.profiling import profile
     from isoscope.search.differing import diff
+    from isoscope.search.thresholds import threshold
     from isoscope.tasks.advising import advise
     from isoscope.tasks.evaluating import evaluate
 
@@ -48,6 +49,7 @@ __all__ = [
     "open_cloud",
     "open_model",
     "profile",
+    "threshold",
 ]
 
 LATER = {
@@ -59,6 +61,7 @@ LATER = {
     "make_correction": "isoscope.corrections.naming",
     "open_model": "isoscope.models.opening",
     "profile": "isoscope.profiles.profiling",
+    "threshold": "isoscope.search.thresholds",
 }
 """Names whose modules take long to import or need a library that few calls use."""
 

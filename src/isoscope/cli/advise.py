@@ -6,7 +6,7 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -22,7 +22,6 @@ from isoscope.tasks.folds import FOLDS, MOST_FOLDS
 from isoscope.tasks.sentence_protocol import SentenceProtocol
 
 TRIED = "What is tried"
-SPACE = "The space"
 ENDING = ".safetensors"
 
 EXAMPLES = """Examples:
@@ -110,26 +109,11 @@ def advise_command(
         ),
     ] = None,
     seed: options.Seed = 0,
-    layer: Annotated[str, typer.Option(help="Layer of the model.", rich_help_panel=SPACE)] = "last",
-    pooling: Annotated[
-        Literal["mean", "cls", "last", "max"],
-        typer.Option(help="How a text's tokens become one vector.", rich_help_panel=SPACE),
-    ] = "mean",
-    special_tokens: Annotated[
-        bool,
-        typer.Option(help="Whether tokens that the tokenizer adds count.", rich_help_panel=SPACE),
-    ] = True,
-    cache: Annotated[
-        bool,
-        typer.Option(
-            help="Whether vectors of texts are kept on disk (in ISOSCOPE_CACHE).",
-            rich_help_panel=SPACE,
-        ),
-    ] = True,
-    ids: Annotated[
-        str | None,
-        typer.Option(help="Label that names the rows. Default: their numbers, from 0."),
-    ] = None,
+    layer: options.Layer = "last",
+    pooling: options.Pooling = "mean",
+    special_tokens: options.SpecialTokens = True,
+    cache: options.KeepVectors = True,
+    ids: options.Ids = None,
     column: options.Column = None,
     dtype: options.Dtype = "float32",
     device: options.Device = None,

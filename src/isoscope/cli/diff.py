@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -17,7 +17,6 @@ from isoscope.results.files import check_writable
 
 ROWS = "The rows"
 KEEPING = "What is kept"
-TEXTS = "Texts"
 
 EXAMPLES = """Examples:
 
@@ -92,26 +91,18 @@ def diff_command(
         str | None,
         typer.Option(
             help="Texts that A and B, which are models, both read: .txt .jsonl .csv .tsv .parquet.",
-            rich_help_panel=TEXTS,
+            rich_help_panel=options.OF_TEXTS,
         ),
     ] = None,
     layer: Annotated[
-        str, typer.Option(help="Layer of the models.", rich_help_panel=TEXTS)
+        str, typer.Option(help="Layer of the models.", rich_help_panel=options.OF_TEXTS)
     ] = "last",
     layer_b: Annotated[
-        str | None, typer.Option(help="Layer of B, where it is another.", rich_help_panel=TEXTS)
+        str | None,
+        typer.Option(help="Layer of B, where it is another.", rich_help_panel=options.OF_TEXTS),
     ] = None,
-    pooling: Annotated[
-        Literal["mean", "cls", "last", "max"],
-        typer.Option(help="How a text's tokens become one vector.", rich_help_panel=TEXTS),
-    ] = "mean",
-    cache: Annotated[
-        bool,
-        typer.Option(
-            help="Whether vectors of texts are kept on disk (in ISOSCOPE_CACHE).",
-            rich_help_panel=TEXTS,
-        ),
-    ] = True,
+    pooling: options.Pooling = "mean",
+    cache: options.KeepVectors = True,
     dtype: options.Dtype = "float32",
     device: options.Device = None,
     column: options.Column = None,

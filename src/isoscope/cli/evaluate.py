@@ -20,7 +20,7 @@ from isoscope.results.measuring import listed
 from isoscope.tasks import evaluate, relate
 from isoscope.tasks.sentence_protocol import ISOTROPY, SentenceProtocol
 
-ON_TEXTS = "On texts"
+ON_TEXTS = options.OF_TEXTS
 
 EXAMPLES = """Examples:
 
@@ -72,19 +72,8 @@ def evaluate_command(
             rich_help_panel=ON_TEXTS,
         ),
     ] = None,
-    pooling: Annotated[
-        Literal["mean", "cls", "last", "max"],
-        typer.Option(
-            help="How a text's tokens become one vector.",
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = "mean",
-    special_tokens: Annotated[
-        bool,
-        typer.Option(
-            help="Whether tokens that the tokenizer adds count.", rich_help_panel=ON_TEXTS
-        ),
-    ] = True,
+    pooling: options.Pooling = "mean",
+    special_tokens: options.SpecialTokens = True,
     correct_at: Annotated[
         Literal["sentence", "token"],
         typer.Option(
@@ -116,13 +105,7 @@ def evaluate_command(
             rich_help_panel=ON_TEXTS,
         ),
     ] = None,
-    cache: Annotated[
-        bool,
-        typer.Option(
-            help="Whether vectors of texts are kept on disk for the next call (in ISOSCOPE_CACHE).",
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = True,
+    cache: options.KeepVectors = True,
     isotropy: Annotated[
         str,
         typer.Option(
@@ -165,10 +148,7 @@ def evaluate_command(
         str | None,
         typer.Option(help="A second file of vectors: the other side of pairs, or the queries."),
     ] = None,
-    ids: Annotated[
-        str | None,
-        typer.Option(help="Label that names rows in pairs:FILE. Default: numbers, from 0."),
-    ] = None,
+    ids: options.Ids = None,
     data: options.Data = None,
     column: options.Column = None,
     words: options.Words = None,

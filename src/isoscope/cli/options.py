@@ -71,3 +71,23 @@ CentresOption = Annotated[
         help="Centre queries on the documents' mean, on their own, or try both. Default: both."
     ),
 ]
+OF_TEXTS = "The vectors of texts"
+Layer = Annotated[str, typer.Option(help="Layer of the model.", rich_help_panel=OF_TEXTS)]
+Pooling = Annotated[
+    Literal["mean", "cls", "last", "max"],
+    typer.Option(help="How a text's tokens become one vector.", rich_help_panel=OF_TEXTS),
+]
+SpecialTokens = Annotated[
+    bool,
+    typer.Option(help="Whether tokens that the tokenizer adds count.", rich_help_panel=OF_TEXTS),
+]
+KeepVectors = Annotated[
+    bool,
+    typer.Option(
+        help="Whether vectors of texts are kept on disk (in ISOSCOPE_CACHE).",
+        rich_help_panel=OF_TEXTS,
+    ),
+]
+Ids = Annotated[
+    str | None, typer.Option(help="Label that names the rows. Default: their numbers, from 0.")
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -18,7 +18,6 @@ from isoscope.results.files import check_writable
 from isoscope.tasks.folds import FOLDS, MOST_FOLDS
 
 LABELS = "With labels"
-SPACE = "The space"
 
 EXAMPLES = """Examples:
 
@@ -100,13 +99,7 @@ def threshold_command(
             help="Folds that pairs are dealt into.", min=2, max=MOST_FOLDS, rich_help_panel=LABELS
         ),
     ] = FOLDS,
-    ids: Annotated[
-        str | None,
-        typer.Option(
-            help="Label that names the rows. Default: their numbers, from 0.",
-            rich_help_panel=LABELS,
-        ),
-    ] = None,
+    ids: options.Ids = None,
     map_file: Annotated[
         Path | None,
         typer.Option(
@@ -114,18 +107,9 @@ def threshold_command(
         ),
     ] = None,
     sample: Annotated[int, typer.Option(help="Rows whose pairs are compared.", min=2)] = 5_000,
-    layer: Annotated[str, typer.Option(help="Layer of the model.", rich_help_panel=SPACE)] = "last",
-    pooling: Annotated[
-        Literal["mean", "cls", "last", "max"],
-        typer.Option(help="How a text's tokens become one vector.", rich_help_panel=SPACE),
-    ] = "mean",
-    cache: Annotated[
-        bool,
-        typer.Option(
-            help="Whether vectors of texts are kept on disk (in ISOSCOPE_CACHE).",
-            rich_help_panel=SPACE,
-        ),
-    ] = True,
+    layer: options.Layer = "last",
+    pooling: options.Pooling = "mean",
+    cache: options.KeepVectors = True,
     column: options.Column = None,
     dtype: options.Dtype = "float32",
     device: options.Device = None,

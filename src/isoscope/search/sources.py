@@ -56,25 +56,9 @@ def encoded(
 ) -> ArrayCloud:
     """Turn texts into the vectors of one layer of a model."""
     from isoscope.clouds.texts import open_texts
-    from isoscope.models.encoding import Encoder
-    from isoscope.models.opening import Model, open_model
-    from isoscope.tasks.evaluating_texts import chosen_layers
+    from isoscope.tasks.one_layer import one_layer_encoder
 
-    model = source
-    if not isinstance(model, Model):
-        model = open_model(
-            model, revision=protocol.revision, dtype=protocol.dtype, device=protocol.device
-        )
-    layers = chosen_layers(model, protocol.layers)
-    if len(layers) != 1:
-        raise UsageError(f"a search is in one layer, not {len(layers)}: {', '.join(layers)}")
-    encoder = Encoder(
-        model,
-        protocol.pooling,
-        protocol.special_tokens,
-        longest=protocol.longest,
-        cache=protocol.cache,
-    )
+    encoder, layers = one_layer_encoder(source, protocol, "a search is in")
     texts = [one.text for one in open_texts(text).texts()]
     vectors = encoder.encode(texts, layers, progress=progress)[layers[0]]
-    return ArrayCloud(vectors, f"{model.name} {layers[0]}, {encoder}")
+    return ArrayCloud(vectors, f"{encoder.model.name} {layers[0]}, {encoder}")

@@ -13,12 +13,11 @@ from isoscope.clouds.opening import FORMATS, open_cloud
 from isoscope.clouds.texts import open_texts
 from isoscope.corrections.base import one_cloud
 from isoscope.errors import UsageError
-from isoscope.models.encoding import Encoder
-from isoscope.models.opening import Model, open_model
+from isoscope.models.opening import Model
 from isoscope.tasks.advice.fitting import MOST_ROWS, Background, moments_of
 from isoscope.tasks.advice.ground import Ground
 from isoscope.tasks.advice.vectors import source_rows
-from isoscope.tasks.evaluating_texts import chosen_layers
+from isoscope.tasks.one_layer import one_layer_encoder
 from isoscope.tasks.own_pair_problem import OwnPairProblem, OwnPairTask
 from isoscope.tasks.preparing import prepare, texts_of
 from isoscope.tasks.retrieval import RetrievalProblem, RetrievalTask
@@ -224,21 +223,7 @@ def texts_ground(
     progress: Progress | None,
 ) -> Ground:
     """Encode the texts of a problem in one layer of a model."""
-    model = source
-    if not isinstance(model, Model):
-        model = open_model(
-            model, revision=protocol.revision, dtype=protocol.dtype, device=protocol.device
-        )
-    layers = chosen_layers(model, protocol.layers)
-    if len(layers) != 1:
-        raise UsageError(f"advice is about one layer, not {len(layers)}: {', '.join(layers)}")
-    encoder = Encoder(
-        model,
-        protocol.pooling,
-        protocol.special_tokens,
-        longest=protocol.longest,
-        cache=protocol.cache,
-    )
+    encoder, layers = one_layer_encoder(source, protocol, "advice is about")
     found = encoder.encode(problem.texts, layers, mentions=problem.mentions, progress=progress)
     query_rows = None
     if isinstance(problem, RetrievalProblem):
@@ -255,7 +240,7 @@ def texts_ground(
         others = [one.text for one in texts.texts() if one.text not in scored]
         background = behind(encoder.encode(others, layers, progress=progress)[layers[0]], parts)
         words += f", with {len(others):,} texts of {texts.name} to fit on"
-    return Ground(problem, found[layers[0]], model.name, words, background, query_rows)
+    return Ground(problem, found[layers[0]], encoder.model.name, words, background, query_rows)
 
 
 def behind(vectors: NDArray[Any], parts: MomentParts) -> Background:
