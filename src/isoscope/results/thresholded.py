@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoscope.results.render import REMARKS, Grid, cell, grouped_notes
+from isoscope.results.render import REMARKS, Grid, cell, grouped_notes, plus_minus
 from isoscope.results.scored import KIND
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ THRESHOLDS = "thresholds"
 RANDOM = "random-pairs/"
 UNCORRECTED = "none"
 FORMS = {"cosine_distance": "distance", "euclidean_of_unit": "Euclidean"}
+INTERVAL_NOTE = "±: how far the 95 % interval reaches, its longer side"
 FORM_NOTE = (
     "distance: 1 − cosine; Euclidean: √(2 − 2 cosine), of unit vectors; (1 + cosine)/2 is in --json"
 )
@@ -107,13 +108,15 @@ def random_grids(rows: list[Row]) -> list[Grid]:
     body = [
         [
             described(row),
-            plain(row.extra["score"]) if "score" in row.extra else cell(row, error=True),
+            plain(row.extra["score"])
+            if "score" in row.extra
+            else plain(row.value) + plus_minus(row),
             *(plain(row.extra.get(form)) for form in FORMS),
             counted_matches(row.extra["matches_per_query"]),
         ]
         for row in plain_rows
     ]
-    found = [Grid(title, header, body, [FORM_NOTE, *grouped_notes(plain_rows)], [])]
+    found = [Grid(title, header, body, [FORM_NOTE, INTERVAL_NOTE, *grouped_notes(plain_rows)], [])]
     spaces = list(dict.fromkeys(row.correction for row in rows))
     if len(spaces) > 1:
         cells = {(row.correction, row.measure): row for row in rows}
