@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -13,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from isoscope.cli import options
+from isoscope.cli.command_line import command_line
 from isoscope.cli.gate import parse_gate
 from isoscope.cli.output import console, silence_stdout
 from isoscope.cli.progress import progress_bar
@@ -123,7 +123,7 @@ def measure_command(
             workers=threads,
             progress=progress,
             provisional=partial(show_provisional, screen) if screen.is_terminal else None,
-            command=shlex.join(["isoscope", *sys.argv[1:]]),
+            command=command_line(),
         )
     give_out(result, out, as_json=as_json)
     stop_if_tripped(result, gates)

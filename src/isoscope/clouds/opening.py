@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.clouds.addresses import is_postgres
 from isoscope.clouds.arrays import ArrayCloud, TensorCloud, is_tensor
 from isoscope.clouds.batches import is_batches, open_batches, refuse_one_shot
 from isoscope.clouds.binary_vectors import open_fvecs, open_word2vec
@@ -56,9 +57,10 @@ def open_cloud(source: Any, *, column: str | None = None) -> CloudGroup:
         A file (``.npy``, ``.npz``, ``.safetensors``, ``.parquet``, ``.feather``, ``.arrow``,
         ``.txt``, ``.vec``, ``.bin``, ``.fvecs``, ``.jsonl``), a path or any fsspec address;
         ``parts-*.parquet`` joins files, ``layer_{layer}.npy`` makes a part of each;
-        ``package:glove`` or ``package:minilm``; a two-dimensional numpy array, torch tensor, or
-        anything numpy makes an array of; a list of such batches, or a function that returns a
-        new iterable of them. A cloud is returned as it is.
+        ``package:glove`` or ``package:minilm``; a column of a PostgreSQL table,
+        ``postgresql://host/database?table=…&column=…``; a two-dimensional numpy array, torch
+        tensor, or anything numpy makes an array of; a list of such batches, or a function that
+        returns a new iterable of them. A cloud is returned as it is.
     column : str, optional
         Which array of a file that holds several.
 
@@ -100,6 +102,10 @@ def open_location(text: str, column: str | None) -> CloudGroup:
         raise UsageError("name a file")
     if text.startswith(PREFIX):
         return open_package(text, column)
+    if is_postgres(text):
+        from isoscope.clouds.postgres import open_postgres
+
+        return open_postgres(text, column)
     if is_pattern(text) and not Location(text).exists():
         found = find_parts(text)
         return FileParts({part: open_file(Location(name), column) for part, name in found.items()})
