@@ -277,4 +277,6 @@ def left_out_lines(facts: dict[str, Any]) -> list[str]:
 def apply_line(one: Written) -> str:
     """Say what became of one file."""
     note = ", noted in its metadata" if one.marked else ""
+    if one.without:
+        note += f"; {one.without:,} rows have no vector (NULL)"
     return f"{one.source} → {one.out}: {one.rows:,} rows of {one.width:,} dimensions{note}"

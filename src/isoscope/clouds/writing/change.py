@@ -41,6 +41,14 @@ class Change:
     fingerprint: str
     """Tells two changes apart."""
 
+    def check_width(self, width: int, where: str) -> None:
+        """Refuse vectors of another width than those that it is for."""
+        if width != self.width:
+            raise DataError(
+                f"{where} has {width} dimensions; this correction ({self.name}) was fitted on "
+                f"{self.width}"
+            )
+
 
 @dataclass(frozen=True)
 class Rewrite:
