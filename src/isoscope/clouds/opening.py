@@ -13,6 +13,7 @@ from isoscope.clouds.batches import is_batches, open_batches, refuse_one_shot
 from isoscope.clouds.binary_vectors import open_fvecs, open_word2vec
 from isoscope.clouds.columns import open_arrow, open_parquet
 from isoscope.clouds.contract import CloudGroup
+from isoscope.clouds.faiss_index import open_faiss
 from isoscope.clouds.formats import Format, opener_of
 from isoscope.clouds.joined import JoinedCloud
 from isoscope.clouds.jsonl import open_json_lines
@@ -44,6 +45,8 @@ FORMATS: dict[str, Format[Callable[[Location, str | None], Cloud]]] = {
     ".bin": Format(open_word2vec, streamed=True),
     ".fvecs": Format(open_fvecs, streamed=True),
     ".jsonl": Format(open_json_lines, streamed=True),
+    ".faiss": Format(open_faiss),
+    ".index": Format(open_faiss),
 }
 """What every file ending means. A new format is a file of its own and a line here."""
 
@@ -55,9 +58,9 @@ def open_cloud(source: Any, *, column: str | None = None) -> CloudGroup:
     ----------
     source : str, Path, array, tensor or batches
         A file (``.npy``, ``.npz``, ``.safetensors``, ``.parquet``, ``.feather``, ``.arrow``,
-        ``.txt``, ``.vec``, ``.bin``, ``.fvecs``, ``.jsonl``), a path or any fsspec address;
-        ``parts-*.parquet`` joins files, ``layer_{layer}.npy`` makes a part of each;
-        ``package:glove`` or ``package:minilm``; a column of a PostgreSQL table,
+        ``.txt``, ``.vec``, ``.bin``, ``.fvecs``, ``.jsonl``, ``.faiss``, ``.index``), a path or
+        any fsspec address; ``parts-*.parquet`` joins files, ``layer_{layer}.npy`` makes a part of
+        each; ``package:glove`` or ``package:minilm``; a column of a PostgreSQL table,
         ``postgresql://host/database?table=…&column=…``; a two-dimensional numpy array, torch
         tensor, or anything numpy makes an array of; a list of such batches, or a function that
         returns a new iterable of them. A cloud is returned as it is.
