@@ -25,6 +25,7 @@ from isoscope.errors import UsageError
         ("postgresql://me:pw/db?table=t", "postgresql://…"),
         ("ftp://me:pw@h/x.npy", "ftp://h/x.npy"),
         ("s3://bucket/a@b.npy", "s3://bucket/a@b.npy"),
+        ("package:glove", "package:glove"),
     ],
 )  # fmt: skip
 def test_what_is_shown_of_an_address(address: str, shown: str) -> None:

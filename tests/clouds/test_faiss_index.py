@@ -122,7 +122,7 @@ def test_an_id_that_is_there_twice(tmp_path: Path) -> None:
         ("PQ4x4", "PQ4x4", 6),
         ("IVF16,PQ4x4", "PQ4x4", 6),
         ("HNSW8_PQ4x4", "PQ4x4", 6),
-        ("OPQ4,PQ4x4", "PQ4x4", 6),
+        ("RR8,SQ8", "SQ8", 0.05),
         ("PCA4,Flat", "PCA", 5),
         ("PCA4,SQ8", "PCA, SQ8", 5),
         ("LSH", "LSH", 5),

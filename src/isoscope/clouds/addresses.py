@@ -27,9 +27,11 @@ def redacted(address: str) -> str:
     """Return an address without user, password and parameters that may be secret.
 
     Where signs that should be percent-encoded make it doubtful which part is the password, all
-    of the address is hidden.
+    of the address is hidden. What is no address stays as it is.
     """
-    scheme, _, rest = address.partition("://")
+    scheme, sign, rest = address.partition("://")
+    if not sign:
+        return address
     if not is_postgres(address):
         authority, slash, path = rest.partition("/")
         return f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}"

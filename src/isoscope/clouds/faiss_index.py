@@ -78,9 +78,10 @@ class FaissCloud(Cloud):
         """
         if isinstance(self._index, faiss.IndexRefine):
             return None
-        lists = faiss.try_extract_index_ivf(self._index)
-        if lists is None:
+        extracted = faiss.try_extract_index_ivf(self._index)
+        if extracted is None:
             return None
+        lists = faiss.downcast_index(extracted)
         if isinstance(lists, faiss.IndexIVFFastScan):
             # faiss ends the whole process when it is asked for one of these.
             raise DataError(
