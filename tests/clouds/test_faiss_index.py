@@ -57,7 +57,6 @@ def read(cloud: Cloud) -> tuple[np.ndarray, np.ndarray | None]:
         "Flat",
         "IVF16,Flat",
         "HNSW8,Flat",
-        "NSG8,Flat",
         "SQ8,RFlat",
         "IVF16,SQ8,RFlat",
         "IMI2x2,Flat",
@@ -184,6 +183,16 @@ def test_truncated_files(tmp_path: Path) -> None:
         path.write_bytes(content[:length])
         with pytest.raises(DataError, match="cannot be read"):
             opened(path)
+
+
+def test_lengths_beyond_the_file_take_no_memory(tmp_path: Path) -> None:
+    path = saved(built("Flat"), tmp_path / "x.faiss")
+    content = bytearray(path.read_bytes())
+    at = content.index((8 * 5_000).to_bytes(8, "little"))  # numbers in all
+    content[at : at + 8] = (1 << 36).to_bytes(8, "little")
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="cannot be read: .*limit"):
+        opened(path)
 
 
 def test_indexes_that_hold_nothing_or_cannot_be_reconstructed(tmp_path: Path) -> None:

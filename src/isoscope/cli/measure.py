@@ -39,9 +39,10 @@ def measure_command(
     source: Annotated[
         str,
         typer.Argument(
-            help="A file (.npy .npz .safetensors .parquet .feather .txt .vec .bin .fvecs .jsonl, "
-            "or .gz or .zst of text), a pattern such as 'part-*.parquet' or "
-            "'acts/layer_{layer}.npy', an fsspec address, package:glove or package:minilm.",
+            help="A file (.npy .npz .safetensors .parquet .feather .txt .vec .bin .fvecs .jsonl "
+            ".faiss, or .gz or .zst of text), a pattern such as 'part-*.parquet' or "
+            "'acts/layer_{layer}.npy', an fsspec address, a PostgreSQL table "
+            "('postgresql://host/database?table=…&column=…'), package:glove or package:minilm.",
             show_default=False,
         ),
     ],

@@ -176,6 +176,23 @@ def faiss_errors(where: str, what: str) -> Iterator[None]:
         raise DataError(f"{where} cannot be {what}: {reason(error)}") from error
 
 
+@contextmanager
+def no_larger_than(faiss: ModuleType, size: int) -> Iterator[None]:
+    """Let faiss believe no length in a file that is longer than the file.
+
+    It would ask for the memory first: a damaged file of some bytes takes all there is.
+    """
+    if not hasattr(faiss, "set_deserialization_vector_byte_limit"):  # older releases
+        yield
+        return
+    before = faiss.get_deserialization_vector_byte_limit()
+    faiss.set_deserialization_vector_byte_limit(size)
+    try:
+        yield
+    finally:
+        faiss.set_deserialization_vector_byte_limit(before)
+
+
 def reason(error: BaseException) -> str:
     """Return what faiss says, without where in its code it says so."""
     return CALL.sub("", str(error).replace("\n", " ")) or type(error).__name__
@@ -190,7 +207,8 @@ def open_faiss(location: Location, column: str | None) -> Cloud:
         raise UsageError(
             f"{location} needs faiss, which is not installed; pip install 'isoscope[search]'"
         ) from error
-    with location.open() as file, faiss_errors(str(location), "read"):
+    size = location.size()
+    with location.open() as file, faiss_errors(str(location), "read"), no_larger_than(faiss, size):
         if file.read(2) == BINARY:
             raise DataError(f"{location} is a binary index: it holds bits, no vectors")
         file.seek(0)
