@@ -10,8 +10,10 @@ import hypothesis
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from postgres_for_tests import Server
 
 # A test process has a core to itself: threads of torch that wait for each other on busy cores make
 # a run several times slower. Read when torch is imported.
@@ -51,3 +53,12 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
         return made[architecture]
 
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server with pgvector, stopped when the last test is done."""
+    from postgres_for_tests import running_server
+
+    with running_server() as server:
+        yield server

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +9,7 @@ from typing import Annotated
 import typer
 
 from isoscope.cli import options
+from isoscope.cli.command_line import command_line
 from isoscope.cli.measure import give_out
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
@@ -136,7 +135,7 @@ def advise_command(
         raise UsageError(f"--out {out}: a correction is written to a {ENDING} file")
     if out is not None and not out.parent.is_dir():
         raise UsageError(f"--out {out}: there is no folder {out.parent}")
-    command = shlex.join(["isoscope", *sys.argv[1:]])
+    command = command_line()
     with plain_warnings(), progress_bar() as progress:
         if pairs is None and task is None and retrieval is None:
             if out is not None:

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from isoscope.cli import advise, diff, evaluate, profile, threshold
+from isoscope.cli.command_line import without_secrets
 from isoscope.cli.correct import correct_app
 from isoscope.cli.listing import list_app
 from isoscope.cli.measure import measure_command
@@ -111,7 +112,7 @@ def main() -> None:
 def report(error: Exception) -> int:
     """Say what went wrong and return the exit code."""
     if "--debug" in sys.argv:
-        traceback.print_exc()
+        print(without_secrets(traceback.format_exc()), file=sys.stderr, end="")
     code = getattr(error, "exit_code", 1)
     message = str(error.format_message() if hasattr(error, "format_message") else error)
     if isinstance(error, OSError):
@@ -119,5 +120,5 @@ def report(error: Exception) -> int:
         message = f"the output cannot be written: {error.strerror or error}"
     elif isinstance(error, MemoryError):
         message = f"not enough memory: {error}"
-    print(f"isoscope: {' '.join(message.split())}", file=sys.stderr)
+    print(f"isoscope: {' '.join(without_secrets(message).split())}", file=sys.stderr)
     return int(code)

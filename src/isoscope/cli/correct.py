@@ -36,7 +36,7 @@ SourceArgument = Annotated[
     typer.Argument(
         metavar="SOURCE",
         help="Vectors: a file of any format that `isoscope measure` reads, a pattern with *, "
-        "package:glove or package:minilm.",
+        "a PostgreSQL table, package:glove or package:minilm.",
     ),
 ]
 ColumnOption = Annotated[
@@ -56,9 +56,9 @@ isoscope correct fit vectors.parquet --correction whiten --out correction.safete
 APPLY_HELP = (  # a line break in a help text would be one on the screen
     "Correct every vector of a file, in a new file of the same kind.\n\n"
     "Ids, other columns and arrays, metadata, number types and the order of rows stay as they are, "
-    "and the new file appears when it is whole. A Parquet, Arrow or safetensors file notes the "
-    "correction, and is refused when it carries it already. Other formats have no room for a "
-    "note: nothing stops a second time."
+    "and the new file appears when it is whole. A Parquet, Arrow or safetensors file and a column "
+    "of PostgreSQL note the correction, and are refused when they carry it already. Other formats "
+    "have no room for a note: nothing stops a second time."
 )
 
 APPLY_EXAMPLE = """Examples:
@@ -66,6 +66,8 @@ APPLY_EXAMPLE = """Examples:
 isoscope correct apply correction.safetensors vectors.parquet --out corrected.parquet
 
 isoscope correct apply correction.safetensors "data/*.parquet" --out corrected/
+
+isoscope correct apply correction.safetensors 'postgresql://host/db?table=docs&column=v' --out 'postgresql://host/db?table=docs&column=v_new'
 """
 
 REFRESH_HELP = (
@@ -145,7 +147,8 @@ def apply(
         str,
         typer.Option(
             help="A file of the same kind as SOURCE, or a folder, into which files go under "
-            "their own names. A packaged cloud is written as .npy, or as .txt with its words."
+            "their own names. For a PostgreSQL table a new column of it, or a new table. FAISS "
+            "indexes are written as .npy, packaged clouds as well, or as .txt with their words."
         ),
     ],
     column: ColumnOption = None,
@@ -277,4 +280,6 @@ def left_out_lines(facts: dict[str, Any]) -> list[str]:
 def apply_line(one: Written) -> str:
     """Say what became of one file."""
     note = ", noted in its metadata" if one.marked else ""
+    if one.without:
+        note += f"; {one.without:,} rows have no vector (NULL)"
     return f"{one.source} → {one.out}: {one.rows:,} rows of {one.width:,} dimensions{note}"

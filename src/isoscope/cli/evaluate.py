@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import replace
 from typing import Annotated, Literal
 
 import typer
 
 from isoscope.cli import options
+from isoscope.cli.command_line import command_line
 from isoscope.cli.measure import give_out
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
@@ -201,7 +200,7 @@ def evaluate_command(
             )
             for source in sources
         ]
-        command = shlex.join(["isoscope", *sys.argv[1:]])
+        command = command_line()
         related = relate(found, command=command) if relation else joined(found)
         result = replace(related, command=command)
     give_out(result, out, as_json=as_json)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from isoscope.cli import options
+from isoscope.cli.command_line import command_line
 from isoscope.cli.gate import parse_gate
 from isoscope.cli.output import console, silence_stdout
 from isoscope.cli.progress import progress_bar
@@ -40,9 +40,10 @@ def measure_command(
     source: Annotated[
         str,
         typer.Argument(
-            help="A file (.npy .npz .safetensors .parquet .feather .txt .vec .bin .fvecs .jsonl, "
-            "or .gz or .zst of text), a pattern such as 'part-*.parquet' or "
-            "'acts/layer_{layer}.npy', an fsspec address, package:glove or package:minilm.",
+            help="A file (.npy .npz .safetensors .parquet .feather .txt .vec .bin .fvecs .jsonl "
+            ".faiss, or .gz or .zst of text), a pattern such as 'part-*.parquet' or "
+            "'acts/layer_{layer}.npy', an fsspec address, a PostgreSQL table "
+            "('postgresql://host/database?table=…&column=…'), package:glove or package:minilm.",
             show_default=False,
         ),
     ],
@@ -138,7 +139,6 @@ def measure_command(
     choose_measures(names)
     if out is not None:
         check_writable(out)
-    command = shlex.join(["isoscope", *sys.argv[1:]])
     search = Search(neighbours, reduce, pairs, neighbour_sample, k, seed, spaces, queries, centres)
     search.check(source, column, sample)
     screen = Console(stderr=True)
@@ -157,7 +157,7 @@ def measure_command(
             workers=threads,
             progress=progress,
             provisional=partial(show_provisional, screen) if screen.is_terminal else None,
-            command=command,
+            command=command_line(),
         )
         found = search.results(
             source, column=column, drop_invalid=drop_invalid, rows=sample, progress=progress

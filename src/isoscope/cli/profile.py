@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,6 +9,7 @@ import typer
 from rich.console import Console
 
 from isoscope.cli import options
+from isoscope.cli.command_line import command_line
 from isoscope.cli.measure import give_out
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
@@ -185,6 +184,6 @@ def profile_command(
             resume=resume,
             before_removal=None if out is None else lambda found: found.save(out),
             progress=progress,
-            command=shlex.join(["isoscope", *sys.argv[1:]]),
+            command=command_line(),
         )
     give_out(result, None, as_json=as_json)  # the file is written already

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from isoscope.cli import options
+from isoscope.cli.command_line import command_line
 from isoscope.cli.measure import fitting, print_json
 from isoscope.cli.output import console
 from isoscope.cli.progress import progress_bar
@@ -176,7 +175,7 @@ def run_command(
             tasks=tasks,
             seed=seed,
             progress=progress,
-            command=shlex.join(["isoscope", *sys.argv[1:]]),
+            command=command_line(),
         )
     if out is not None:
         run.save(out)

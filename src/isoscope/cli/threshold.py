@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from isoscope.cli import options
+from isoscope.cli.command_line import command_line
 from isoscope.cli.measure import give_out
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
@@ -156,7 +155,7 @@ def threshold_command(
             drop_invalid=drop_invalid,
             seed=seed,
             progress=progress,
-            command=shlex.join(["isoscope", *sys.argv[1:]]),
+            command=command_line(),
         )
         if map_file is not None:
             found.save_maps(map_file)

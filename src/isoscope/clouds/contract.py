@@ -85,6 +85,12 @@ class Cloud(ABC):
     """Whether the rows are all there are, such as a vocabulary: then a number has no error."""
     column: str | None = None
     """Which array of its file this is, where a file may hold several."""
+    caveat = ""
+    """What a reader of numbers about the cloud must know, such as that its codes are lossy."""
+    fault = "holds NaN or an infinity"
+    """What is wrong with a row that is not finite, for messages."""
+    invalid = "not finite"
+    """The same as a reason for leaving rows out."""
 
     def __init__(self, name: str, rows: int | None, width: int, dtype: str) -> None:
         self.name = name

@@ -39,6 +39,7 @@ class JoinedCloud(Cloud):
         super().__init__(name, rows, first.width, first.dtype)
         self._clouds = tuple(clouds)
         self.population = all(cloud.population for cloud in clouds)
+        self.caveat = "; ".join(dict.fromkeys(one.caveat for one in clouds if one.caveat))
         self._starts: list[int] = []
         """First row of each cloud, as far as it has been read."""
 

@@ -32,7 +32,8 @@ class LabelledCloud(Cloud):
         if not isinstance(cloud, Cloud):
             raise UsageError("labels by row need a single cloud")
         self._key, self._values, self._cloud = key, np.asarray(values), cloud
-        self.population = cloud.population
+        self.population, self.caveat = cloud.population, cloud.caveat
+        self.fault, self.invalid = cloud.fault, cloud.invalid
         super().__init__(cloud.name, cloud.rows, cloud.width, cloud.dtype)
         if self._values.ndim != 1:
             raise UsageError(f"a {key} for every row is one list, not {self._values.ndim} deep")

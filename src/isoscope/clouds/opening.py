@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.clouds.addresses import is_postgres
 from isoscope.clouds.arrays import ArrayCloud, TensorCloud, is_tensor
 from isoscope.clouds.batches import is_batches, open_batches, refuse_one_shot
 from isoscope.clouds.binary_vectors import open_fvecs, open_word2vec
 from isoscope.clouds.columns import open_arrow, open_parquet
 from isoscope.clouds.contract import CloudGroup
+from isoscope.clouds.faiss_index import open_faiss
 from isoscope.clouds.formats import Format, opener_of
 from isoscope.clouds.joined import JoinedCloud
 from isoscope.clouds.jsonl import open_json_lines
@@ -43,6 +45,8 @@ FORMATS: dict[str, Format[Callable[[Location, str | None], Cloud]]] = {
     ".bin": Format(open_word2vec, streamed=True),
     ".fvecs": Format(open_fvecs, streamed=True),
     ".jsonl": Format(open_json_lines, streamed=True),
+    ".faiss": Format(open_faiss),
+    ".index": Format(open_faiss),
 }
 """What every file ending means. A new format is a file of its own and a line here."""
 
@@ -54,11 +58,12 @@ def open_cloud(source: Any, *, column: str | None = None) -> CloudGroup:
     ----------
     source : str, Path, array, tensor or batches
         A file (``.npy``, ``.npz``, ``.safetensors``, ``.parquet``, ``.feather``, ``.arrow``,
-        ``.txt``, ``.vec``, ``.bin``, ``.fvecs``, ``.jsonl``), a path or any fsspec address;
-        ``parts-*.parquet`` joins files, ``layer_{layer}.npy`` makes a part of each;
-        ``package:glove`` or ``package:minilm``; a two-dimensional numpy array, torch tensor, or
-        anything numpy makes an array of; a list of such batches, or a function that returns a
-        new iterable of them. A cloud is returned as it is.
+        ``.txt``, ``.vec``, ``.bin``, ``.fvecs``, ``.jsonl``, ``.faiss``, ``.index``), a path or
+        any fsspec address; ``parts-*.parquet`` joins files, ``layer_{layer}.npy`` makes a part of
+        each; ``package:glove`` or ``package:minilm``; a column of a PostgreSQL table,
+        ``postgresql://host/database?table=…&column=…``; a two-dimensional numpy array, torch
+        tensor, or anything numpy makes an array of; a list of such batches, or a function that
+        returns a new iterable of them. A cloud is returned as it is.
     column : str, optional
         Which array of a file that holds several.
 
@@ -100,6 +105,10 @@ def open_location(text: str, column: str | None) -> CloudGroup:
         raise UsageError("name a file")
     if text.startswith(PREFIX):
         return open_package(text, column)
+    if is_postgres(text):
+        from isoscope.clouds.postgres import open_postgres
+
+        return open_postgres(text, column)
     if is_pattern(text) and not Location(text).exists():
         found = find_parts(text)
         return FileParts({part: open_file(Location(name), column) for part, name in found.items()})

@@ -140,7 +140,11 @@ def draw(group: CloudGroup, size: int, seed: int) -> CloudGroup:
     Every row of the source has the same chance, wherever it stands. Sources that can be read
     anywhere are asked for the sampled rows alone; others are read to their end.
     """
-    return draw_rows(group, size, seed) or draw_from_all(group, size, seed)
+    drawn = draw_rows(group, size, seed) or draw_from_all(group, size, seed)
+    if isinstance(drawn, Cloud):
+        drawn.fault = getattr(group, "fault", drawn.fault)
+        drawn.invalid = getattr(group, "invalid", drawn.invalid)
+    return drawn
 
 
 def draw_rows(group: CloudGroup, size: int, seed: int) -> CloudGroup | None:

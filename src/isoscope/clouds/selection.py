@@ -58,7 +58,7 @@ class RowSelection(WrappedGroup):
                 finite = good if finite is None else finite & good
             if finite is not None:
                 dropped = int(len(finite) - finite.sum())
-                self.left_out["not finite"] = self.left_out.get("not finite", 0) + dropped
+                self.left_out[self.invalid] = self.left_out.get(self.invalid, 0) + dropped
                 batches = {name: keep(batch, finite) for name, batch in batches.items()}
             kept = {
                 name: batch._replace(first_row=positions[name])
@@ -74,9 +74,8 @@ class RowSelection(WrappedGroup):
         """Name the first row that is not finite."""
         bad = int(np.flatnonzero(~good)[0])
         row = batch.first_row + bad
-        place = getattr(self._group, "place", lambda name, row: f"{name}: row {row}")
         return (
-            f"{place(name, row)}{label_of(batch.labels, bad)} holds NaN or an infinity; "
+            f"{self.place(name, row)}{label_of(batch.labels, bad)} {self.fault}; "
             "--drop-invalid (drop_invalid=True) leaves such rows out and counts them"
         )
 
@@ -107,5 +106,6 @@ def keep(batch: Batch, mask: NDArray[np.bool_]) -> Batch:
 def label_of(labels: Labels, row: int) -> str:
     """Return the first label of a row in brackets, or nothing."""
     for key in labels:
-        return f" ({key} {labels[key][row]!r})"
+        label = labels[key][row]
+        return f" ({key} {label.item() if isinstance(label, np.generic) else label!r})"
     return ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isoscope.clouds.contract import Cloud
+
 if TYPE_CHECKING:
     from isoscope.clouds.contract import CloudGroup
 
@@ -33,3 +35,18 @@ class WrappedGroup:
     def rows(self) -> int | None:
         """Number of rows before anything is left out, which is what progress counts."""
         return self._group.rows
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with rows that are not finite, as the cloud below says it."""
+        return str(getattr(self._group, "fault", Cloud.fault))
+
+    @property
+    def invalid(self) -> str:
+        """Why such rows are left out."""
+        return str(getattr(self._group, "invalid", Cloud.invalid))
+
+    def place(self, name: str, row: int) -> str:
+        """Say where a row is, for messages."""
+        below = getattr(self._group, "place", None)
+        return f"{name}: row {row}" if below is None else str(below(name, row))

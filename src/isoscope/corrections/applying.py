@@ -29,16 +29,17 @@ def apply_to_files(
     """Correct every vector of a source, and write it in the format that it came in.
 
     See ``isoscope.clouds.writing.rewrite_files`` for what is kept. Parquet, Arrow and safetensors
-    files note the correction, and one that carries it already is refused.
+    files and columns of PostgreSQL note the correction, and one that carries it already is refused.
 
     Parameters
     ----------
     correction : Correction
         Fitted on vectors of the same width.
     source : str
-        A file, a pattern of files, or a packaged cloud.
+        A file, a pattern of files, a packaged cloud, or a column of a PostgreSQL table.
     out : str
-        A file of the same family, or a folder; a pattern needs a folder.
+        A file of the same family, or a folder; a pattern needs a folder. For a table: a new
+        column of it, a new table, or ``.npy``.
     column : str, optional
         Which array of a file that holds several.
     progress : callable, optional

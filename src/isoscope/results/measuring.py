@@ -135,7 +135,7 @@ def measure(
     source = open_cloud(cloud, column=column)
     if documents is not None and not isinstance(documents, str):
         source, documents = LabelledCloud(source, DOCUMENT, documents), DOCUMENT
-    whole = source.rows
+    whole, caveat = source.rows, getattr(source, "caveat", "")
     if sample is not None and sample < 2:
         raise UsageError(f"sample is at least 2, not {sample}")
     if sample is not None and whole is not None and sample >= whole:
@@ -167,6 +167,8 @@ def measure(
         subject, part = (name, "") if len(source.names) == 1 else ("", name)
         if dealer is not None and dealer.used:
             protocol += f"; rows of one {dealer.used} counted together"
+        if caveat:
+            protocol += f"; {caveat}"
         if sample is not None:
             of = "" if whole is None else f" of {whole:,} rows"
             protocol += f"; a random sample{of}, seed {seed}"

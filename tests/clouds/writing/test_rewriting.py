@@ -28,10 +28,13 @@ def source(tmp_path: Path) -> Path:
     return tmp_path / "v.npy"
 
 
+READ_ONLY = {".faiss", ".index"}
+
+
 def test_all_that_is_read_is_written() -> None:
-    assert WRITERS.keys() == FORMATS.keys()
-    for one in FORMATS:
-        for other in FORMATS:
+    assert WRITERS.keys() == FORMATS.keys() - READ_ONLY
+    for one in WRITERS:
+        for other in WRITERS:
             same_reader = FORMATS[one].opener is FORMATS[other].opener
             assert (WRITERS[one] is WRITERS[other]) == same_reader
 
@@ -136,7 +139,7 @@ def write(path: Path, vectors: np.ndarray) -> None:
         path.write_text("".join(json.dumps({"v": row.tolist()}) + "\n" for row in vectors))
 
 
-FAMILIES = [ending for ending in FORMATS if ending not in (".feather", ".vec")]
+FAMILIES = [ending for ending in WRITERS if ending not in (".feather", ".vec")]
 
 
 @pytest.mark.parametrize("ending", FAMILIES)

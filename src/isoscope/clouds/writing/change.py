@@ -41,6 +41,14 @@ class Change:
     fingerprint: str
     """Tells two changes apart."""
 
+    def check_width(self, width: int, where: str) -> None:
+        """Refuse vectors of another width than those that it is for."""
+        if width != self.width:
+            raise DataError(
+                f"{where} has {width} dimensions; this correction ({self.name}) was fitted on "
+                f"{self.width}"
+            )
+
 
 @dataclass(frozen=True)
 class Rewrite:
@@ -69,8 +77,8 @@ class Rewrite:
         if good is not None:
             row = int(np.flatnonzero(~good)[0])
             raise DataError(
-                f"{self.cloud.name}: row {first_row + row}{label_of(labels or {}, row)} holds NaN "
-                "or an infinity, which no correction can mend; take it out of the file first"
+                f"{self.cloud.name}: row {first_row + row}{label_of(labels or {}, row)} "
+                f"{self.cloud.fault}, which no correction can mend; take it out of the file first"
             )
         wide = vectors.astype(np.float32) if vectors.dtype == np.float16 else vectors
         stored = in_type(self.change.apply(wide), self.cloud.dtype)

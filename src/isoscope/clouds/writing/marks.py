@@ -1,7 +1,7 @@
 """The note in a file that says which corrections its vectors have been through.
 
-Parquet and Arrow keep it with their schema, safetensors with its metadata. Other formats have no
-place for it.
+Parquet and Arrow keep it with their schema, safetensors with its metadata, PostgreSQL with the
+comment of a column. Other formats have no place for it.
 """
 
 from __future__ import annotations
@@ -39,3 +39,11 @@ def marked(text: str | None, change: Change, column: str | None, where: str) -> 
         if (known.get("column"), known.get("fingerprint")) == (column, change.fingerprint):
             raise UsageError(f"{where} already carries this correction ({change.name})")
     return json.dumps([*marks, mark], ensure_ascii=False)
+
+
+def already_corrected(mark: dict[str, Any], where: str) -> UsageError:
+    """Build the error for corrected vectors where uncorrected ones are wanted."""
+    return UsageError(
+        f"{where} holds vectors that {mark.get('correction')} has corrected; name new ones as "
+        "they were before it"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
+from isoscope.clouds.addresses import is_postgres, redacted
 from isoscope.clouds.location import WILDCARDS, Location, matches
 from isoscope.clouds.opening import FORMATS, open_file
 from isoscope.clouds.packages import PREFIX, open_package
@@ -13,7 +14,7 @@ from isoscope.clouds.writing.arrow import arrow_mark, write_arrow
 from isoscope.clouds.writing.binary_vectors import write_fvecs, write_word2vec
 from isoscope.clouds.writing.change import Rewrite
 from isoscope.clouds.writing.jsonl import write_json_lines
-from isoscope.clouds.writing.marks import marked, read_marks
+from isoscope.clouds.writing.marks import already_corrected, marked, read_marks
 from isoscope.clouds.writing.npy import write_npy
 from isoscope.clouds.writing.npz import write_npz
 from isoscope.clouds.writing.packages import write_packaged_npy, write_packaged_text
@@ -21,7 +22,7 @@ from isoscope.clouds.writing.parquet import parquet_mark, write_parquet
 from isoscope.clouds.writing.safetensors import safetensors_mark, write_safetensors
 from isoscope.clouds.writing.target import atomic_output, check_target, compressed
 from isoscope.clouds.writing.word_text import write_word_text
-from isoscope.errors import DataError, UsageError
+from isoscope.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,6 +65,7 @@ PACKAGED: dict[str, Writer] = {
     ".txt": Writer(write_packaged_text),
     ".vec": Writer(write_packaged_text),
 }
+"""How vectors are written that come from no file, or from one that is only read."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,8 @@ class Written:
     width: int
     marked: bool
     """Whether the file says which correction it carries."""
+    without: int = 0
+    """Rows of a table that had no vector, and have none now."""
 
 
 @dataclass(frozen=True)
@@ -106,9 +110,10 @@ def rewrite_files(
     Parameters
     ----------
     source : str
-        A file, a pattern of files, or a packaged cloud.
+        A file, a pattern of files, a packaged cloud, or a column of a PostgreSQL table.
     out : str
-        A file of the same family, or a folder; a pattern needs a folder.
+        A file of the same family, or a folder; a pattern needs a folder. For a table: a new
+        column of it, a new table, or ``.npy``.
     change : Change
         What is done to every vector.
     column : str, optional
@@ -121,6 +126,8 @@ def rewrite_files(
     list of Written
         What was written, file by file.
     """
+    if is_postgres(out):
+        return [rewrite_table(source, out, change, column, progress)]
     plans = planned(source, out, change, column)
     if plans[0].in_folder:
         make_folder(out)
@@ -140,42 +147,74 @@ def rewrite_files(
     return written
 
 
+def rewrite_table(
+    source: str, out: str, change: Change, column: str | None, progress: Progress | None
+) -> Written:
+    """Write to a database, where a table or a column of it is what a file is elsewhere."""
+    from isoscope.clouds.writing.postgres import write_table
+
+    def report(rows: int, total: int | None) -> None:
+        if progress is not None:
+            progress("apply", rows, total)
+
+    rows, without = write_table(source, out, change, column, report)
+    return Written(redacted(source), redacted(out), rows, change.new_width, True, without)
+
+
 def planned(source: str, out: str, change: Change, column: str | None) -> list[Plan]:
     """Open every file and refuse all that can be refused before the first is written."""
     if not source or not out:
         raise UsageError("name a file")
-    if source.startswith(PREFIX):
-        cloud, target = open_package(source, column), Location(out)
-        writer = writer_for(target, PACKAGED, f"{source} is written as")
-        return [checked(Plan(cloud, Location(source), target, writer), change)]
+    if not is_file(source):
+        cloud, target, shown = opened(source, column), Location(out), redacted(source)
+        writer = writer_for(target, PACKAGED, f"{shown} is written as")
+        return [checked(Plan(cloud, Location(shown), target, writer), change)]
     files, folder = found(source), is_folder(source, out)
     plans = []
     for file in files:
         target = Location(f"{out.rstrip('/')}/{last_name(file)}" if folder else out)
         cloud = open_file(file, column)
-        own = WRITERS[file.ending]
-        family = {ending: writer for ending, writer in WRITERS.items() if writer is own}
-        writer = writer_for(target, family, f"{file} stays")
-        text = own.mark(file) if own.mark else None
-        mark = marked(text, change, cloud.column, str(file)) if own.mark else ""
+        own = WRITERS.get(file.ending)
+        if own is None:
+            writer, mark = writer_for(target, PACKAGED, f"{file} is written as"), ""
+        else:
+            family = {ending: writer for ending, writer in WRITERS.items() if writer is own}
+            writer = writer_for(target, family, f"{file} stays")
+            text = own.mark(file) if own.mark else None
+            mark = marked(text, change, cloud.column, str(file)) if own.mark else ""
         plans.append(checked(Plan(cloud, file, target, writer, mark, folder), change))
     return plans
 
 
 def refuse_corrected(source: str, column: str | None) -> None:
-    """Refuse files that say that their vectors have been through a correction."""
-    if source.startswith(PREFIX):
+    """Refuse vectors of which their source says that they have been through a correction."""
+    if is_postgres(source):
+        from isoscope.clouds.writing.postgres import refuse_corrected_table
+
+        refuse_corrected_table(source, column)
+    if not is_file(source):
         return
     for file in found(source):
-        own = WRITERS[file.ending]
-        marks = read_marks(own.mark(file), str(file)) if own.mark else []
+        own = WRITERS.get(file.ending)
+        marks = read_marks(own.mark(file), str(file)) if own and own.mark else []
         chosen = open_file(file, column).column if marks else None
         for mark in marks:
             if mark.get("column") == chosen:
-                raise UsageError(
-                    f"{file} holds vectors that {mark.get('correction')} has corrected; name new "
-                    "ones as they were before it"
-                )
+                raise already_corrected(mark, str(file))
+
+
+def is_file(source: str) -> bool:
+    """Whether a source is files, rather than a package or a table."""
+    return not source.startswith(PREFIX) and not is_postgres(source)
+
+
+def opened(source: str, column: str | None) -> Cloud:
+    """Open a package or a table."""
+    if source.startswith(PREFIX):
+        return open_package(source, column)
+    from isoscope.clouds.postgres import open_postgres
+
+    return open_postgres(source, column)
 
 
 def found(source: str) -> list[Location]:
@@ -231,11 +270,7 @@ def writer_for(target: Location, family: Mapping[str, Writer], what: str) -> Wri
 
 def checked(plan: Plan, change: Change) -> Plan:
     """Refuse a width that does not fit, and files that cannot or must not be written."""
-    if plan.cloud.width != change.width:
-        raise DataError(
-            f"{plan.source} has {plan.cloud.width} dimensions; this correction ({change.name}) "
-            f"was fitted on {change.width}"
-        )
+    change.check_width(plan.cloud.width, str(plan.source))
     if same_file(plan.source, plan.out):
         raise UsageError(f"--out {plan.out} is the file that is read; name another")
     # A folder that is yet to be made must be possible where it is to be.
