@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from isoscope.corrections import Center, ClusterRemoval, Whiten, all_corrections, fit_together
+from isoscope.corrections.fitted_on import same_vectors
 
 CLOUD = np.random.default_rng(2).standard_normal((300, 12)) + 1
 UNIT = CLOUD / np.linalg.norm(CLOUD, axis=1, keepdims=True)
@@ -52,3 +53,14 @@ def test_unit_length_is_seen_through_rounding(dtype: str) -> None:
     assert Whiten().fit(zero).fitted_on_.unit_length
     for cloud in (CLOUD, 1.1 * UNIT, np.vstack([UNIT, 0.9 * UNIT[:30]]), np.zeros((4, 3))):
         assert not Center().fit(cloud.astype(dtype)).fitted_on_.unit_length
+
+
+def test_sums_of_the_same_vectors_in_other_parts_are_known_again() -> None:
+    rows = np.random.default_rng(0).normal(size=(1_000, 32)).astype(np.float32) + 1
+    whole = Center().fit(rows).moments_
+    parts = Center().fit(rows[::2]).partial_fit(rows[1::2]).moments_
+    assert same_vectors(whole, parts)
+    assert not same_vectors(whole, Center().fit(rows[:999]).moments_)
+    moved = rows.copy()
+    moved[0] += 1
+    assert not same_vectors(whole, Center().fit(moved).moments_)

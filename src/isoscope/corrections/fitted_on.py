@@ -20,6 +20,10 @@ DECIMALS = 8
 """Digits of sums in a fingerprint; the number of threads changes the ones far behind them."""
 
 
+ROUNDING = 1e-6
+"""By less than this do sums of the same vectors differ, relative to their size."""
+
+
 @dataclass(frozen=True)
 class FittedOn:
     """Facts about the vectors that a correction was fitted on."""
@@ -63,3 +67,18 @@ def fingerprint_of(moments: Moments) -> str:
     # Adding zero turns −0 into 0: which of them rounding gives says nothing.
     digest.update((np.round(direction, DECIMALS) + 0.0).astype("<f8").tobytes())
     return digest.hexdigest()
+
+
+def same_vectors(one: Moments, other: Moments) -> bool:
+    """Whether two sums could be those of the same vectors, in whatever order they were read.
+
+    Unit vectors of data in single precision are summed in single precision within a batch, so
+    that other batches give other last digits; a fingerprint would take them for other vectors.
+    """
+    if (one.rows, one.zero_rows, one.width) != (other.rows, other.zero_rows, other.width):
+        return False
+    sums = [(each.norm_sum, each.norm_square_sum, each.norm_max) for each in (one, other)]
+    directions = [each.unit_sum / (each.unit_weight or 1.0) for each in (one, other)]
+    return np.allclose(*sums, rtol=ROUNDING, atol=0) and np.allclose(
+        *directions, rtol=0, atol=ROUNDING
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoscope.corrections.fitted_on import fingerprint_of
+from isoscope.corrections.fitted_on import fingerprint_of, same_vectors
 from isoscope.search.keeping import (
     COSINE_LIMIT,
     NEIGHBOURS,
@@ -114,7 +114,12 @@ def about_threshold(name: str, cut: ThresholdKept) -> str:
 
 def about_origin(given: Correction, two: TwoSides) -> list[str]:
     """Say where a correction that was given is not one of A."""
-    if given.fitted_on_.fingerprint == fingerprint_of(two.a.moments):
+    sums = getattr(given, "moments_", None)
+    if sums is None:
+        same = given.fitted_on_.fingerprint == fingerprint_of(two.a.moments)
+    else:
+        same = same_vectors(sums, two.a.moments)
+    if same:
         return []
     return [
         f"The correction was fitted on {given.fitted_on_.rows:,} vectors that are not those of A."
