@@ -103,6 +103,7 @@ def test_every_correction_on_a_table(run: Run, name: str) -> None:
     assert written == {
         "source": "v.parquet", "out": "w.parquet", "rows": 3_000, "width": facts["new_width"],
         "marked": True,
+        "without": 0,
     }  # fmt: skip
     cloud = isoscope.open_cloud("w.parquet")
     np.testing.assert_array_equal(joined(cloud), correction.transform(VECTORS))
