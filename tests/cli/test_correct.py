@@ -102,7 +102,8 @@ def test_every_correction_on_a_table(run: Run, name: str) -> None:
     (written,) = json.loads(applied.out)
     assert written == {
         "source": "v.parquet", "out": "w.parquet", "rows": 3_000, "width": facts["new_width"],
-        "marked": True, "without": 0,
+        "marked": True,
+        "without": 0,
     }  # fmt: skip
     cloud = isoscope.open_cloud("w.parquet")
     np.testing.assert_array_equal(joined(cloud), correction.transform(VECTORS))

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,3 +69,12 @@ def test_addresses_that_say_too_little_or_too_much() -> None:
         parse_address("postgresql://me:pw@h/db")
     with pytest.raises(UsageError, match="names table twice"):
         parse_address("postgresql://h/db?table=a&table=b")
+
+
+def test_without_psycopg() -> None:
+    code = "import sys, isoscope; sys.modules['psycopg'] = None; isoscope.open_cloud(sys.argv[1])"
+    call = [sys.executable, "-c", code, "postgresql://me:secret@h/db?table=t"]
+    done = subprocess.run(call, capture_output=True, text=True)
+    last = done.stderr.splitlines()[-1]
+    assert "psycopg, which is not installed; pip install 'isoscope[search]'" in last
+    assert "secret" not in done.stderr

@@ -24,6 +24,7 @@ def test_names_of_subjects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert as_subject("some/where/model.safetensors").name == "model"
     assert as_subject("s3://bucket/day=3/x.npy") == Subject("x", "s3://bucket/day=3/x.npy")
     assert as_subject(CLOUD).name == "toy"
+    assert as_subject("postgresql://me:pw@h/db?table=t&password=pw").name == "db?table=t"
     monkeypatch.chdir(tmp_path)
     np.save("a=b.npy", np.eye(3))
     assert as_subject("a=b.npy").source == "a=b.npy"

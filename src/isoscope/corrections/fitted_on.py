@@ -77,8 +77,9 @@ def same_vectors(one: Moments, other: Moments) -> bool:
     """
     if (one.rows, one.zero_rows, one.width) != (other.rows, other.zero_rows, other.width):
         return False
-    sums = [(each.norm_sum, each.norm_square_sum, each.norm_max) for each in (one, other)]
-    directions = [each.unit_sum / (each.unit_weight or 1.0) for each in (one, other)]
-    return np.allclose(*sums, rtol=ROUNDING, atol=0) and np.allclose(
-        *directions, rtol=0, atol=ROUNDING
+    first, second = (
+        np.array([each.norm_sum, each.norm_square_sum, each.norm_max]) for each in (one, other)
     )
+    here, there = (each.unit_sum / (each.unit_weight or 1.0) for each in (one, other))
+    alike = np.allclose(first, second, rtol=ROUNDING, atol=0)
+    return alike and np.allclose(here, there, rtol=0, atol=ROUNDING)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isoscope.clouds.addresses import redacted
 from isoscope.errors import UsageError
 from isoscope.files import write_atomically
 from isoscope.results.files import check_ending
@@ -163,7 +164,7 @@ def as_subject(source: Any) -> Subject:
 
 def called(source: str) -> str:
     """Return the name of a file without its endings, or of a model, which may hold dots."""
-    name = source.removeprefix("package:").rstrip("/").rsplit("/", 1)[-1]
+    name = redacted(source).removeprefix("package:").rstrip("/").rsplit("/", 1)[-1]
     return re.sub(r"(?<=.)(\.[A-Za-z]\w*)+$", "", name)
 
 
