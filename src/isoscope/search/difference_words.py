@@ -112,6 +112,12 @@ def about_threshold(name: str, cut: ThresholdKept) -> str:
     return f"Choose a new threshold ({factor}): {figures}."
 
 
+def about_sources(two: TwoSides) -> list[str]:
+    """Say what must be known of a source, such as that its codes are lossy."""
+    told = {"A": two.a.caveat, "B": two.b.caveat}
+    return [f"{name} has {caveat}." for name, caveat in told.items() if caveat]
+
+
 def about_origin(given: Correction, two: TwoSides) -> list[str]:
     """Say where a correction that was given is not one of A."""
     sums = getattr(given, "moments_", None)

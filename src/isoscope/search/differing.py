@@ -194,7 +194,7 @@ def compared(
 ) -> Result:
     """Take every figure that two clouds allow, and say what follows."""
     filing = Filing(two)
-    remarks = [matching.sentence]
+    remarks = [matching.sentence, *difference_words.about_sources(two)]
     if fingerprint_of(two.a.moments) == fingerprint_of(two.b.moments):
         remarks.append("A and B hold the same vectors: they are equal.")
     if two.paired:

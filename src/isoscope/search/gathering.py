@@ -47,6 +47,8 @@ class Gathered:
         Rows that did not count, by reason.
     wanted : array, optional
         The rows that were asked for by number, NaN where one is not finite.
+    caveat : str
+        What must be known of the source, such as that its codes are lossy.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Gathered:
     whole: int | None
     left_out: dict[str, int]
     wanted: Matrix | None = None
+    caveat: str = ""
 
 
 def gather(
@@ -109,6 +112,7 @@ def gather(
         group.rows,
         dict(selection.left_out),
         None if wanted is None else picked.found(),
+        str(getattr(group, "caveat", "")),
     )
 
 

@@ -147,6 +147,8 @@ def neighbours(
     check_rows(gathered.name, rows, k)
     found = searched(spaces, k, seed, progress)
     protocol = how_searched(spaces[NONE], gathered, k, seed, own=asked is None)
+    if gathered.caveat:
+        protocol += f"; {gathered.caveat}"
     if without:
         protocol += f"; {counted(without, 'vector')} left out, without a direction in some space"
     filed = Filing(gathered.name, protocol, found)

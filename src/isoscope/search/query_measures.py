@@ -16,7 +16,7 @@ from isoscope.results.measuring import listed, versions
 from isoscope.results.result import Result, Row
 from isoscope.search.query_spaces import sampled_rows, two_sided_spaces
 from isoscope.search.random_pairs import RandomPairs
-from isoscope.search.sources import open_source
+from isoscope.search.sources import open_source, with_caveats
 from isoscope.tasks.advice.own_centres import OWN
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def measure_queries(
         f"{len(others):,} rows of {asking.names[0]} as queries, {len(rows):,} as documents, seed "
         f"{seed}; corrections fitted on all documents"
     )
+    how = with_caveats(how, held, asking)
     found: list[Row] = []
     for number, space in enumerate(spaces, start=1):
         found += space_rows(space, rows, others, held.names[0], how, level)

@@ -118,6 +118,8 @@ def reduce(
     full = spaces["none"]
     check_rows(gathered.name, full.rows, k)
     protocol = how_reduced(full, gathered, k, seed, without)
+    if gathered.caveat:
+        protocol += f"; {gathered.caveat}"
     found = candidates(spaces, codes.RESCORED * k, progress)
     with one_blas_thread(), one_faiss_thread():
         truth = exact_neighbours(full, k, SEARCHES)

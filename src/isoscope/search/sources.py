@@ -62,3 +62,9 @@ def encoded(
     texts = [one.text for one in open_texts(text).texts()]
     vectors = encoder.encode(texts, layers, progress=progress)[layers[0]]
     return ArrayCloud(vectors, f"{encoder.model.name} {layers[0]}, {encoder}")
+
+
+def with_caveats(protocol: str, *clouds: CloudGroup | None) -> str:
+    """Add to a protocol what must be known of its sources, such as codes that are lossy."""
+    told = dict.fromkeys(getattr(one, "caveat", "") for one in clouds)
+    return "; ".join([protocol, *(caveat for caveat in told if caveat)])

@@ -24,7 +24,7 @@ from isoscope.search.goals import BestF1, Goal, Precision, Recall
 from isoscope.search.labelled import LabelledPairs, with_labels
 from isoscope.search.query_spaces import sampled_rows, two_sided_spaces
 from isoscope.search.score_maps import ScoreMap, percentile_map, save_maps
-from isoscope.search.sources import open_source
+from isoscope.search.sources import open_source, with_caveats
 from isoscope.search.threshold_words import (
     background_sentence,
     change_sentences,
@@ -208,7 +208,7 @@ def threshold(
         m, n = meaning.pairs.cosines.shape
         what = f"{m:,} sampled rows" if meaning.pairs.symmetric else f"{m:,} queries × {n:,} rows"
         how = f"all pairs of {what}, seed {seed}; {meaning.others:,} others a query"
-        rows += meaning.rows(with_queries, how, at, level)
+        rows += meaning.rows(with_queries, with_caveats(how, documents, asking), at, level)
         maps.append(percentile_map(meaning.pairs, meaning.space))
     result = Result(
         rows,

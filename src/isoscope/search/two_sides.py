@@ -38,6 +38,8 @@ class Side:
     """To be read again, with the same rows left out."""
     moments: Moments
     sample: Sample
+    caveat: str = ""
+    """What must be known of the source."""
 
     @property
     def stored(self) -> str:
@@ -138,7 +140,7 @@ def read_in_step(
         check_rows(source.names[0], moments)
         drawn = lowest([taker.samples[name].result() for taker in takers], sample)
         again = SingleCloud(RowSelection(pair, drop_invalid=drop_invalid), name)
-        sides.append(Side(source.names[0], again, moments, drawn))
+        sides.append(Side(source.names[0], again, moments, drawn, caveat_of(source)))
     cross = takers[0].cross
     for taker in takers[1:]:
         cross = cross.merge(taker.cross)
@@ -171,9 +173,14 @@ def read_apart(
         check_rows(source.names[0], read.moments)
         left_out |= {f"{why} (of {letter})": n for why, n in group.left_out.items() if n}
         used.add(dealer.used)
-        sides.append(Side(source.names[0], group, read.moments, read.sample))
+        sides.append(Side(source.names[0], group, read.moments, read.sample, caveat_of(source)))
     documents_of = used.pop() if len(used) == 1 else ""
     return TwoSides(sides[0], sides[1], False, documents_of, None, left_out)
+
+
+def caveat_of(source: CloudGroup) -> str:
+    """Return what must be known of a source, such as that its codes are lossy."""
+    return str(getattr(source, "caveat", ""))
 
 
 def check_rows(name: str, moments: Moments) -> None:
