@@ -164,10 +164,11 @@ class LabelledPairs:
         with one_blas_thread():  # many small matrices
             rows = folded_rows(ground, self.folds, [one for c in tried for one in c.settings])
             fitting = CrossFitting(self.problem, ground.vectors, rows, self.folds, progress)
-            self.protocol = f"{ground.protocol}; {fit_words(ground, rows, self.count)}"
             found = {NONE: fitting.uncorrected()}
             if not tried:
+                self.protocol = f"{ground.protocol}; thresholds chosen in {self.count} folds"
                 return found
+            self.protocol = f"{ground.protocol}; {fit_words(ground, rows, self.count)}"
             if ground.query_rows is None or centres != "own":
                 found |= {one.candidate.name: one.outputs for one in fitting.run(tried)}
             if ground.query_rows is not None and centres != "shared":

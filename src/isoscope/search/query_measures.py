@@ -30,6 +30,9 @@ SAMPLE = 5_000
 QUANTILES = (5, 50, 95, 99)
 PART = "queries and documents"
 ALIKE = "query_query_cosine"
+NOTICEABLE = 0.1
+"""A mean cosine that another centre changes by less changes few lists."""
+
 APART = 0.2
 """Centres that lie closer than this, in spreads of the documents, move few scores."""
 
@@ -178,10 +181,10 @@ def sentences(rows: Sequence[Row]) -> list[str]:
     own = next((name for name, _ in by_name if name.endswith(OWN)), None)
     shared = None if own is None else own.removesuffix(OWN)
     with_one, with_two = (by_name.get((str(name), ALIKE)) for name in (shared, own))
-    if with_one is not None and with_two is not None:
+    if with_one is not None and with_two is not None and with_one - with_two >= NOTICEABLE:
         lines.append(
             f"With one centre for both, {shared} leaves queries a mean cosine of {with_one:.3f} "
             "with each other: all look to one side, where the same documents lie. With two it is "
-            f"{with_two:.3f}."
+            f"{round(with_two, 3) + 0.0:.3f}."
         )
     return lines
