@@ -27,6 +27,9 @@ benchmark: $(VENV)/benchmark
 	$(BIN)/python benchmarks/profiling.py
 	$(BIN)/python benchmarks/evaluate.py
 	$(BIN)/python benchmarks/advice.py
+	$(BIN)/python benchmarks/search.py
+	$(BIN)/python benchmarks/postgres_reading.py
+	$(BIN)/python benchmarks/threshold_simulation.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -102,25 +102,28 @@ def short(row: Row) -> str:
 
 def random_grids(rows: list[Row]) -> list[Grid]:
     """Arrange random pairs: the vectors as they are in every form, then all spaces side by side."""
-    plain_rows = [row for row in rows if row.correction == UNCORRECTED]
+    # What too few pairs tell is in the notes: a row of it would say nothing.
+    known = [row for row in rows if row.value is not None]
+    of_uncorrected = [row for row in rows if row.correction == UNCORRECTED]
     title = f"{rows[0].subject}: random pairs ({rows[0].protocol})"
     header = ["random pairs", "cosine", *FORMS.values(), "a query meets"]
     body = [
         [
             described(row),
-            plain(row.extra["score"])
-            if "score" in row.extra
-            else plain(row.value) + plus_minus(row),
+            score_of(row),
             *(plain(row.extra.get(form)) for form in FORMS),
             counted_matches(row.extra["matches_per_query"]),
         ]
-        for row in plain_rows
+        for row in known
+        if row.correction == UNCORRECTED
     ]
-    found = [Grid(title, header, body, [FORM_NOTE, INTERVAL_NOTE, *grouped_notes(plain_rows)], [])]
+    found = [
+        Grid(title, header, body, [FORM_NOTE, INTERVAL_NOTE, *grouped_notes(of_uncorrected)], [])
+    ]
     spaces = list(dict.fromkeys(row.correction for row in rows))
     if len(spaces) > 1:
         cells = {(row.correction, row.measure): row for row in rows}
-        names = list(dict.fromkeys(row.measure for row in rows))
+        names = list(dict.fromkeys(row.measure for row in known))
         side_by_side = [
             [
                 words(name, cells[spaces[0], name]),
@@ -147,6 +150,13 @@ def words(measure: str, row: Row) -> str:
     if what.endswith("%"):
         return f"{what} below"
     return f"{what.removesuffix('-per-query')} a query above"
+
+
+def score_of(row: Row) -> str:
+    """Return the cosine that a row is about, with its interval where it was found."""
+    if "score" in row.extra:
+        return plain(row.extra["score"])
+    return plain(row.value) + plus_minus(row)
 
 
 def counted_matches(expected: float) -> str:
