@@ -89,6 +89,16 @@ def equal(rows: int, width: int, tails: float | None = None) -> Design:
     return draw
 
 
+def uneven(rows: int, width: int) -> Design:
+    """Lengths that differ by more than a factor of two between ordinary rows."""
+
+    def draw(random: np.random.Generator) -> Drawn:
+        a, b = (cloud(random, rows, width) * random.lognormal(0, 0.5, (rows, 1)) for _ in range(2))
+        return Drawn(a, b)
+
+    return draw
+
+
 def documents(random: np.random.Generator) -> Drawn:
     units = np.repeat(np.arange(50), 4)
     a, b = (cloud(random, 50, 64)[units] + cloud(random, 200, 64) for _ in range(2))
@@ -144,6 +154,7 @@ SIZES: dict[str, Design] = {
     "equal, 200 × 64 each": equal(200, 64),
     "equal, heavy tails (t of 5), 200 × 64": equal(200, 64, 5.0),
     "equal, more dimensions than rows, 100 × 300": equal(100, 300),
+    "equal, uneven lengths (log-normal, 0.5), 100 × 300": uneven(100, 300),
     "equal, 50 documents of 4 rows, 64 wide": documents,
     "the same rows seen twice, 200 × 64": same_rows,
     "means differ, covariances do not, 200 × 64": other_means,

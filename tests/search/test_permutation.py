@@ -28,12 +28,30 @@ def u_statistic(rows: Matrix, of_a: NDArray[np.bool_], alike: NDArray[np.bool_])
     true = np.arange(len(rows)) < half
     blocks: dict[tuple[bool, bool], list[float]] = {}
     pairs = [p for p in itertools.permutations(range(len(rows)), 2) if not alike[p]]
+
+    def own(i: int, cloud: bool) -> float:
+        """Products of a row with those of its own unit in one of the clouds, itself included."""
+        return sum(rows[i] @ rows[k] for k in np.flatnonzero(alike[i] & (true == cloud)))
+
+    sizes = {
+        (first, second): np.mean([(alike[i] & (true == second)).sum() for i in np.flatnonzero(
+            true == first)])
+        for first in (True, False) for second in (True, False)
+    }  # fmt: skip
+
+    def product(i: int, j: int) -> float:
+        """What two rows that are centred on their own mean would have without it, on average."""
+        first, second = bool(true[i]), bool(true[j])
+        total = np.mean([own(k, second) for k in np.flatnonzero(true == first)])
+        added = own(i, second) + own(j, first) - total
+        return rows[i] @ rows[j] + added / (half - sizes[first, second])
+
     for i, j in pairs:
-        blocks.setdefault((true[i], true[j]), []).append(rows[i] @ rows[j])
+        blocks.setdefault((true[i], true[j]), []).append(product(i, j))
     means = {key: np.mean(values) for key, values in blocks.items()}
     squares: dict[tuple[bool, bool], list[float]] = {}
     for i, j in pairs:
-        value = (rows[i] @ rows[j] - means[true[i], true[j]]) ** 2
+        value = (product(i, j) - means[true[i], true[j]]) ** 2
         squares.setdefault((bool(of_a[i]), bool(of_a[j])), []).append(value)
     within = np.mean(squares[True, True]) + np.mean(squares[False, False])
     return float(within - 2 * np.mean(squares[True, False]))
@@ -58,6 +76,18 @@ def test_statistics_are_those_of_a_slow_loop(paired: bool, documents: bool) -> N
         # Sums of 24 numbers of size one: 1e-12 is thousands of roundings.
         assert means[k] == pytest.approx(apart @ apart, rel=1e-12)
         assert covariances[k] == pytest.approx(u_statistic(centred, of_a, alike), rel=1e-9)
+
+
+def test_uneven_lengths_are_no_difference() -> None:
+    """Of equal clouds with more dimensions than rows, long rows suffer most from centring."""
+    rejected = 0
+    for run in range(60):
+        random = np.random.default_rng(run)
+        a, b = (random.normal(size=(60, 120)) * random.lognormal(0, 0.8, (60, 1)) for _ in range(2))
+        found = equality_tests(a, b, permutations=99, seed=run)["covariances"]
+        rejected += (found.p_value or 1) <= 0.05
+    # Three on average, with a standard deviation below two; without the correction, dozens.
+    assert rejected <= 8
 
 
 def test_the_u_statistic_estimates_the_distance_of_covariances() -> None:

@@ -133,8 +133,14 @@ class Kept:
 
 
 def no_chance(change: Difference) -> bool:
-    """Whether the interval of a difference leaves out 0."""
-    return change.low is not None and change.high is not None and not change.low <= 0 <= change.high
+    """Whether the interval of a difference leaves out 0.
+
+    Without an interval no row tells the two apart from anything: all or none of the pairs score
+    above a threshold, and a difference of such shares is none of chance.
+    """
+    if change.low is None or change.high is None:
+        return bool(change.value)
+    return not change.low <= 0 <= change.high
 
 
 def matters(change: Difference, limit: float) -> bool:
@@ -187,7 +193,7 @@ def corrected_space(
     """Judge a correction of A, and a threshold of the cosines after it."""
     (a, units_a), (b, units_b) = two.a.first(SAMPLE), two.b.first(SAMPLE)
     new = fitted_again(old, two.b, None, progress)
-    part = fitted_again(old, two.b, chance_share(two), progress)
+    part = fitted_again(old, two.b, chance_share(old.fitted_on_.rows, two), progress)
     before, after, chance = (one.transform(b) for one in (old, new, part))
     pairs_old, pairs_new = (PairCosines.of(rows, units_b, seed) for rows in (before, after))
     k = min(NEIGHBOURS, len(b) - 1)
@@ -220,10 +226,13 @@ def judged_threshold(
     return ThresholdKept(limit, threshold is not None, share_a, share_b, change)
 
 
-def chance_share(two: TwoSides) -> float:
-    """Share of B's rows whose fit varies about that on all of B as the fit on A would."""
-    n_a, n_b = two.a.moments.rows, two.b.moments.rows
-    return 1 / (1 / n_a + 2 / n_b) / n_b
+def chance_share(fitted_rows: int, two: TwoSides) -> float:
+    """Share of B's rows whose fit varies about that on all of B as the old one would.
+
+    What the old one was fitted on decides, which may be more than what is here of A.
+    """
+    n_b = two.b.moments.rows
+    return 1 / (1 / fitted_rows + 2 / n_b) / n_b
 
 
 def fitted_again(

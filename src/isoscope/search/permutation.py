@@ -17,10 +17,9 @@ text), labels are swapped within a row, or within a document, instead of dealt.
 
       mean of K within A + mean of K within B − 2 · mean of K between them.
 
-  Centring makes it deaf to a shift of the means (Pigoli et al. 2014 do the same), and makes
-  products within a cloud −tr C / (n − 1) on average instead of 0; that constant is taken out of
-  them before they are squared, without which clouds with as many dimensions as rows would be told
-  apart too often.
+  Centring makes it deaf to a shift of the means (Pigoli et al. 2014 do the same), and lowers
+  products within a cloud, those of long rows most; that is added again before they are squared,
+  without which clouds with as many dimensions as rows would be told apart too often.
 - **Lengths**: Cramér and von Mises' Σ_k (F_A(z_k) − F_B(z_k))² over all lengths z_k (Anderson
   1962), which sees any change of the distribution, not of its mean alone.
 
@@ -242,16 +241,32 @@ def same_unit(
 
 
 def squared_products(a: Matrix, b: Matrix, alike: NDArray[np.bool_]) -> Matrix:
-    """K_ij = (r_i · r_j − its mean over A with A, A with B or B with B)²; 0 within a unit."""
+    """K_ij = (r_i · r_j less what centring adds to it)²; 0 within a unit."""
     rows = np.concatenate([a - a.mean(axis=0), b - b.mean(axis=0)])
     products = rows @ rows.T
-    products[alike] = 0.0
+    own = np.where(alike, products, 0.0)
     first, second = slice(None, len(a)), slice(len(a), None)
     for one, other in ((first, first), (first, second), (second, first), (second, second)):
         block = products[one, other]
-        block -= block.sum() / (block.size - np.count_nonzero(alike[one, other]))
+        block += added_by_centring(own[one, other], alike[one, other])
+        others = ~alike[one, other]
+        block -= block.mean(where=others)
     products[alike] = 0.0
     return np.asarray(products**2)
+
+
+def added_by_centring(own: Matrix, alike: NDArray[np.bool_]) -> Matrix:
+    """Return by how much centring lowers the products of rows of different units, on average.
+
+    A row x_i is in the mean of its cloud, so that x_i · m holds s_i / n, with s_i the sum of its
+    products with the rows of its own unit: its squared length where it is alone. Products of
+    centred rows are therefore lower by (s_i + s_j) / n − Σ s / n², and most so for long rows: a
+    common constant in its place would tell clouds of uneven lengths apart that are equal.
+    """
+    rows, columns = own.shape
+    of_row, of_column = own.sum(axis=1), own.sum(axis=0)
+    left = min(rows, columns) - np.count_nonzero(alike) / rows  # centring shrinks s itself
+    return np.asarray((of_row[:, None] + of_column - of_row.mean()) / left)
 
 
 def tested_lengths(lengths: Vector, labels: Labels) -> EqualityTest:
