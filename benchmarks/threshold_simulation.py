@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from isoscope.search.goals import BestF1, Goal, Precision, Recall
-from isoscope.search.judging import Judged, judged
+from isoscope.search.judging import Judged, Labelled, judged
 from isoscope.search.random_pairs import RandomPairs
 from isoscope.tasks.intervals import Estimate
 
@@ -78,7 +78,8 @@ def labelled(design: Design, goal: Goal, runs: int) -> str:
         cosines, labels = design.draw(rng)
         order = rng.permutation(design.pairs)
         folds = [np.sort(order[k::FOLDS]) for k in range(FOLDS)]
-        cut = judged(goal, cosines, labels, folds)
+        rows = np.arange(2 * design.pairs).reshape(2, -1)  # no row is in two pairs
+        cut = judged(goal, Labelled(cosines, labels, rows[0], rows[1], folds))
         if cut.chosen.threshold is None or None in cut.by_fold:
             missing += 1
             continue

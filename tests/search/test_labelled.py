@@ -94,12 +94,21 @@ def test_no_pair_is_corrected_by_a_fit_on_itself() -> None:
 
 
 def test_precision_where_yeses_are_rare() -> None:
-    # 40 % yes; accepted are 80 % of the yeses and 10 % of the noes.
-    precision, recall = 0.32 / 0.38, 0.8
-    cut = Judged(
-        BestF1(), BestF1().choose(np.array([1.0, 0.0]), np.array([True, False])), (0.5,),
-        mean_score([1.0]).__class__(precision, None, None, 38),
-        mean_score([1.0]).__class__(recall, None, None, 40), mean_score([1.0]),
-    )  # fmt: skip
-    wanted = 0.001 * 0.8 / (0.001 * 0.8 + 0.999 * 0.1)
-    assert rare_precision(cut, 0.4) == pytest.approx(wanted)
+    # Accepted are 80 % of the yeses and 10 % of 200 noes.
+    chosen = BestF1().choose(np.array([1.0, 0.0]), np.array([True, False]))
+    recall = mean_score(np.arange(100) < 80)
+    false_share = mean_score(np.arange(200) < 20)
+    cut = Judged(BestF1(), chosen, (0.5,), recall, recall, recall, false_share)
+    found = rare_precision(cut)
+    assert found is not None
+    assert found.value == pytest.approx(0.001 * 0.8 / (0.001 * 0.8 + 0.999 * 0.1))
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < found.value < found.high
+    clean = Judged(BestF1(), chosen, (0.5,), recall, recall, recall, mean_score(np.zeros(30)))
+    none_wrong = rare_precision(clean)
+    assert none_wrong is not None
+    assert none_wrong.value == 1
+    # Of 30 noes none was accepted: as many as a tenth of all might be, and precision a hundredth.
+    assert none_wrong.low is not None
+    assert none_wrong.low < 0.02

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from isoscope.tasks.bounded_scores import undefined
 from isoscope.tasks.class_scores import f1_score
 from isoscope.tasks.intervals import Estimate, Score, quantile, standard_error
 from isoscope.tasks.mean_scores import mean_score
+from isoscope.tasks.shared_members import design_effect, widened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +41,8 @@ class Judged:
         Chosen without the pairs of each fold.
     precision, recall, f1 : Score
         Of all pairs, each judged by the threshold of its fold.
+    false_share : Score
+        The share of noes that are accepted.
     """
 
     goal: Goal
@@ -47,28 +51,55 @@ class Judged:
     precision: Score
     recall: Score
     f1: Score
+    false_share: Score
 
 
-def judged(
-    goal: Goal, cosines: Vector, labels: Labels, folds: Sequence[Items], level: float = 0.95
-) -> Judged:
+@dataclass(frozen=True)
+class Labelled:
+    """Pairs whose labels are known.
+
+    Attributes
+    ----------
+    cosines, labels : array
+        Of every pair.
+    first, second : array of int
+        The rows of every pair: pairs that share one are not independent.
+    folds : sequence of array of int
+        The pairs of every fold.
+    """
+
+    cosines: Vector
+    labels: Labels
+    first: Items
+    second: Items
+    folds: Sequence[Items]
+
+    def share(self, of: Labels, among: Labels, level: float, nothing: str) -> Score:
+        """Return the share of some pairs that are others, allowing for rows that they share."""
+        if not among.any():
+            return undefined(nothing, 0)
+        found = mean_score(of[among], level)
+        effect = design_effect(found.influences, self.first[among], self.second[among])
+        return widened(found, effect)
+
+
+def judged(goal: Goal, pairs: Labelled, level: float = 0.95) -> Judged:
     """Choose a threshold on all pairs but those of a fold, and judge these by it, fold by fold.
 
     Parameters
     ----------
     goal : Goal
         What thresholds are chosen for.
-    cosines, labels : array
-        Of every pair.
-    folds : sequence of array of int
-        The pairs of every fold.
+    pairs : Labelled
+        Pairs, in folds.
     level : float
         Coverage of the intervals, for the precision, recall and F1 of these thresholds on other
         pairs of the same kind.
     """
+    cosines, labels = pairs.cosines, pairs.labels
     by_fold = []
     accepted = np.zeros(len(cosines), np.bool_)
-    for held in folds:
+    for held in pairs.folds:
         others = np.ones(len(cosines), np.bool_)
         others[held] = False
         found = goal.choose(cosines[others], labels[others])
@@ -77,38 +108,32 @@ def judged(
             accepted[held] = cosines[held] >= found.threshold
     chosen = goal.choose(cosines, labels)
     if None in by_fold:
-        missing = undefined("without the pairs of some fold no threshold was found", len(cosines))
-        return Judged(goal, chosen, tuple(by_fold), missing, missing, missing)
-    precision = (
-        mean_score(labels[accepted], level)
-        if accepted.any()
-        else undefined("no pair is accepted", 0)
-    )
-    recall = (
-        mean_score(accepted[labels], level) if labels.any() else undefined("no pair is a yes", 0)
-    )
-    return Judged(
-        goal, chosen, tuple(by_fold), precision, recall,
-        f1_score(labels.astype(np.intp), accepted.astype(np.intp), level, positive=1),
-    )  # fmt: skip
+        none = undefined("without the pairs of some fold no threshold was found", len(cosines))
+        return Judged(goal, chosen, tuple(by_fold), none, none, none, none)
+    precision = pairs.share(labels, accepted, level, "no pair is accepted")
+    recall = pairs.share(accepted, labels, level, "no pair is a yes")
+    false_share = pairs.share(accepted, ~labels, level, "no pair is a no")
+    f1 = f1_score(labels.astype(np.intp), accepted.astype(np.intp), level, positive=1)
+    f1 = widened(f1, design_effect(f1.influences, pairs.first, pairs.second))
+    return Judged(goal, chosen, tuple(by_fold), precision, recall, f1, false_share)
 
 
-def brier(
-    cosines: Vector, labels: Labels, folds: Sequence[Items], level: float = 0.95
-) -> tuple[Estimate, float]:
+def brier(pairs: Labelled, level: float = 0.95) -> tuple[Estimate, float]:
     """Return the mean squared error of probabilities fitted without a fold, and of the base rate.
 
     The Brier score (1950): 0 is perfect; a probability that is always the share of yeses, p, has
     p (1 − p).
     """
+    cosines, labels = pairs.cosines, pairs.labels
     errors = np.empty(len(cosines))
-    for held in folds:
+    for held in pairs.folds:
         others = np.ones(len(cosines), np.bool_)
         others[held] = False
         fitted = probability_map(cosines[others], labels[others], "")
         errors[held] = (fitted(cosines[held]) - labels[held]) ** 2
     value, n, share = float(np.mean(errors)), len(errors), float(np.mean(labels))
-    reach = quantile(level, n) * standard_error(errors)
+    effect = design_effect(errors, pairs.first, pairs.second)
+    reach = quantile(level, n) * standard_error(errors) * math.sqrt(effect)
     return Estimate(value, max(value - reach, 0.0), min(value + reach, 1.0), n), share * (1 - share)
 
 

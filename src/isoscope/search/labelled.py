@@ -10,7 +10,7 @@ import numpy as np
 
 from isoscope.engines.local import one_blas_thread
 from isoscope.errors import DataError, UsageError
-from isoscope.search.judging import Judged, brier, judged, precision_at
+from isoscope.search.judging import Judged, Labelled, brier, judged, precision_at
 from isoscope.search.score_forms import forms_of
 from isoscope.search.score_maps import ScoreMap, probability_map
 from isoscope.tasks.advice.candidates import Candidate
@@ -24,6 +24,7 @@ from isoscope.tasks.folds import dealt
 from isoscope.tasks.intervals import Difference, Estimate, Score, difference
 from isoscope.tasks.own_pair_problem import AUC, OwnPairProblem
 from isoscope.tasks.problem_rows import as_row, has_output
+from isoscope.tasks.shared_members import design_effect, widened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -188,18 +189,23 @@ class LabelledPairs:
                 f"{self.problem.task}: {int(usable.sum()):,} pairs have two vectors with a "
                 f"direction; a threshold takes at least {FEWEST_PAIRS}"
             )
-        labels = self.labels[usable]
         number = np.cumsum(usable) - 1
         folds = [number[fold[usable[fold]]] for fold in self.folds]
+        first, second = self.problem.first[usable], self.problem.second[usable]
+        labels = self.labels[usable]
         plain = auc(labels, spaces[NONE][usable], self.level)
         found = []
-        for name, all_cosines in spaces.items():
-            cosines = all_cosines[usable]
-            area = plain if name == NONE else auc(labels, cosines, self.level)
+        for name, cosines in spaces.items():
+            pairs = Labelled(cosines[usable], labels, first, second, folds)
+            area = plain if name == NONE else auc(labels, pairs.cosines, self.level)
             change = None if name == NONE else difference(area, plain, level=self.level)
-            error, base = brier(cosines, labels, folds, self.level)
-            cuts = tuple(judged(goal, cosines, labels, folds, self.level) for goal in goals)
-            fitted = probability_map(cosines, labels, name)
+            if change is not None and area.influences is not None and plain.influences is not None:
+                moved = area.influences - plain.influences
+                change = widened(change, design_effect(moved, first, second), None)
+            area = widened(area, design_effect(area.influences, first, second))
+            error, base = brier(pairs, self.level)
+            cuts = tuple(judged(goal, pairs, self.level) for goal in goals)
+            fitted = probability_map(pairs.cosines, labels, name)
             found.append(SpaceScores(name, area, change, cuts, error, base, fitted))
         return found
 
@@ -238,14 +244,19 @@ class LabelledPairs:
         ]
 
 
-def rare_precision(cut: Judged, share_of_yeses: float) -> float | None:
+def rare_precision(cut: Judged) -> Estimate | None:
     """Return the precision of a threshold where one pair in a thousand is a yes.
 
-    Precision and recall on the labelled pairs give the share of noes that are accepted:
-    FPR = recall · p / (1 − p) · (1 − precision) / precision, with p their share of yeses.
+    With r the recall and f the share of noes that are accepted, Bayes' rule gives
+    p r / (p r + (1 − p) f); its ends are those of the interval of f, which decides.
     """
-    precision, recall = cut.precision.value, cut.recall.value
-    if not precision or not recall:
+    recall, false = cut.recall.value, cut.false_share
+    if not recall or false.value is None:
         return None
-    odds = share_of_yeses / (1 - share_of_yeses)
-    return precision_at(RARE, recall, recall * odds * (1 - precision) / precision)
+    value = precision_at(RARE, recall, false.value)
+    if value is None:
+        return None
+    ends = [
+        None if end is None else precision_at(RARE, recall, end) for end in (false.high, false.low)
+    ]
+    return Estimate(value, ends[0], ends[1], false.n)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from isoscope.search.background import Meaning
     from isoscope.search.labelled import SpaceScores
+    from isoscope.tasks.intervals import Difference
 
 TYPICAL = 0.01
 """The share of random pairs that the first sentence is about."""
@@ -54,33 +55,51 @@ def change_sentences(scored: Sequence[SpaceScores]) -> list[str]:
         return []
     lines = []
     for one in scored:
-        change = one.change
-        if change is None or change.value is None or one.auc.value is None:
+        if one.change is None or one.change.value is None or one.auc.value is None:
             continue
-        before, after = (each.thresholds[0].chosen.threshold for each in (plain, one))
-        moved = (
-            f"moves the threshold from {before:.3f} to {after:.3f}"
-            if before is not None and after is not None and abs(after - before) >= MOVED
-            else "leaves the threshold about where it is"
-        )
-        certain = change.p_value is not None and change.p_value <= 0.05
         areas = f"{plain.auc.value:.4f} to {one.auc.value:.4f}"
-        if not certain or abs(change.value) < SMALL:
-            verb = "leaves the AUC alone"
-        else:
-            verb = "raises the AUC" if change.value > 0 else "lowers the AUC"
-        lines.append(f"{one.name} {moved} and {verb} ({areas}).")
+        lines.append(f"{one.name} {moved(plain, one)}{area_change(one.change)} ({areas}).")
     return lines
+
+
+def moved(plain: SpaceScores, one: SpaceScores) -> str:
+    """Say what becomes of the first threshold that both have."""
+    for cut_before, cut_after in zip(plain.thresholds, one.thresholds, strict=True):
+        before, after = cut_before.chosen.threshold, cut_after.chosen.threshold
+        if before is not None and after is not None:
+            if abs(after - before) < MOVED:
+                return f"leaves the threshold for {cut_after.goal.words} where it is, and "
+            goal = cut_after.goal.words
+            return f"moves the threshold for {goal} from {before:.3f} to {after:.3f}, and "
+    return ""
+
+
+def area_change(change: Difference) -> str:
+    """Say whether the ranking of pairs changes; that it does not takes an interval close to 0."""
+    low, high = change.low, change.high
+    if low is None or high is None:
+        return "leaves the AUC as it is" if not change.value else "changes the AUC"
+    if max(abs(low), abs(high)) <= SMALL:
+        return "leaves the AUC alone"
+    if low > 0:
+        return "raises the AUC"
+    if high < 0:
+        return "lowers the AUC"
+    return "whether it changes the AUC these pairs cannot tell"
 
 
 def rare_sentence(scored: Sequence[SpaceScores], share: float) -> str | None:
     """Warn that precision is that of the labelled pairs, which hold more yeses than a search."""
     cut = scored[0].thresholds[0]
-    rare = rare_precision(cut, share)
-    if rare is None or cut.precision.value is None or share <= RARE:
+    rare = rare_precision(cut)
+    if rare is None or rare.value is None or cut.precision.value is None or share <= RARE:
         return None
+    between = ""
+    if rare.low is not None and rare.high is not None:
+        between = f" ({rare.low:.3f} to {rare.high:.3f})"
     return (
         f"Precision is that of pairs like these, of which {share:.0%} are a yes. Where one pair in "
-        f"{1 / RARE:,.0f} is, the first threshold ({scored[0].name}) has a precision of {rare:.3f} "
-        f"instead of {cut.precision.value:.3f}; recall stays."
+        f"{1 / RARE:,.0f} is, the threshold for {cut.goal.words} ({scored[0].name}) has a "
+        f"precision of {rare.value:.3f}{between} instead of {cut.precision.value:.3f}; recall "
+        "stays."
     )
