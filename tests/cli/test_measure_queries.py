@@ -49,3 +49,23 @@ def test_centres_are_about_queries(run: Run, folder: Path) -> None:
     process = run("measure", folder / "documents.npy", "--centres", "own")
     assert process.code == 2
     assert "--centres is about queries and documents; name --queries" in process.error
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--reduce", "2", "--queries", "queries.npy"), "leave --queries out of this call"),
+        (("--k", "5"), "--k and --neighbour-sample are those of --neighbours or --reduce"),
+    ],
+)
+def test_options_that_would_be_ignored(run: Run, folder: Path, options, message: str) -> None:
+    process = run("measure", folder / "documents.npy", *options)
+    assert process.code == 2
+    assert message in process.error
+
+
+def test_names_are_no_pictures(run: Run, folder: Path) -> None:
+    (folder / "documents.npy").rename(folder / "x:fire:[red].npy")
+    process = run("measure", folder / "x:fire:[red].npy", "--measures", "mean_cosine")
+    assert process.code == 0, process.error
+    assert "x:fire:[red]" in process.out

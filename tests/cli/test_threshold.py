@@ -72,6 +72,10 @@ def test_the_same_twice(run: Run, folder: Path) -> None:
         (("--centres", "own"), "--centres is about queries and documents"),
         (("--positive", ">=4"), "--positive is about labelled pairs; name them with --pairs"),
         (("--map", "map.txt"), "map.txt: a map of scores is written to a .json file"),
+        (("--ids", "name"), "--ids is about labelled pairs; name them with --pairs"),
+        (("--folds", "3"), "--folds is about labelled pairs"),
+        (("--layer", "block 3"), "--layer is about texts that a model reads"),
+        (("--pooling", "cls"), "--pooling is about texts that a model reads"),
         (("--pairs", "missing.csv"), "there is no file missing.csv"),
     ],
 )

@@ -7,6 +7,7 @@ import pytest
 
 from isoscope.corrections import load_correction, make_correction
 from isoscope.corrections.own_centre import centred_on, has_centre
+from isoscope.corrections.refresh import refreshed
 from isoscope.errors import DataError, UsageError
 
 RNG = np.random.default_rng(3)
@@ -34,6 +35,12 @@ def test_the_original_stays_as_it_is() -> None:
     correction = make_correction("center").fit(DOCUMENTS)
     centred_on(correction, np.zeros(6))
     np.testing.assert_allclose(correction.mean_, DOCUMENTS.mean(axis=0))
+
+
+def test_a_borrowed_centre_cannot_be_refreshed() -> None:
+    own = centred_on(make_correction("center").fit(DOCUMENTS), QUERIES.mean(axis=0))
+    with pytest.raises(UsageError, match="make that of the queries anew"):
+        refreshed(own, QUERIES)
 
 
 def test_corrections_without_a_mean_are_refused() -> None:

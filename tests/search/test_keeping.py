@@ -105,3 +105,21 @@ def test_shares_are_written_with_the_digits_that_tell() -> None:
     assert [rounded_share(value) for value in (0, 0.000123, 0.0123, 0.456, 0.9987, 0.99999, 1)] == [
         "0 %", "0.012 %", "1.2 %", "46 %", "99.9 %", "over 99.9 %", "100 %",
     ]  # fmt: skip
+
+
+def test_a_threshold_that_all_pairs_pass_is_not_kept() -> None:
+    """None of A's pairs and all of B's: no row has an influence, and there is no interval."""
+    sides = two(cloud(0, offset=0.0), cloud(1, offset=30.0))
+    found = space_as_it_is(sides, 0.95, 0).threshold
+    assert (found.share_a.value, found.share_b.value) == (0, 1)
+    assert not found.keep
+
+
+def test_what_the_old_correction_was_fitted_on_decides_what_chance_does() -> None:
+    many, few = cloud(0, rows=6_000), cloud(1)
+    old = Whiten().fit(many)
+    whole = corrected_space(two(many, few), "x", old, None, 0).correction
+    part = corrected_space(two(many[:200], few), "x", old, None, 0).correction
+    assert whole is not None
+    assert part is not None
+    assert whole.by_chance.value == part.by_chance.value

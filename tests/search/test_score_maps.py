@@ -27,6 +27,9 @@ def test_percentiles_are_shares_of_random_pairs_below() -> None:
     for score in (-0.5, 0.0, 0.5, 0.9):
         below = 100 * np.mean(PAIRS.ordered < score)
         assert found(score) == pytest.approx(below, abs=0.5)  # between knots a percent apart
+    for score in PAIRS.ordered[[3, 30, -30, -4]]:
+        # A dozen pairs from either end, where a straight line over a percent would be far off.
+        assert found(score) == pytest.approx(100 * np.mean(PAIRS.ordered < score), abs=0.02)
     assert found(1.0) == 100
     assert found(-1.0) == 0
     assert (np.diff(found.scores) > 0).all()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from isoscope.errors import UsageError
+from isoscope.errors import DataError, UsageError
 from isoscope.results.result import Result
 from isoscope.search.thresholds import threshold
 
@@ -83,6 +83,7 @@ def test_labelled_pairs_of_queries_and_documents(pairs: Path) -> None:
     assert {one.kind for one in found.maps} == {"percentile", "probability"}
     remarks = " ".join(result.extra["remarks"])
     assert "50% are a yes" in remarks
+    assert "by number" in result.rows[0].protocol
 
 
 def test_a_correction_that_only_moves_the_threshold_is_called_that(tmp_path: Path) -> None:
@@ -118,6 +119,40 @@ def test_texts_of_a_model(tiny_model: Callable[[str], Path], tmp_path: Path) -> 
         threshold(folder, pairs=path, positive=">=3", text=texts)
 
 
+def test_rows_that_do_not_count_are_no_chance_matches() -> None:
+    broken = FIRST.copy()
+    broken[::2] = np.nan
+    for corrections in ("none", "none,center"):
+        found = threshold(broken, corrections=corrections, drop_invalid=True).result
+        row = found.row("random-pairs/99%")
+        assert row.extra["matches_per_query"] == pytest.approx(0.01 * 99)
+        assert found.left_out == {"not finite": 100}
+
+
+def test_a_correction_without_a_mean_has_one_centre(pairs: Path) -> None:
+    found = threshold(SECOND, queries=FIRST, pairs=pairs, corrections="none,clip").result
+    assert {row.correction for row in found} == {"none", "clip"}
+    with pytest.raises(UsageError, match="none of clip subtracts a mean"):
+        threshold(SECOND, queries=FIRST, pairs=pairs, corrections="none,clip", centres="own")
+
+
+def test_a_space_without_directions_is_named() -> None:
+    with pytest.raises(DataError, match="center: fewer than two vectors have a direction; leave"):
+        threshold(np.ones((60, 3)), corrections="none,center")
+
+
+def test_sentences_say_what_pairs_can_tell(pairs: Path, tmp_path: Path) -> None:
+    few = tmp_path / "few.csv"
+    few.write_text("\n".join(pairs.read_text().splitlines()[:41]) + "\n")
+    found = threshold(SECOND, queries=FIRST + 0.3, pairs=few, corrections="none,whiten")
+    said = next(line for line in found.result.extra["remarks"] if line.startswith("whiten "))
+    row = found.result.row("pairs:few/auc/difference", "whiten")
+    assert row.low is not None
+    assert row.high is not None
+    assert row.low < -0.01 or row.high > 0.01
+    assert "leaves the AUC alone" not in said
+
+
 def test_a_result_can_be_saved_and_shown(pairs: Path, tmp_path: Path) -> None:
     found = threshold(SECOND, queries=FIRST, pairs=pairs, at=[0.5], recall=0.9)
     found.result.save(tmp_path / "result.json")
@@ -132,7 +167,10 @@ def test_a_result_can_be_saved_and_shown(pairs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"sample": 1}, "a sample has at least two rows"),
+        ({"sample": 1}, "a sample has two rows to 20,000"),
+        ({"sample": 50_000}, "a sample has two rows to 20,000"),
+        ({"store_size": 100}, "--store-size 100: the source alone has 200 vectors"),
+        ({"centres": "any"}, "centres is shared, own, both, not 'any'"),
         ({"store_size": 1}, "a store has at least two vectors"),
         ({"at": [1.5]}, "a cosine lies between -1 and 1, not 1.5"),
         ({"positive": ">=4"}, "--positive is about labelled pairs"),

@@ -12,7 +12,7 @@ from sklearn import metrics
 from isoscope.errors import DataError, UsageError
 from isoscope.tasks import find_task
 from isoscope.tasks.own_pair_problem import OwnPairProblem, OwnPairTask
-from isoscope.tasks.own_pairs import OwnPairs
+from isoscope.tasks.own_pairs import OwnPairs, read_own_pairs
 from isoscope.tasks.problem_rows import problem_rows
 
 RNG = np.random.default_rng(0)
@@ -59,6 +59,7 @@ def test_texts_with_numbers(tmp_path: Path) -> None:
 
 def test_rows_with_labels(tmp_path: Path) -> None:
     sides = RNG.integers(0, 20, (SIZE, 2)) * 3  # rows of a larger source
+    sides[:, 1] += 3 * (sides[:, 0] == sides[:, 1])
     labels = RNG.integers(0, 2, SIZE)
     lines = ["row1\trow2\tsame"]
     lines += [f"{a}\t{b}\t{'no' if h else 'yes'}" for (a, b), h in zip(sides, labels, strict=True)]
@@ -67,7 +68,7 @@ def test_rows_with_labels(tmp_path: Path) -> None:
     problem = OwnPairProblem.of_rows("pairs:mine", pairs, 70)
     assert problem.texts == ()
     assert problem.rows_of(np.arange(SIZE)).tolist() == np.unique(sides).tolist()
-    expected = [1.0 if a == b else cosine(vectors[a], vectors[b]) for a, b in sides]
+    expected = [cosine(vectors[a], vectors[b]) for a, b in sides]
     found = scored(problem, vectors)
     assert list(found) == ["cosine/auc", "cosine/spearman"]
     assert problem.main == "cosine/auc"
@@ -75,6 +76,20 @@ def test_rows_with_labels(tmp_path: Path) -> None:
     assert found["cosine/auc"].value == pytest.approx(area, abs=1e-6)
     with pytest.raises(DataError, match="there is no row 57; the source has 10"):
         OwnPairProblem.of_rows("pairs:mine", loaded(tmp_path, [lines[0], "57\t0\tyes"]), 10)
+    with pytest.raises(DataError, match="line 2: a row is paired with itself"):
+        OwnPairProblem.of_rows("pairs:mine", loaded(tmp_path, [lines[0], "5\t5\tyes"]), 10)
+
+
+def test_rows_of_queries_need_the_queries(tmp_path: Path) -> None:
+    lines = ["query_row,document_row,score", "0,0,1", "1,4,0"]
+    path = tmp_path / "clicks.csv"
+    path.write_text("\n".join(lines) + "\n")
+    pairs = read_own_pairs(path)
+    with pytest.raises(UsageError, match="name the vectors of the queries with --queries"):
+        OwnPairProblem.of_rows("pairs:clicks", pairs, 10)
+    problem = OwnPairProblem.of_queries("pairs:clicks", pairs, (10, 2))
+    assert problem.first.tolist() == [10, 11]  # documents stand before queries
+    assert problem.second.tolist() == [0, 4]
 
 
 def test_two_files_of_vectors(tmp_path: Path) -> None:

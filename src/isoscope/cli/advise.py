@@ -138,6 +138,8 @@ def advise_command(
     command = command_line()
     with plain_warnings(), progress_bar() as progress:
         if pairs is None and task is None and retrieval is None:
+            if centres is not None and queries is None:
+                raise UsageError("--centres is about queries and documents; name --queries")
             if out is not None:
                 raise UsageError(
                     "--out: without labels nothing can be recommended; name --pairs, --task or "

@@ -17,7 +17,7 @@ from isoscope.cli.command_line import command_line
 from isoscope.cli.gate import parse_gate
 from isoscope.cli.output import console, silence_stdout
 from isoscope.cli.progress import progress_bar
-from isoscope.cli.searching import Search
+from isoscope.cli.searching import SAMPLE, K, Search
 from isoscope.errors import UsageError
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.measures.registry import default_measures
@@ -119,10 +119,10 @@ def measure_command(
     centres: options.CentresOption = None,
     neighbour_sample: Annotated[
         int, typer.Option(help="Rows of the sample of --neighbours and --reduce.", min=2)
-    ] = 10_000,
+    ] = SAMPLE,
     k: Annotated[
         int, typer.Option("--k", help="Neighbours of --neighbours and --reduce.", min=1)
-    ] = 10,
+    ] = K,
     seed: options.Seed = 0,
     threads: Annotated[
         int | None, typer.Option(help="Worker threads. Default: one per core.", min=1)
@@ -141,7 +141,7 @@ def measure_command(
         check_writable(out)
     search = Search(neighbours, reduce, pairs, neighbour_sample, k, seed, spaces, queries, centres)
     search.check(source, column, sample)
-    screen = Console(stderr=True)
+    screen = Console(stderr=True, emoji=False, markup=False)
     with progress_bar(screen) as progress:
         result = measure(
             source,

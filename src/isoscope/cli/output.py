@@ -24,4 +24,4 @@ class PatientConsole(Console):
 
 def console() -> PatientConsole:
     """Return a console that prints text as it is."""
-    return PatientConsole(highlight=False, markup=False)
+    return PatientConsole(highlight=False, markup=False, emoji=False)

@@ -151,7 +151,7 @@ def profile_command(
     if resume and out is None:
         raise UsageError("--resume goes on from the journal beside --out; name the same file")
     journal = None if out is None else Path(f"{out}.journal")
-    screen = Console(stderr=True)
+    screen = Console(stderr=True, emoji=False, markup=False)
     with plain_warnings(), progress_bar(screen, unit="texts") as progress:
         result = profile(
             models,

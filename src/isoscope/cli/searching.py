@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from isoscope.tasks.advice.own_centres import Centres
 
 
+SAMPLE, K = 10_000, 10
+"""Of ``--neighbours`` and ``--reduce``, where the user names no other."""
+
+
 @dataclass(frozen=True)
 class Search:
     """What is asked about a search."""
@@ -33,11 +37,19 @@ class Search:
         """Refuse what cannot be answered before anything is read."""
         if self.centres is not None and self.queries is None:
             raise UsageError("--centres is about queries and documents; name --queries")
+        if self.queries is not None and self.reduce is not None:
+            raise UsageError(
+                "--reduce looks for the rows of the source; leave --queries out of this call"
+            )
         if self.pairs is not None and self.reduce is None:
             raise UsageError(
                 "--pairs is for --reduce; isoscope advise --pairs says what corrections do to them"
             )
         if not self.neighbours and self.reduce is None:
+            if (self.k, self.sample) != (K, SAMPLE):
+                raise UsageError(
+                    "--k and --neighbour-sample are those of --neighbours or --reduce; name one"
+                )
             return
         if self.pairs is not None and rows is not None:
             raise UsageError("--pairs names rows of the whole source; leave --sample out")

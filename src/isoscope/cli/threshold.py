@@ -131,6 +131,18 @@ def threshold_command(
         check_writable(map_file)
     if centres is not None and queries is None:
         raise UsageError("--centres is about queries and documents; name --queries")
+    refuse_idle(
+        {"--second": second, "--ids": ids, "--folds": None if folds == FOLDS else folds},
+        pairs is not None,
+        "labelled pairs; name them with --pairs",
+    )
+    refuse_idle(
+        {"--layer": None if layer == "last" else layer, "--device": device,
+         "--pooling": None if pooling == "mean" else pooling,
+         "--dtype": None if dtype == "float32" else dtype},
+        pairs is not None or text is not None,
+        "texts that a model reads; name them with --text or --pairs",
+    )  # fmt: skip
     with plain_warnings(), progress_bar() as progress:
         found = threshold(
             source,
@@ -160,6 +172,13 @@ def threshold_command(
         if map_file is not None:
             found.save_maps(map_file)
     give_out(found.result, out, as_json=as_json)
+
+
+def refuse_idle(given: dict[str, object], used: bool, about: str) -> None:
+    """Refuse options that would be ignored."""
+    for option, value in given.items():
+        if value is not None and not used:
+            raise UsageError(f"{option} is about {about}")
 
 
 def scores_of(text: str | None) -> list[float]:

@@ -34,7 +34,12 @@ def redacted(address: str) -> str:
         return address
     if not is_postgres(address):
         authority, slash, path = rest.partition("/")
-        return f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}"
+        place = authority.rpartition("@")[2]
+        if "@" in path and not PLACE.fullmatch(place):  # a slash in a password
+            return f"{scheme}://{HIDDEN}"
+        if scheme.startswith("http"):  # signed addresses have their secret behind the ?
+            path = path.partition("?")[0]
+        return f"{scheme}://{place}{slash}{path}"
     head, _, query = rest.partition("?")
     place = head.rpartition("@")[2]
     hosts = place.partition("/")[0].split(",")

@@ -33,7 +33,8 @@ def centred_on(correction: Any, mean: NDArray[np.float64]) -> ClosedForm:
     """Return a copy that subtracts another mean, and does the rest as before.
 
     Where documents go through y = W (x − μ), queries go through W (x − μ'): both clouds then have
-    their centre at the origin, and distances within each are those that W gives to documents.
+    their centre at the origin, and distances within each are those that W gives to documents. The
+    copy's sums are those of no cloud, and say so by counting no row: it cannot be refreshed.
 
     Parameters
     ----------
@@ -54,5 +55,5 @@ def centred_on(correction: Any, mean: NDArray[np.float64]) -> ClosedForm:
     fitted: ClosedForm = correction
     copy: ClosedForm = clone(fitted)
     copy._forget_names(fitted.n_features_in_)
-    moved = replace(fitted.moments_, mean=mean)
+    moved = replace(fitted.moments_, mean=mean, rows=0)
     return copy._fit_summary(Summary(moved, fitted.stored_, fitted.precision_))

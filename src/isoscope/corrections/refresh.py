@@ -62,6 +62,11 @@ def refreshed(
             f"{', '.join(able)} can"
         )
     known = correction._summary()
+    if not known.moments.rows:
+        raise UsageError(
+            f"this {correction.name} has the centre of other vectors than the rest of it; refresh "
+            "the documents' correction, and make that of the queries anew"
+        )
     if isinstance(more, Moments):
         check_width(correction, more.width)
         if sample_weight is not None:

@@ -23,8 +23,8 @@ CHANCE, EXPECTED, P_HOLM, NO_TEST, KEEP, THRESHOLD = (
 """Fields of its rows."""
 
 BETWEEN = {
-    "mean_shift": "‖m_A − m_B‖ over the spread √(tr C̄)",
-    "covariance_distance": "‖C_A − C_B‖ over ‖C̄‖, C̄ the mean of both covariances",
+    "mean_shift": "‖m_A − m_B‖ over the spread √(tr C̄), less what sampling adds",
+    "covariance_distance": "‖C_A − C_B‖ over ‖C̄‖, C̄ the mean of both, less what sampling adds",
     "total_variance_ratio": "tr C_B / tr C_A",
     "mean_length_ratio": "mean length of B over that of A",
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.errors import DataError
 from isoscope.results.result import Row
 from isoscope.search.random_pairs import RandomPairs
 from isoscope.search.score_forms import forms_of
@@ -105,7 +106,11 @@ def meaning_of(
 ) -> Meaning:
     """Compare sampled documents with each other, or sampled queries with them."""
     asked = None if queries is None else space.of_queries(queries)
-    return Meaning(space.name, RandomPairs.of(space.of_documents(documents), asked), others)
+    try:
+        pairs = RandomPairs.of(space.of_documents(documents), asked)
+    except DataError as error:
+        raise DataError(f"{space.name}: {error}; leave it out of --corrections") from error
+    return Meaning(space.name, pairs, others)
 
 
 def length_remark(rows: NDArray[Any]) -> str | None:

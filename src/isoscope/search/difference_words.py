@@ -29,10 +29,16 @@ ALPHA = 0.05
 
 def about_same_rows(same: SameRows) -> list[str]:
     """Say how alike two spaces are to somebody who searches in them."""
-    return [
+    said = [
         f"Of the {same.k} nearest rows of a row, {ranged(same.overlap, 2)} are the same in both "
         f"spaces (chance: {same.chance:.2g})."
     ]
+    if same.overlap.low is not None and same.overlap.low <= 2 * same.chance:
+        said.append(
+            "That is hardly more than chance: are these the same rows? --other-rows compares them "
+            "as clouds of others."
+        )
+    return said
 
 
 def about_differences(found: Effects | None, tests: dict[str, EqualityTest] | None) -> list[str]:

@@ -126,6 +126,8 @@ def diff(
     0.003
     """
     check_call(k, threshold, sample)
+    if text is None and (layer_b is not None or layer != "last"):
+        raise UsageError("layers are those of models that read texts; name the texts with --text")
     opened: list[CloudGroup] = [
         open_source(
             source, text=text, layer=at, sentences=sentences, column=which, progress=progress

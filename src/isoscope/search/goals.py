@@ -197,6 +197,12 @@ class Precision(Wanted):
                 "have to be accepted"
             )
         best = float(np.max(cuts.right[enough] / cuts.accepted[enough]))
+        if self.confidence is not None:
+            return (
+                f"no threshold is sure to have {self.words}: as several are looked at, each has "
+                f"to be {1 - (1 - self.confidence) / STARTS:.0%} sure by itself; the highest "
+                f"precision of {fewest:,} or more accepted pairs is {best:.3f}"
+            )
         return (
             f"no threshold has {self.words}; the highest of {fewest:,} or more accepted pairs is "
             f"{best:.3f}"

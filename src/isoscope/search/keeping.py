@@ -193,7 +193,9 @@ def corrected_space(
     """Judge a correction of A, and a threshold of the cosines after it."""
     (a, units_a), (b, units_b) = two.a.first(SAMPLE), two.b.first(SAMPLE)
     new = fitted_again(old, two.b, None, progress)
-    part = fitted_again(old, two.b, chance_share(old.fitted_on_.rows, two), progress)
+    part = fitted_again(
+        old, two.b, chance_share(old.fitted_on_.rows or two.a.moments.rows, two), progress
+    )
     before, after, chance = (one.transform(b) for one in (old, new, part))
     pairs_old, pairs_new = (PairCosines.of(rows, units_b, seed) for rows in (before, after))
     k = min(NEIGHBOURS, len(b) - 1)

@@ -16,7 +16,7 @@ from isoscope.search.score_maps import ScoreMap, probability_map
 from isoscope.tasks.advice.candidates import Candidate
 from isoscope.tasks.advice.cross_fitting import CrossFitting
 from isoscope.tasks.advice.ground import Ground, fit_words, folded_rows
-from isoscope.tasks.advice.own_centres import with_own_centres
+from isoscope.tasks.advice.own_centres import check_own, with_own_centres
 from isoscope.tasks.advising import own_centres_of
 from isoscope.tasks.auc_score import auc
 from isoscope.tasks.corrected import NONE, NamedCorrection
@@ -177,6 +177,8 @@ class LabelledPairs:
                     self.problem, ground.vectors, rows, self.folds, progress,
                     own_centres=own_centres_of(ground, self.folds),
                 )  # fmt: skip
+                if centres == "own":
+                    check_own(tried)
                 own = apart.run(with_own_centres(tried))
                 found |= {one.candidate.name: one.outputs for one in own}
         return found

@@ -13,7 +13,7 @@ from isoscope.corrections import Center, Correction, fit_together, make_correcti
 from isoscope.corrections.own_centre import centred_on, has_centre
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.corrections import NONE
-from isoscope.tasks.advice.own_centres import OWN, Centres
+from isoscope.tasks.advice.own_centres import OWN, Centres, check_centres
 from isoscope.tasks.corrected import in_memory
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def two_sided_spaces(
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
     """
+    check_centres(centres)
     if queries is not None and queries.widths != documents.widths:
         raise UsageError(
             f"documents have {documents.widths[0]:,} dimensions and queries {queries.widths[0]:,}; "

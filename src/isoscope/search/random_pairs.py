@@ -69,7 +69,7 @@ class RandomPairs:
         second = unit_rows(rows)
         first = second if queries is None else unit_rows(queries)
         if min(len(first), len(second)) < 2:
-            raise DataError("fewer than two vectors have a direction; there is no pair of them")
+            raise DataError("fewer than two vectors have a direction")
         return cls(np.clip(first @ second.T, -1, 1), queries is None)
 
     @property

@@ -47,7 +47,7 @@ FULL = ("none", "float32")
 
 def reduce(
     cloud: Any,
-    components: Iterable[int] | str,
+    components: Iterable[int] | int | str,
     *,
     pairs: str | Path | None = None,
     sample: int = 10_000,

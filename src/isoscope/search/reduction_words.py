@@ -27,7 +27,8 @@ def how_reduced(space: SearchSpace, gathered: Gathered, k: int, seed: int, witho
     queries = min(SEARCHES, space.rows)
     return (
         f"top {k} by cosine of {queries:,} queries in {space.rows:,}{whole} rows, seed {seed}; "
-        f"mean and components of the whole cloud, without labels; int8: 256 steps "
+        f"mean and components of the whole cloud, without labels; pca and whiten are centred, and "
+        f"what centring changes is part of what they change; int8: 256 steps "
         f"from smallest to largest of each dimension, queries in float32; binary: signs and "
         f"Hamming distance, filled up to whole bytes, ties in random order; rescored: "
         f"{codes.RESCORED * k} candidates by the full float32 vectors{left}"

@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
 MapKind = Literal["percentile", "probability"]
 FORMAT = "isoscope score maps"
-KNOTS = (
-    *(step / 100 for step in range(100)), 0.995, 0.998, 0.999, 0.9995, 0.9998, 0.9999, 0.99999, 1.0
-)  # fmt: skip
-"""Shares of random pairs at which a percentile map has a knot: dense where thresholds lie."""
+STEPS = 100
+"""A percentile map has a knot at every so-manieth part of the random pairs."""
+
+DENSER = 1.5
+"""Towards either end, knots follow each other by this factor of what lies beyond them, down to
+single pairs: thresholds lie in the tails, where a straight line over a percent is far off."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +66,16 @@ class ScoreMap:
 
 def percentile_map(pairs: RandomPairs, correction: str) -> ScoreMap:
     """Say which share of random pairs lies below every score, in percent."""
-    places = np.array(KNOTS) * (pairs.count - 1)
-    ordered = pairs.ordered
-    scores = ordered[np.round(places).astype(np.intp)].astype(np.float64)
-    # Where several shares meet at one score, the highest stands for it.
-    last = np.append(scores[:-1] < scores[1:], True)
-    values = 100 * np.array(KNOTS)
-    return ScoreMap("percentile", correction, tuple(scores[last]), tuple(values[last]))
+    last = pairs.count - 1
+    ends = np.unique(np.floor(DENSER ** np.arange(np.log(last) / np.log(DENSER))).astype(np.intp))
+    even = np.linspace(0, last, STEPS + 1).round().astype(np.intp)
+    places = np.unique(np.concatenate([[0], ends, even, last - ends, [last]]))
+    scores = pairs.ordered[places].astype(np.float64)
+    # What lies below a score is below all that are equal to it; the highest score is above all.
+    below = np.searchsorted(pairs.ordered, pairs.ordered[places], "left") / pairs.count
+    first = np.append(True, scores[:-1] < scores[1:])
+    values = np.append(100 * below[first][:-1], 100.0) if first.sum() > 1 else np.array([100.0])
+    return ScoreMap("percentile", correction, tuple(scores[first]), tuple(map(float, values)))
 
 
 def probability_map(cosines: Vector, labels: NDArray[np.bool_], correction: str) -> ScoreMap:

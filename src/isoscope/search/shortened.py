@@ -71,8 +71,10 @@ def shortenings(components: Iterable[int], width: int, fit: Whiten) -> list[Shor
     ]
 
 
-def parse_components(given: Iterable[int] | str) -> tuple[int, ...]:
+def parse_components(given: Iterable[int] | int | str) -> tuple[int, ...]:
     """Turn ``64,128,256`` or numbers into numbers, rising, without repeats."""
+    if isinstance(given, int):
+        given = [given]
     texts = given.split(",") if isinstance(given, str) else list(given)
     numbers = []
     for text in texts:

@@ -19,7 +19,7 @@ from isoscope.results.render import REMARKS
 from isoscope.results.result import Result, Row
 from isoscope.results.scored import KIND
 from isoscope.results.thresholded import THRESHOLDS
-from isoscope.search.background import Meaning, length_remark, meaning_of
+from isoscope.search.background import length_remark, meaning_of
 from isoscope.search.goals import BestF1, Goal, Precision, Recall
 from isoscope.search.labelled import LabelledPairs, with_labels
 from isoscope.search.query_spaces import sampled_rows, two_sided_spaces
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from isoscope.measures.reading import Progress
     from isoscope.tasks.advice.own_centres import Centres
 
+MOST_ROWS = 20_000
+"""All pairs of so many rows take two gigabytes."""
+
 SAMPLE = 5_000
 """Rows whose pairs are compared: 12 million of them, so that one in a million is still seen."""
 
@@ -64,6 +67,16 @@ class Thresholds:
     result: Result
     maps: list[ScoreMap]
 
+    def __repr__(self) -> str:
+        return repr(self.result)
+
+    def _repr_html_(self) -> str:
+        return self.result._repr_html_()
+
+    def save(self, path: str | Path) -> None:
+        """Write the result as JSON or Markdown."""
+        self.result.save(path)
+
     def save_maps(self, path: str | Path) -> None:
         """Write the maps as JSON; ``isoscope.search.score_maps.load_maps`` reads them."""
         about = {"command": self.result.command, "subject": self.result.rows[0].subject}
@@ -82,7 +95,7 @@ def threshold(
     queries: Any = None,
     centres: Centres = "both",
     text: Any = None,
-    at: Sequence[float] = (),
+    at: Sequence[float] | float = (),
     store_size: int | None = None,
     sample: int = SAMPLE,
     folds: int = FOLDS,
@@ -121,7 +134,7 @@ def threshold(
         Whether queries are centred on the documents' mean, on their own, or both.
     text : str, Path or list of str, optional
         Texts that a model turns into the vectors.
-    at : sequence of float
+    at : float or sequence of float
         Scores whose percentile is wanted.
     store_size : int, optional
         How many vectors a query is compared with, where the source is a part of them.
@@ -161,6 +174,7 @@ def threshold(
     0.55
     """
     check_level(level)
+    at = [float(score) for score in np.atleast_1d(np.asarray(at, np.float64))]
     check_call(sample, store_size, at, pairs, positive, precision, recall, confidence)
     goals = goals_of(precision, recall, confidence)
     asked = parse_corrections(listed(corrections, DEFAULT_CORRECTIONS))
@@ -199,25 +213,29 @@ def threshold(
         )  # fmt: skip
     for one in asked:
         check_width(one, documents.widths[0])
-    meanings, own_remarks = background(
-        names, documents, asking, centres, store_size, sample, seed, drop_invalid, progress
-    )
-    subject = documents.names[0]
-    with_queries = f"{subject} with queries {asking.names[0]}" if asking is not None else subject
-    for meaning in meanings:
-        m, n = meaning.pairs.cosines.shape
-        what = f"{m:,} sampled rows" if meaning.pairs.symmetric else f"{m:,} queries × {n:,} rows"
-        how = f"all pairs of {what}, seed {seed}; {meaning.others:,} others a query"
-        rows += meaning.rows(with_queries, with_caveats(how, documents, asking), at, level)
-        maps.append(percentile_map(meaning.pairs, meaning.space))
+    found = background(
+        names, documents, asking, centres, store_size, sample, seed, drop_invalid, progress,
+        at=at, level=level,
+    )  # fmt: skip
     result = Result(
-        rows,
+        [*rows, *found.rows],
+        left_out=found.left_out,
         seeds={"seed": seed},
         versions=versions(),
         command=command,
-        extra={KIND: THRESHOLDS, REMARKS: [*remarks, *own_remarks]},
+        extra={KIND: THRESHOLDS, REMARKS: [*remarks, *found.remarks]},
     )
-    return Thresholds(result, maps)
+    return Thresholds(result, [*maps, *found.maps])
+
+
+@dataclass(frozen=True)
+class Background:
+    """What random pairs say."""
+
+    rows: list[Row]
+    maps: list[ScoreMap]
+    remarks: list[str]
+    left_out: dict[str, int]
 
 
 def background(
@@ -230,8 +248,11 @@ def background(
     seed: int,
     drop_invalid: bool,
     progress: Progress | None,
-) -> tuple[list[Meaning], list[str]]:
-    """Compare random pairs in every space, and say what stands out."""
+    *,
+    at: Sequence[float],
+    level: float,
+) -> Background:
+    """Compare random pairs in every space, one space in memory at a time."""
     kept = RowSelection(documents, drop_invalid=drop_invalid)
     asked = None if queries is None else RowSelection(queries, drop_invalid=drop_invalid)
     spaces = two_sided_spaces(names, kept, asked, centres, progress)
@@ -239,17 +260,33 @@ def background(
     asking = None
     if queries is not None:
         asking = sampled_rows(queries, sample, seed, drop_invalid=drop_invalid)
-    total = row_count(documents) if store_size is None else store_size
-    others = total - 1 if queries is None and store_size is None else total
-    found = []
+    total = rows_that_count(kept) if drop_invalid else row_count(documents)
+    if store_size is None:
+        store_size = total - (queries is None)
+    elif store_size < total:
+        raise UsageError(f"--store-size {store_size:,}: the source alone has {total:,} vectors")
+    subject = documents.names[0]
+    if queries is not None:
+        subject += f" with queries {queries.names[0]}"
+    found = Background([], [], [], {why: n for why, n in kept.left_out.items() if n})
     for number, space in enumerate(spaces, start=1):
-        found.append(meaning_of(space, rows, asking, others))
+        meaning = meaning_of(space, rows, asking, store_size)
+        m, n = meaning.pairs.cosines.shape
+        what = f"{m:,} sampled rows" if queries is None else f"{m:,} queries × {n:,} rows"
+        how = f"all pairs of {what}, seed {seed}; {store_size:,} others a query"
+        found.rows.extend(meaning.rows(subject, with_caveats(how, documents, queries), at, level))
+        found.maps.append(percentile_map(meaning.pairs, meaning.space))
+        if number == 1:
+            found.remarks.extend([background_sentence(meaning), *told(range_sentence(meaning))])
         if progress is not None:
             progress("compare random pairs", number, len(spaces))
-    first = found[0]
-    return found, [
-        background_sentence(first), *told(range_sentence(first)), *told(length_remark(rows))
-    ]  # fmt: skip
+    found.remarks.extend(told(length_remark(rows)))
+    return found
+
+
+def rows_that_count(kept: RowSelection) -> int:
+    """Read a source to see how many of its rows are finite."""
+    return sum(len(batch.vectors) for batches in kept.batches() for batch in batches.values())
 
 
 def labelled_ground(
@@ -290,8 +327,11 @@ def check_call(
     confidence: float | None,
 ) -> None:
     """Refuse what cannot be meant, before anything is read."""
-    if sample < 2:
-        raise UsageError(f"a sample has at least two rows, not {sample}")
+    if not 2 <= sample <= MOST_ROWS:
+        raise UsageError(
+            f"a sample has two rows to {MOST_ROWS:,}, as all pairs of it are held in memory, not "
+            f"{sample:,}"
+        )
     if store_size is not None and store_size < 2:
         raise UsageError(f"a store has at least two vectors, not {store_size}")
     for score in at:

@@ -21,7 +21,14 @@ from isoscope.tasks.advice.cross_fitting import CrossFitted, CrossFitting
 from isoscope.tasks.advice.deciding import ALPHA, WORTHWHILE, decide
 from isoscope.tasks.advice.fitting import parts_of
 from isoscope.tasks.advice.ground import Ground, fit_words, folded_rows
-from isoscope.tasks.advice.own_centres import Centres, OwnCentres, is_own, with_own_centres
+from isoscope.tasks.advice.own_centres import (
+    Centres,
+    OwnCentres,
+    check_centres,
+    check_own,
+    is_own,
+    with_own_centres,
+)
 from isoscope.tasks.advice.reading import ground_of
 from isoscope.tasks.advice.words import caveats, recommendation
 from isoscope.tasks.class_problem import ClassProblem
@@ -161,6 +168,7 @@ def advise(
     chosen = candidates(wanted, ground.vectors.shape[1], flow=flow)
     if centres is None:
         centres = "shared" if queries is None else "both"
+    check_centres(centres)
     return advice_on(
         ground, chosen, centres=centres, folds=folds, seed=protocol.seed, level=level,
         worthwhile=worthwhile, progress=progress, command=command,
@@ -204,6 +212,8 @@ def advice_on(
         # A classifier for every setting, fold and inner fold would take hours: defaults alone.
         tried = tuple(Candidate(one.name, named([one.name])) for one in tried)
     began = time.perf_counter()
+    if centres == "own":
+        check_own(tried)
     several = dealt(problem, folds, seed)
     # Many small matrices: threads of BLAS would wait for each other.
     with one_blas_thread():

@@ -16,6 +16,11 @@ KNOWN: dict[PairKind, str] = {
     "rows": "pairs of rows",
     "scores": "scores alone",
 }
+QUERY_SIDES = (
+    ("query_row", "document_row"), ("query_id", "document_id"), ("query-id", "corpus-id"),
+)  # fmt: skip
+"""Names that tell a row of queries from one of documents."""
+
 SIDES: dict[PairKind, tuple[tuple[str, str], ...]] = {
     "texts": (
         ("first", "second"), ("text1", "text2"), ("text_a", "text_b"),
@@ -23,7 +28,7 @@ SIDES: dict[PairKind, tuple[tuple[str, str], ...]] = {
     ),
     "rows": (
         ("row1", "row2"), ("row_a", "row_b"), ("id1", "id2"), ("id_a", "id_b"),
-        ("query_row", "document_row"), ("query_id", "document_id"), ("query-id", "corpus-id"),
+        *QUERY_SIDES,
     ),
     "scores": (),
 }  # fmt: skip
@@ -48,12 +53,15 @@ class PairColumns:
         Column of the score.
     header : bool
         Whether the first row names the columns.
+    queries : bool
+        Whether the first of a pair is a query, and the second a document.
     """
 
     kind: PairKind
     sides: tuple[int, int] | None
     score: int
     header: bool
+    queries: bool = False
 
 
 def choose_columns(
@@ -95,7 +103,8 @@ def choose_columns(
     if habit is None and len(top) == (1 if kind == "scores" else 3):
         habit = len(top) - 1
     at = position(score, habit, top, where, "the score")
-    return PairColumns(kind, sides, at, header=not is_value(top[at]))
+    queries = sides is not None and (names[sides[0]], names[sides[1]]) in QUERY_SIDES
+    return PairColumns(kind, sides, at, header=not is_value(top[at]), queries=queries)
 
 
 def usual_kind(names: Sequence[str], first: str | None, second: str | None) -> PairKind:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.errors import DataError
 from isoscope.tasks.auc_score import auc
 from isoscope.tasks.intervals import Score, pearson, spearman
 from isoscope.tasks.own_pairs import OwnPairs, read_own_pairs
@@ -65,7 +66,14 @@ class OwnPairProblem(ScoredPairs):
         ids : sequence of str, optional
             The name of every row; without it, pairs name rows by number, from 0.
         """
-        return cls._of(task, pairs, *pairs.row_numbers(rows, ids))
+        first, second = pairs.row_numbers(rows, ids)
+        same = np.flatnonzero(first == second)
+        if len(same):
+            raise DataError(
+                f"{pairs.path}: line {pairs.lines[same[0]]}: a row is paired with itself; where "
+                "the first of a pair is a row of queries, name their vectors with --queries"
+            )
+        return cls._of(task, pairs, first, second)
 
     @classmethod
     def of_queries(
@@ -89,8 +97,10 @@ class OwnPairProblem(ScoredPairs):
             The names of all documents, and of all queries.
         """
         documents, queries = rows
-        _, second = replace(pairs, first=pairs.second).row_numbers(documents, ids[0])
-        first, _ = replace(pairs, second=pairs.first).row_numbers(queries, ids[1])
+        of_documents = replace(pairs, first=pairs.second, queries=False)
+        of_queries = replace(pairs, second=pairs.first, queries=False)
+        second, _ = of_documents.row_numbers(documents, ids[0])
+        first, _ = of_queries.row_numbers(queries, ids[1])
         return cls._of(task, pairs, documents + first, second)
 
     @classmethod

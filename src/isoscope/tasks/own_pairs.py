@@ -48,6 +48,8 @@ class OwnPairs:
         A score, or 1 for yes and 0 for no.
     lines : tuple of int
         The line of every pair.
+    queries : bool
+        Whether the first row of a pair is one of queries, and the second one of documents.
     """
 
     path: Path
@@ -57,6 +59,7 @@ class OwnPairs:
     second: tuple[str, ...]
     scores: tuple[float, ...]
     lines: tuple[int, ...]
+    queries: bool = False
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -82,6 +85,11 @@ class OwnPairs:
             The name of every row; without it, pairs name rows by number, from 0.
         """
         self._must_be("rows")
+        if self.queries:
+            raise UsageError(
+                f"{self.path} names rows of queries and of documents; name the vectors of the "
+                "queries with --queries"
+            )
         named = None if ids is None else places(ids)
         first, second = (
             np.array(
@@ -188,7 +196,9 @@ def pairs_of(path: Path, rows: list[tuple[int, list[str]]], columns: PairColumns
             first.append(fields[here])
             second.append(fields[there])
     lines = tuple(line for line, _ in rows)
-    return OwnPairs(path, columns.kind, yes_no, tuple(first), tuple(second), scores, lines)
+    return OwnPairs(
+        path, columns.kind, yes_no, tuple(first), tuple(second), scores, lines, columns.queries
+    )
 
 
 def as_scores(values: list[tuple[int, str]], path: Path) -> tuple[bool, tuple[float, ...]]:

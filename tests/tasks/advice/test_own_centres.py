@@ -10,7 +10,13 @@ import pytest
 import isoscope
 from isoscope.errors import DataError, UsageError
 from isoscope.tasks.advice.candidates import Candidate, candidates
-from isoscope.tasks.advice.own_centres import OWN, OwnCentres, is_own, with_own_centres
+from isoscope.tasks.advice.own_centres import (
+    OWN,
+    OwnCentres,
+    check_own,
+    is_own,
+    with_own_centres,
+)
 from isoscope.tasks.corrected import named
 
 RNG = np.random.default_rng(9)
@@ -58,8 +64,9 @@ def test_only_what_subtracts_a_mean_is_tried() -> None:
     found = with_own_centres(candidates(["center", "clip", "whiten"], 12))
     assert [one.name for one in found] == ["center" + OWN, "whiten" + OWN]
     assert all(is_own(one.name) for one in found)
+    assert with_own_centres(candidates(["clip"], 12)) == ()
     with pytest.raises(UsageError, match="none of clip subtracts a mean"):
-        with_own_centres(candidates(["clip"], 12))
+        check_own(candidates(["clip"], 12))
 
 
 def test_one_centre_is_simpler_than_two() -> None:

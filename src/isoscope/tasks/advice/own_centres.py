@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -74,17 +74,26 @@ class OwnCentres:
 
 def with_own_centres(tried: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """Return those candidates that subtract a mean, under a name that says whose."""
-    found = tuple(
+    return tuple(
         Candidate(one.name + OWN, one.settings)
         for one in tried
         if all(has_centre(setting.transformer) for setting in one.settings)
     )
-    if not found:
+
+
+def check_own(tried: Sequence[Candidate]) -> None:
+    """Refuse own centres where nothing subtracts a mean."""
+    if not with_own_centres(tried):
         names = ", ".join(one.name for one in tried)
         raise UsageError(f"none of {names} subtracts a mean that queries could have of their own")
-    return found
 
 
 def is_own(name: Any) -> bool:
     """Whether a correction gives queries a centre of their own."""
     return str(name).endswith(OWN)
+
+
+def check_centres(centres: str) -> None:
+    """Refuse what is no way to centre queries."""
+    if centres not in get_args(Centres):
+        raise UsageError(f"centres is {', '.join(get_args(Centres))}, not {centres!r}")

@@ -143,7 +143,7 @@ class Given:
         )
         moments = found.background.moments
         others = 0 if moments is None else moments.rows
-        words = f"{len(used):,} rows in pairs, {others:,} other rows"
+        words = f"{len(used):,} rows in pairs{by_name(labels)}, {others:,} other rows"
         return Ground(problem, found.vectors, found.name, words, found.background)
 
     def pairs_with_queries(self, task: str, pairs: OwnPairs) -> Ground:
@@ -165,7 +165,7 @@ class Given:
             first=len(used) + whole.first - documents,
             second=np.searchsorted(used, whole.second),
         )
-        words = f"{documents:,} documents, {queries:,} queries"
+        words = f"{documents:,} documents{by_name(names)}, {queries:,} queries{by_name(asked)}"
         return Ground(
             problem, np.concatenate([found.vectors, others]), found.name, words, found.background,
             len(used) + np.arange(len(others)),
@@ -251,6 +251,11 @@ def behind(vectors: NDArray[Any], parts: MomentParts) -> Background:
     sample = TokenSample(MOST_ROWS, 0)
     sample.add_rows(rows)
     return Background(moments_of(rows, parts), sample.rows(), str(vectors.dtype))
+
+
+def by_name(labels: Sequence[str] | None) -> str:
+    """Say how pairs name rows."""
+    return " by number" if labels is None else " by label"
 
 
 def opened(source: Any, column: str | None) -> CloudGroup:
