@@ -47,7 +47,7 @@ def test_rows_in_another_order_are_brought_together() -> None:
     a, b = cloud("a", ["x", "y", "z"]), cloud("b", "zxy")
     found = match_rows(a, b, same_rows=None)
     assert found.same
-    assert found.matched == 3
+    assert found.clouds[0].rows == found.clouds[1].rows == 3
     (second,) = (batches["b"].vectors[:, 0].tolist() for batches in found.clouds[1].batches())
     assert second == [1, 2, 0]
     assert [list(batches["b"].labels["word"]) for batches in found.clouds[1].batches()] == [
@@ -66,7 +66,7 @@ def test_numbers_and_texts_are_the_same_id() -> None:
     found = match_rows(
         cloud("a", [3, 1, 2], "id"), cloud("b", ["1", "2", "3"], "id"), same_rows=None
     )
-    assert found.matched == 3
+    assert found.clouds[0].rows == found.clouds[1].rows == 3
 
 
 def test_many_rows_in_another_order_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:

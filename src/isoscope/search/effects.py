@@ -42,7 +42,6 @@ class Effects:
     mean_lengths: tuple[float, float]
     length_quantiles: tuple[Vector, Vector]
     """Of the sample, at ``QUANTILES``."""
-    note: str = ""
 
 
 def effects(two: TwoSides) -> Effects | None:

@@ -50,16 +50,20 @@ class Neighbours:
         The k nearest of every query, nearest first, ties by row.
     near : array of int
         All rows as near as the k-th, as far as they were looked at; filled up with -2.
-    limits : array
-        The squared distance up to which a row is as near as the k-th.
+    floors, limits : array
+        The squared distances from which on, and up to which, a row is as near as the k-th.
+    nearer : array of int
+        How many rows are nearer than the k-th.
     unsettled : array of int
-        Queries with more such rows than were looked at.
+        Queries with more rows as near as the k-th than were looked at.
     """
 
     space: SearchSpace
     ids: Ids
     near: Ids
+    floors: Vector
     limits: Vector
+    nearer: Ids
     unsettled: Ids
 
     @property
@@ -70,7 +74,8 @@ class Neighbours:
     def recall(self, found: Ids) -> Vector:
         """Return for every query which share of its k nearest was found.
 
-        A row counts if it is as near as the k-th nearest: of two equal rows, either one will do.
+        A row counts if it is as near as the k-th nearest: of two equal rows, either one will do, but
+        neither in place of one that is nearer.
         Lists of more than k are those that are then sorted by their true distance: all of the k
         nearest that are in them come first.
 
@@ -79,16 +84,21 @@ class Neighbours:
         found : array of int
             A list of rows for each of the first queries, none twice; -1 stands for no row.
         """
-        near = self.near[: len(found)]
-        hits = np.zeros(len(found), np.int64)
+        near, nearer = self.near[: len(found)], self.nearer[: len(found)]
+        first = np.zeros(len(found), np.int64)
+        tied = np.zeros(len(found), np.int64)
         for place in range(near.shape[1]):
-            hits += (found == near[:, place, None]).any(axis=1)
+            hit = (found == near[:, place, None]).any(axis=1)
+            first += hit & (place < nearer)
+            tied += hit & (place >= nearer)
         some = self.unsettled[self.unsettled < len(found)]
         if len(some):
             apart = squared_distances(self.space, found[some], some)
-            there = found[some] != NOBODY
-            hits[some] = ((apart <= self.limits[some, None]) & there).sum(axis=1)
-        return np.minimum(hits, self.k) / self.k
+            apart[found[some] == NOBODY] = np.inf
+            before = apart < self.floors[some, None]
+            first[some] = before.sum(axis=1)
+            tied[some] = ((apart <= self.limits[some, None]) & ~before).sum(axis=1)
+        return (first + np.minimum(tied, self.k - nearer)) / self.k
 
 
 def exact_neighbours(space: SearchSpace, k: int, queries: int | None = None) -> Neighbours:
@@ -96,10 +106,12 @@ def exact_neighbours(space: SearchSpace, k: int, queries: int | None = None) -> 
     most = min(k + MARGIN, space.findable)
     ids, apart = nearest(space, most, queries)
     spread = float(np.einsum("ij,ij->", space.base.moved, space.base.moved)) / space.rows
-    limits = apart[:, k - 1] * (1 + SAME) + NOTHING * spread
+    last = apart[:, k - 1]
+    floors, limits = (last * (1 + sign * SAME) + sign * NOTHING * spread for sign in (-1, 1))
     near = np.where(apart <= limits[:, None], ids, NONE_LEFT)
+    nearer = (apart < floors[:, None]).sum(axis=1)
     unsettled = (apart[:, -1] <= limits) & (most < space.findable)
-    return Neighbours(space, ids[:, :k], near, limits, np.flatnonzero(unsettled))
+    return Neighbours(space, ids[:, :k], near, floors, limits, nearer, np.flatnonzero(unsettled))
 
 
 def nearest(space: SearchSpace, most: int, queries: int | None = None) -> tuple[Ids, Vector]:

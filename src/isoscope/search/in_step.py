@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.contract import Batch, LazyLabels
+from isoscope.clouds.contract import Batch, Cloud, LazyLabels
 from isoscope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,6 +39,20 @@ class InStep:
         """Number of rows, where one of the two knows it."""
         first, second = self._groups
         return second.rows if first.rows is None else first.rows
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with rows that are not finite, as the cloud says it that has such rows."""
+        return self._said("fault", Cloud.fault)
+
+    @property
+    def invalid(self) -> str:
+        """Why such rows are left out."""
+        return self._said("invalid", Cloud.invalid)
+
+    def _said(self, what: str, usual: str) -> str:
+        said = [str(getattr(group, what, usual)) for group in self._groups]
+        return next((one for one in said if one != usual), usual)
 
     def place(self, name: str, row: int) -> str:
         """Say where a row is, for messages."""

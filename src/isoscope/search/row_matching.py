@@ -37,8 +37,6 @@ class Matching:
     same: bool
     sentence: str
     clouds: tuple[CloudGroup, CloudGroup]
-    matched: int | None = None
-    """Rows that were brought together by their ids; None where they stand in step."""
 
 
 def match_rows(
@@ -156,7 +154,7 @@ def by_id(a: CloudGroup, b: CloudGroup, label: str, same_rows: bool | None, seed
     matched = tuple(gathered(group, some) for group, some in zip((a, b), rows, strict=True))
     lost = f"; {without[0]:,} of A and {without[1]:,} of B have no partner" if any(without) else ""
     said = f"Rows brought together by {label}: {len(common):,} in common{drawn}{lost}"
-    return Matching(True, f"{said}; {SAY_OTHERWISE}.", (matched[0], matched[1]), len(common))
+    return Matching(True, f"{said}; {SAY_OTHERWISE}.", (matched[0], matched[1]))
 
 
 def places_of(group: CloudGroup, label: str) -> dict[str, int]:

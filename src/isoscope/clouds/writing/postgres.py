@@ -1,8 +1,8 @@
 """Writing to PostgreSQL: a new column of the table that is read, or a new table; all or nothing.
 
-What is there is never changed. A cut connection leaves the database as it was, since everything
-happens in one transaction. A new column costs PostgreSQL a new version of every row, and fires
-the table's triggers; a new table costs neither.
+No column that is there is written to. A cut connection leaves the database as it was, since
+everything happens in one transaction. A new column costs PostgreSQL a new version of every row, and
+fires the table's own triggers, whatever these do; a new table costs neither.
 """
 
 from __future__ import annotations
