@@ -69,6 +69,7 @@ def test_bytes(components: int, code: str, size: int) -> None:
 def write_pairs(path: Path, cloud: np.ndarray, labels: bool) -> np.ndarray:
     random = np.random.default_rng(7)
     sides = random.integers(0, len(cloud), (200, 2))
+    sides[:, 1] = (sides[:, 1] + (sides[:, 0] == sides[:, 1])) % len(cloud)  # no row with itself
     scores = np.einsum("ij,ij->i", units(cloud)[sides[:, 0]], units(cloud)[sides[:, 1]])
     scores = scores + 0.3 * random.standard_normal(200)
     if labels:

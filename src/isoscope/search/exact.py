@@ -33,6 +33,9 @@ SAME = 1e-5
 NOTHING = 1e-12
 """So are those below this share of the mean squared length: equal vectors, rounded apart."""
 
+ROUNDED = 1e-28
+"""Unit vectors are rounded by 1e-16: of a cloud of one direction nothing else is left."""
+
 NONE_LEFT = -2
 """Fills up the lists of near rows, and is no row of any other list."""
 
@@ -74,8 +77,8 @@ class Neighbours:
     def recall(self, found: Ids) -> Vector:
         """Return for every query which share of its k nearest was found.
 
-        A row counts if it is as near as the k-th nearest: of two equal rows, either one will do, but
-        neither in place of one that is nearer.
+        A row counts if it is as near as the k-th nearest: of two equal rows, either one will do,
+        but neither in place of one that is nearer.
         Lists of more than k are those that are then sorted by their true distance: all of the k
         nearest that are in them come first.
 
@@ -96,7 +99,8 @@ class Neighbours:
             apart = squared_distances(self.space, found[some], some)
             apart[found[some] == NOBODY] = np.inf
             before = apart < self.floors[some, None]
-            first[some] = before.sum(axis=1)
+            # A list may hold the query itself, which is no neighbour.
+            first[some] = np.minimum(before.sum(axis=1), nearer[some])
             tied[some] = ((apart <= self.limits[some, None]) & ~before).sum(axis=1)
         return (first + np.minimum(tied, self.k - nearer)) / self.k
 
@@ -107,7 +111,8 @@ def exact_neighbours(space: SearchSpace, k: int, queries: int | None = None) -> 
     ids, apart = nearest(space, most, queries)
     spread = float(np.einsum("ij,ij->", space.base.moved, space.base.moved)) / space.rows
     last = apart[:, k - 1]
-    floors, limits = (last * (1 + sign * SAME) + sign * NOTHING * spread for sign in (-1, 1))
+    slack = NOTHING * spread + ROUNDED
+    floors, limits = (last * (1 + sign * SAME) + sign * slack for sign in (-1, 1))
     near = np.where(apart <= limits[:, None], ids, NONE_LEFT)
     nearer = (apart < floors[:, None]).sum(axis=1)
     unsettled = (apart[:, -1] <= limits) & (most < space.findable)
