@@ -27,11 +27,11 @@ def test_rows_as_every_code_has_them() -> None:
 
 def test_rows_are_numbered_among_those_that_pairs_name(tmp_path: Path) -> None:
     path = tmp_path / "mine.tsv"
-    path.write_text("row1\trow2\tscore\n7\t90\t1.5\n90\t3\t2.5\n3\t3\t4.5\n")
+    path.write_text("row1\trow2\tscore\n7\t90\t1.5\n90\t3\t2.5\n3\t7\t4.5\n")
     labelled = LabelledRows.of(path, 100)
     assert labelled.wanted.tolist() == [3, 7, 90]
     assert labelled.problem.first.tolist() == [1, 2, 0]
-    assert labelled.problem.second.tolist() == [2, 0, 0]
+    assert labelled.problem.second.tolist() == [2, 0, 1]
     assert LabelledRows.of(path, None).wanted.tolist() == [3, 7, 90]
 
 
