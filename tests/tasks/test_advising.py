@@ -171,7 +171,7 @@ def test_pairs_of_rows_of_a_larger_source(tmp_path: Path) -> None:
     np.save(tmp_path / "source.npy", source)
     pairs = write_pairs(tmp_path / "pairs.tsv", labels, places, "row1\trow2\tscore")
     advice = advise(tmp_path / "source.npy", pairs=pairs, corrections=["center", "clip:by=length"])
-    assert "300 rows in pairs, 4,700 other rows" in advice.result.rows[0].protocol
+    assert "300 rows in pairs by number, 4,700 other rows" in advice.result.rows[0].protocol
     center = advice.result.row(f"pairs:pairs/{SPEARMAN}", "center")
     assert center.n == 150
     bad = write_pairs(tmp_path / "bad.tsv", labels, places + 5_000, "row1\trow2\tscore")

@@ -41,8 +41,8 @@ def test_every_fold_is_scored_with_a_fit_on_all_other_rows(folder: Path) -> None
     plain = result.row("pairs:pairs/cosine/spearman")
     assert plain.value == pytest.approx(stats.spearmanr(cosines(rows, PAIRS), HUMAN).statistic)
     assert (
-        "120 rows in pairs, 280 other rows; cross-fitted in 5 folds: corrections fitted on 400"
-        in plain.protocol
+        "120 rows in pairs by number, 280 other rows; cross-fitted in 5 folds: corrections fitted "
+        "on 400" in plain.protocol
     )
     problem = OwnPairProblem.of_rows("p", read_own_pairs(folder / "pairs.tsv"), 400)
     found = np.empty(60)
