@@ -31,6 +31,7 @@ LEFT_TO_RIGHT = [
     "profiles",
     "tasks",
     "search",
+    "training",
     "studies",
     "cli",
 ]
