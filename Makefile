@@ -30,6 +30,7 @@ benchmark: $(VENV)/benchmark
 	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/postgres_reading.py
 	$(BIN)/python benchmarks/threshold_simulation.py
+	$(BIN)/python benchmarks/train.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
