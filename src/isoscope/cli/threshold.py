@@ -128,7 +128,6 @@ def threshold_command(
         check_writable(out)
     if map_file is not None:
         check_map_file(map_file)
-        check_writable(map_file)
     if centres is not None and queries is None:
         raise UsageError("--centres is about queries and documents; name --queries")
     refuse_idle(

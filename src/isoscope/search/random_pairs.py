@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.errors import DataError
+from isoscope.measures.sampled import SHORTEST
 from isoscope.tasks.intervals import Estimate, quantile
 
 if TYPE_CHECKING:
@@ -40,12 +41,6 @@ FEWEST_PAIRS = 10
 
 FEWEST_ROWS = 30
 """Below this the spread over rows says nothing of the error."""
-
-STEPS = 2
-"""How often the end of a score's interval is found anew from the error at the last end."""
-
-SHORTEST = 1e-12
-"""Rows shorter than this share of the longest are zero: they have no direction."""
 
 
 @dataclass(frozen=True)
@@ -107,17 +102,9 @@ class RandomPairs:
     def share_above(self, score: float, level: float = 0.95) -> Estimate:
         """Return the share of pairs with a cosine of at least a score."""
         share = self._share(score)
-        above = round(share * self.count)
-        if above < FEWEST_PAIRS or self.count - above < FEWEST_PAIRS:
-            few = above if above < FEWEST_PAIRS else self.count - above
-            side = "above" if above < FEWEST_PAIRS else "below"
-            return Estimate(
-                share, None, None, self.count,
-                f"no interval: {few} of {self.count:,} pairs lie {side}",
-            )  # fmt: skip
-        if min(self.cosines.shape) < FEWEST_ROWS:
-            note = f"no interval from fewer than {FEWEST_ROWS} rows"
-            return Estimate(share, None, None, self.count, note)
+        missing = self._no_interval(share)
+        if missing:
+            return Estimate(share, None, None, self.count, missing)
         reach = self._reach(score, share, level)
         odds = math.log(share / (1 - share))
         low, high = (expit(odds + sign * reach) for sign in (-1, 1))
@@ -131,27 +118,38 @@ class RandomPairs:
                 "above it; a larger sample would tell"
             )
             return Estimate(None, None, None, self.count, note)
-        value = self._place(share)
-        found = self.share_above(value, level)
-        if found.low is None or found.value is None:
-            return Estimate(value, None, None, self.count, found.note)
-        low, high = (self._end(share, value, sign, level) for sign in (1, -1))
+        value = self.quantile(share)
+        here = self._share(value)
+        missing = self._no_interval(here)
+        if missing:
+            return Estimate(value, None, None, self.count, missing)
+        reach = self._reach(value, here, level)
+        low, high = (self._end(share, sign, reach, level) for sign in (1, -1))
         return Estimate(value, min(low, value), max(high, value), self.count)
 
-    def _end(self, share: float, score: float, sign: int, level: float) -> float:
-        """Return the score whose own interval just holds a share, from a first guess.
+    def _end(self, share: float, sign: int, reach: float, level: float) -> float:
+        """Return the score whose own interval just holds a share, from the reach at the share.
 
         An error taken at the guess itself is too small above it, where fewer pairs lie: with 125
         pairs above, intervals of 95 % then held the truth 87 to 91 % of the time; taken again
         at the end that it gives, 89 to 95 %.
         """
         odds = math.log(share / (1 - share))
-        for _ in range(STEPS):
-            here = self._share(score)
-            if not FEWEST_PAIRS <= here * self.count <= self.count - FEWEST_PAIRS:
-                break
-            score = self._place(expit(odds + sign * self._reach(score, here, level)))
+        score = self.quantile(expit(odds + sign * reach))
+        here = self._share(score)
+        if FEWEST_PAIRS <= here * self.count <= self.count - FEWEST_PAIRS:
+            score = self.quantile(expit(odds + sign * self._reach(score, here, level)))
         return score
+
+    def _no_interval(self, share: float) -> str:
+        """Say why a share has no interval; nothing where it has one."""
+        above = round(share * self.count)
+        for few, side in ((above, "above"), (self.count - above, "below")):
+            if few < FEWEST_PAIRS:
+                return f"no interval: {few} of {self.count:,} pairs lie {side}"
+        if min(self.cosines.shape) < FEWEST_ROWS:
+            return f"no interval from fewer than {FEWEST_ROWS} rows"
+        return ""
 
     def _share(self, score: float) -> float:
         above = self.count - int(np.searchsorted(self.ordered, np.float32(score), "left"))
@@ -162,7 +160,7 @@ class RandomPairs:
         error = self._error(np.float32(score), share) / (share * (1 - share))
         return quantile(level, min(self.cosines.shape)) * error
 
-    def _place(self, share: float) -> float:
+    def quantile(self, share: float) -> float:
         """Return the score that a share of the pairs reaches, between two where it falls there."""
         place = (1 - share) * (self.count - 1)
         below = int(place)

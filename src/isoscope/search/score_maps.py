@@ -106,6 +106,8 @@ def check_map_file(path: Path) -> None:
     """Refuse an ending that would hide what the file is."""
     if path.suffix.lower() != ".json":
         raise UsageError(f"{path}: a map of scores is written to a .json file")
+    if not path.parent.is_dir():
+        raise UsageError(f"--map {path}: there is no folder {path.parent}")
 
 
 def load_maps(path: str | Path) -> dict[tuple[str, str], ScoreMap]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoscope.search.labelled import RARE, rare_precision
+from isoscope.search.random_pairs import FEWEST_PAIRS
 from isoscope.tasks.corrected import NONE
 
 if TYPE_CHECKING:
@@ -26,12 +27,11 @@ SMALL = 0.01
 
 def background_sentence(one: Meaning) -> str:
     """Say what the 99th percentile of random pairs is, and what it lets through."""
-    found = one.pairs.score_at(TYPICAL)
-    matches = TYPICAL * one.others
-    if found.value is None:
+    if TYPICAL * one.pairs.count < FEWEST_PAIRS:
         return f"{one.pairs.count:,} random pairs are too few for a 99th percentile."
+    score, matches = one.pairs.quantile(TYPICAL), TYPICAL * one.others
     return (
-        f"A cosine of {found.value:.3f} (distance {1 - found.value:.3f}) is the 99th percentile of "
+        f"A cosine of {score:.3f} (distance {1 - score:.3f}) is the 99th percentile of "
         f"random pairs: a query meets about {matches:,.0f} of {one.others:,} other vectors above "
         "it by chance."
     )
@@ -39,8 +39,8 @@ def background_sentence(one: Meaning) -> str:
 
 def range_sentence(one: Meaning) -> str | None:
     """Point out where scores of random pairs are high, so that a high score says little."""
-    middle = one.pairs.score_at(0.5).value
-    if middle is None or middle < 0.5:
+    middle = one.pairs.quantile(0.5)
+    if middle < 0.5:
         return None
     return (
         f"Half of all random pairs have a cosine above {middle:.3f}: scores are high here because "
