@@ -16,8 +16,7 @@ from isoscope.search.score_maps import ScoreMap, probability_map
 from isoscope.tasks.advice.candidates import Candidate
 from isoscope.tasks.advice.cross_fitting import CrossFitting
 from isoscope.tasks.advice.ground import Ground, fit_words, folded_rows
-from isoscope.tasks.advice.own_centres import check_own, with_own_centres
-from isoscope.tasks.advising import own_centres_of
+from isoscope.tasks.advising import own_centres_of, run_with_centres
 from isoscope.tasks.auc_score import auc
 from isoscope.tasks.corrected import NONE, NamedCorrection
 from isoscope.tasks.folds import dealt
@@ -170,18 +169,11 @@ class LabelledPairs:
                 self.protocol = f"{ground.protocol}; thresholds chosen in {self.count} folds"
                 return found
             self.protocol = f"{ground.protocol}; {fit_words(ground, rows, self.count)}"
-            if ground.query_rows is None or centres != "own":
-                found |= {one.candidate.name: one.outputs for one in fitting.run(tried)}
-            if ground.query_rows is not None and centres != "shared":
-                apart = CrossFitting(
-                    self.problem, ground.vectors, rows, self.folds, progress,
-                    own_centres=own_centres_of(ground, self.folds),
-                )  # fmt: skip
-                if centres == "own":
-                    check_own(tried)
-                own = apart.run(with_own_centres(tried))
-                found |= {one.candidate.name: one.outputs for one in own}
-        return found
+            if ground.query_rows is None:
+                centres = "shared"
+            own = None if centres == "shared" else own_centres_of(ground, self.folds)
+            several = run_with_centres(fitting, tried, centres, own)
+        return found | {one.candidate.name: one.outputs for one in several}
 
     def judge(self, spaces: dict[str, Vector], goals: Sequence[Goal]) -> list[SpaceScores]:
         """Score every space, and choose its thresholds, on the pairs that all of them can score."""

@@ -41,7 +41,7 @@ from isoscope.tasks.registry import find_task
 from isoscope.tasks.sentence_protocol import SentenceProtocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from isoscope.corrections import Correction
     from isoscope.measures.reading import Progress
@@ -212,22 +212,14 @@ def advice_on(
         # A classifier for every setting, fold and inner fold would take hours: defaults alone.
         tried = tuple(Candidate(one.name, named([one.name])) for one in tried)
     began = time.perf_counter()
-    if centres == "own":
-        check_own(tried)
     several = dealt(problem, folds, seed)
     # Many small matrices: threads of BLAS would wait for each other.
     with one_blas_thread():
         rows = folded_rows(ground, several, settings_of(tried))
         fitting = CrossFitting(problem, ground.vectors, rows, several, progress)
         before = fitting.uncorrected()
-        found: list[CrossFitted] = []
-        if centres != "own":
-            found += fitting.run(tried)
-        own = None
-        if centres != "shared":
-            own = own_centres_of(ground, several)
-            apart = CrossFitting(problem, ground.vectors, rows, several, progress, own_centres=own)
-            found += apart.run(with_own_centres(tried))
+        own = None if centres == "shared" else own_centres_of(ground, several)
+        found = run_with_centres(fitting, tried, centres, own)
         decision = decide(problem, before, found, level=level, worthwhile=worthwhile)
         final, of_queries = None, None
         if decision.recommended is not None:
@@ -260,6 +252,18 @@ def advice_on(
         },
     )
     return Advice(result, None if final is None else final.transformer, sentence, of_queries)
+
+
+def run_with_centres(
+    fitting: CrossFitting, tried: Sequence[Candidate], centres: Centres, own: OwnCentres | None
+) -> list[CrossFitted]:
+    """Try candidates with the documents' centre for queries, with their own, or with each."""
+    if centres == "own":
+        check_own(tried)
+    found = [] if centres == "own" else fitting.run(tried)
+    if own is not None:
+        found += fitting.with_centres(own).run(with_own_centres(tried))
+    return found
 
 
 def own_centres_of(ground: Ground, folds: list[Items]) -> OwnCentres:

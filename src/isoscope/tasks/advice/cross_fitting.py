@@ -92,6 +92,13 @@ class CrossFitting:
         self._items = np.arange(len(problem))
         self._done, self._total = 0, 0
 
+    def with_centres(self, own_centres: OwnCentres) -> CrossFitting:
+        """Return the same, with a centre of their own for queries."""
+        return CrossFitting(
+            self._problem, self._vectors, self._rows, self._folds, self._progress,
+            transductive=self._transductive, own_centres=own_centres,
+        )  # fmt: skip
+
     def uncorrected(self) -> Outputs:
         """Return the outputs of the vectors as they are."""
         found = None
