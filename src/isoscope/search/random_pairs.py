@@ -130,9 +130,8 @@ class RandomPairs:
     def _end(self, share: float, sign: int, reach: float, level: float) -> float:
         """Return the score whose own interval just holds a share, from the reach at the share.
 
-        An error taken at the guess itself is too small above it, where fewer pairs lie: with 125
-        pairs above, intervals of 95 % then held the truth 87 to 91 % of the time; taken again
-        at the end that it gives, 89 to 95 %.
+        The error at the share itself is too small further up, where fewer pairs lie, so that it is
+        taken again at the end that it gives; benchmarks/threshold_simulation.py has the coverage.
         """
         odds = math.log(share / (1 - share))
         score = self.quantile(expit(odds + sign * reach))
