@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from transformers import Trainer
+from transformers.trainer_utils import get_last_checkpoint
 
+from isoscope.errors import DataError
+from isoscope.training.epoch_log import EpochLog
 from isoscope.training.targets import Target, check_target, target_matrix
 
 if TYPE_CHECKING:
@@ -48,17 +52,40 @@ def calibrated_loss(
     return loss + calibration(target_matrix(model, target, outputs, attention_mask))
 
 
+class NotFiniteError(DataError):
+    """A loss, or a weight, became NaN or infinite.
+
+    Attributes
+    ----------
+    step : int
+        The step in which it was noticed, from 1.
+    checkpoint : str or None
+        The last one that was kept; its weights are finite.
+    """
+
+    def __init__(self, what: str, step: int, checkpoint: str | None) -> None:
+        self.step, self.checkpoint = step, checkpoint
+        kept = f"the last good checkpoint is {checkpoint}" if checkpoint else "none was kept before"
+        super().__init__(
+            f"{what} at step {step}: training stopped; {kept}; a smaller weight of the "
+            "calibration, or a smaller learning rate, may help"
+        )
+
+
 class CalibratedTrainer(Trainer):
     """A ``transformers.Trainer`` that adds a calibration while it trains.
 
-    Losses of an evaluation are those of the task alone. The log has both parts of the loss. However
-    a step is cut into batches, the term counts once; the task's own loss is scaled as ``Trainer``
-    scales it, which for models with labels is a sum over the batches of a step, not their mean.
+    A loss that is not finite stops the training, and no checkpoint is written whose weights are
+    not. The log has the parts of the loss and, after every epoch, its seconds and I1, I2 and
+    lengths of the head and of the vocabulary's matrix. Losses of an evaluation are those of the
+    task alone. However a step is cut into batches, the term counts once; the task's own loss is
+    scaled as ``Trainer`` scales it, which for models with labels is a sum over the batches of a
+    step, not their mean.
 
     Parameters
     ----------
-    calibration : Calibration
-        The term.
+    calibration : Calibration, optional
+        The term; None trains as ``Trainer`` does, with the same log.
     target : {"head", "vocabulary", "hidden"}
         Which matrix is calibrated.
     *args, **kwargs
@@ -70,11 +97,18 @@ class CalibratedTrainer(Trainer):
     """
 
     def __init__(
-        self, *args: Any, calibration: Calibration, target: Target = "head", **kwargs: Any
+        self,
+        *args: Any,
+        calibration: Calibration | None = None,
+        target: Target = "head",
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        check_target(self.model, target)
+        if calibration is not None:
+            check_target(self.model, target)
         self.calibration, self.target = calibration, target
+        self.epoch_log = EpochLog(self.log)
+        self.add_callback(self.epoch_log)
         self._parts: dict[str, list[float]] = {TASK: [], TERM: []}
 
     def compute_loss(
@@ -88,18 +122,36 @@ class CalibratedTrainer(Trainer):
         if not model.training:
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         mask = inputs.get("attention_mask")
-        if self.target == "hidden":
+        if self.calibration is not None and self.target == "hidden":
             inputs = {**inputs, "output_hidden_states": True}
         loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
-        matrix = target_matrix(self.accelerator.unwrap_model(model), self.target, outputs, mask)
-        term = self.calibration(matrix)
-        self._parts[TASK].append(float(loss.detach()))
-        self._parts[TERM].append(float(term.detach()))
-        # A loss that is divided by all items of a step is summed over its batches, and so is this.
-        if self._is_summed(num_items_in_batch):
-            term = term / self.current_gradient_accumulation_steps
-        total = loss + term
-        return (total, outputs) if return_outputs else total
+        self._note(TASK, loss)
+        if self.calibration is not None:
+            plain = self.accelerator.unwrap_model(model)
+            term = self.calibration(target_matrix(plain, self.target, outputs, mask))
+            self._note(TERM, term)
+            # A loss that is divided by all items of a step is summed over its batches: so is this.
+            if self._is_summed(num_items_in_batch):
+                term = term / self.current_gradient_accumulation_steps
+            loss = loss + term
+        return (loss, outputs) if return_outputs else loss
+
+    def _note(self, part: str, value: Tensor) -> None:
+        number = float(value.detach())
+        if not math.isfinite(number):
+            self._stop(f"the {part.replace('_', ' ')} is {number}", self.state.global_step + 1)
+        self._parts[part].append(number)
+
+    def _stop(self, what: str, step: int) -> None:
+        last: Any = get_last_checkpoint
+        raise NotFiniteError(what, step, last(self.args.output_dir))
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        weights = self.accelerator.unwrap_model(model).named_parameters()
+        bad = next((name for name, weight in weights if not weight.isfinite().all()), None)
+        if bad is not None:
+            self._stop(f"{bad} is not finite", self.state.global_step)
+        super()._save_checkpoint(model, trial)
 
     def _is_summed(self, num_items_in_batch: Any) -> bool:
         told = getattr(self, "loss_is_scaled_for_ga", None)

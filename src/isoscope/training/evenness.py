@@ -1,0 +1,62 @@
+"""How even a matrix is: I1, I2 and lengths of a head, a vocabulary's matrix, or hidden states.
+
+A head may have a single row, whose I1 and I2 are defined, but which no cloud is: the directions
+across it are all alike, with ln Z = ln n. So the definition is computed here, in double precision;
+what is made of ln Z is the same as in ``isoscope.measure``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import logsumexp
+
+from isoscope.measures.partition import log_i1, oriented
+from isoscope.measures.space import Partition
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+MEASURES = ("i1", "i2", "mean_norm", "i1_scaled")
+"""What is said of every matrix; i1_scaled does not move where only lengths do."""
+
+MOST_AT_ONCE = 4_096
+"""Rows whose exponentials are held at once."""
+
+
+def evenness(matrix: ArrayLike) -> dict[str, float | None]:
+    """Return I1, I2, the mean length, and I1 at a root mean square length of one.
+
+    Parameters
+    ----------
+    matrix : array-like
+        Rows × d; from one row on. What is not finite is undefined in every measure.
+    """
+    rows = np.asarray(matrix, np.float64)
+    lengths = np.linalg.norm(rows, axis=1)
+    if not np.isfinite(lengths).all():
+        return dict.fromkeys(MEASURES)
+    axes = np.linalg.eigh(rows.T @ rows)[1]
+    found = partition(rows, axes)
+    logs = oriented(found)
+    z = np.exp(logs - logs.max())
+    scale = float(np.sqrt(np.mean(lengths**2)))
+    scaled = math.exp(log_i1(partition(rows / scale, axes))) if scale > 0 else None
+    return {
+        "i1": math.exp(log_i1(found)),
+        "i2": float(z.std() / z.mean()),
+        "mean_norm": float(lengths.mean()),
+        "i1_scaled": scaled,
+    }
+
+
+def partition(rows: np.ndarray, axes: np.ndarray) -> Partition:
+    """Return ln Z of both signs of every axis, some rows at a time."""
+    plus, minus = [], []
+    for first in range(0, len(rows), MOST_AT_ONCE):
+        along = rows[first : first + MOST_AT_ONCE] @ axes
+        plus.append(logsumexp(along, axis=0))
+        minus.append(logsumexp(-along, axis=0))
+    return Partition(logsumexp(plus, axis=0), logsumexp(minus, axis=0), "its own axes")

@@ -1,0 +1,73 @@
+"""How long and how fast a model is fine-tuned: Ding et al.'s settings, by kind of model and task.
+
+Their table of hyper-parameters gives rate, batch and epochs; what it leaves open is as in the
+scripts that they name: texts of at most 128 tokens for encoders, AdamW without weight decay,
+gradients cut to length 1. The weights of calibrations are not printed, see ``naming``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from isoscope.errors import UsageError
+
+Schedule = Literal["constant", "polynomial"]
+
+LONGER_TASKS = ("mrpc", "wnli")
+"""Small sets, which get five epochs."""
+
+ENCODER_DECODERS = ("bart", "mbart", "t5", "mt5", "marian", "pegasus", "m2m_100")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides a run of fine-tuning besides task, calibration and seed.
+
+    Attributes
+    ----------
+    learning_rate : float
+        The highest rate.
+    schedule : {"constant", "polynomial"}
+        What becomes of it: it stays, or falls to 0 in a line.
+    batch_size : int
+        Examples a step.
+    epochs : int
+        Passes over the training examples.
+    longest : int
+        Tokens of a text, or of a pair of texts; the rest is cut.
+    limit : int, optional
+        The first so many examples to learn from, after they are shuffled once with seed 0.
+    """
+
+    learning_rate: float = 2e-5
+    schedule: Schedule = "constant"
+    batch_size: int = 32
+    epochs: int = 3
+    longest: int = 128
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.learning_rate > 0:
+            raise UsageError(f"a learning rate is above 0, not {self.learning_rate}")
+        for name in ("batch_size", "epochs", "longest"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is at least 1, not {getattr(self, name)}")
+        if self.limit is not None and self.limit < 1:
+            raise UsageError(f"limit is at least 1, not {self.limit}")
+
+
+def usual_settings(model_type: str, task: str) -> Settings:
+    """Return the settings of Ding et al. (2022), appendix B.
+
+    Parameters
+    ----------
+    model_type : str
+        As a configuration calls it: ``bert``, ``roberta``, ``distilbert``, ``bart``, …
+    task : str
+        Such as ``mrpc``.
+    """
+    if model_type in ENCODER_DECODERS:
+        return Settings(3e-5, "polynomial", 48, 5)
+    rate = 1e-5 if "roberta" in model_type else 2e-5
+    return Settings(rate, "constant", 32, 5 if task in LONGER_TASKS else 3)
