@@ -93,7 +93,14 @@ def test_seconds_are_means_over_epochs_then_runs() -> None:
 
 def correlations(*values: float | None, calibration: str = "flow") -> list[Outcome]:
     return [
-        Outcome("sts-b", calibration, seed, {"pearson": value}, constant=value is None)
+        Outcome(
+            "sts-b",
+            calibration,
+            seed,
+            {"pearson": value},
+            constant=value is None,
+            notes=("undefined: every prediction is the same",) if value is None else (),
+        )
         for seed, value in enumerate(values)
     ]
 
@@ -110,8 +117,9 @@ def test_an_undefined_correlation_is_null_and_says_why() -> None:
     assert row.value is None
     assert row.extra["sd"] is None
     assert row.extra["constant"] == 2
-    assert "undefined: every prediction is the same" in row.note
-    assert "constant predictions in 2 of 2 runs" in row.note
+    assert row.note == (
+        "constant predictions in 2 of 2 runs; undefined: every prediction is the same"
+    )
     change = of(rows, "sts-b/pearson/difference", "flow")
     assert change.value is None
     assert change.extra["star"] is False
@@ -130,9 +138,22 @@ def test_a_mean_leaves_undefined_runs_out_and_counts_them() -> None:
 
 
 def test_a_run_that_stopped_says_at_which_step() -> None:
-    stopped = outcome("cosreg", 1, None, stopped_at=17, evenness={}, seconds=(), notes=("odd",))
-    row = rows_of([outcome("cosreg", 0, 0.5), stopped]).row("rte/accuracy", "cosreg")
-    assert row.note == "seed 1 stopped at step 17, whose loss was not finite; odd"
+    said = ("loss is nan at step 17: training stopped; none was kept before", "a sample")
+    stopped = outcome("cosreg", 1, None, stopped_at=17, evenness={}, seconds=(), notes=said)
+    row = rows_of([outcome("cosreg", 0, 0.5, notes=("a sample",)), stopped]).row(
+        "rte/accuracy", "cosreg"
+    )
+    assert row.note == "seed 1 stopped at step 17, whose numbers were not finite; a sample"
+
+
+def test_what_some_runs_say_is_counted() -> None:
+    runs = [
+        outcome("cosreg", seed, 0.5, constant=seed > 0, notes=("every prediction is 1",) * seed)
+        for seed in (0, 1)
+    ]
+    assert rows_of(runs).row("rte/accuracy", "cosreg").note == (
+        "constant predictions in 1 of 2 runs; every prediction is 1 (1 of 2 runs)"
+    )
 
 
 def test_one_run_of_each_has_a_difference_without_a_test() -> None:

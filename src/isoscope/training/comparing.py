@@ -103,20 +103,28 @@ def score_row(
 def run_notes(runs: Sequence[Outcome], values: Sequence[float | None]) -> list[str]:
     """Say which runs predict one class only, stopped, or have no score, and what else they say."""
     several = len(runs)
-    notes = []
-    constant = sum(run.constant for run in runs)
-    if constant:
-        notes.append(f"constant predictions in {constant} of {several} runs")
+    constant = [run.constant for run in runs]
+    undefined = sum(same and value is None for same, value in zip(constant, values, strict=True))
+    notes = [f"constant predictions in {sum(constant)} of {several} runs"] if any(constant) else []
     notes += [
-        f"seed {run.seed} stopped at step {run.stopped_at}, whose loss was not finite"
+        f"seed {run.seed} stopped at step {run.stopped_at}, whose numbers were not finite"
         for run in runs
         if run.stopped_at is not None
     ]
-    undefined = sum(value is None and run.constant for run, value in zip(runs, values, strict=True))
     if undefined:
-        counted = "" if undefined == several else f" in {undefined} of {several} runs"
-        notes.append(f"undefined{counted}: {SAME}")
-    return [*notes, *distinct(note for run in runs for note in run.notes)]
+        where = "" if undefined == several else f" in {undefined} of {several} runs"
+        notes.append(f"undefined{where}: {SAME}")
+    own = [[note for note in run.notes if not is_said(note, run)] for run in runs]
+    for note in distinct(note for said in own for note in said):
+        count = sum(note in said for said in own)
+        notes.append(note if count == several else f"{note} ({count} of {several} runs)")
+    return notes
+
+
+def is_said(note: str, run: Outcome) -> bool:
+    """Whether the notes on all runs say the same as one of a run."""
+    stopped = run.stopped_at is not None and f"step {run.stopped_at}:" in note
+    return stopped or note == f"undefined: {SAME}"
 
 
 def difference_row(
