@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -64,6 +64,13 @@ def finetune_command(
         ),
     ] = "none,cosreg,spectrum-pol,spectrum-exp,flow",
     seeds: Annotated[int, typer.Option(help="Runs of each: seeds 0, 1, 2, …", min=1)] = 3,
+    target: Annotated[
+        Literal["head", "vocabulary", "hidden"] | None,
+        typer.Option(
+            help="Which matrix is calibrated. Default: the head of labels, or the vocabulary's "
+            "output matrix of models that write texts."
+        ),
+    ] = None,
     search: Annotated[
         bool,
         typer.Option(
@@ -125,6 +132,7 @@ def finetune_command(
             batch_size=batch_size,
             learning_rate=learning_rate,
             longest=longest,
+            target=target,
             search=search,
             journal=None if out is None else Path(f"{out}.journal"),
             resume=resume,

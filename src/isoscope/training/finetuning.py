@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from isoscope.measures.reading import Progress
     from isoscope.training.settings import Settings
+    from isoscope.training.targets import Target
 
 CALIBRATIONS = ("none", "cosreg", "spectrum-pol", "spectrum-exp", "flow")
 FINE_TUNING = "fine-tuning"
@@ -52,6 +53,7 @@ def finetune(
     batch_size: int | None = None,
     learning_rate: float | None = None,
     longest: int | None = None,
+    target: Target | None = None,
     search: bool = False,
     journal: str | Path | None = None,
     resume: bool = False,
@@ -78,6 +80,9 @@ def finetune(
         Folder with the sets; by default the environment variable ``ISOSCOPE_DATA``.
     epochs, limit, batch_size, learning_rate, longest : optional
         Instead of the usual settings, see ``settings``.
+    target : {"head", "vocabulary", "hidden"}, optional
+        Which matrix is calibrated: by default the head of labels, and the vocabulary's output
+        matrix of models that write texts.
     search : bool
         Choose the options of every calibration first, on the part that is scored, over the grid of
         ``searching``; the runs that choose have a seed of their own.
@@ -112,10 +117,12 @@ def finetune(
         refuse_unfinished(Path(journal))
     with working_folder(journal) as work:
         opened = opened_model(model, names, folder, limit, work, revision, device)
-        configuration = {"model": str(opened.name), "search": search, "settings": changed}
+        configuration = {
+            "model": str(opened.name), "target": target, "search": search, "settings": changed,
+        }  # fmt: skip
         kept = None if journal is None else Journal.open(journal, configuration, resume=resume)
         try:
-            bench = Bench(opened, folder, changed, work, kept, progress)
+            bench = Bench(opened, folder, changed, target, work, kept, progress)
             outcomes, remarks = run_all(bench, names, chosen, seeds, search)
             result = Result(
                 compared_rows(opened.name, outcomes, protocols(outcomes)),
@@ -143,12 +150,14 @@ class Bench:
         model: Model,
         data: Path | None,
         changed: dict[str, Any],
+        target: Target | None,
         work: Path,
         journal: Journal | None,
         progress: Progress | None,
     ) -> None:
         self.model, self.data, self.changed = model, data, changed
-        self.work, self.journal, self.progress = work, journal, progress
+        self.target, self.work = target, work
+        self.journal, self.progress = journal, progress
 
     def settings(self, task: str) -> Settings:
         """Return the usual settings of a task, with what the user changed."""
@@ -157,7 +166,10 @@ class Bench:
     def run(self, task: str, calibration: str, seed: int) -> Outcome:
         """Run one, and keep what it came to; a run that stopped leaves its last checkpoint."""
         folder = self.work / f"{task} {calibration} seed {seed}".replace("/", "-").replace(":", " ")
-        run = Run(self.model, task, calibration, seed, self.settings(task), self.data, folder)
+        target = self.target or ("vocabulary" if is_generation(task) else "head")
+        run = Run(
+            self.model, task, calibration, seed, self.settings(task), self.data, folder, target
+        )
         finished = None if self.journal is None else self.journal.load(run.name)
         if finished is not None:
             return Outcome.from_facts(finished.facts)

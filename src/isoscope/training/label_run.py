@@ -46,7 +46,7 @@ def finetune_labels(run: Run) -> Outcome:
         model=network,
         args=training_arguments(run),
         calibration=calibration,
-        target="head",
+        target=run.target,
         train_dataset=encoded.train,
         data_collator=DataCollatorWithPadding(run.model.tokenizer),
         callbacks=[StepReport(run.progress)],

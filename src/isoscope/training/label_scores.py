@@ -92,6 +92,8 @@ def matthews(true: Numbers, said: Numbers) -> float:
     """Matthews' correlation; 0 where one class only is predicted."""
     from sklearn.metrics import matthews_corrcoef
 
+    if np.ptp(true) == 0 or np.ptp(said) == 0:
+        return 0.0
     return float(matthews_corrcoef(true, said))
 
 
