@@ -60,6 +60,12 @@ def test_runs_that_never_differ() -> None:
     assert (other.p, other.is_significant) == (0, True)
 
 
+def test_runs_that_are_all_alike_have_no_deviation() -> None:
+    """Three times 0.4 have a mean that is not 0.4 in floating point."""
+    assert sample_of([0.4] * 3) == Sample(0.4, 0.0, 3)
+    assert difference(sample_of([0.4] * 3), sample_of([0.4] * 7)).p == 1
+
+
 def printed_cells() -> dict[Cell, Sample]:
     """The paper's table 1; a mean without a deviation is that of runs which are all alike."""
     return {

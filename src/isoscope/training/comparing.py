@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.results.finetuned import SECONDS
+from isoscope.results.finetuned_words import DIFFERENCE, RATIO
 from isoscope.results.result import Row
 from isoscope.results.scored import MAIN
 from isoscope.training.naming import NONE
@@ -18,9 +20,8 @@ from isoscope.training.significance import difference, sample_of
 
 if TYPE_CHECKING:
     from isoscope.training.outcomes import Outcome
+    from isoscope.training.significance import Sample
 
-DIFFERENCE, RATIO = "/difference", "/ratio"
-SECONDS = "seconds_per_epoch"
 UNIT = "runs"
 """What a row counts: scores of runs, not of vectors."""
 
@@ -213,16 +214,21 @@ def mean_row(
 ) -> Row:
     """Return the mean of the runs that have a value; a deviation takes two of them."""
     there = known(values)
-    spread = sample_of(there).deviation if len(there) > 1 else None
+    found = sample_of(there) if there else None
     return Row(
         *where,
         measure,
-        float(np.mean(there)) if there else None,
+        None if found is None else found.mean,
         n=len(values),
         protocol=protocol,
         note=note,
-        extra={"sd": spread, "runs": list(values), "unit": UNIT, **extra},
+        extra={"sd": spread_of(found), "runs": list(values), "unit": UNIT, **extra},
     )
+
+
+def spread_of(found: Sample | None) -> float | None:
+    """Return the deviation of two runs or more."""
+    return None if found is None or found.runs < 2 else found.deviation
 
 
 def known(values: Sequence[float | None]) -> list[float]:
