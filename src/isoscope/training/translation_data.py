@@ -99,7 +99,7 @@ def find_parts(task: str, folder: Path | None, languages: tuple[str, str]) -> di
             return parts
     lone = next((text for place in [folder, *inside] for text in lone_sides(place, languages)), "")
     raise UsageError(
-        f"there are no such files in {folder} or in a folder directly inside it{lone}; {expected}"
+        f"{expected}; there are none in {folder} or in a folder directly inside it{lone}"
     )
 
 
