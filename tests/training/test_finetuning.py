@@ -14,11 +14,11 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 
-from isoscope.errors import DataError, UsageError  # noqa: E402
-from isoscope.results.result import Result  # noqa: E402
-from isoscope.training import finetuning  # noqa: E402
-from isoscope.training.finetuning import finetune  # noqa: E402
-from isoscope.training.outcomes import Outcome  # noqa: E402
+from isoscope.errors import DataError, UsageError
+from isoscope.results.result import Result
+from isoscope.training import finetuning
+from isoscope.training.finetuning import finetune
+from isoscope.training.outcomes import Outcome
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*in the release"),
@@ -137,7 +137,7 @@ def test_a_search_chooses_and_says_what(
 ) -> None:
     scores = {"cosreg:weight=0.01": 0.4, "cosreg:weight=0.1": 0.9, "cosreg:weight=1": 0.5}
 
-    def fake(bench: Any, run: Any) -> Outcome:
+    def fake(_: Any, run: Any) -> Outcome:
         score = scores.get(run.calibration, 0.6)
         used = {"schedule": "constant", "train": 1, "epochs": 1, "learning_rate": 1.0,
                 "batch_size": 1, "longest": 1, "scored": 1, "options": {"weight": "x"}}  # fmt: skip

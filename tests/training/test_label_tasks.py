@@ -15,10 +15,18 @@ from isoscope.training.label_tasks import LABEL_TASKS, find_label_task, load_lab
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*in the release")
 
-HEADER = (
-    "index promptID pairID genre sentence1_binary_parse sentence2_binary_parse sentence1_parse "
-    "sentence2_parse sentence1 sentence2"
-).split()
+HEADER = [
+    "index",
+    "promptID",
+    "pairID",
+    "genre",
+    "sentence1_binary_parse",
+    "sentence2_binary_parse",
+    "sentence1_parse",
+    "sentence2_parse",
+    "sentence1",
+    "sentence2",
+]
 LABELS = ("entailment", "neutral", "contradiction")
 
 

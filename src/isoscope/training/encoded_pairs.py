@@ -86,9 +86,7 @@ def _encoded(
 
 def with_dev_scored(found: PairData, task: str) -> PairData:
     """Put the dev part, or else the end of the training pairs, in the place of the test set."""
-    train, scored = (
-        (found.train, found.dev) if found.dev else hold_out(found.train, HELD_OUT, task)
-    )
+    train, scored = (found.train, found.dev) if found.dev else hold_out(found.train, HELD_OUT, task)
     return PairData(train, scored, (), found.notes, found.languages)
 
 
@@ -96,9 +94,7 @@ def tokens_of(
     tokenizer: Any, pairs: Sequence[WrittenPair], lengths: tuple[int, int]
 ) -> list[dict[str, Any]]:
     """Cut both texts of every pair into tokens."""
-    sources = tokenizer(
-        [pair.source for pair in pairs], truncation=True, max_length=lengths[0]
-    )
+    sources = tokenizer([pair.source for pair in pairs], truncation=True, max_length=lengths[0])
     targets = tokenizer(
         text_target=[pair.target for pair in pairs], truncation=True, max_length=lengths[1]
     )
