@@ -18,8 +18,10 @@ from isoscope.results.result import Result
 from isoscope.results.scored import KIND
 from isoscope.tasks.data_folder import data_folder
 from isoscope.training.comparing import compared_rows
+from isoscope.training.made_model import resolve_made_model
 from isoscope.training.naming import NONE, make_calibration
 from isoscope.training.outcomes import Outcome
+from isoscope.training.pair_tasks import is_pair_task
 from isoscope.training.protocol_words import protocols, used_settings
 from isoscope.training.run import Run
 from isoscope.training.searching import best_options
@@ -34,11 +36,6 @@ if TYPE_CHECKING:
 
 CALIBRATIONS = ("none", "cosreg", "spectrum-pol", "spectrum-exp", "flow")
 FINE_TUNING = "fine-tuning"
-GENERATION = ("translate", "summarize")
-"""Tasks whose models write texts; ``translate:de-en`` is one."""
-
-MADE = "made:"
-"""Models with random weights begin so."""
 
 
 def finetune(
@@ -166,7 +163,7 @@ class Bench:
     def run(self, task: str, calibration: str, seed: int) -> Outcome:
         """Run one, and keep what it came to; a run that stopped leaves its last checkpoint."""
         folder = self.work / f"{task} {calibration} seed {seed}".replace("/", "-").replace(":", " ")
-        target = self.target or ("vocabulary" if is_generation(task) else "head")
+        target = self.target or ("vocabulary" if is_pair_task(task) else "head")
         run = Run(
             self.model, task, calibration, seed, self.settings(task), self.data, folder, target
         )
@@ -184,7 +181,7 @@ class Bench:
         return outcome
 
     def _train(self, run: Run) -> Outcome:
-        if is_generation(run.task):
+        if is_pair_task(run.task):
             from isoscope.training.generation_run import finetune_generation
 
             return finetune_generation(run)
@@ -211,11 +208,6 @@ def run_all(
     return outcomes, remarks
 
 
-def is_generation(task: str) -> bool:
-    """Whether a task's models write texts."""
-    return task.partition(":")[0] in GENERATION
-
-
 def check_request(tasks: Sequence[str], calibrations: Sequence[str], seeds: int) -> None:
     """Refuse what cannot be run, before anything is loaded."""
     from isoscope.training.label_tasks import find_label_task
@@ -223,7 +215,7 @@ def check_request(tasks: Sequence[str], calibrations: Sequence[str], seeds: int)
     if not tasks:
         raise UsageError("name at least one task; GLUE's are sst-2, mrpc, cola, rte, wnli, sts-b")
     for task in tasks:
-        if not is_generation(task):
+        if not is_pair_task(task):
             find_label_task(task)
     if not calibrations:
         raise UsageError("name at least one calibration; none is one")
@@ -249,13 +241,12 @@ def opened_model(
     """Open the model; one that is made first is made of the texts of the first task."""
     if isinstance(model, Model):
         return model
-    if not model.startswith(MADE):
+    made = resolve_made_model(model, tasks[0], data, limit, work)
+    if made is None:
         return open_model(model, revision=revision, device=device)
-    from isoscope.training.made_models import make_model
-
-    if len(tasks) > 1 or not is_generation(tasks[0]):
-        raise UsageError(f"{model} is made of the texts of one task: name translate or summarize")
-    found = open_model(str(make_model(model, tasks[0], data, limit, work / "made")), device=device)
+    if len(tasks) > 1:
+        raise UsageError(f"{model} is made of the texts of one task: name one")
+    found = open_model(str(made), device=device)
     found.name = model
     return found
 
@@ -273,7 +264,8 @@ def working_folder(journal: str | Path | None) -> Iterator[Path]:
     folder = Path(journal).with_suffix(".checkpoints")
     folder.mkdir(parents=True, exist_ok=True)
     yield folder
-    shutil.rmtree(folder / "made", ignore_errors=True)
+    for made in folder.glob("made-*"):
+        shutil.rmtree(made, ignore_errors=True)
     if not any(folder.iterdir()):
         folder.rmdir()
 

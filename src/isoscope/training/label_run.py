@@ -12,6 +12,7 @@ from transformers import DataCollatorWithPadding, PrinterCallback
 from isoscope.errors import DataError
 from isoscope.models.quiet import first_line, quietly
 from isoscope.training.encoded_labels import as_regression, encoded_labels
+from isoscope.training.epoch_history import epoch_history
 from isoscope.training.epoch_log import matrix_evenness
 from isoscope.training.evenness import evenness
 from isoscope.training.label_scores import Judged, judge_labels, judge_numbers
@@ -66,7 +67,7 @@ def finetune_labels(run: Run) -> Outcome:
         stopped = error
     notes = (encoded.data.note,) if encoded.data.note else ()
     seconds = tuple(epoch["seconds"] for epoch in trainer.epoch_log.epochs)
-    history = tuple(trainer.epoch_log.epochs)
+    history = epoch_history(trainer)
     if stopped is not None:
         names = [f"{name}{suffix}" for suffix in encoded.scored for name in encoded.metrics]
         return Outcome(

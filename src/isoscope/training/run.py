@@ -47,7 +47,7 @@ class Run:
     settings: Settings
     data: Path | None
     folder: Path
-    target: Target
+    target: Target = "head"
     progress: Callable[[int, int], None] | None = None
 
     @property
