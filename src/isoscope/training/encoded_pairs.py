@@ -50,7 +50,8 @@ class EncodedPairs:
 def encoded_pairs(run: Run, part: Part = "test") -> EncodedPairs:
     """Return the pairs of a run; runs of one task share them."""
     settings = run.settings
-    lengths = settings.longest, settings.longest_target
+    most = run.model.longest or max(settings.longest, settings.longest_target)
+    lengths = min(settings.longest, most), min(settings.longest_target, most)
     return _encoded(run.model, run.task, run.data, lengths, settings.limit, part)
 
 
@@ -72,7 +73,6 @@ def _encoded(
         found = with_dev_scored(found, task)
     tokenizer = model.tokenizer
     code = set_languages(tokenizer, found.languages)
-    lengths = tuple(min(length, model.longest or length) for length in lengths)  # type: ignore[assignment]
     scored = tokens_of(tokenizer, found.scored, lengths)
     marked = None if code is None else int(tokenizer.convert_tokens_to_ids(code))
     return EncodedPairs(
@@ -86,9 +86,7 @@ def _encoded(
 
 def with_dev_scored(found: PairData, task: str) -> PairData:
     """Put the dev part, or else the end of the training pairs, in the place of the test set."""
-    train, scored = (
-        (found.train, found.dev) if found.dev else hold_out(found.train, HELD_OUT, task)
-    )
+    train, scored = (found.train, found.dev) if found.dev else hold_out(found.train, HELD_OUT, task)
     return PairData(train, scored, (), found.notes, found.languages)
 
 
@@ -96,9 +94,7 @@ def tokens_of(
     tokenizer: Any, pairs: Sequence[WrittenPair], lengths: tuple[int, int]
 ) -> list[dict[str, Any]]:
     """Cut both texts of every pair into tokens."""
-    sources = tokenizer(
-        [pair.source for pair in pairs], truncation=True, max_length=lengths[0]
-    )
+    sources = tokenizer([pair.source for pair in pairs], truncation=True, max_length=lengths[0])
     targets = tokenizer(
         text_target=[pair.target for pair in pairs], truncation=True, max_length=lengths[1]
     )

@@ -58,9 +58,7 @@ def summary_data(data: str | Path | None = None) -> PairData:
 def whole_set(folder: Path) -> PairData:
     """Read train, validation and test."""
     expected = f"summarize needs it beside {WHOLE}/train.csv"
-    paths = {
-        part: find_file(folder, f"{WHOLE}/{part}.csv", expected) for part in ("train", "test")
-    }
+    paths = {part: find_file(folder, f"{WHOLE}/{part}.csv", expected) for part in ("train", "test")}
     dev = lookup(folder, f"{WHOLE}/validation.csv")[:1]
     (train, notes), (scored, more) = (summaries(path) for path in paths.values())
     chosen, rest = summaries(dev[0]) if dev else ((), ())
