@@ -50,7 +50,8 @@ class EncodedPairs:
 def encoded_pairs(run: Run, part: Part = "test") -> EncodedPairs:
     """Return the pairs of a run; runs of one task share them."""
     settings = run.settings
-    lengths = settings.longest, settings.longest_target
+    most = run.model.longest or max(settings.longest, settings.longest_target)
+    lengths = min(settings.longest, most), min(settings.longest_target, most)
     return _encoded(run.model, run.task, run.data, lengths, settings.limit, part)
 
 
@@ -72,7 +73,6 @@ def _encoded(
         found = with_dev_scored(found, task)
     tokenizer = model.tokenizer
     code = set_languages(tokenizer, found.languages)
-    lengths = tuple(min(length, model.longest or length) for length in lengths)  # type: ignore[assignment]
     scored = tokens_of(tokenizer, found.scored, lengths)
     marked = None if code is None else int(tokenizer.convert_tokens_to_ids(code))
     return EncodedPairs(

@@ -56,12 +56,20 @@ class EpochLog(TrainerCallback):
         """Start the clock."""
         self._began = time.perf_counter()
 
-    def on_epoch_end(self, *_: Any, model: Any = None, **__: Any) -> None:
-        """Stop it, and measure."""
+    def on_epoch_end(
+        self, _args: Any, _state: Any, control: Any, model: Any = None, **__: Any
+    ) -> None:
+        """Stop it, and measure.
+
+        Whatever is logged calls off the log that is due: here it is asked for again, or a log of
+        every epoch would never have a loss.
+        """
         entry = {"seconds": time.perf_counter() - self._began}
         for part, measures in matrix_evenness(model).items():
             for name, value in measures.items():
                 if value is not None:
                     entry[f"{part}_{name}"] = value
         self.epochs.append(entry)
+        due = control.should_log
         self._log({f"epoch_{name}" if name == "seconds" else name: v for name, v in entry.items()})
+        control.should_log = due

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import transformers
+from safetensors import SafetensorError
 from transformers.trainer_callback import PrinterCallback
 
 from isoscope.errors import DataError
@@ -18,6 +19,7 @@ from isoscope.training.evenness import evenness
 from isoscope.training.naming import make_calibration, used_options
 from isoscope.training.outcomes import Outcome
 from isoscope.training.pair_tasks import metrics_of, score_written
+from isoscope.training.silence import silently
 from isoscope.training.trainer import TASK, TERM, CalibratedTrainer, NotFiniteError
 from isoscope.training.training_arguments import StepReport, training_arguments
 from isoscope.training.writing import (
@@ -80,7 +82,8 @@ def finetune_generation(run: Run, part: Part = "test") -> Outcome:
             stopped_at=stopped.step,
         )
     how = generation_settings(network, run.settings, pairs.start)
-    written = write_texts(network, tokenizer, pairs.scored, how)
+    with silently():
+        written = write_texts(network, tokenizer, pairs.scored, how)
     judged = score_written(run.task, written, pairs.references)
     states = decoder_states(network, tokenizer, pairs.scored, HIDDEN_ROWS, run.seed)
     same = len(set(written)) == 1 < len(written)
@@ -135,9 +138,13 @@ def generation_trainer(
 def train(trainer: CalibratedTrainer) -> NotFiniteError | None:
     """Train; return what stopped it, where something that is not finite did."""
     try:
-        trainer.train()
+        with silently():
+            trainer.train()
     except NotFiniteError as error:
         return error
+    except (OSError, SafetensorError) as error:
+        folder = trainer.args.output_dir
+        raise DataError(f"no checkpoint can be written in {folder}: {first_line(error)}") from error
     return None
 
 

@@ -23,11 +23,10 @@ def set_languages(tokenizer: Any, languages: tuple[str, str] | None) -> str | No
 
 def code_of(tokenizer: Any, language: str) -> str:
     """Find the code of a language: itself, or itself with a country behind it."""
-    vocabulary = tokenizer.get_vocab()
     if language in tokenizer.all_special_tokens:
         return language
     wanted = re.compile(rf"{re.escape(language)}_[A-Z]{{2}}")
-    found = sorted(token for token in vocabulary if wanted.fullmatch(token))
+    found = sorted(str(token) for token in tokenizer.get_vocab() if wanted.fullmatch(token))
     if not found:
         raise UsageError(
             f"the model has no code for the language {language!r}, such as {language}_XX; name "

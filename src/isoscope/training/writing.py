@@ -31,21 +31,18 @@ def generation_settings(network: Any, settings: Settings, start: dict[str, int])
     Checkpoints bring lengths, penalties and beams of their own, with which runs of two models
     would differ in more than their weights.
     """
-    config = network.config
-    limit = getattr(config, "max_position_embeddings", None)
-    own = network.generation_config
-    return GenerationConfig(
-        max_new_tokens=min(settings.longest_target, (limit or settings.longest_target + 1) - 1),
-        num_beams=settings.beams,
-        do_sample=False,
-        pad_token_id=config.pad_token_id,
-        eos_token_id=config.eos_token_id,
-        **{
-            "bos_token_id": own.bos_token_id,
-            "decoder_start_token_id": own.decoder_start_token_id or config.decoder_start_token_id,
-            **start,
-        },
-    )
+    config, own = network.config, network.generation_config
+    positions = getattr(config, "max_position_embeddings", None) or settings.longest_target + 1
+    wanted = {
+        "max_new_tokens": min(settings.longest_target, positions - 1),
+        "num_beams": settings.beams,
+        "do_sample": False,
+        "pad_token_id": config.pad_token_id,
+        "bos_token_id": own.bos_token_id,
+        "eos_token_id": own.eos_token_id,
+        "decoder_start_token_id": own.decoder_start_token_id,
+    }
+    return GenerationConfig(**{**wanted, **start})  # type: ignore[no-untyped-call]
 
 
 def write_texts(

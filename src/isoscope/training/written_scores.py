@@ -2,7 +2,8 @@
 
 Both depend on how texts are cut into words, so that home-made figures compare with nobody's: they
 are left to the packages that papers cite. BLEU is sacrebleu's, of the whole corpus, from 0 to 100;
-its signature says how. ROUGE is the mean F-measure of ``rouge-score`` with its stemmer, from 0 to 1.
+its signature says how. ROUGE is the mean F-measure of ``rouge-score`` with its stemmer, from 0 to
+1.
 
 References
 ----------
