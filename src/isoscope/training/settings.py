@@ -38,6 +38,12 @@ class Settings:
         Tokens of a text, or of a pair of texts; the rest is cut.
     limit : int, optional
         The first so many examples to learn from, after they are shuffled once with seed 0.
+    longest_target : int
+        Tokens of a text that is written.
+    warm_up : float
+        Share of all steps in which the rate rises from 0.
+    beams : int
+        Of the search when texts are written; 1 takes the likeliest token every time.
     """
 
     learning_rate: float = 2e-5
@@ -46,13 +52,18 @@ class Settings:
     epochs: int = 3
     longest: int = 128
     limit: int | None = None
+    longest_target: int = 128
+    warm_up: float = 0.0
+    beams: int = 1
 
     def __post_init__(self) -> None:
         if not self.learning_rate > 0:
             raise UsageError(f"a learning rate is above 0, not {self.learning_rate}")
-        for name in ("batch_size", "epochs", "longest"):
+        for name in ("batch_size", "epochs", "longest", "longest_target", "beams"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is at least 1, not {getattr(self, name)}")
+        if not 0 <= self.warm_up < 1:
+            raise UsageError(f"warm_up is a share of all steps below 1, not {self.warm_up}")
         if self.limit is not None and self.limit < 1:
             raise UsageError(f"limit is at least 1, not {self.limit}")
 

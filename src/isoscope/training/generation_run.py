@@ -1,0 +1,150 @@
+"""Fine-tuning an encoder-decoder to write: one run, from the model's own weights to scores."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import torch
+import transformers
+from transformers.trainer_callback import PrinterCallback
+
+from isoscope.errors import DataError
+from isoscope.models.opening import refuse_missing
+from isoscope.models.quiet import first_line, quietly
+from isoscope.training.encoded_pairs import encoded_pairs
+from isoscope.training.epoch_log import matrix_evenness
+from isoscope.training.evenness import evenness
+from isoscope.training.naming import make_calibration, used_options
+from isoscope.training.outcomes import Outcome
+from isoscope.training.pair_tasks import metrics_of, score_written
+from isoscope.training.trainer import TASK, TERM, CalibratedTrainer, NotFiniteError
+from isoscope.training.training_arguments import StepReport, training_arguments
+from isoscope.training.writing import (
+    decoder_states,
+    generation_settings,
+    pair_collator,
+    write_texts,
+)
+
+if TYPE_CHECKING:
+    from isoscope.models.opening import Model
+    from isoscope.training.encoded_pairs import Part
+    from isoscope.training.run import Run
+
+HIDDEN_ROWS = 5_000
+"""Tokens of what is scored whose last hidden states are measured."""
+
+
+def finetune_generation(run: Run, part: Part = "test") -> Outcome:
+    """Train an encoder-decoder on pairs of texts, and score what it writes.
+
+    Order of pairs and dropout come from the run's seed: the same run gives the same numbers again,
+    on the same machine with the same number of threads.
+
+    Parameters
+    ----------
+    run : Run
+        Of the task ``translate:SOURCE-TARGET`` or ``summarize``.
+    part : {"test", "dev"}
+        What is scored; settings are chosen on dev.
+    """
+    pairs = encoded_pairs(run, part)
+    tokenizer = run.model.tokenizer
+    transformers.set_seed(run.seed)
+    network = with_output_matrix(run.model)
+    calibration = make_calibration(run.calibration)
+    trainer = generation_trainer(run, network, calibration, pairs.train)
+    settings: dict[str, Any] = {
+        **asdict(run.settings),
+        "train": len(pairs.train),
+        "scored": len(pairs.scored),
+        "part": part,
+        "options": used_options(calibration),
+    }
+    stopped = train(trainer)
+    epochs = trainer.epoch_log.epochs
+    known: dict[str, Any] = {
+        "task": run.task,
+        "calibration": run.calibration,
+        "seed": run.seed,
+        "seconds": tuple(epoch["seconds"] for epoch in epochs),
+        "history": epoch_history(trainer),
+    }
+    if stopped is not None:
+        return Outcome(
+            **known,
+            scores=dict.fromkeys(metrics_of(run.task)),
+            settings=settings,
+            notes=(*pairs.notes, str(stopped)),
+            stopped_at=stopped.step,
+        )
+    how = generation_settings(network, run.settings, pairs.start)
+    written = write_texts(network, tokenizer, pairs.scored, how)
+    judged = score_written(run.task, written, pairs.references)
+    states = decoder_states(network, tokenizer, pairs.scored, HIDDEN_ROWS, run.seed)
+    same = len(set(written)) == 1 < len(written)
+    return Outcome(
+        **known,
+        scores=judged.scores,
+        evenness={**matrix_evenness(network), "hidden": evenness(states)},
+        settings={**settings, "signature": judged.signature},
+        notes=(*pairs.notes, *((f"every text is answered by {written[0]!r}",) if same else ())),
+        constant=same,
+    )
+
+
+def with_output_matrix(model: Model) -> Any:
+    """Load an encoder-decoder with its map to words."""
+    model.source.fetch_weights()
+    try:
+        with quietly():
+            network, loading = transformers.AutoModelForSeq2SeqLM.from_pretrained(
+                model.source.folder,
+                dtype=torch.float32,
+                output_loading_info=True,
+                **model.source.arguments,
+            )
+    except Exception as error:
+        raise DataError(
+            f"{model.name} cannot be loaded with an encoder and a decoder: {first_line(error)}"
+        ) from error
+    refuse_missing(model.name, loading["missing_keys"])
+    return network.to(model.device)
+
+
+def generation_trainer(
+    run: Run, network: Any, calibration: Any, examples: list[dict[str, Any]]
+) -> CalibratedTrainer:
+    """Return the Trainer of a run, which prints nothing."""
+    arguments = training_arguments(run)
+    arguments.warmup_steps = run.settings.warm_up
+    trainer = CalibratedTrainer(
+        model=network,
+        args=arguments,
+        calibration=calibration,
+        target="vocabulary",
+        train_dataset=examples,
+        data_collator=pair_collator(run.model.tokenizer),
+        callbacks=[StepReport(run.progress)],
+    )
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+def train(trainer: CalibratedTrainer) -> NotFiniteError | None:
+    """Train; return what stopped it, where something that is not finite did."""
+    try:
+        trainer.train()
+    except NotFiniteError as error:
+        return error
+    return None
+
+
+def epoch_history(trainer: CalibratedTrainer) -> tuple[dict[str, float], ...]:
+    """Return losses, seconds and evenness of every epoch that was finished."""
+    losses = [entry for entry in trainer.state.log_history if TASK in entry]
+    return tuple(
+        {**{name: loss[name] for name in (TASK, TERM) if name in loss}, **epoch}
+        for loss, epoch in zip(losses, trainer.epoch_log.epochs, strict=False)
+    )
