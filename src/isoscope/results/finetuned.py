@@ -165,7 +165,7 @@ def change_cell(row: Row) -> str:
 def evenness_grids(subject: str, rows: Sequence[Row]) -> list[Grid]:
     """Arrange I1, I2 and lengths, one grid for head, vocabulary and hidden states each."""
     measured = [row for row in rows if row.measure in MEASURED and MATRIX in row.part]
-    found = []
+    found: list[Grid] = []
     for matrix in dict.fromkeys(row.part.rpartition(MATRIX)[2] for row in measured):
         cells: dict[tuple[str, str], dict[str, str]] = {}
         for row in measured:
