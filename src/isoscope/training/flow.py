@@ -167,5 +167,6 @@ class FlowCalibration:
         precise = torch.float64 if like.dtype == torch.float64 else torch.float32
         network.to(like.device, precise)
         if begins_from is not None:
-            network.glow.set_from(begins_from.detach().to(precise))
+            with full_precision(begins_from):
+                network.glow.set_from(begins_from.detach().to(precise))
         return FlowLayer(network, self.max_rows, self.seed)

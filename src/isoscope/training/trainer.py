@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
 from transformers import Trainer
-from transformers.trainer_utils import get_last_checkpoint
 
 from isoscope.errors import DataError, UsageError
 from isoscope.training.contract import Attachable
 from isoscope.training.epoch_log import EpochLog
+from isoscope.training.item_count import uses_item_count
+from isoscope.training.saving import last_kept, whole_or_none
 from isoscope.training.targets import Target, check_target, target_matrix
 
 if TYPE_CHECKING:
@@ -98,9 +101,9 @@ class CalibratedTrainer(Trainer):
     A loss that is not finite stops the training, and no checkpoint is written whose weights are
     not. The log has the parts of the loss and, after every epoch, its seconds and I1, I2 and
     lengths of the head and of the vocabulary's matrix. Losses of an evaluation are those of the
-    task alone. However a step is cut into batches, the term counts once; the task's own loss is
-    scaled as ``Trainer`` scales it, which for models with labels is a sum over the batches of a
-    step, not their mean.
+    task alone. However a step is cut into batches, in one process or several, the loss is the
+    same: the term counts once, and the task's own loss is its mean over all items. A term on hidden
+    states is the mean over batches, each with the states that it has.
 
     Parameters
     ----------
@@ -136,6 +139,7 @@ class CalibratedTrainer(Trainer):
         self.epoch_log = EpochLog(self.log)
         self.add_callback(self.epoch_log)
         self._parts: dict[str, list[float]] = {TASK: [], TERM: []}
+        self._asked = False
 
     def create_optimizer(self, model: Any = None) -> Any:
         """Make the optimiser, with a rate of its own for what a calibration learns."""
@@ -163,17 +167,25 @@ class CalibratedTrainer(Trainer):
         mask = inputs.get("attention_mask")
         if self.calibration is not None and self.target == "hidden":
             inputs = {**inputs, "output_hidden_states": True}
+        plain = self.accelerator.unwrap_model(model)
+        self._ask(plain, inputs)
         loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
-        self._note(TASK, loss)
+        # A loss that is divided by all items of a step is summed over its batches.
+        shares = self.current_gradient_accumulation_steps
+        summed = self._is_summed(num_items_in_batch)
+        self._note(TASK, loss * shares if summed else loss)
         if self.calibration is not None:
-            plain = self.accelerator.unwrap_model(model)
             term = calibration_term(self.calibration, plain, self.target, outputs, mask)
             self._note(TERM, term)
-            # A loss that is divided by all items of a step is summed over its batches: so is this.
-            if self._is_summed(num_items_in_batch):
-                term = term / self.current_gradient_accumulation_steps
-            loss = loss + term
+            loss = loss + (term / shares if summed else term)
         return (loss, outputs) if return_outputs else loss
+
+    def _ask(self, model: Any, inputs: dict[str, Any]) -> None:
+        """Find out in the first step whether the model listens to a number of items."""
+        by_model = self.compute_loss_func is None and self.label_smoother is None
+        if not self._asked and self.model_accepts_loss_kwargs and by_model and "labels" in inputs:
+            self.model_accepts_loss_kwargs = uses_item_count(model, inputs)
+        self._asked = True
 
     def _note(self, part: str, value: Tensor) -> None:
         number = float(value.detach())
@@ -182,15 +194,25 @@ class CalibratedTrainer(Trainer):
         self._parts[part].append(number)
 
     def _stop(self, what: str, step: int) -> None:
-        last: Any = get_last_checkpoint
-        raise NotFiniteError(what, step, last(self.args.output_dir))
+        raise NotFiniteError(what, step, last_kept(self.args.output_dir or "."))
 
-    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+    def train(self, *args: Any, **kwargs: Any) -> Any:
+        """Train as ``Trainer`` does; weights that are not finite at the end are an error too."""
+        found = super().train(*args, **kwargs)
+        self._check_weights(self.model)
+        return found
+
+    def _check_weights(self, model: Any) -> None:
         weights = self.accelerator.unwrap_model(model).named_parameters()
         bad = next((name for name, weight in weights if not weight.isfinite().all()), None)
         if bad is not None:
             self._stop(f"{bad} is not finite", self.state.global_step)
-        super()._save_checkpoint(model, trial)
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        self._check_weights(model)
+        folder = Path(self._get_output_dir(trial)) / f"checkpoint-{self.state.global_step}"
+        with whole_or_none(folder):
+            super()._save_checkpoint(model, trial)
 
     def _is_summed(self, num_items_in_batch: Any) -> bool:
         told = getattr(self, "loss_is_scaled_for_ga", None)
@@ -203,6 +225,9 @@ class CalibratedTrainer(Trainer):
         """Log both parts of the loss, as means since the last time."""
         if "loss" in logs:
             means = {name: sum(p) / len(p) for name, p in self._parts.items() if p}
-            logs = {**logs, **means}
+            # Every process has items of its own; what is logged is about all.
+            shared = torch.tensor(list(means.values()), device=self.accelerator.device)
+            over_all = self.accelerator.reduce(shared.float(), reduction="mean").tolist()
+            logs = {**logs, **dict(zip(means, over_all, strict=True))}
             self._parts = {TASK: [], TERM: []}
         super().log(logs, *args, **kwargs)
