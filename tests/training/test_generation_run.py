@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,15 @@ def test_a_model_without_a_decoder(data: Path, tmp_path: Path) -> None:
     folder = save_tiny_model("bert", tmp_path / "bert")
     with pytest.raises(UsageError, match="bert has no encoder and decoder"):
         finetune_generation(run_of(open_model(str(folder)), data, tmp_path))
+
+
+def test_a_missing_package_is_noticed_before_training(
+    model: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
+    monkeypatch.setattr(generation_run, "train", lambda _: pytest.fail("it trained"))
+    with pytest.raises(UsageError, match="scored by sacrebleu"):
+        finetune_generation(run_of(model, data, tmp_path))
 
 
 def test_a_full_disk(
