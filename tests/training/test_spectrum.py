@@ -80,7 +80,7 @@ def test_single_precision_is_close() -> None:
     [
         ({"kind": "linear"}, "polynomial or exponential, not 'linear'"),
         ({"gamma": 1.0}, "gamma of a polynomial decay lies below 0"),
-        ({"kind": "exponential", "gamma": -1.0}, "gamma of a exponential decay lies above 0"),
+        ({"kind": "exponential", "gamma": -1.0}, "gamma of an exponential decay lies above 0"),
         ({"c1": 0.0}, "c1 and c2 are above 0"),
         ({"weight": float("nan")}, "a weight is a number from 0"),
     ],

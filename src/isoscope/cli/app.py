@@ -21,6 +21,7 @@ from isoscope.cli.measure import measure_command
 from isoscope.cli.output import silence_stdout
 from isoscope.cli.report import REPORT_EXAMPLES, report_command
 from isoscope.cli.study import study_app
+from isoscope.cli.train import train_app
 from isoscope.errors import IsoscopeError
 from isoscope.version import __version__
 
@@ -86,6 +87,7 @@ app.command("diff", rich_help_panel="Everyday", epilog=diff.EXAMPLES)(diff.diff_
 app.add_typer(correct_app, name="correct", rich_help_panel="Everyday")
 app.add_typer(list_app, name="list", rich_help_panel="Everyday")
 app.command("report", rich_help_panel="Research", epilog=REPORT_EXAMPLES)(report_command)
+app.add_typer(train_app, name="train", rich_help_panel="Research")
 app.add_typer(study_app, name="study", rich_help_panel="Research")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -72,6 +73,8 @@ def show_study(
     indented(screen, f"models in the paper: {models or 'none'}")
     if study.tasks:
         indented(screen, f"sets to choose from with --tasks: {', '.join(study.tasks)}")
+    for scale, sources in study.scales.items():
+        indented(screen, f"--scale {scale} without sources: {', '.join(sources)}")
     for claim in study.claims:
         indented(screen, f"claim: {claim.text}")
     if not study.claims:
@@ -89,7 +92,8 @@ def show_study(
     "run",
     epilog="Examples: isoscope study run B-T1 package:minilm "
     "BERT-base-cased=bert/model.safetensors --column embeddings.word_embeddings.weight; "
-    "isoscope study run L-F3.2 RoBERTa=roberta-base --text sentences.txt",
+    "isoscope study run L-F3.2 RoBERTa=roberta-base --text sentences.txt; "
+    "isoscope study run D-T1 --scale mini --data benchmarks",
 )
 def run_command(
     name: Annotated[str, typer.Argument(metavar="ID", help="Such as B-T1.", show_default=False)],
@@ -143,6 +147,25 @@ def run_command(
             "those of its sets whose data are in the folder."
         ),
     ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="mini|paper",
+            help="How large a study that trains is, and what it trains where no source is named. "
+            "Default: mini.",
+            show_default=False,
+        ),
+    ] = None,
+    reuse: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            metavar="RESULT.json",
+            help="Take the finished runs of isoscope train finetune --out instead of training; "
+            "several times for several files.",
+            show_default=False,
+        ),
+    ] = None,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
     out: options.Out = None,
@@ -173,6 +196,8 @@ def run_command(
             device=device,
             last_unused=last_unused,
             tasks=tasks,
+            scale=scale,
+            reuse=reuse or [],
             seed=seed,
             progress=progress,
             command=command_line(),
@@ -226,6 +251,7 @@ def describe(study: Study) -> dict[str, object]:
         "needs": study.needs,
         "models": list(study.models),
         "tasks": list(study.tasks),
+        "scales": {scale: list(sources) for scale, sources in study.scales.items()},
         "claims": [claim.text for claim in study.claims],
         "misprints": study.misprints,
         "printed": [

@@ -56,6 +56,7 @@ def grids(result: Result) -> list[Grid]:
     from isoscope.results.advised import advice_grids, is_advice
     from isoscope.results.depth import depth_grids  # which build on this file
     from isoscope.results.differed import difference_grids, is_difference
+    from isoscope.results.finetuned import fine_tuning_grids, is_fine_tuning
     from isoscope.results.layered import is_profile, profile_grids
     from isoscope.results.neighboured import is_neighbour_row, neighbour_grids
     from isoscope.results.reduced import is_reduction_row, reduction_grids
@@ -72,6 +73,8 @@ def grids(result: Result) -> list[Grid]:
         return threshold_grids(result)
     if is_difference(result):
         return difference_grids(result)
+    if is_fine_tuning(result):
+        return fine_tuning_grids(result)
     if is_by_layer(result):
         return score_grids(result)
     if is_relation(result):

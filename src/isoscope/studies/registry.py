@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from isoscope.errors import unknown_name
@@ -74,6 +74,10 @@ class Request:
     """How many of the last rows stand for tokens that were never used (B-F3)."""
     tasks: tuple[str, ...] = ()
     """The sets that the user asked for; empty for all that are there."""
+    scale: str = ""
+    """How large a study that trains is, one of its scales; empty for other studies."""
+    reuse: tuple[Path, ...] = ()
+    """Results of finished runs that are taken instead of training."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,9 @@ class Study:
         Whether it follows models through their checkpoints.
     tasks : tuple of str
         The sets that it scores, where a user may choose among them.
+    scales : mapping
+        Sources by scale, for studies that train: what is taken where the user names none. The first
+        scale is the usual one.
     """
 
     id: str
@@ -120,6 +127,7 @@ class Study:
     text: TextNeed | None = None
     training: bool = False
     tasks: tuple[str, ...] = ()
+    scales: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def paper_name(self, subject: str) -> str:
         """Return what the paper calls a model, or the name as it is."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from isoscope.results.render import cell, grouped_notes, markdown_table
+from isoscope.results.finetuned import SETTINGS, STAR
+from isoscope.results.finetuned_words import option_notes
+from isoscope.results.render import REMARKS, cell, grouped_notes, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -77,6 +79,10 @@ def figure(row: Row) -> str:
     elif "dimensions" in row.extra:
         listed = ", ".join(map(str, row.extra["dimensions"]))
         about = f" (dimensions {listed})" if listed else " (no dimension)"
+    spread = row.extra.get("sd")
+    if spread is not None and row.value is not None:
+        about += f" ± {spread:.2g}"
+    about += STAR * bool(row.extra.get("star"))
     printed = f", printed {row.extra['printed']:g}" if "printed" in row.extra else ""
     return number + about + printed
 
@@ -99,6 +105,12 @@ def study_notes(study: Study, result: Result) -> list[str]:
         *(f"{name}: weights {kind}" for name, kind in quantised.items()),
         *(f"{', '.join(named(parts))}: {protocol}" for protocol, parts in protocols.items()),
         *(f"{name}: {note}" for name in subjects for note in grouped_notes(subjects[name])),
+        *(
+            f"{name}: {note}"
+            for name, settings in result.extra.get(SETTINGS, {}).items()
+            for note in option_notes(settings)
+        ),
+        *map(str, result.extra.get(REMARKS, [])),
         *(f"left out, {why}: {n:,}" for why, n in result.left_out.items()),
         *(f"misprint: {m['cell']}, printed {m['printed']}: {m['note']}" for m in study.misprints),
     ]

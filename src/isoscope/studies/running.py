@@ -11,9 +11,12 @@ from isoscope.clouds.addresses import redacted
 from isoscope.errors import UsageError
 from isoscope.files import write_atomically
 from isoscope.results.files import check_ending
+from isoscope.results.finetuned import SETTINGS
+from isoscope.results.render import REMARKS
 from isoscope.studies.benchmarks import chosen_tasks
 from isoscope.studies.registry import Checkpoints, Request, Study, Subject, find_study
 from isoscope.studies.render import MODELS, study_markdown
+from isoscope.studies.scales import chosen_scale, finished_runs
 from isoscope.studies.texts import find_text
 from isoscope.tasks.data_folder import data_folder
 
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
     from isoscope.models.steps import Every
     from isoscope.results.result import Result, Row
     from isoscope.studies.claims import Verdict
+
+KEPT = (MODELS, SETTINGS, REMARKS)
+"""What a recipe says of a result as a whole."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,8 @@ def run_study(
     device: str | None = None,
     last_unused: int | None = None,
     tasks: str | None = None,
+    scale: str | None = None,
+    reuse: Sequence[str | Path] = (),
     seed: int = 0,
     progress: Progress | None = None,
     command: str = "",
@@ -104,6 +112,11 @@ def run_study(
     tasks : str, optional
         Names with commas of the sets to score, for studies of several; by default those of its
         sets whose data are in the folder.
+    scale : str, optional
+        How large a study that trains is: ``mini`` or ``paper``; also what is trained where no
+        source is named. By default the first that the study has.
+    reuse : sequence of path
+        Results of ``isoscope train finetune --out`` whose runs are taken instead of training.
     seed : int
         Of all that is drawn at random.
     progress : callable, optional
@@ -112,11 +125,15 @@ def run_study(
         Kept in the result, so that it can be made again.
     """
     chosen = find_study(study) if isinstance(study, str) else study
+    finished = finished_runs(chosen, reuse, sources=bool(sources), scale=scale)
+    size = chosen_scale(chosen, scale)
+    if not sources and not finished:
+        sources = chosen.scales.get(size, ())
     subjects = tuple(as_subject(source) for source in sources)
     names = [subject.name.casefold() for subject in subjects]
     if len(set(names)) != len(names):
         raise UsageError("two sources have the same name; name them apart with NAME=SOURCE")
-    if chosen.sources and not subjects:
+    if chosen.sources and not subjects and not finished:
         raise UsageError(f"{chosen.id} needs {chosen.needs}; name at least one source")
     if subjects and not chosen.sources:
         raise UsageError(f"{chosen.id} makes its own vectors; leave the sources out")
@@ -136,16 +153,18 @@ def run_study(
         device,
         last_unused,
         chosen_tasks(chosen, tasks),
+        size,
+        finished,
     )
     result = with_printed(chosen.recipe(request), chosen)
     verdicts = tuple(claim.judge(result, chosen.models) for claim in chosen.claims)
     about = {"id": chosen.id, "title": chosen.title, "paper": chosen.paper}
-    models = {MODELS: result.extra[MODELS]} if MODELS in result.extra else {}
+    kept = {name: result.extra[name] for name in KEPT if name in result.extra}
     result = replace(
         result,
         seeds={"seed": seed},
         command=command,
-        extra={"study": about, "claims": [verdict.to_dict() for verdict in verdicts], **models},
+        extra={"study": about, "claims": [verdict.to_dict() for verdict in verdicts], **kept},
     )
     return StudyRun(chosen, result, verdicts)
 

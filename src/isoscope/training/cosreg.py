@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.autograd.function import once_differentiable
 
-from isoscope.training.contract import check_weight, checked_matrix
+from isoscope.training.contract import check_weight, checked_matrix, full_precision
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,8 +47,9 @@ class CosReg:
     def __call__(self, matrix: Tensor) -> Tensor:
         """Return the term; a zero row has no direction, and neither adds nor learns anything."""
         rows = checked_matrix(matrix, self.name)
-        found: Tensor = PairSum.apply(rows)  # type: ignore[no-untyped-call]
-        return self.weight / len(rows) ** 2 * found
+        with full_precision(rows):
+            found: Tensor = PairSum.apply(rows)  # type: ignore[no-untyped-call]
+            return self.weight / len(rows) ** 2 * found
 
 
 class PairSum(torch.autograd.Function):
@@ -70,6 +71,7 @@ class PairSum(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         """2 (s − (s · u_i) u_i) / ‖w_i‖ in every row."""
         matrix, inverse, total = ctx.saved_tensors
-        along = (matrix @ total) * inverse**3
-        found = torch.outer(2 * grad * inverse, total)
+        with full_precision(matrix):
+            along = (matrix @ total) * inverse**3
+            found = torch.outer(2 * grad * inverse, total)
         return found.addcmul_(matrix, (-2 * grad * along)[:, None])

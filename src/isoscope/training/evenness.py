@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 MEASURES = ("i1", "i2", "mean_norm", "i1_scaled")
 """What is said of every matrix; i1_scaled does not move where only lengths do."""
 
-MOST_AT_ONCE = 4_096
-"""Rows whose exponentials are held at once."""
+SAFE = 80.0
+"""Exponents up to which sums neither overflow nor vanish."""
+
+OWN_AXES = "its own axes"
 
 
 def evenness(matrix: ArrayLike) -> dict[str, float | None]:
@@ -38,12 +40,12 @@ def evenness(matrix: ArrayLike) -> dict[str, float | None]:
     lengths = np.linalg.norm(rows, axis=1)
     if not np.isfinite(lengths).all():
         return dict.fromkeys(MEASURES)
-    axes = np.linalg.eigh(rows.T @ rows)[1]
-    found = partition(rows, axes)
+    along = rows @ np.linalg.eigh(rows.T @ rows)[1]
+    found = partition(along)
     logs = oriented(found)
     z = np.exp(logs - logs.max())
     scale = float(np.sqrt(np.mean(lengths**2)))
-    scaled = math.exp(log_i1(partition(rows / scale, axes))) if scale > 0 else None
+    scaled = math.exp(log_i1(partition(along / scale))) if scale > 0 else None
     return {
         "i1": math.exp(log_i1(found)),
         "i2": float(z.std() / z.mean()),
@@ -52,11 +54,10 @@ def evenness(matrix: ArrayLike) -> dict[str, float | None]:
     }
 
 
-def partition(rows: np.ndarray, axes: np.ndarray) -> Partition:
-    """Return ln Z of both signs of every axis, some rows at a time."""
-    plus, minus = [], []
-    for first in range(0, len(rows), MOST_AT_ONCE):
-        along = rows[first : first + MOST_AT_ONCE] @ axes
-        plus.append(logsumexp(along, axis=0))
-        minus.append(logsumexp(-along, axis=0))
-    return Partition(logsumexp(plus, axis=0), logsumexp(minus, axis=0), "its own axes")
+def partition(along: np.ndarray) -> Partition:
+    """Return ln Z of both signs of every axis, from what rows have along it."""
+    if np.abs(along).max() < SAFE:
+        # Both signs of one exponential: a vocabulary's matrix takes a second less.
+        powers = np.exp(along)
+        return Partition(np.log(powers.sum(axis=0)), np.log((1 / powers).sum(axis=0)), OWN_AXES)
+    return Partition(logsumexp(along, axis=0), logsumexp(-along, axis=0), OWN_AXES)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isoscope.errors import DataError, UsageError
-from isoscope.training.contract import check_weight, checked_matrix
+from isoscope.training.contract import check_weight, checked_matrix, full_precision
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -62,6 +62,10 @@ class IStar:
             raise DataError(
                 f"{self.name} needs two rows and two dimensions, not {tuple(rows.shape)}"
             )
+        with full_precision(rows):
+            return self.weight * (1 - self._score(rows))
+
+    def _score(self, rows: Tensor) -> Tensor:
         centred = rows - rows.mean(dim=0)
         covariance = centred.T @ centred / (len(rows) - 1)
         if self.reference is not None:
@@ -70,5 +74,6 @@ class IStar:
             )
         trace, square = covariance.diagonal().sum(), (covariance * covariance).sum()
         if not bool(square > 0):
-            return self.weight * (1 + 0 * trace)  # nothing varies; the gradient is 0
-        return self.weight * (1 - (trace**2 / square - 1) / (rows.shape[1] - 1))
+            return 0 * trace  # nothing varies; the gradient is 0
+        score: Tensor = (trace**2 / square - 1) / (rows.shape[1] - 1)
+        return score

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from isoscope.models.opening import Model
     from isoscope.training.settings import Settings
+    from isoscope.training.targets import Target
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Run:
         The user's data folder.
     folder : Path
         Where checkpoints are written while it trains; whoever runs it empties it afterwards.
+    target : {"head", "vocabulary", "hidden"}
+        Which matrix is calibrated.
     progress : callable, optional
         Called with steps done and steps in all.
     """
@@ -44,6 +47,7 @@ class Run:
     settings: Settings
     data: Path | None
     folder: Path
+    target: Target = "head"
     progress: Callable[[int, int], None] | None = None
 
     @property

@@ -53,7 +53,9 @@ class MeanDifference:
 
 def sample_of(values: Sequence[float]) -> Sample:
     """Sum runs up; the deviation of a single one is taken as 0 and has no weight."""
-    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    if min(values) == max(values):  # rounding of their mean would make a deviation of 1e-17
+        return Sample(float(values[0]), 0.0, len(values))
+    deviation = float(np.std(values, ddof=1))
     return Sample(float(np.mean(values)), deviation, len(values))
 
 

@@ -23,7 +23,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from isoscope.errors import UsageError
-from isoscope.training.contract import check_weight, checked_matrix
+from isoscope.training.contract import check_weight, checked_matrix, full_precision
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -69,8 +69,9 @@ class SpectrumControl:
             raise UsageError(f"c1 and c2 are above 0, not {self.c1} and {self.c2}")
         power = self.power
         if (power < 0) != (self.kind == "polynomial") or power == 0 or not math.isfinite(power):
+            which = "a polynomial" if self.kind == "polynomial" else "an exponential"
             side = "below" if self.kind == "polynomial" else "above"
-            raise UsageError(f"gamma of a {self.kind} decay lies {side} 0, not at {power}")
+            raise UsageError(f"gamma of {which} decay lies {side} 0, not at {power}")
 
     @property
     def name(self) -> str:
@@ -95,7 +96,8 @@ class SpectrumControl:
         """Return the term."""
         rows = checked_matrix(matrix, self.name)
         target = self.prescribed(min(rows.shape)).to(rows.device)
-        return self.weight * squared_distance(rows, target)
+        with full_precision(rows):
+            return self.weight * squared_distance(rows, target)
 
 
 def squared_distance(matrix: Tensor, target: Tensor) -> Tensor:
@@ -129,4 +131,5 @@ class SpectrumDistance(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         """W V diag(2 (σ − t) / σ) Vᵀ, or with U from the other side."""
         matrix, kernel = ctx.saved_tensors
-        return grad * (matrix @ kernel if ctx.tall else kernel @ matrix), None
+        with full_precision(matrix):
+            return grad * (matrix @ kernel if ctx.tall else kernel @ matrix), None

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from isoscope.errors import UsageError
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
+
+PART = "isoscope_flow"
+"""What a flow is called among the parts of a model: none of its own layers is a target."""
 
 Target = Literal["head", "vocabulary", "hidden"]
 
@@ -49,14 +52,20 @@ def target_matrix(
 
 def head_weight(model: Any) -> Tensor:
     """Return the weights of the last linear map outside of the base model: labels × d."""
+    weight: Tensor = head_layer(model).weight
+    return weight
+
+
+def head_layer(model: Any) -> nn.Linear:
+    """Return the last linear map to labels outside of the base model."""
     from torch import nn
 
-    inside = f"{model.base_model_prefix}."
+    elsewhere = (f"{model.base_model_prefix}.", f"{PART}.")
     labels = getattr(model.config, "num_labels", None)
     found = [
         module
         for name, module in model.named_modules()
-        if isinstance(module, nn.Linear) and not name.startswith(inside)
+        if isinstance(module, nn.Linear) and not name.startswith(elsewhere)
         and module.out_features == labels
     ]  # fmt: skip
     if not found:
@@ -64,20 +73,24 @@ def head_weight(model: Any) -> Tensor:
             f"{type(model).__name__} has no head with {labels} labels to calibrate; the targets "
             "vocabulary and hidden are for other models"
         )
-    weight: Tensor = found[-1].weight
-    return weight
+    return found[-1]
 
 
 def output_weight(model: Any) -> Tensor:
     """Return the output matrix of a vocabulary: words × d."""
-    layer = model.get_output_embeddings()
+    weight: Tensor = output_layer(model).weight
+    return weight
+
+
+def output_layer(model: Any) -> nn.Linear:
+    """Return the linear map to the words of a vocabulary."""
+    layer: nn.Linear | None = model.get_output_embeddings()
     if layer is None:
         raise UsageError(
             f"{type(model).__name__} has no output matrix of a vocabulary to calibrate; the "
             "targets head and hidden are for models with labels"
         )
-    weight: Tensor = layer.weight
-    return weight
+    return layer
 
 
 def hidden_states(outputs: Any) -> Tensor:

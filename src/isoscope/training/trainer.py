@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from transformers import Trainer
 from transformers.trainer_utils import get_last_checkpoint
 
-from isoscope.errors import DataError
+from isoscope.errors import DataError, UsageError
+from isoscope.training.contract import Attachable
 from isoscope.training.epoch_log import EpochLog
 from isoscope.training.targets import Target, check_target, target_matrix
 
@@ -19,6 +20,25 @@ if TYPE_CHECKING:
 
 TASK, TERM = "task_loss", "calibration"
 """What the two parts of the loss are called in the log."""
+
+
+def calibration_term(
+    calibration: Calibration,
+    model: Any,
+    target: Target = "head",
+    outputs: Any = None,
+    attention_mask: Tensor | None = None,
+) -> Tensor:
+    """Return what a calibration adds to the loss of the last forward pass."""
+    if isinstance(calibration, Attachable) and calibration.maps:
+        kept = calibration.kept_term()
+        if kept is None:
+            raise UsageError(
+                f"{calibration.name} mapped nothing in this step: attach it to the model, and "
+                "call the model in training mode, before its term is taken"
+            )
+        return kept
+    return calibration(target_matrix(model, target, outputs, attention_mask))
 
 
 def calibrated_loss(
@@ -49,7 +69,7 @@ def calibrated_loss(
     >>> loss = calibrated_loss(outputs.loss, CosReg(0.1), model)  # doctest: +SKIP
     >>> loss.backward()  # doctest: +SKIP
     """
-    return loss + calibration(target_matrix(model, target, outputs, attention_mask))
+    return loss + calibration_term(calibration, model, target, outputs, attention_mask)
 
 
 class NotFiniteError(DataError):
@@ -106,10 +126,29 @@ class CalibratedTrainer(Trainer):
         super().__init__(*args, **kwargs)
         if calibration is not None:
             check_target(self.model, target)
+        if isinstance(calibration, Attachable):
+            calibration.attach(self.model, target)
+            if not calibration.maps and self.accelerator.ddp_handler is not None:
+                # Its parameters are used outside of the forward pass, where several processes
+                # would take them for unused, and count their gradients twice.
+                self.accelerator.ddp_handler.find_unused_parameters = False
         self.calibration, self.target = calibration, target
         self.epoch_log = EpochLog(self.log)
         self.add_callback(self.epoch_log)
         self._parts: dict[str, list[float]] = {TASK: [], TERM: []}
+
+    def create_optimizer(self, model: Any = None) -> Any:
+        """Make the optimiser, with a rate of its own for what a calibration learns."""
+        optimiser = super().create_optimizer(model)
+        if isinstance(self.calibration, Attachable):
+            own = self.calibration.parameters()
+            known = {id(parameter) for parameter in own}
+            for group in optimiser.param_groups:
+                group["params"] = [p for p in group["params"] if id(p) not in known]
+            if own:
+                rate = self.calibration.learning_rate
+                optimiser.add_param_group({"params": own, "lr": rate, "weight_decay": 0.0})
+        return optimiser
 
     def compute_loss(
         self,
@@ -128,7 +167,7 @@ class CalibratedTrainer(Trainer):
         self._note(TASK, loss)
         if self.calibration is not None:
             plain = self.accelerator.unwrap_model(model)
-            term = self.calibration(target_matrix(plain, self.target, outputs, mask))
+            term = calibration_term(self.calibration, plain, self.target, outputs, mask)
             self._note(TERM, term)
             # A loss that is divided by all items of a step is summed over its batches: so is this.
             if self._is_summed(num_items_in_batch):

@@ -1,0 +1,36 @@
+"""What results say of a training: settings in a line, and all of them by task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.training.outcomes import Outcome
+
+
+def protocols(outcomes: Sequence[Outcome]) -> dict[str, str]:
+    """Return a line about the settings of every task."""
+    return {outcome.task: line(outcome) for outcome in outcomes}
+
+
+def line(outcome: Outcome) -> str:
+    """Say how a run was trained and scored."""
+    used = outcome.settings
+    schedule = "" if used["schedule"] == "constant" else " falling to 0"
+    return (
+        f"fine-tuned on {used['train']:,} examples, {used['epochs']} epochs, rate "
+        f"{used['learning_rate']:g}{schedule}, batch {used['batch_size']}, at most "
+        f"{used['longest']} tokens; {used['scored']:,} scored"
+    )
+
+
+def used_settings(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Return the settings of every task, and the options of every calibration on it."""
+    found: dict[str, Any] = {}
+    for outcome in outcomes:
+        task = found.setdefault(outcome.task, {"calibrations": {}})
+        task.update({name: v for name, v in outcome.settings.items() if name != "options"})
+        task["calibrations"][outcome.calibration] = outcome.settings.get("options", {})
+    return found
