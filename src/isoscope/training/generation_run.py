@@ -18,7 +18,7 @@ from isoscope.training.epoch_log import matrix_evenness
 from isoscope.training.evenness import evenness
 from isoscope.training.naming import make_calibration, used_options
 from isoscope.training.outcomes import Outcome
-from isoscope.training.pair_tasks import metrics_of, score_written
+from isoscope.training.pair_tasks import check_scorer, metrics_of, score_written
 from isoscope.training.silence import silently
 from isoscope.training.trainer import TASK, TERM, CalibratedTrainer, NotFiniteError
 from isoscope.training.training_arguments import StepReport, training_arguments
@@ -51,6 +51,7 @@ def finetune_generation(run: Run, part: Part = "test") -> Outcome:
     part : {"test", "dev"}
         What is scored; settings are chosen on dev.
     """
+    check_scorer(run.task)
     pairs = encoded_pairs(run, part)
     tokenizer = run.model.tokenizer
     transformers.set_seed(run.seed)

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from isoscope.errors import unknown_name
 from isoscope.training import summary_data, translation_data
-from isoscope.training.written_scores import ROUGE, WrittenScore, bleu, rouge
+from isoscope.training.written_scores import (
+    ROUGE,
+    ROUGE_SCORER,
+    SACREBLEU,
+    WrittenScore,
+    bleu,
+    rouge,
+    scoring_library,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +50,11 @@ def pair_data(task: str, data: str | Path | None = None) -> PairData:
 def metrics_of(task: str) -> tuple[str, ...]:
     """Return the names of a task's scores; the first decides."""
     return ROUGE if family_of(task) == summary_data.FAMILY else ("bleu",)
+
+
+def check_scorer(task: str) -> None:
+    """Say that a package is missing before a model is trained, not after."""
+    scoring_library(ROUGE_SCORER if family_of(task) == summary_data.FAMILY else SACREBLEU)
 
 
 def score_written(task: str, written: Sequence[str], references: Sequence[str]) -> WrittenScore:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ROUGE = ("rouge1", "rouge2", "rougeL")
+SACREBLEU, ROUGE_SCORER = "sacrebleu.metrics", "rouge_score.rouge_scorer"
+"""Modules of the packages that score."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +38,14 @@ class WrittenScore:
 
 def bleu(written: Sequence[str], references: Sequence[str]) -> WrittenScore:
     """Return BLEU of translations, one reference each."""
-    metric = scoring_library("sacrebleu.metrics").BLEU()
+    metric = scoring_library(SACREBLEU).BLEU()
     found = metric.corpus_score(list(written), [list(references)])
     return WrittenScore({"bleu": float(found.score)}, f"sacrebleu {metric.get_signature()}")
 
 
 def rouge(written: Sequence[str], references: Sequence[str]) -> WrittenScore:
     """Return ROUGE-1, ROUGE-2 and ROUGE-L of summaries, one reference each."""
-    scorer = scoring_library("rouge_score.rouge_scorer").RougeScorer(ROUGE, use_stemmer=True)
+    scorer = scoring_library(ROUGE_SCORER).RougeScorer(ROUGE, use_stemmer=True)
     found = [scorer.score(*pair) for pair in zip(references, written, strict=True)]
     means = {name: sum(one[name].fmeasure for one in found) / len(found) for name in ROUGE}
     return WrittenScore(means, "rouge-score, F-measure, stemmed, mean over texts")
