@@ -68,7 +68,8 @@ def test_finished_runs_instead_of_training(run: Run, tmp_path: Path) -> None:
     finished = run("study", "run", "D-T1", "--from", runs)
     assert finished.code == 0, finished.error
     for words in (
-        "0.6100 ± 0.01",
+        "rte/accuracy",
+        "0.6100 ± 0.0100",
         "mine: runs of runs.json",
         "holds: calibration is significantly",
     ):

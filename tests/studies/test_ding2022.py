@@ -255,7 +255,7 @@ def test_the_paper_tries_the_flow_on_a_smaller_set(calls: Calls) -> None:
 @pytest.mark.usefixtures("calls")
 def test_printed_numbers_stand_beside() -> None:
     text = run_study("D-T1", scale="paper").to_markdown()
-    assert "0.5897 ± 0.018, printed 0.5897" in text
+    assert "0.5897 ± 0.0182, printed 0.5897" in text
     assert "constant predictions in 3 of 3 runs" in text
     assert "options of cosreg: weight 1" in text
     assert "57.28 ± 1.62 \\*" in text or "57.28 ± 1.62 *" in text
