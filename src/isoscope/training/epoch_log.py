@@ -57,7 +57,12 @@ class EpochLog(TrainerCallback):
         self._began = time.perf_counter()
 
     def on_epoch_end(
-        self, _args: Any, _state: Any, control: Any, model: Any = None, **__: Any
+        self,
+        args: Any,  # noqa: ARG002
+        state: Any,  # noqa: ARG002
+        control: Any,
+        model: Any = None,
+        **_: Any,
     ) -> None:
         """Stop it, and measure.
 
