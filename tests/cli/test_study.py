@@ -11,6 +11,8 @@ import pytest
 from command_line import Run, runner
 
 from isoscope.results.result import Result
+from isoscope.training.comparing import compared_rows
+from isoscope.training.outcomes import Outcome
 
 
 @pytest.fixture
@@ -55,6 +57,32 @@ def test_a_run_as_json(run: Run, matrix: Path) -> None:
     assert result.extra["claims"][0]["other_models"] == ["matrix"]
 
 
+def test_finished_runs_instead_of_training(run: Run, tmp_path: Path) -> None:
+    outcomes = [
+        Outcome("rte", name, seed, {"accuracy": accuracy + seed / 100}, {"head": {"i1": accuracy}})
+        for name, accuracy in (("none", 0.6), ("cosreg", 0.5))
+        for seed in range(3)
+    ]
+    runs = tmp_path / "runs.json"
+    Result(compared_rows("mine", outcomes, {"rte": "as told"})).save(runs)
+    finished = run("study", "run", "D-T1", "--from", runs)
+    assert finished.code == 0, finished.error
+    for words in (
+        "rte/accuracy",
+        "0.6100 ± 0.0100",
+        "mine: runs of runs.json",
+        "holds: calibration is significantly",
+    ):
+        assert words in finished.out
+    assert "i1/moved" in run("study", "run", "D-T4", "--from", runs, "--tasks", "rte").out
+
+
+def test_a_study_that_trains_shows_its_scales(run: Run) -> None:
+    assert "--scale mini without sources: package:minilm" in run("study", "show", "D-T1").out
+    values = json.loads(run("study", "show", "D-T3", "--json").out)
+    assert values["scales"] == {"mini": ["made:bart"], "paper": ["BART=facebook/bart-base"]}
+
+
 def test_a_study_without_sources(run: Run) -> None:
     assert "holds: their ratio grows" in run("study", "run", "B-F2", "--seed", "3").out
 
@@ -69,6 +97,9 @@ def test_a_study_without_sources(run: Run) -> None:
         (["B-F2", "--out", "x.xml"], "must end in"),
         (["B-F2", "--tasks", "rte"], "no sets to choose from"),
         (["R-T3", "x.npy", "--tasks", "men"], "no set of R-T3 is called 'men'"),
+        (["B-F2", "--scale", "mini"], "B-F2 has one scale only"),
+        (["D-T1", "--scale", "large"], "no scale of D-T1 is called 'large'"),
+        (["D-T1", "--from", "x.json", "--from", "y.json"], "there is no result x.json"),
     ],
 )
 def test_errors_are_one_line(run: Run, arguments: list[str], words: str) -> None:

@@ -91,7 +91,7 @@ def test_evenness_has_a_grid_for_every_matrix() -> None:
     assert hidden.title == "m: how even after training: last hidden states of tokens"
     assert head.header[1:] == ["I1", "I2", "mean length", "I1 at length 1"]
     assert head.rows[0] == [
-        "cola, none", "0.9100 ± 0.0000", "4.0e-04 ± 0.0000", "0.5000 ± 0.0000", "0.4000 ± 0.0000",
+        "cola, none", "0.9100 ± 0.0000", "4.0e-04 ± 0.0e+00", "0.5000 ± 0.0000", "0.4000 ± 0.0000",
     ]  # fmt: skip
     assert hidden.rows[0][1] == "undefined"
     assert len(head.rows) == 7

@@ -10,10 +10,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from class_sets_for_tests import write_rte
 
 from isoscope.errors import UsageError
 from isoscope.results.result import Result
-from isoscope.studies import StudyRun, find_study, run_study
+from isoscope.studies import StudyRun, ding2022, find_study, run_study, trainings
 from isoscope.studies.ding2022 import CELLS
 from isoscope.studies.reference import misprints, printed_table
 from isoscope.training.comparing import compared_rows
@@ -255,7 +256,7 @@ def test_the_paper_tries_the_flow_on_a_smaller_set(calls: Calls) -> None:
 @pytest.mark.usefixtures("calls")
 def test_printed_numbers_stand_beside() -> None:
     text = run_study("D-T1", scale="paper").to_markdown()
-    assert "0.5897 ± 0.018, printed 0.5897" in text
+    assert "0.5897 ± 0.0182, printed 0.5897" in text
     assert "constant predictions in 3 of 3 runs" in text
     assert "options of cosreg: weight 1" in text
     assert "57.28 ± 1.62 \\*" in text or "57.28 ± 1.62 *" in text
@@ -334,3 +335,17 @@ def test_printed_i1_and_i2_are_not_of_one_matrix() -> None:
                 least = float(row["i1_mean"]) - 0.005 - float(row["i1_std"])
                 bound = (1 - least) / (2 * math.sqrt(least))
                 assert float(row["i2_mean"]) > 2 * bound, row
+
+
+@pytest.mark.filterwarnings("ignore:.*in the release", "ignore::FutureWarning")
+def test_a_tiny_model_is_really_trained(
+    tiny_model: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("accelerate")
+    monkeypatch.setattr(ding2022, "CALIBRATIONS", ("none", "flow"))
+    monkeypatch.setattr(trainings, "SEEDS", 2)
+    run = run_study("D-T1", [f"tiny={tiny_model('bert')}"], tasks="rte", data=write_rte(tmp_path))
+    for name in ("none", "flow"):
+        assert run.result.row("rte/accuracy", name).extra["seeds"] == [0, 1]
+    assert run.result.row("better_cells", "any calibration").n == 1
+    assert "1 epoch" in run.to_markdown()

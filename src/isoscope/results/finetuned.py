@@ -16,6 +16,7 @@ from isoscope.results.finetuned_words import (
     closing_words,
     option_notes,
     task_notes,
+    with_spread,
 )
 from isoscope.results.render import REMARKS, UNCORRECTED, Grid
 from isoscope.results.scored import KIND, MAIN
@@ -184,17 +185,8 @@ def evenness_grids(subject: str, rows: Sequence[Row]) -> list[Grid]:
 
 
 def even_cell(row: Row) -> str:
-    """Return a measure of evenness, tiny ones by their power of ten."""
-    if row.value is None:
-        return "undefined"
-    spread = row.extra.get("sd")
-    reach = "" if spread is None else f" ± {short(spread)}"
-    return short(row.value) + reach
-
-
-def short(value: float) -> str:
-    """Return a number with four digits behind the point, or two of a tiny one."""
-    return f"{value:.1e}" if 0 < abs(value) < 1e-3 else f"{value:.4f}"
+    """Return a measure of evenness with its deviation."""
+    return "undefined" if row.value is None else with_spread(row.value, row.extra.get("sd"))
 
 
 def time_grid(subject: str, rows: Sequence[Row]) -> Grid:

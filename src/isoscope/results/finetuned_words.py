@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 DIFFERENCE, RATIO = "/difference", "/ratio"
 """Ends of measures that compare a calibration with none."""
 
+SMALLEST = 1e-3
+"""Smaller numbers are shown with their power of ten."""
+
 
 def task_notes(scores: Sequence[Row]) -> list[str]:
     """Say how tasks were learned and scored, then what is odd about runs."""
@@ -75,3 +78,9 @@ def option_notes(settings: Mapping[str, Any]) -> list[str]:
         f"options of {text}" + (f" ({', '.join(where)})" if several else "")
         for text, where in tasks.items()
     ]
+
+
+def with_spread(value: float, spread: float | None) -> str:
+    """Return a number and its deviation with four digits behind the point, tiny ones with two."""
+    digits = ".1e" if 0 < abs(value) < SMALLEST else ".4f"
+    return f"{value:{digits}}" + ("" if spread is None else f" ± {spread:{digits}}")

@@ -211,7 +211,14 @@ def fits(text: str, wanted: str) -> bool:
 def describe(row: Row) -> str:
     """Return what a figure is of, in a few words."""
     correction = f"({row.correction})" if row.correction else ""
-    return " ".join(word for word in (row.part, row.measure, correction) if word)
+    return " ".join(word for word in (what_of(row), correction) if word)
+
+
+def what_of(row: Row) -> str:
+    """Return part and measure, once where the measure begins with the part, as scores may."""
+    if row.part and row.measure.startswith(f"{row.part}/"):
+        return row.measure
+    return " ".join(word for word in (row.part, row.measure) if word)
 
 
 def compare(

@@ -6,8 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from isoscope.results.finetuned import SETTINGS, STAR
-from isoscope.results.finetuned_words import option_notes
+from isoscope.results.finetuned_words import option_notes, with_spread
 from isoscope.results.render import REMARKS, cell, grouped_notes, markdown_table
+from isoscope.studies.claims import what_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -54,8 +55,7 @@ def figures(result: Result) -> list[list[str]]:
     corrections = list(dict.fromkeys(row.correction for row in result.rows))
     cells: dict[tuple[str, str], dict[str, str]] = {}
     for row in result.rows:
-        what = " ".join(word for word in (row.part, row.measure) if word)
-        cells.setdefault((row.subject, what), {})[row.correction] = figure(row)
+        cells.setdefault((row.subject, what_of(row)), {})[row.correction] = figure(row)
     return [
         ["model and measure", *corrections],
         *(
@@ -81,7 +81,7 @@ def figure(row: Row) -> str:
         about = f" (dimensions {listed})" if listed else " (no dimension)"
     spread = row.extra.get("sd")
     if spread is not None and row.value is not None:
-        about += f" ± {spread:.2g}"
+        number = with_spread(row.value, spread)
     about += STAR * bool(row.extra.get("star"))
     printed = f", printed {row.extra['printed']:g}" if "printed" in row.extra else ""
     return number + about + printed
