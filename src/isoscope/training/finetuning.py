@@ -24,7 +24,7 @@ from isoscope.training.outcomes import Outcome
 from isoscope.training.pair_tasks import is_pair_task
 from isoscope.training.protocol_words import protocols, used_settings
 from isoscope.training.run import Run
-from isoscope.training.searching import best_options
+from isoscope.training.searching import SEARCH_SEED, best_options
 from isoscope.training.settings import usual_settings
 
 if TYPE_CHECKING:
@@ -160,13 +160,28 @@ class Bench:
         """Return the usual settings of a task, with what the user changed."""
         return replace(usual_settings(self.model.config.model_type, task), **self.changed)
 
-    def run(self, task: str, calibration: str, seed: int) -> Outcome:
-        """Run one, and keep what it came to; a run that stopped leaves its last checkpoint."""
+    def describe(self, task: str, calibration: str, seed: int) -> Run:
+        """Return a run that nothing was done for yet."""
         folder = self.work / f"{task} {calibration} seed {seed}".replace("/", "-").replace(":", " ")
         target = self.target or ("vocabulary" if is_pair_task(task) else "head")
-        run = Run(
+        return Run(
             self.model, task, calibration, seed, self.settings(task), self.data, folder, target
         )
+
+    def check(self, task: str, calibrations: Sequence[str]) -> None:
+        """Read what a task takes, and refuse what the model cannot carry, before any training."""
+        run = self.describe(task, NONE, 0)
+        if is_pair_task(task):
+            from isoscope.training.generation_run import untrained
+        else:
+            from isoscope.training.label_run import untrained
+        from isoscope.training.carrying import check_carried
+
+        check_carried(untrained(run), calibrations, run.target)
+
+    def run(self, task: str, calibration: str, seed: int) -> Outcome:
+        """Run one, and keep what it came to; a run that stopped leaves its last checkpoint."""
+        run = self.describe(task, calibration, seed)
         finished = None if self.journal is None else self.journal.load(run.name)
         if finished is not None:
             return Outcome.from_facts(finished.facts)
@@ -175,7 +190,7 @@ class Bench:
             run = replace(run, progress=lambda done, total: report(name, done, total))
         outcome = self._train(run)
         if outcome.stopped_at is None:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(run.folder, ignore_errors=True)
         if self.journal is not None:
             self.journal.save(run.name, {}, outcome.to_facts())
         return outcome
@@ -184,7 +199,7 @@ class Bench:
         if is_pair_task(run.task):
             from isoscope.training.generation_run import finetune_generation
 
-            return finetune_generation(run)
+            return finetune_generation(run, "dev" if run.seed == SEARCH_SEED else "test")
         from isoscope.training.label_run import finetune_labels
 
         return finetune_labels(run)
@@ -194,6 +209,8 @@ def run_all(
     bench: Bench, tasks: Sequence[str], calibrations: Sequence[str], seeds: int, search: bool
 ) -> tuple[list[Outcome], list[str]]:
     """Run every task, calibration and seed; with a search, remarks say what was chosen."""
+    for task in tasks:
+        bench.check(task, calibrations)
     outcomes, remarks = [], []
     for task in tasks:
         for calibration in calibrations:

@@ -98,6 +98,12 @@ def finetune_generation(run: Run, part: Part = "test") -> Outcome:
     )
 
 
+def untrained(run: Run) -> Any:
+    """Return the network of a run as it is before training; its data are read."""
+    encoded_pairs(run, "test")
+    return with_output_matrix(run.model)
+
+
 def with_output_matrix(model: Model) -> Any:
     """Load an encoder-decoder with its map to words."""
     model.source.fetch_weights()
@@ -127,7 +133,7 @@ def generation_trainer(
         model=network,
         args=arguments,
         calibration=calibration,
-        target="vocabulary",
+        target=run.target,
         train_dataset=examples,
         data_collator=pair_collator(run.model.tokenizer),
         callbacks=[StepReport(run.progress)],

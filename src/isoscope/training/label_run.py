@@ -88,6 +88,11 @@ def finetune_labels(run: Run) -> Outcome:
     )  # fmt: skip
 
 
+def untrained(run: Run) -> Any:
+    """Return the network of a run as it is before training; its data are read."""
+    return with_head(run.model, encoded_labels(run))
+
+
 def training_settings(run: Run) -> dict[str, Any]:
     """Return what a result says of the settings."""
     return {name: getattr(run.settings, name) for name in run.settings.__dataclass_fields__}
