@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from isoscope.engines.journal import Journal, refuse_unfinished
 from isoscope.errors import UsageError
 from isoscope.models.opening import Model, open_model
+from isoscope.results.finetuned import FINE_TUNING, SETTINGS
 from isoscope.results.measuring import listed, versions
 from isoscope.results.render import REMARKS
 from isoscope.results.result import Result
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from isoscope.training.targets import Target
 
 CALIBRATIONS = ("none", "cosreg", "spectrum-pol", "spectrum-exp", "flow")
-FINE_TUNING = "fine-tuning"
 
 
 def finetune(
@@ -126,7 +126,7 @@ def finetune(
                 seeds={"seed": 0, "runs": seeds},
                 versions=versions_of_training(),
                 command=command,
-                extra={KIND: FINE_TUNING, "settings": used_settings(outcomes), REMARKS: remarks,
+                extra={KIND: FINE_TUNING, SETTINGS: used_settings(outcomes), REMARKS: remarks,
                        "outcomes": [outcome.to_facts() for outcome in outcomes]},
             )  # fmt: skip
             if save is not None:

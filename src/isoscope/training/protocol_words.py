@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from isoscope.measures.registry import counted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -20,7 +22,7 @@ def line(outcome: Outcome) -> str:
     used = outcome.settings
     schedule = "" if used["schedule"] == "constant" else " falling to 0"
     return (
-        f"fine-tuned on {used['train']:,} examples, {used['epochs']} epochs, rate "
+        f"fine-tuned on {counted(used['train'], 'example')}, {counted(used['epochs'], 'epoch')}, rate "
         f"{used['learning_rate']:g}{schedule}, batch {used['batch_size']}, at most "
         f"{used['longest']} tokens; {used['scored']:,} scored"
     )
