@@ -20,10 +20,10 @@ def protocols(outcomes: Sequence[Outcome]) -> dict[str, str]:
 def line(outcome: Outcome) -> str:
     """Say how a run was trained and scored."""
     used = outcome.settings
+    examples, epochs = counted(used["train"], "example"), counted(used["epochs"], "epoch")
     schedule = "" if used["schedule"] == "constant" else " falling to 0"
     return (
-        f"fine-tuned on {counted(used['train'], 'example')}, {counted(used['epochs'], 'epoch')}, rate "
-        f"{used['learning_rate']:g}{schedule}, batch {used['batch_size']}, at most "
+        f"fine-tuned on {examples}, {epochs}, rate {used['learning_rate']:g}{schedule}, batch {used['batch_size']}, at most "
         f"{used['longest']} tokens; {used['scored']:,} scored"
     )
 
