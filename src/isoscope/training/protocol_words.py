@@ -23,8 +23,8 @@ def line(outcome: Outcome) -> str:
     examples, epochs = counted(used["train"], "example"), counted(used["epochs"], "epoch")
     schedule = "" if used["schedule"] == "constant" else " falling to 0"
     return (
-        f"fine-tuned on {examples}, {epochs}, rate {used['learning_rate']:g}{schedule}, batch {used['batch_size']}, at most "
-        f"{used['longest']} tokens; {used['scored']:,} scored"
+        f"fine-tuned on {examples}, {epochs}, rate {used['learning_rate']:g}{schedule}, batch "
+        f"{used['batch_size']}, at most {used['longest']} tokens; {used['scored']:,} scored"
     )
 
 
