@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from isoscope.corrections.all_but_the_top import AllButTheTop
@@ -60,18 +61,25 @@ def make_correction(text: str) -> Correction:
     kinds = all_corrections()
     if name not in kinds:
         raise unknown_name("correction", name, kinds)
-    allowed = kinds[name]().get_params()
+    options = chosen_options(f"correction {text!r}", name, pairs, kinds[name]().get_params())
+    correction = kinds[name](**options)
+    correction._check_params()
+    return correction
+
+
+def chosen_options(
+    what: str, name: str, pairs: Iterable[str], allowed: Collection[str]
+) -> dict[str, Any]:
+    """Take ``option=value`` apart; ``what`` is what an error speaks of."""
     options: dict[str, Any] = {}
     for pair in pairs:
         option, _, value = pair.partition("=")
         if option not in allowed:
             raise unknown_name(f"option of {name}", option, allowed)
         if not value:
-            raise UsageError(f"correction {text!r}: write {option}=VALUE")
+            raise UsageError(f"{what}: write {option}=VALUE")
         options[option] = parsed(value)
-    correction = kinds[name](**options)
-    correction._check_params()
-    return correction
+    return options
 
 
 def text_of(correction: Correction) -> str:

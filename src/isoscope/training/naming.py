@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from isoscope.corrections.naming import as_text, parsed
+from isoscope.corrections.naming import as_text, chosen_options
 from isoscope.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -33,14 +33,7 @@ def make_calibration(text: str) -> Calibration | None:
     if name not in NAMES:
         raise unknown_name("calibration", name, NAMES)
     allowed, make = maker(name)
-    options: dict[str, Any] = {}
-    for pair in pairs:
-        option, _, value = pair.partition("=")
-        if option not in allowed:
-            raise unknown_name(f"option of {name}", option, allowed)
-        if not value:
-            raise UsageError(f"calibration {text!r}: write {option}=VALUE")
-        options[option] = parsed(value)
+    options = chosen_options(f"calibration {text!r}", name, pairs, allowed)
     try:
         return make(**options)
     except TypeError as error:
