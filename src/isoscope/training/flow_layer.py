@@ -66,7 +66,9 @@ class FlowLayer(nn.Module):
         layer.register_forward_pre_hook(self._map)
 
     def _note_padding(self, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        given = inspect.signature(model.forward).bind_partial(*args, **kwargs).arguments
+        # The class's own: accelerate puts a wrapper without names in the place of a model's.
+        forward = inspect.signature(type(model).forward)
+        given = forward.bind_partial(model, *args, **kwargs).arguments
         self._counts = counting(given, decodes=bool(model.config.is_encoder_decoder))
 
     def _map(self, layer: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
