@@ -38,6 +38,18 @@ def test_the_term_and_its_gradient_are_those_of_all_pairs() -> None:
     )
 
 
+def test_minimising_it_is_minimising_the_mean_direction() -> None:
+    """Appendix A of Biś et al.: ‖Σ ŵ_i‖² / n² is the term and a constant, with its gradient."""
+
+    def mean_direction(matrix: torch.Tensor) -> torch.Tensor:
+        return (matrix / matrix.norm(dim=1, keepdim=True)).mean(dim=0).square().sum()
+
+    assert CosReg()(MATRIX) + 1 / 9 == pytest.approx(mean_direction(MATRIX).item(), abs=1e-12)
+    torch.testing.assert_close(
+        gradient(CosReg(), MATRIX), gradient(mean_direction, MATRIX), atol=1e-10, rtol=0
+    )
+
+
 def test_lengths_do_not_matter_and_alike_rows_cost_most() -> None:
     scaled = MATRIX * torch.rand(9, 1, dtype=torch.float64) * 3
     assert CosReg()(scaled) == pytest.approx(CosReg()(MATRIX).item(), abs=1e-12)

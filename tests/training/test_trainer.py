@@ -110,6 +110,32 @@ def test_the_term_counts_once_a_step(
 
 
 @QUIET
+@pytest.mark.parametrize(("model", "calibration", "target"), CASES[::2])
+@pytest.mark.parametrize(("batch", "steps"), [(4, 2), (2, 4)])
+def test_a_step_is_the_same_in_any_number_of_batches(
+    model: Any, calibration: Any, target: str, batch: int, steps: int, tmp_path: Path
+) -> None:
+    """Also the task's own loss: classifiers are told a number of items, and do not use it."""
+    start = model()
+    trainer = trained(start, calibration, target, batch, steps, tmp_path)
+    whole = trained(start, calibration, target, 8, 1, tmp_path)
+    # A step by hand differs for decoders: Trainer counts the first word's label, which
+    # nothing predicts.
+    wanted = by_hand(start, calibration, target) if model is encoder else whole.model
+    for one, other in zip(wanted.parameters(), trainer.model.parameters(), strict=True):
+        torch.testing.assert_close(other, one, atol=2e-6, rtol=1e-4)
+    logged, at_once = (
+        next(entry for entry in one.state.log_history if "calibration" in entry)
+        for one in (trainer, whole)
+    )
+    assert logged["task_loss"] == pytest.approx(at_once["task_loss"], abs=1e-5)
+    with torch.no_grad():
+        term = calibration(target_matrix(start, target)).item()
+    assert logged["calibration"] == pytest.approx(term, abs=1e-5)
+    assert logged["task_loss"] + logged["calibration"] == pytest.approx(logged["loss"], abs=1e-3)
+
+
+@QUIET
 def test_hidden_states_and_the_log(tmp_path: Path) -> None:
     start = encoder()
     trainer = trained(start, CosReg(0.5), "hidden", 8, 1, tmp_path)

@@ -66,7 +66,11 @@ class FlowLayer(nn.Module):
         layer.register_forward_pre_hook(self._map)
 
     def _note_padding(self, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        given = inspect.signature(model.forward).bind_partial(*args, **kwargs).arguments
+        if not model.training:
+            return
+        # The class's own: accelerate puts a wrapper without names in the place of a model's.
+        forward = inspect.signature(type(model).forward)
+        given = forward.bind_partial(model, *args, **kwargs).arguments
         self._counts = counting(given, decodes=bool(model.config.is_encoder_decoder))
 
     def _map(self, layer: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -95,7 +99,7 @@ def counting(given: dict[str, Any], *, decodes: bool) -> Tensor | None:
     positions without a label are taken for padding. None: nothing tells, or nothing is padded.
     """
     mask = given.get("decoder_attention_mask" if decodes else "attention_mask")
-    if mask is not None:
-        return torch.as_tensor(mask).bool()
+    if isinstance(mask, torch.Tensor):
+        return mask.bool()
     labels = given.get("labels")
     return labels != NO_LABEL if isinstance(labels, torch.Tensor) else None

@@ -18,8 +18,8 @@ def uses_item_count(model: Any, inputs: dict[str, Any]) -> bool:
 
     Parameters
     ----------
-    model : PreTrainedModel
-        Left in the mode that it was in, and its random numbers undrawn.
+    model : Module
+        As it is called in training; its mode is left as it was, and no random number is drawn.
     inputs : dict
         A batch with labels.
     """
@@ -28,10 +28,14 @@ def uses_item_count(model: Any, inputs: dict[str, Any]) -> bool:
     try:
         with torch.no_grad():
             one, two = (
-                model(**inputs, num_items_in_batch=torch.tensor(count))["loss"].double().item()
-                for count in (1, 2)
+                loss_of(model(**inputs, num_items_in_batch=torch.tensor(count))) for count in (1, 2)
             )
     finally:
         model.train(training)
     # Half precision keeps three digits; a mean would be twice as much.
     return bool(one > 0 and abs(two / one - 0.5) < 0.1)
+
+
+def loss_of(outputs: Any) -> float:
+    """Return the loss among the outputs of a model, which has labels."""
+    return float(outputs["loss"] if isinstance(outputs, dict) else outputs[0])

@@ -102,8 +102,8 @@ class CalibratedTrainer(Trainer):
     not. The log has the parts of the loss and, after every epoch, its seconds and I1, I2 and
     lengths of the head and of the vocabulary's matrix. Losses of an evaluation are those of the
     task alone. However a step is cut into batches, in one process or several, the loss is the
-    same: the term counts once, and the task's own loss is its mean over all items. A term on hidden
-    states is the mean over batches, each with the states that it has.
+    same: the term counts once, and the task's own loss is its mean over all items as ``Trainer``
+    counts them. A term on hidden states is the mean over batches, each with the states it has.
 
     Parameters
     ----------
@@ -167,14 +167,14 @@ class CalibratedTrainer(Trainer):
         mask = inputs.get("attention_mask")
         if self.calibration is not None and self.target == "hidden":
             inputs = {**inputs, "output_hidden_states": True}
-        plain = self.accelerator.unwrap_model(model)
-        self._ask(plain, inputs)
+        self._ask(model, inputs)
         loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
         # A loss that is divided by all items of a step is summed over its batches.
         shares = self.current_gradient_accumulation_steps
         summed = self._is_summed(num_items_in_batch)
         self._note(TASK, loss * shares if summed else loss)
         if self.calibration is not None:
+            plain = self.accelerator.unwrap_model(model)
             term = calibration_term(self.calibration, plain, self.target, outputs, mask)
             self._note(TERM, term)
             loss = loss + (term / shares if summed else term)
