@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from isoscope.training.generation_run import finetune_generation, with_output_ma
 from isoscope.training.outcomes import Outcome  # noqa: E402
 from isoscope.training.run import Run  # noqa: E402
 from isoscope.training.settings import Settings  # noqa: E402
+from isoscope.training.targets import token_mask  # noqa: E402
 from isoscope.training.writing import (  # noqa: E402
     decoder_states,
     generation_settings,
@@ -62,6 +64,7 @@ def model(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def run_of(model: Any, data: Path, folder: Path, **options: Any) -> Run:
     given: dict[str, Any] = {"task": TASK, "calibration": "none", "seed": 3, "settings": SHORT}
+    given["target"] = "vocabulary"
     return Run(**{"model": model, "data": data, "folder": folder, **given, **options})
 
 
@@ -106,7 +109,7 @@ def test_it_learns_to_write(model: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "calibration", ["cosreg", "spectrum-pol", "spectrum-exp", "i-star", "cosreg:weight=100"]
+    "calibration", ["cosreg", "spectrum-pol", "spectrum-exp", "i-star", "flow"]
 )
 def test_every_calibration_trains_a_tied_matrix(
     calibration: str, model: Any, data: Path, tmp_path: Path
@@ -116,10 +119,30 @@ def test_every_calibration_trains_a_tied_matrix(
     found = finetune_generation(
         run_of(model, data, tmp_path, calibration=calibration, settings=one_epoch)
     )
+    assert found.stopped_at is None
     assert found.evenness["vocabulary"] != plain.evenness["vocabulary"]
     assert "calibration" in found.history[0]
     assert "calibration" not in plain.history[0]
     assert found.settings["options"]["weight"]
+
+
+def test_hidden_states_are_those_of_what_is_written(model: Any, data: Path, tmp_path: Path) -> None:
+    """Sources and targets have other lengths: the decoder's states go with the targets."""
+    settings = Settings(1e-3, "polynomial", 32, 1, longest=20, longest_target=6)
+    options: dict[str, Any] = {"settings": settings, "calibration": "cosreg", "target": "hidden"}
+    found = finetune_generation(run_of(model, data, tmp_path, **options))
+    assert 0 < found.history[0]["calibration"] < 1
+
+
+def test_token_mask() -> None:
+    ones = torch.ones(2, 5)
+    labels = torch.tensor([[4, 2, -100], [4, 5, 2]])
+    writer = SimpleNamespace(config=SimpleNamespace(is_encoder_decoder=True))
+    reader = SimpleNamespace(config=SimpleNamespace(is_encoder_decoder=False))
+    inputs = {"attention_mask": ones, "labels": labels}
+    assert token_mask(writer, inputs).tolist() == [[True, True, False], [True, True, True]]
+    assert token_mask(reader, inputs) is ones
+    assert token_mask(writer, {"attention_mask": ones, "labels": torch.tensor([0, 1])}) is ones
 
 
 def test_a_run_that_is_not_finite_stops(model: Any, data: Path, tmp_path: Path) -> None:
@@ -185,7 +208,7 @@ def test_a_missing_package_is_noticed_before_training(
     model: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
-    monkeypatch.setattr(generation_run, "train", lambda _: pytest.fail("it trained"))
+    monkeypatch.setattr(generation_run, "teach", lambda *_, **__: pytest.fail("it trained"))
     with pytest.raises(UsageError, match="scored by sacrebleu"):
         finetune_generation(run_of(model, data, tmp_path))
 
@@ -197,7 +220,7 @@ def test_a_full_disk(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(transformers.PreTrainedModel, "save_pretrained", full)
-    with pytest.raises(DataError, match="no checkpoint can be written in .*No space left"):
+    with pytest.raises(DataError, match="could not be written: .*No space left"):
         finetune_generation(run_of(model, data, tmp_path))
 
 

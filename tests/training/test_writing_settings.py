@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from isoscope.errors import UsageError
+from isoscope.training.finetuning import Bench
 from isoscope.training.settings import Settings, usual_settings
 
 
@@ -27,3 +32,14 @@ def test_a_made_model_learns_faster() -> None:
 def test_settings_that_cannot_be(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong))):
         Settings(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_made_model_is_told_from_others_of_its_kind() -> None:
+    rates = []
+    for name in ("made:bart", "bart-base"):
+        model: Any = SimpleNamespace(name=name, config=SimpleNamespace(model_type="bart"))
+        bench = Bench(model, None, {"epochs": 7}, None, Path(), None, None)
+        found = bench.settings("translate:de-en")
+        rates.append(found.learning_rate)
+        assert found.epochs == 7
+    assert rates == [2e-3, 3e-5]

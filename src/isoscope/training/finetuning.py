@@ -26,7 +26,7 @@ from isoscope.training.pair_tasks import is_pair_task
 from isoscope.training.protocol_words import protocols, used_settings
 from isoscope.training.run import Run
 from isoscope.training.searching import SEARCH_SEED, best_options
-from isoscope.training.settings import usual_settings
+from isoscope.training.settings import MADE, usual_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -158,7 +158,9 @@ class Bench:
 
     def settings(self, task: str) -> Settings:
         """Return the usual settings of a task, with what the user changed."""
-        return replace(usual_settings(self.model.config.model_type, task), **self.changed)
+        name = self.model.name  # a made model is a bart too, but starts from nothing
+        kind = name if name == MADE else self.model.config.model_type
+        return replace(usual_settings(kind, task), **self.changed)
 
     def describe(self, task: str, calibration: str, seed: int) -> Run:
         """Return a run that nothing was done for yet."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import torch
 import transformers
-from safetensors import SafetensorError
-from transformers.trainer_callback import PrinterCallback
 
 from isoscope.errors import DataError
 from isoscope.models.opening import refuse_missing
@@ -16,12 +13,10 @@ from isoscope.models.quiet import first_line, quietly
 from isoscope.training.encoded_pairs import encoded_pairs
 from isoscope.training.epoch_log import matrix_evenness
 from isoscope.training.evenness import evenness
-from isoscope.training.naming import make_calibration, used_options
 from isoscope.training.outcomes import Outcome
 from isoscope.training.pair_tasks import check_scorer, metrics_of, score_written
 from isoscope.training.silence import silently
-from isoscope.training.trainer import TASK, TERM, CalibratedTrainer, NotFiniteError
-from isoscope.training.training_arguments import StepReport, training_arguments
+from isoscope.training.teaching import teach
 from isoscope.training.writing import (
     decoder_states,
     generation_settings,
@@ -56,32 +51,11 @@ def finetune_generation(run: Run, part: Part = "test") -> Outcome:
     tokenizer = run.model.tokenizer
     transformers.set_seed(run.seed)
     network = with_output_matrix(run.model)
-    calibration = make_calibration(run.calibration)
-    trainer = generation_trainer(run, network, calibration, pairs.train)
-    settings: dict[str, Any] = {
-        **asdict(run.settings),
-        "train": len(pairs.train),
-        "scored": len(pairs.scored),
-        "part": part,
-        "options": used_options(calibration),
-    }
-    stopped = train(trainer)
-    epochs = trainer.epoch_log.epochs
-    known: dict[str, Any] = {
-        "task": run.task,
-        "calibration": run.calibration,
-        "seed": run.seed,
-        "seconds": tuple(epoch["seconds"] for epoch in epochs),
-        "history": epoch_history(trainer),
-    }
-    if stopped is not None:
-        return Outcome(
-            **known,
-            scores=dict.fromkeys(metrics_of(run.task)),
-            settings=settings,
-            notes=(*pairs.notes, str(stopped)),
-            stopped_at=stopped.step,
-        )
+    taught = teach(
+        run, network, pairs.train, pair_collator(tokenizer), scored=len(pairs.scored), part=part
+    )
+    if taught.stopped is not None:
+        return taught.failed(metrics_of(run.task), pairs.notes)
     how = generation_settings(network, run.settings, pairs.start)
     with silently():
         written = write_texts(network, tokenizer, pairs.scored, how)
@@ -89,10 +63,9 @@ def finetune_generation(run: Run, part: Part = "test") -> Outcome:
     states = decoder_states(network, tokenizer, pairs.scored, HIDDEN_ROWS, run.seed)
     same = len(set(written)) == 1 < len(written)
     return Outcome(
-        **known,
+        **taught.saying(signature=judged.signature),
         scores=judged.scores,
         evenness={**matrix_evenness(network), "hidden": evenness(states)},
-        settings={**settings, "signature": judged.signature},
         notes=(*pairs.notes, *((f"every text is answered by {written[0]!r}",) if same else ())),
         constant=same,
     )
@@ -100,6 +73,7 @@ def finetune_generation(run: Run, part: Part = "test") -> Outcome:
 
 def untrained(run: Run) -> Any:
     """Return the network of a run as it is before training; its data are read."""
+    check_scorer(run.task)
     encoded_pairs(run, "test")
     return with_output_matrix(run.model)
 
@@ -121,44 +95,3 @@ def with_output_matrix(model: Model) -> Any:
         ) from error
     refuse_missing(model.name, loading["missing_keys"])
     return network.to(model.device)
-
-
-def generation_trainer(
-    run: Run, network: Any, calibration: Any, examples: list[dict[str, Any]]
-) -> CalibratedTrainer:
-    """Return the Trainer of a run, which prints nothing."""
-    arguments = training_arguments(run)
-    arguments.warmup_steps = run.settings.warm_up
-    trainer = CalibratedTrainer(
-        model=network,
-        args=arguments,
-        calibration=calibration,
-        target=run.target,
-        train_dataset=examples,
-        data_collator=pair_collator(run.model.tokenizer),
-        callbacks=[StepReport(run.progress)],
-    )
-    trainer.remove_callback(PrinterCallback)
-    return trainer
-
-
-def train(trainer: CalibratedTrainer) -> NotFiniteError | None:
-    """Train; return what stopped it, where something that is not finite did."""
-    try:
-        with silently():
-            trainer.train()
-    except NotFiniteError as error:
-        return error
-    except (OSError, SafetensorError) as error:
-        folder = trainer.args.output_dir
-        raise DataError(f"no checkpoint can be written in {folder}: {first_line(error)}") from error
-    return None
-
-
-def epoch_history(trainer: CalibratedTrainer) -> tuple[dict[str, float], ...]:
-    """Return losses, seconds and evenness of every epoch that was finished."""
-    losses = [entry for entry in trainer.state.log_history if TASK in entry]
-    return tuple(
-        {**{name: loss[name] for name in (TASK, TERM) if name in loss}, **epoch}
-        for loss, epoch in zip(losses, trainer.epoch_log.epochs, strict=False)
-    )

@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 import transformers
-from transformers import DataCollatorWithPadding, PrinterCallback
+from transformers import DataCollatorWithPadding
 
 from isoscope.errors import DataError
 from isoscope.models.quiet import first_line, quietly
 from isoscope.training.encoded_labels import as_regression, encoded_labels
-from isoscope.training.epoch_history import epoch_history
 from isoscope.training.epoch_log import matrix_evenness
 from isoscope.training.evenness import evenness
 from isoscope.training.label_scores import Judged, judge_labels, judge_numbers
-from isoscope.training.naming import make_calibration, used_options
 from isoscope.training.outcomes import Outcome
-from isoscope.training.trainer import CalibratedTrainer, NotFiniteError
-from isoscope.training.training_arguments import StepReport, training_arguments
+from isoscope.training.teaching import teach
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,38 +39,13 @@ def finetune_labels(run: Run) -> Outcome:
     encoded = encoded_labels(run)
     transformers.set_seed(run.seed)
     network = with_head(run.model, encoded)
-    calibration = make_calibration(run.calibration)
-    trainer = CalibratedTrainer(
-        model=network,
-        args=training_arguments(run),
-        calibration=calibration,
-        target=run.target,
-        train_dataset=encoded.train,
-        data_collator=DataCollatorWithPadding(run.model.tokenizer),
-        callbacks=[StepReport(run.progress)],
-    )
-    trainer.remove_callback(PrinterCallback)  # the log is in the outcome
-    settings = {
-        **training_settings(run),
-        "train": len(encoded.train),
-        "scored": sum(map(len, encoded.scored.values())),
-        "options": used_options(calibration),
-    }
-    stopped: NotFiniteError | None = None
-    try:
-        with quietly():
-            trainer.train()
-    except NotFiniteError as error:
-        stopped = error
+    collator = DataCollatorWithPadding(run.model.tokenizer)
+    count = sum(map(len, encoded.scored.values()))
+    taught = teach(run, network, encoded.train, collator, scored=count)
     notes = (encoded.data.note,) if encoded.data.note else ()
-    seconds = tuple(epoch["seconds"] for epoch in trainer.epoch_log.epochs)
-    history = epoch_history(trainer)
-    if stopped is not None:
+    if taught.stopped is not None:
         names = [f"{name}{suffix}" for suffix in encoded.scored for name in encoded.metrics]
-        return Outcome(
-            run.task, run.calibration, run.seed, dict.fromkeys(names), {}, seconds, settings,
-            (*notes, str(stopped)), False, history, stopped.step,
-        )  # fmt: skip
+        return taught.failed(names, notes)
     judged, states = scored(network, run, encoded)
     scores = {
         f"{name}{suffix}": value
@@ -82,20 +54,17 @@ def finetune_labels(run: Run) -> Outcome:
     }
     said = dict.fromkeys(note for one in judged.values() for note in one.notes)
     return Outcome(
-        run.task, run.calibration, run.seed, scores,
-        {**matrix_evenness(network), "hidden": evenness(states)},
-        seconds, settings, (*notes, *said), all(one.constant for one in judged.values()), history,
-    )  # fmt: skip
+        **taught.known,
+        scores=scores,
+        evenness={**matrix_evenness(network), "hidden": evenness(states)},
+        notes=(*notes, *said),
+        constant=all(one.constant for one in judged.values()),
+    )
 
 
 def untrained(run: Run) -> Any:
     """Return the network of a run as it is before training; its data are read."""
     return with_head(run.model, encoded_labels(run))
-
-
-def training_settings(run: Run) -> dict[str, Any]:
-    """Return what a result says of the settings."""
-    return {name: getattr(run.settings, name) for name in run.settings.__dataclass_fields__}
 
 
 def with_head(model: Model, encoded: EncodedLabels) -> Any:

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from isoscope.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from torch import Tensor, nn
 
 PART = "isoscope_flow"
 """What a flow is called among the parts of a model: none of its own layers is a target."""
+
+NO_TOKEN = -100
+"""What stands in labels where there is only padding; no loss is taken there."""
 
 Target = Literal["head", "vocabulary", "hidden"]
 
@@ -101,3 +106,15 @@ def hidden_states(outputs: Any) -> Tensor:
             last: Tensor = states[-1]
             return last
     raise UsageError("the outputs hold no hidden states; call the model with them switched on")
+
+
+def token_mask(model: Any, inputs: Mapping[str, Any]) -> Tensor | None:
+    """Return which of the last hidden states of a batch are tokens, and which are padding.
+
+    A decoder that writes has the tokens of the labels, not those that the encoder reads.
+    """
+    labels = inputs.get("labels")
+    if model.config.is_encoder_decoder and labels is not None and labels.ndim == 2:
+        mask: Tensor = labels != NO_TOKEN
+        return mask
+    return inputs.get("attention_mask")

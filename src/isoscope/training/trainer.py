@@ -14,7 +14,7 @@ from isoscope.training.contract import Attachable
 from isoscope.training.epoch_log import EpochLog
 from isoscope.training.item_count import uses_item_count
 from isoscope.training.saving import last_kept, whole_or_none
-from isoscope.training.targets import Target, check_target, target_matrix
+from isoscope.training.targets import Target, check_target, target_matrix, token_mask
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -164,9 +164,10 @@ class CalibratedTrainer(Trainer):
         """Return the loss of a batch, with the term while the model trains."""
         if not model.training:
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
-        mask = inputs.get("attention_mask")
         if self.calibration is not None and self.target == "hidden":
             inputs = {**inputs, "output_hidden_states": True}
+        plain = self.accelerator.unwrap_model(model)
+        mask = token_mask(plain, inputs)
         self._ask(model, inputs)
         loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
         # A loss that is divided by all items of a step is summed over its batches.
@@ -174,7 +175,6 @@ class CalibratedTrainer(Trainer):
         summed = self._is_summed(num_items_in_batch)
         self._note(TASK, loss * shares if summed else loss)
         if self.calibration is not None:
-            plain = self.accelerator.unwrap_model(model)
             term = calibration_term(self.calibration, plain, self.target, outputs, mask)
             self._note(TERM, term)
             loss = loss + (term / shares if summed else term)

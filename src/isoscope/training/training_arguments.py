@@ -23,6 +23,7 @@ def training_arguments(run: Run) -> TrainingArguments:
         output_dir=str(run.folder),
         learning_rate=settings.learning_rate,
         lr_scheduler_type=settings.schedule,
+        warmup_steps=settings.warm_up,  # below 1: a share of all steps
         per_device_train_batch_size=settings.batch_size,
         num_train_epochs=settings.epochs,
         weight_decay=0.0,

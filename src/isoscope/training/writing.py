@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from transformers import DataCollatorForSeq2Seq, GenerationConfig
 
-from isoscope.training.targets import hidden_states
+from isoscope.training.targets import NO_TOKEN, hidden_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,13 +16,11 @@ if TYPE_CHECKING:
     from isoscope.training.settings import Settings
 
 AT_ONCE = 64
-PADDING = -100
-"""What stands in labels where there is no token; no loss is taken there."""
 
 
 def pair_collator(tokenizer: Any) -> Any:
     """Return what makes a batch of pairs, each side as long as its longest text."""
-    return DataCollatorForSeq2Seq(tokenizer, label_pad_token_id=PADDING)
+    return DataCollatorForSeq2Seq(tokenizer, label_pad_token_id=NO_TOKEN)
 
 
 def generation_settings(network: Any, settings: Settings, start: dict[str, int]) -> Any:
@@ -84,7 +82,7 @@ def decoder_states(
     for _, batch in batches(network, tokenizer, examples):
         with torch.inference_mode():
             found = hidden_states(network(**batch, output_hidden_states=True))
-        rows = found[batch["labels"] != PADDING]
+        rows = found[batch["labels"] != NO_TOKEN]
         kept = torch.from_numpy(drawn[first : first + len(rows)]).to(rows.device)
         states.append(rows[kept].float().cpu().numpy())
         first += len(rows)
