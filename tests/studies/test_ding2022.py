@@ -230,8 +230,6 @@ def test_mini_takes_its_own_models_tasks_and_settings(calls: Calls) -> None:
     assert glue["calibrations"][-1] == "flow"
     assert (translation["tasks"], translation["limit"]) == (("translate:de-en",), 4_000)
     assert summaries["tasks"] == ("summarize",)
-    assert glue["learning_rate"] is None
-    assert translation["learning_rate"] == summaries["learning_rate"] == 1e-3
 
 
 def test_own_models_tasks_and_data(calls: Calls, tmp_path: Path) -> None:
@@ -242,7 +240,6 @@ def test_own_models_tasks_and_data(calls: Calls, tmp_path: Path) -> None:
     assert {row.subject for row in run.result} == {"mine", "all models"}
     assert run.verdicts[0].other_models == ("mine",)
     run_study("D-T2", ["own/bart"], tasks="translate:en-ro")
-    assert calls[-1]["learning_rate"] is None
 
 
 def test_the_paper_tries_the_flow_on_a_smaller_set(calls: Calls) -> None:

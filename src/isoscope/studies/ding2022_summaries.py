@@ -8,14 +8,9 @@ from isoscope.results.finetuned import MATRIX, SECONDS
 from isoscope.results.finetuned_words import DIFFERENCE, RATIO
 from isoscope.studies.claims import Claim
 from isoscope.studies.ding2022 import CALIBRATIONS, PUBLISHED, SPECTRUM, WITHOUT_FLOW
-from isoscope.studies.ding2022_translation import (
-    OF_VOCABULARY,
-    SECONDS_A_MINUTE,
-    VOCABULARY,
-    rate_of,
-)
+from isoscope.studies.ding2022_translation import OF_VOCABULARY, SECONDS_A_MINUTE, VOCABULARY
 from isoscope.studies.reference import printed_table
-from isoscope.studies.registry import Key, Request, Study, Subject, register
+from isoscope.studies.registry import Key, Request, Study, register
 from isoscope.studies.scales import MINI, PAPER
 from isoscope.studies.trainings import Training, trained
 
@@ -31,10 +26,10 @@ MODELS = ("BART|facebook/bart-base|bart-base", "BART-20k")
 SCALES = {MINI: ("made:bart",), PAPER: ("BART=facebook/bart-base",)}
 
 
-def summary_trainings(request: Request, subject: Subject) -> list[Training]:
+def summary_trainings(request: Request) -> list[Training]:
     """Return what is trained: the flow takes the paper's smaller set, beside none."""
     if request.scale == MINI:
-        return [Training((TASK,), CALIBRATIONS, epochs=3, learning_rate=rate_of(subject))]
+        return [Training((TASK,), CALIBRATIONS, epochs=3)]
     limit, suffix = SMALL
     return [
         Training((TASK,), WITHOUT_FLOW),
@@ -44,7 +39,7 @@ def summary_trainings(request: Request, subject: Subject) -> list[Training]:
 
 def table_3(request: Request) -> Result:
     """ROUGE-1, 2 and L, evenness of the vocabulary's matrix, and seconds of an epoch."""
-    return trained(request, lambda subject: summary_trainings(request, subject), TASK.__eq__, SMALL)
+    return trained(request, lambda _: summary_trainings(request), TASK.__eq__, SMALL)
 
 
 def printed_table_3() -> dict[Key, float]:

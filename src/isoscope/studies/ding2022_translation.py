@@ -10,7 +10,7 @@ from isoscope.results.finetuned_words import DIFFERENCE, RATIO
 from isoscope.studies.claims import Claim
 from isoscope.studies.ding2022 import CALIBRATIONS, PUBLISHED, SPECTRUM, WITHOUT_FLOW
 from isoscope.studies.reference import printed_table
-from isoscope.studies.registry import Key, Request, Study, Subject, register
+from isoscope.studies.registry import Key, Request, Study, register
 from isoscope.studies.scales import MINI, PAPER
 from isoscope.studies.trainings import MOVED, Training, moved, trained
 
@@ -25,24 +25,16 @@ SMALL = (50_000, "-50k")
 
 MODELS = ("M-BART|facebook/mbart-large-cc25|mbart-large-cc25", "M-BART-50k")
 SCALES = {MINI: ("made:bart",), PAPER: ("M-BART=facebook/mbart-large-cc25",)}
-MADE = "made:"
-MADE_RATE = 1e-3
-"""Random weights learn nothing at the paper's rate, which is for weights that were trained."""
-
 VOCABULARY = "vocabulary"
 SECONDS_A_MINUTE = 60
 
 
-def translation_trainings(request: Request, subject: Subject) -> list[Training]:
+def translation_trainings(request: Request) -> list[Training]:
     """Return what is trained: the flow takes the paper's smaller set, beside none."""
     if request.scale == MINI:
-        rate = rate_of(subject)
         tasks = request.tasks or MINI_TASKS
         # a made model has the vocabulary of one task
-        return [
-            Training((task,), CALIBRATIONS, epochs=3, limit=4_000, learning_rate=rate)
-            for task in tasks
-        ]
+        return [Training((task,), CALIBRATIONS, epochs=3, limit=4_000) for task in tasks]
     tasks, (limit, suffix) = request.tasks or TASKS, SMALL
     return [
         Training(tasks, WITHOUT_FLOW),
@@ -50,16 +42,11 @@ def translation_trainings(request: Request, subject: Subject) -> list[Training]:
     ]
 
 
-def rate_of(subject: Subject) -> float | None:
-    """Return the rate of a model with random weights; None for that of the paper."""
-    return MADE_RATE if str(subject.source).startswith(MADE) else None
-
-
 def table_2(request: Request) -> Result:
     """BLEU, evenness of the vocabulary's matrix, and seconds of an epoch."""
     found = trained(
         request,
-        lambda subject: translation_trainings(request, subject),
+        lambda _: translation_trainings(request),
         lambda task: task.startswith(TRANSLATE),
         SMALL,
     )

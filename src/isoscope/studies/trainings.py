@@ -32,7 +32,7 @@ class Training:
     ----------
     tasks, calibrations : tuple of str
         As ``finetune`` takes them.
-    epochs, limit, learning_rate : optional
+    epochs, limit : optional
         Instead of the usual settings.
     suffix : str
         What is put behind the model's name: the paper gives a smaller set rows of its own.
@@ -42,7 +42,6 @@ class Training:
     calibrations: tuple[str, ...]
     epochs: int | None = None
     limit: int | None = None
-    learning_rate: float | None = None
     suffix: str = ""
 
 
@@ -83,8 +82,7 @@ def trained(
             found = finetune(
                 subject.source, training.tasks, training.calibrations, seeds=SEEDS,
                 data=request.data, epochs=training.epochs, limit=training.limit,
-                learning_rate=training.learning_rate, device=request.device,
-                progress=request.progress,
+                device=request.device, progress=request.progress,
             )  # fmt: skip
             results.append(renamed(found, subject=subject.name + training.suffix))
     return together(results)
