@@ -240,6 +240,7 @@ def test_own_models_tasks_and_data(calls: Calls, tmp_path: Path) -> None:
     assert {row.subject for row in run.result} == {"mine", "all models"}
     assert run.verdicts[0].other_models == ("mine",)
     run_study("D-T2", ["own/bart"], tasks="translate:en-ro")
+    assert (calls[-1]["model"], calls[-1]["limit"]) == ("own/bart", 4_000)
 
 
 def test_the_paper_tries_the_flow_on_a_smaller_set(calls: Calls) -> None:
