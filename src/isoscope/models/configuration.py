@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from isoscope.errors import DataError
 from isoscope.models.quantisation import quantisation_of
 from isoscope.models.quiet import first_line, library, quietly
+from isoscope.models.rms_final_norm import know_own
 from isoscope.models.sources import CONFIG
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def check_config(source: Source) -> None:
     if not isinstance(entries, dict):
         raise DataError(f"{path} is not a model's configuration: it is no JSON object")
     kind = entries.get("model_type")
+    know_own(kind)
     transformers = library("transformers")
     if kind in transformers.CONFIG_MAPPING:
         return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.errors import DataError
 from isoscope.models.quiet import first_line, library, quietly
+from isoscope.models.rms_final_norm import own_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,7 @@ def whole_skeleton(config: Any, *, causal: bool) -> Any:
     """
     transformers = library("transformers")
     named = (getattr(config, "architectures", None) or [""])[0]
-    kind: Any = getattr(transformers, named, None) if named else None
+    kind: Any = own_class(named) or (getattr(transformers, named, None) if named else None)
     if isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel):
         return build(config, kind._from_config)  # type: ignore[attr-defined]
     if causal and type(config) in transformers.MODEL_FOR_CAUSAL_LM_MAPPING:

@@ -59,6 +59,7 @@ def grids(result: Result) -> list[Grid]:
     from isoscope.results.finetuned import fine_tuning_grids, is_fine_tuning
     from isoscope.results.layered import is_profile, profile_grids
     from isoscope.results.neighboured import is_neighbour_row, neighbour_grids
+    from isoscope.results.pretrained import is_pretraining, pretraining_grids
     from isoscope.results.reduced import is_reduction_row, reduction_grids
     from isoscope.results.related import is_relation, relation_grids
     from isoscope.results.scored import is_by_layer, score_grids
@@ -75,6 +76,8 @@ def grids(result: Result) -> list[Grid]:
         return difference_grids(result)
     if is_fine_tuning(result):
         return fine_tuning_grids(result)
+    if is_pretraining(result):
+        return pretraining_grids(result)
     if is_by_layer(result):
         return score_grids(result)
     if is_relation(result):

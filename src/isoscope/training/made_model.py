@@ -30,7 +30,7 @@ SEED = 0
 VOCABULARY = 2_000
 WIDTH = 128
 LAYERS = 2
-SHAPE = {
+SHAPE: dict[str, Any] = {
     "d_model": WIDTH,
     "encoder_layers": LAYERS,
     "decoder_layers": LAYERS,
@@ -99,8 +99,22 @@ def make_small_bart(texts: Iterable[str], folder: Path, seed: int = SEED) -> Pat
     return folder
 
 
-def byte_pair_tokenizer(texts: Iterable[str], vocabulary: int = VOCABULARY) -> Any:
-    """Learn a vocabulary of byte pairs: it can write any text, and ties are settled by order."""
+def byte_pair_tokenizer(
+    texts: Iterable[str],
+    vocabulary: int = VOCABULARY,
+    longest: int = SHAPE["max_position_embeddings"],
+) -> Any:
+    """Learn a vocabulary of byte pairs: it can write any text, and ties are settled by order.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        What the vocabulary is learned from.
+    vocabulary : int
+        Tokens at most; a small text has fewer pairs to offer.
+    longest : int
+        Tokens of a text that a model takes.
+    """
     transformers, tokenizers = library("transformers"), library("tokenizers")
     byte_level = tokenizers.pre_tokenizers.ByteLevel
     learned = tokenizers.Tokenizer(tokenizers.models.BPE())
@@ -124,7 +138,7 @@ def byte_pair_tokenizer(texts: Iterable[str], vocabulary: int = VOCABULARY) -> A
     names = ("bos_token", "pad_token", "eos_token", "unk_token", "mask_token")
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=learned,
-        model_max_length=SHAPE["max_position_embeddings"],
+        model_max_length=longest,
         clean_up_tokenization_spaces=False,
         **dict(zip(names, SPECIAL, strict=True)),
     )
