@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from isoscope.cli import finetune, pretrain
+from isoscope.cli import ablate, finetune, pretrain
 
 train_app = typer.Typer(help="Train models: with isotropy as part of the loss, or from nothing.")
 
@@ -18,3 +18,4 @@ def choose(context: typer.Context) -> None:
 
 train_app.command("finetune", epilog=finetune.EXAMPLES)(finetune.finetune_command)
 train_app.command("pretrain", epilog=pretrain.EXAMPLES)(pretrain.pretrain_command)
+train_app.command("ablate", epilog=ablate.EXAMPLES)(ablate.ablate_command)

@@ -53,6 +53,7 @@ class Grid:
 
 def grids(result: Result) -> list[Grid]:
     """Arrange a result in one grid per cloud, per model, per score, or per question."""
+    from isoscope.results.ablated import ablation_grids, is_ablation
     from isoscope.results.advised import advice_grids, is_advice
     from isoscope.results.depth import depth_grids  # which build on this file
     from isoscope.results.differed import difference_grids, is_difference
@@ -76,6 +77,8 @@ def grids(result: Result) -> list[Grid]:
         return difference_grids(result)
     if is_fine_tuning(result):
         return fine_tuning_grids(result)
+    if is_ablation(result):
+        return ablation_grids(result)
     if is_pretraining(result):
         return pretraining_grids(result)
     if is_by_layer(result):

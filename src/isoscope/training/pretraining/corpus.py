@@ -47,6 +47,8 @@ class Corpus:
         Of all texts.
     words : str
         What it is, in a line.
+    held_texts : tuple of str
+        The texts for validation.
     """
 
     tokenizer: Any
@@ -55,6 +57,7 @@ class Corpus:
     counts: NDArray[np.int64]
     digest: str
     words: str
+    held_texts: tuple[str, ...] = ()
 
     def batch(self, step: int, size: int, seed: int) -> NDArray[np.int64]:
         """Return the blocks of a step, from 0; every epoch has an order of its own."""
@@ -112,6 +115,7 @@ def make_corpus(
         digest.hexdigest(),
         f"{name}: {train.size:,} tokens to learn from, {held.size:,} for validation, vocabulary "
         f"{len(tokenizer):,}",
+        tuple(judged),
     )  # fmt: skip
 
 
