@@ -30,8 +30,8 @@ def ablate_command(
     grid: Annotated[
         str,
         typer.Option(
-            help="Factors with commas: tie, positions, final-norm, objective; levels behind = where "
-            "others than the usual are wanted, such as positions=learned+rotary+none. The first "
+            help="Factors with commas: tie, positions, final-norm, objective; levels behind = where"
+            " others than the usual are wanted, such as positions=learned+rotary+none. The first "
             "one is the reference."
         ),
     ] = "tie,positions,final-norm",

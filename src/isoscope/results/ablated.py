@@ -39,8 +39,8 @@ FOLLOWED = ((VALIDATION, PERPLEXITY), (UNEMBEDDING, "i1"), (LAST_LAYER, MEAN_COS
 STAR = " *"
 STAR_NOTE = "*: the 95 % interval does not hold 0; no correction for many comparisons"
 EFFECT_NOTE = (
-    "main effects: differences of means over all other factors and seeds; analysis of variance with "
-    "seeds as blocks"
+    "main effects: differences of means over all other factors and seeds; analysis of variance "
+    "with seeds as blocks"
 )
 
 

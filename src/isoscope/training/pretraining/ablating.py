@@ -115,9 +115,10 @@ def ablate(
                 corpus, factors, base, Path(keep) if keep else work, kept, progress, device,
                 stays=keep is not None,
             )  # fmt: skip
-            runs = {
-                cell: [bench.run(cell, seed) for seed in range(seeds)] for cell in cells(factors)
-            }
+            runs: dict[Cell, list[Points]] = {cell: [] for cell in cells(factors)}
+            for seed in range(seeds):  # so that a run that is cut short has whole grids
+                for cell, several in runs.items():
+                    several.append(bench.run(cell, seed))
             result = Result(
                 rows_of(runs, factors, protocol(base, corpus, seeds)),
                 seeds={"seed": 0, "runs": seeds},
