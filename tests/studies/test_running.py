@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from isoscope.clouds.arrays import ArrayCloud
 from isoscope.errors import UsageError
 from isoscope.results.result import Result
-from isoscope.studies import run_study
+from isoscope.studies import find_study, run_study
 from isoscope.studies.registry import Subject
 from isoscope.studies.running import as_subject
 
@@ -66,6 +67,6 @@ def test_wrong_calls() -> None:
     with pytest.raises(UsageError, match="B-T1 needs the input embedding matrix"):
         run_study("B-T1")
     with pytest.raises(UsageError, match="makes its own vectors"):
-        run_study("B-F2", [CLOUD])
+        run_study(replace(find_study("B-F2"), may_have_sources=False), [CLOUD])
     with pytest.raises(UsageError, match="same name"):
         run_study("B-T1", [CLOUD, CLOUD])

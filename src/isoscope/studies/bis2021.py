@@ -6,13 +6,10 @@ Embedding matrices drifted in one common direction; removing the mean restores i
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from isoscope.clouds.arrays import ArrayCloud
-from isoscope.results.measuring import measure
 from isoscope.results.result import Result, Row
 from isoscope.studies.claims import ALL_MODELS, Claim
 from isoscope.studies.reference import printed_table
@@ -42,9 +39,6 @@ WORD_SETS = {
 ALL_BUT_TWO = "all-but-the-top:n_components=2"
 METHODS = ("none", "center", "center-scaled", "all-but-the-top", ALL_BUT_TWO)
 """The text of the paper removes ⌈d/100⌉ components, its authors' benchmark two: both."""
-
-SHIFTS = (0.0, 1.0, 2.0, 4.0)
-SPHERE_POINTS = 1_000
 
 
 def table_1(request: Request) -> Result:
@@ -166,28 +160,6 @@ def singular_ratios(result: Result) -> list[Row]:
     return rows
 
 
-def figure_2(request: Request) -> Result:
-    """Points on a unit sphere in three dimensions, shifted further and further away."""
-    rng = np.random.default_rng(request.seed)
-    normal = rng.standard_normal((SPHERE_POINTS, 3))
-    sphere = normal / np.linalg.norm(normal, axis=1, keepdims=True)
-    direction = np.ones(3) / np.sqrt(3)
-    results = []
-    for shift in SHIFTS:
-        cloud = ArrayCloud(sphere + shift * direction, f"shift {shift:g}")
-        found = measure(cloud, "mean_norm,norm_of_mean,spectrum", "none", seed=request.seed)
-        results.append(renamed(found, subject="toy", part=cloud.name))
-    result = joined(results)
-    ratios = singular_ratios(result)
-    values = [row.value for row in ratios if row.value is not None]
-    step = min(after - before for before, after in pairwise(values))
-    smallest = Row(
-        "toy", "", "none", "singular_ratio/smallest_step", step,
-        note="smallest_step is the smallest growth of σ₁/σ₂ from one shift to the next",
-    )  # fmt: skip
-    return replace(result, rows=[*result.rows, *ratios, smallest])
-
-
 def figure_5(request: Request) -> Result:
     """Densities of norms, and how mean norm and I1 go together over models."""
     result = measured(request, "mean_norm,i1,norm_density", "none")
@@ -273,19 +245,6 @@ register(
                   {"measure": "singular_ratio"}, CENTER, "<", NONE),
         ),
         ("RoBERTa-large", "GPT-2 (12 layers)"),
-    )
-)  # fmt: skip
-register(
-    Study(
-        "B-F2", "A toy: singular values of a sphere that moves away from the origin",
-        PAPER + ", figure 2", "nothing", figure_2,
-        (
-            Claim("at the origin the first two singular values are about the same",
-                  {"measure": "singular_ratio"}, {"part": "shift 0"}, "<=", 1.1),
-            Claim("their ratio grows with every shift",
-                  {"measure": "singular_ratio/smallest_step"}, NONE, ">", 0.0),
-        ),
-        ("toy",), sources=False,
     )
 )  # fmt: skip
 register(

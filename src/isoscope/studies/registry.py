@@ -104,6 +104,8 @@ class Study:
         Returns the numbers that the paper prints, by subject, part, correction and measure.
     sources : bool
         Whether it needs any vectors or models of the user's.
+    may_have_sources : bool
+        Whether it takes such as well where it does not need them.
     text : TextNeed, optional
         What its models read; None where it reads no text.
     training : bool
@@ -124,6 +126,7 @@ class Study:
     models: tuple[str, ...] = ()
     printed: Callable[[], dict[Key, float]] = dict
     sources: bool = True
+    may_have_sources: bool = False
     text: TextNeed | None = None
     training: bool = False
     tasks: tuple[str, ...] = ()

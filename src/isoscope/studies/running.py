@@ -135,7 +135,7 @@ def run_study(
         raise UsageError("two sources have the same name; name them apart with NAME=SOURCE")
     if chosen.sources and not subjects and not finished:
         raise UsageError(f"{chosen.id} needs {chosen.needs}; name at least one source")
-    if subjects and not chosen.sources:
+    if subjects and not (chosen.sources or chosen.may_have_sources):
         raise UsageError(f"{chosen.id} makes its own vectors; leave the sources out")
     if not chosen.training and (revisions, every, keep, cache) != (None,) * 4:
         raise UsageError(f"{chosen.id} looks at no checkpoints; leave --revisions and others out")
@@ -147,7 +147,7 @@ def run_study(
         progress,
         column,
         {"words": words, "vocabulary": vocabulary, "lowercase": lowercase, "prefix": prefix},
-        find_text(chosen, text, text_column, folder),
+        None if finished else find_text(chosen, text, text_column, folder),
         Checkpoints(revisions, every, keep, None if cache is None else Path(cache)),
         dtype,
         device,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from isoscope.studies.registry import Study
 
 STS_B_FOLDERS = ("STS/STSBenchmark", "STSBenchmark", "stsbenchmark", "")
+WIKITEXT_FOLDERS = ("wikitext2", "wikitext-2", "wikitext-2-raw", "wikitext-2-raw-v1")
 SST_2_FOLDERS = ("glue/SST-2", "GLUE/SST-2", "SST-2")
 STS_B_FIELDS = 7
 """Genre, file, year, number, score and two sentences; some rows name their licences after that."""
@@ -77,6 +78,18 @@ def sst_2_train(folder: Path) -> TextSource | None:
     return source
 
 
+def wikitext_train(folder: Path) -> TextSource | None:
+    """The training part of WikiText-2, which is Wikipedia's best articles, line by line."""
+    names = ("train.raw.gz", "train.raw", "wiki.train.raw", "wiki.train.raw.gz", "wiki.train.txt")
+    found = (first_file(folder, WIKITEXT_FOLDERS, name) for name in names)
+    path = next((path for path in found if path is not None), None)
+    if path is None:
+        return None
+    source = open_texts(path)
+    source.name = "WikiText-2 train"
+    return source
+
+
 def first_file(folder: Path, inside: tuple[str, ...], name: str) -> Path | None:
     """Return the file from the first of several folders that has it."""
     return next((folder / part / name for part in inside if (folder / part / name).is_file()), None)
@@ -104,4 +117,5 @@ def some_texts(source: TextSource, size: int, seed: int) -> TextSource:
 
 STS_B = TextNeed("the sentences of STS-B dev", sts_b_dev)
 SST_2 = TextNeed("sentences of SST-2 train", sst_2_train)
+WIKIPEDIA = TextNeed("Wikipedia", wikitext_train)
 OWN = TextNeed("The Pile's smaller sources")

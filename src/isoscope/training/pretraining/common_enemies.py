@@ -10,8 +10,8 @@ is what is recorded here, by how frequent their tokens are.
 References
 ----------
 Biś et al. (2021), Too much in common: shifting of embeddings in transformer language models and its
-implications, NAACL, section 3. Machina & Mercer (2024), Anisotropy is not inherent to transformers,
-NAACL, section 5.2, doubts that it adds up.
+implications, NAACL, section 3.3. Machina & Mercer (2024), Anisotropy is not inherent to
+transformers, NAACL, section 5.2, doubts that it adds up.
 """
 
 from __future__ import annotations

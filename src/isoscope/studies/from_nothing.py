@@ -1,0 +1,110 @@
+"""Models that a study trains from nothing, or takes from results of such trainings.
+
+A source ``pretrain:tiny`` is a size of ``isoscope train pretrain``; ``--from`` takes a result of
+``isoscope train ablate --out``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from isoscope.errors import UsageError, unknown_name
+from isoscope.results.ablated import FACTORS, is_ablation
+from isoscope.results.loading import load_result
+from isoscope.studies.scales import MINI, PAPER
+from isoscope.studies.several import joined
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from isoscope.results.result import Result, Row
+    from isoscope.studies.registry import Request, Subject
+    from isoscope.training.pretraining.plan import Plan
+
+PREFIX = "pretrain:"
+SCALES = {MINI: (f"{PREFIX}tiny",), PAPER: (f"{PREFIX}paper",)}
+"""What is trained where the user names no source."""
+
+SEEDS = {MINI: 2, PAPER: 3}
+SMALL = {"batch_size": 16, "context": 64}
+SMALL_STEPS = 200
+"""Of the mini scale: minutes for a model, enough to see where it goes, not where it ends."""
+
+NEED = (
+    "a text to learn from (--text, or WikiText-2 in the --data folder), and nothing else: --scale "
+    "mini trains tiny models for some minutes, --scale paper those of the paper, pretrain:SIZE as "
+    "a source another size"
+)
+AGAIN = "; --from takes a result of isoscope train ablate instead"
+
+
+def plan_of(request: Request, subject: Subject, **options: object) -> Plan:
+    """Return what is trained for a source such as ``pretrain:tiny``."""
+    from isoscope.training.pretraining.plan import SIZES, Plan
+
+    size = str(subject.source).removeprefix(PREFIX)
+    if not str(subject.source).startswith(PREFIX):
+        raise UsageError(f"{subject.source} is trained already; name a size, such as {PREFIX}tiny")
+    if size not in SIZES:
+        raise unknown_name("size of models", size, SIZES)
+    changed = {"steps": SMALL_STEPS, "changed": SMALL} if request.scale == MINI else {}
+    return Plan(**{"size": size, "seed": request.seed, **changed, **options})  # type: ignore[arg-type]
+
+
+def ablated(request: Request, grid: str, objective: str, factor: str) -> Result:
+    """Return rows of an ablation: trained now, or those of results that were finished.
+
+    Parameters
+    ----------
+    request : Request
+        What the user asks for.
+    grid : str
+        Factors that are trained.
+    objective : {"mlm", "clm"}
+        Of what is trained.
+    factor : str
+        What the study is about: results without it are refused.
+    """
+    if request.reuse:
+        return joined(finished(path, factor) for path in request.reuse)
+    from isoscope.training.pretraining.ablating import ablate  # imports torch
+
+    found = []
+    for subject in request.subjects:
+        result = ablate(
+            request.text, grid, plan_of(request, subject, objective=objective),
+            seeds=SEEDS[request.scale], device=request.device, progress=request.progress,
+        )  # fmt: skip
+        found.append(named(result, subject.name))
+    return joined(found)
+
+
+def finished(path: Path, factor: str) -> Result:
+    """Read a result of an ablation."""
+    result = load_result(path)
+    if not is_ablation(result) or factor not in result.extra.get(FACTORS, {}):
+        raise UsageError(f"{path} is no result of isoscope train ablate with {factor} in its grid")
+    plan = result.extra.get("plan", {})
+    return named(result, f"{path.stem} ({plan.get('objective', 'unknown')})")
+
+
+def named(result: Result, name: str) -> Result:
+    """Return a result whose rows are about one subject; cells become corrections."""
+    return replace(result, rows=[of_cell(row, name) for row in result.rows])
+
+
+def of_cell(row: Row, name: str) -> Row:
+    """Name the subject of a row; what tells cells apart goes where corrections stand."""
+    effect = row.extra.get("factor") is not None
+    return replace(row, subject=name, correction=row.correction if effect else row.subject)
+
+
+def last_step(result: Result) -> list[Row]:
+    """Return rows about the end of every training."""
+    ends: dict[str, int] = {}
+    for row in result.rows:
+        step = row.extra.get("step")
+        if step is not None:
+            ends[row.subject] = max(ends.get(row.subject, 0), int(step))
+    return [row for row in result.rows if row.extra.get("step") == ends.get(row.subject)]
