@@ -31,6 +31,7 @@ benchmark: $(VENV)/benchmark
 	$(BIN)/python benchmarks/postgres_reading.py
 	$(BIN)/python benchmarks/threshold_simulation.py
 	$(BIN)/python benchmarks/train.py
+	$(BIN)/python benchmarks/pretrain.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,4 +1,4 @@
-"""Isotropy as part of training: terms of a loss that even out a matrix while a model learns.
+"""Isotropy and training: terms of a loss that even out a matrix, and small models from nothing.
 
 >>> from isoscope.training import CalibratedTrainer, CosReg
 >>> CalibratedTrainer(model, args, calibration=CosReg(0.1)).train()  # doctest: +SKIP
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from isoscope.training.flow import FlowCalibration
     from isoscope.training.isotropy_star import IStar
     from isoscope.training.naming import make_calibration
+    from isoscope.training.pretraining.ablating import ablate
+    from isoscope.training.pretraining.plan import Plan
+    from isoscope.training.pretraining.pretraining import pretrain
     from isoscope.training.spectrum import SpectrumControl
     from isoscope.training.trainer import CalibratedTrainer, NotFiniteError, calibrated_loss
 
@@ -24,10 +27,13 @@ __all__ = [
     "FlowCalibration",
     "IStar",
     "NotFiniteError",
+    "Plan",
     "SpectrumControl",
+    "ablate",
     "calibrated_loss",
     "finetune",
     "make_calibration",
+    "pretrain",
 ]
 
 LATER = {
@@ -36,10 +42,13 @@ LATER = {
     "FlowCalibration": "flow",
     "IStar": "isotropy_star",
     "NotFiniteError": "trainer",
+    "Plan": "pretraining.plan",
     "SpectrumControl": "spectrum",
+    "ablate": "pretraining.ablating",
     "calibrated_loss": "trainer",
     "finetune": "finetuning",
     "make_calibration": "naming",
+    "pretrain": "pretraining.pretraining",
 }
 """Modules of names; most of them import torch."""
 

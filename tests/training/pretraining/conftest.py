@@ -17,7 +17,7 @@ SMALL = {
     "layers": 1, "width": 16, "heads": 2, "feed_forward": 32, "vocabulary": 280, "context": 12,
     "batch_size": 4, "learning_rate": 1e-2,
 }  # fmt: skip
-WORDS = "cat dog bird tree river bank money boat sat ran flew saw big small old new red".split()
+WORDS = "cat dog bird tree river bank money boat sat ran flew saw big small old new red"
 
 
 @pytest.fixture(scope="session")
@@ -36,9 +36,9 @@ def small_plan() -> Callable[..., Plan]:
 @pytest.fixture(scope="session")
 def toy_texts() -> list[str]:
     """Walks through a circle of words: after each comes the next one, or the one after that."""
-    rng = np.random.default_rng(0)
-    walks = rng.integers(len(WORDS), size=(120, 1)) + rng.integers(1, 3, (120, 8)).cumsum(axis=1)
-    return [" ".join(WORDS[k % len(WORDS)] for k in walk) for walk in walks]
+    rng, words = np.random.default_rng(0), WORDS.split()
+    walks = rng.integers(len(words), size=(120, 1)) + rng.integers(1, 3, (120, 8)).cumsum(axis=1)
+    return [" ".join(words[k % len(words)] for k in walk) for walk in walks]
 
 
 @pytest.fixture(scope="session")

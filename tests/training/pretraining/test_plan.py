@@ -45,6 +45,9 @@ PRINTED = {
         ({"changed": {"learning_rate": -1e-3}}, "a learning rate is above 0"),
         ({"changed": {"learning_rate": float("nan")}}, "a learning rate is above 0, not nan"),
         ({"changed": {"heads": 3}}, "3 heads do not divide a width of 128"),
+        ({"seed": -1}, "seed"),
+        ({"changed": {"wide": 3}}, "wide"),
+        ({"changed": {"dropout": 1.5}}, "dropout"),
         (
             {"positions": "rotary", "changed": {"width": 9, "heads": 3}},
             "rotary positions turn pairs .* even width",
