@@ -9,11 +9,10 @@ import typer
 
 from isoscope.cli import options, pretrain
 from isoscope.cli.command_line import command_line
+from isoscope.cli.journals import Resume, journal_of
 from isoscope.cli.measure import give_out
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
-from isoscope.errors import UsageError
-from isoscope.results.files import check_writable
 
 EXAMPLES = """Examples:
 
@@ -53,10 +52,7 @@ def ablate_command(
         Path | None, typer.Option(help="Folder in which all checkpoints stay. Default: none does.")
     ] = None,
     device: options.Device = None,
-    resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Go on with a killed run, from the journal beside --out."),
-    ] = False,
+    resume: Resume = False,
     as_json: options.AsJson = False,
     out: options.Out = None,
     debug: options.Debug = False,
@@ -67,10 +63,7 @@ def ablate_command(
     same for all. Main effects come with intervals over seeds.
     """
     del debug  # the frame looks for it, so that it works before the options are parsed
-    if out is not None:
-        check_writable(out)
-    if resume and out is None:
-        raise UsageError("--resume goes on from the journal beside --out; name the same file")
+    journal = journal_of(out, resume=resume)
     from isoscope.training.pretraining.ablating import ablate
     from isoscope.training.pretraining.plan import Plan
 
@@ -86,7 +79,7 @@ def ablate_command(
             seeds=seeds,
             validation=validation,
             column=text_column,
-            journal=None if out is None else Path(f"{out}.journal"),
+            journal=journal,
             resume=resume,
             keep=keep,
             device=device,

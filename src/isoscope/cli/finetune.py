@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from isoscope.cli import options
 from isoscope.cli.command_line import command_line
+from isoscope.cli.journals import Resume, journal_of
 from isoscope.cli.measure import give_out
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
-from isoscope.errors import UsageError
-from isoscope.results.files import check_writable
 
 SETTINGS = "Instead of the usual settings"
 
@@ -90,10 +88,7 @@ def finetune_command(
         str | None, typer.Option(help="Branch, tag or commit of a model of the hub.")
     ] = None,
     device: options.Device = None,
-    resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Go on with a killed run, from the journal beside --out."),
-    ] = False,
+    resume: Resume = False,
     as_json: options.AsJson = False,
     out: options.Out = None,
     debug: options.Debug = False,
@@ -104,10 +99,7 @@ def finetune_command(
     a t-test over the seeds finds better than none.
     """
     del debug  # the frame looks for it, so that it works before the options are parsed
-    if out is not None:
-        check_writable(out)
-    if resume and out is None:
-        raise UsageError("--resume goes on from the journal beside --out; name the same file")
+    journal = journal_of(out, resume=resume)
     from isoscope.training.finetuning import finetune
 
     with plain_warnings(), progress_bar(unit="steps") as progress:
@@ -124,7 +116,7 @@ def finetune_command(
             longest=longest,
             target=target,
             search=search,
-            journal=None if out is None else Path(f"{out}.journal"),
+            journal=journal,
             resume=resume,
             revision=revision,
             device=device,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -10,13 +9,12 @@ from rich.console import Console
 
 from isoscope.cli import options
 from isoscope.cli.command_line import command_line
+from isoscope.cli.journals import Resume, journal_of
 from isoscope.cli.measure import give_out
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
-from isoscope.errors import UsageError
 from isoscope.models.batching import TOKEN_BUDGET
 from isoscope.models.steps import parse_every
-from isoscope.results.files import check_writable
 
 EXAMPLES = """Examples:
 
@@ -135,10 +133,7 @@ def profile_command(
     ] = True,
     as_json: options.AsJson = False,
     out: options.Out = None,
-    resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Go on with a killed run, from the journal beside --out."),
-    ] = False,
+    resume: Resume = False,
     seed: options.Seed = 0,
     debug: options.Debug = False,
 ) -> None:
@@ -146,11 +141,7 @@ def profile_command(
     del debug  # the frame looks for it, so that it works before the options are parsed
     from isoscope.profiles import profile  # imports torch and transformers
 
-    if out is not None:
-        check_writable(out)
-    if resume and out is None:
-        raise UsageError("--resume goes on from the journal beside --out; name the same file")
-    journal = None if out is None else Path(f"{out}.journal")
+    journal = journal_of(out, resume=resume)
     screen = Console(stderr=True, emoji=False, markup=False)
     with plain_warnings(), progress_bar(screen, unit="texts") as progress:
         result = profile(

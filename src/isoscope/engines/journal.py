@@ -7,7 +7,8 @@ file as it was or as it was to be; what is damaged otherwise is noticed by its c
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -161,6 +162,22 @@ class Journal:
         if len(name) > LONGEST_STEP or not name:
             raise UsageError(f"the step {step!r:.60} has no name that a file can have")
         return self.folder / f"step {name}{ENDING}"
+
+
+@contextmanager
+def journal_while(
+    folder: str | Path | None, configuration: Mapping[str, Any], *, resume: bool
+) -> Iterator[Journal | None]:
+    """Give out the journal of a run, which goes when all went well and stays otherwise.
+
+    None where there is no folder: nothing is kept.
+    """
+    if folder is None:
+        yield None
+        return
+    with Journal.open(folder, configuration, resume=resume) as journal:
+        yield journal
+        journal.remove()
 
 
 def refuse_unfinished(folder: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoscope.engines.journal import Journal, refuse_unfinished
+from isoscope.engines.journal import journal_while, refuse_unfinished
 from isoscope.errors import UsageError
 from isoscope.models.opening import Model, open_model
 from isoscope.results.finetuned import FINE_TUNING, SETTINGS
@@ -31,6 +31,7 @@ from isoscope.training.settings import MADE, usual_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from isoscope.engines.journal import Journal
     from isoscope.measures.reading import Progress
     from isoscope.training.settings import Settings
     from isoscope.training.targets import Target
@@ -117,8 +118,7 @@ def finetune(
         configuration = {
             "model": str(opened.name), "target": target, "search": search, "settings": changed,
         }  # fmt: skip
-        kept = None if journal is None else Journal.open(journal, configuration, resume=resume)
-        try:
+        with journal_while(journal, configuration, resume=resume) as kept:
             bench = Bench(opened, folder, changed, target, work, kept, progress)
             outcomes, remarks = run_all(bench, names, chosen, seeds, search)
             result = Result(
@@ -131,11 +131,6 @@ def finetune(
             )  # fmt: skip
             if save is not None:
                 save(result)
-            if kept is not None:
-                kept.remove()
-        finally:
-            if kept is not None:
-                kept.close()
     return result
 
 

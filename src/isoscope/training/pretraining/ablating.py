@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoscope.clouds.texts import SampledTexts, TextSource, open_texts
-from isoscope.engines.journal import Journal, refuse_unfinished
+from isoscope.engines.journal import journal_while, refuse_unfinished
 from isoscope.errors import UsageError
 from isoscope.models.opening import open_model
 from isoscope.models.revisions import find_training
@@ -36,6 +36,7 @@ from isoscope.training.significance import sample_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from isoscope.engines.journal import Journal
     from isoscope.measures.reading import Progress
     from isoscope.training.pretraining.corpus import Corpus
     from isoscope.training.pretraining.effects import Effect
@@ -108,32 +109,28 @@ def ablate(
         refuse_unfinished(Path(journal))
     corpus = make_corpus(text, base.shape, validation=validation, column=column)
     configuration = {**base.to_facts(), "seed": None, "grid": grid, "text": corpus.digest}
-    with working_folder(journal) as work:
-        kept = None if journal is None else Journal.open(journal, configuration, resume=resume)
-        try:
-            bench = Bench(
-                corpus, factors, base, Path(keep) if keep else work, kept, progress, device,
-                stays=keep is not None,
-            )  # fmt: skip
-            runs: dict[Cell, list[Points]] = {cell: [] for cell in cells(factors)}
-            for seed in range(seeds):  # so that a run that is cut short has whole grids
-                for cell, several in runs.items():
-                    several.append(bench.run(cell, seed))
-            result = Result(
-                rows_of(runs, factors, protocol(base, corpus, seeds)),
-                seeds={"seed": 0, "runs": seeds},
-                versions=versions_of_training(),
-                command=command,
-                extra={KIND: ABLATION, FACTORS: {f.name: list(f.levels) for f in factors},
-                       "plan": base.to_facts()},
-            )  # fmt: skip
-            if save is not None:
-                save(result)
-            if kept is not None:
-                kept.remove()
-        finally:
-            if kept is not None:
-                kept.close()
+    with (
+        working_folder(journal) as work,
+        journal_while(journal, configuration, resume=resume) as kept,
+    ):
+        bench = Bench(
+            corpus, factors, base, Path(keep) if keep else work, kept, progress, device,
+            stays=keep is not None,
+        )  # fmt: skip
+        runs: dict[Cell, list[Points]] = {cell: [] for cell in cells(factors)}
+        for seed in range(seeds):  # so that a run that is cut short has whole grids
+            for cell, several in runs.items():
+                several.append(bench.run(cell, seed))
+        result = Result(
+            rows_of(runs, factors, protocol(base, corpus, seeds)),
+            seeds={"seed": 0, "runs": seeds},
+            versions=versions_of_training(),
+            command=command,
+            extra={KIND: ABLATION, FACTORS: {f.name: list(f.levels) for f in factors},
+                   "plan": base.to_facts()},
+        )  # fmt: skip
+        if save is not None:
+            save(result)
     return result
 
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 INITIAL = 0.02
 """Deviation of random weights, as all four architectures have it."""
 
+GPT2_ACTIVATION = "gelu_pytorch_tanh"
+"""GPT-2's own function (gelu_new), computed in one pass."""
+
 
 @dataclass(frozen=True)
 class Reader:
@@ -111,8 +114,8 @@ def common_options(plan: Plan, tokenizer: Any) -> dict[str, Any]:
     }
 
 
-def bert_options(plan: Plan) -> dict[str, Any]:
-    """Return a shape as BERT and RoFormer call it."""
+def shape_options(plan: Plan) -> dict[str, Any]:
+    """Return a shape as all but GPT-2 call it."""
     shape = plan.shape
     return {
         "hidden_size": shape.width,
@@ -120,6 +123,14 @@ def bert_options(plan: Plan) -> dict[str, Any]:
         "num_attention_heads": shape.heads,
         "intermediate_size": shape.feed_forward,
         "max_position_embeddings": shape.context,
+    }
+
+
+def bert_options(plan: Plan) -> dict[str, Any]:
+    """Return a shape as BERT and RoFormer call it."""
+    shape = plan.shape
+    return {
+        **shape_options(plan),
         "hidden_dropout_prob": shape.dropout,
         "attention_probs_dropout_prob": shape.dropout,
         **({"embedding_size": shape.width} if plan.positions == "rotary" else {}),
@@ -134,7 +145,7 @@ def gpt2_options(plan: Plan) -> dict[str, Any]:
         "n_layer": shape.layers,
         "n_head": shape.heads,
         "n_inner": shape.feed_forward,
-        "activation_function": "gelu_pytorch_tanh",  # GPT-2's own function, in one pass
+        "activation_function": GPT2_ACTIVATION,
         "n_positions": shape.context,
         **dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), shape.dropout),
     }
@@ -142,15 +153,10 @@ def gpt2_options(plan: Plan) -> dict[str, Any]:
 
 def gpt_neox_options(plan: Plan) -> dict[str, Any]:
     """Return a shape as GPT-NeoX calls it, with all dimensions of a head turned."""
-    shape = plan.shape
     return {
-        "hidden_size": shape.width,
-        "num_hidden_layers": shape.layers,
-        "num_attention_heads": shape.heads,
-        "intermediate_size": shape.feed_forward,
-        "max_position_embeddings": shape.context,
-        "hidden_dropout": shape.dropout,
-        "attention_dropout": shape.dropout,
+        **shape_options(plan),
+        **dict.fromkeys(("hidden_dropout", "attention_dropout"), plan.shape.dropout),
+        "hidden_act": GPT2_ACTIVATION,
         "use_parallel_residual": False,
         "rope_parameters": {
             "rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 1.0,
