@@ -32,6 +32,7 @@ LEFT_TO_RIGHT = [
     "tasks",
     "search",
     "training",
+    "explain",
     "studies",
     "cli",
 ]

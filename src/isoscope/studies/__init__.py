@@ -3,6 +3,7 @@
 from isoscope.studies import (
     bis2021,
     bis2021_enemies,
+    bis2021_frequency,
     bis2021_shift,
     bis2021_unused,
     ding2022,
@@ -40,6 +41,7 @@ __all__ = [
     "all_studies",
     "bis2021",
     "bis2021_enemies",
+    "bis2021_frequency",
     "bis2021_shift",
     "bis2021_unused",
     "ding2022",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 STS_B_FOLDERS = ("STS/STSBenchmark", "STSBenchmark", "stsbenchmark", "")
 WIKITEXT_FOLDERS = ("wikitext2", "wikitext-2", "wikitext-2-raw", "wikitext-2-raw-v1")
+CNN_DM_FOLDERS = ("cnndm", "cnn_dailymail", "cnn-dailymail")
 SST_2_FOLDERS = ("glue/SST-2", "GLUE/SST-2", "SST-2")
 STS_B_FIELDS = 7
 """Genre, file, year, number, score and two sentences; some rows name their licences after that."""
@@ -90,6 +91,20 @@ def wikitext_train(folder: Path) -> TextSource | None:
     return source
 
 
+def cnn_dm(folder: Path) -> TextSource | None:
+    """The articles of CNN/DailyMail, or of a sample of it."""
+    names = ("cnn_dailymail.csv", "train.csv")
+    found = (first_file(folder, CNN_DM_FOLDERS, name) for name in names)
+    path = next((path for path in found if path is not None), None)
+    if path is None:
+        return None
+    with path.open(encoding="utf-8") as file:
+        header = file.readline()
+    source = open_texts(path, column="article" if "article" in header else "text")
+    source.name = "CNN/DailyMail"
+    return source
+
+
 def first_file(folder: Path, inside: tuple[str, ...], name: str) -> Path | None:
     """Return the file from the first of several folders that has it."""
     return next((folder / part / name for part in inside if (folder / part / name).is_file()), None)
@@ -118,4 +133,5 @@ def some_texts(source: TextSource, size: int, seed: int) -> TextSource:
 STS_B = TextNeed("the sentences of STS-B dev", sts_b_dev)
 SST_2 = TextNeed("sentences of SST-2 train", sst_2_train)
 WIKIPEDIA = TextNeed("Wikipedia", wikitext_train)
+CNN_DM = TextNeed("CNN/DailyMail", cnn_dm)
 OWN = TextNeed("The Pile's smaller sources")
