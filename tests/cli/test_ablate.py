@@ -56,8 +56,9 @@ def test_a_table_a_file_and_a_report_of_it(run: Run, text: Path, tmp_path: Path)
     assert result.row("i1", "untied instead of tied", "unembedding matrix").n == 4
     assert result.command.startswith("isoscope train ablate")
     assert {path.name for path in tmp_path.iterdir()} == {"toy.txt", "found.json"}
-    again = run("report", out, "--columns", "i1")
+    again = run("report", out, "--columns", "i1", "--correction", "untied instead of tied")
     assert again.code == 0, again.error
+    assert "unembedding matrix" in again.out
 
 
 def test_json(run: Run, text: Path, tmp_path: Path) -> None:
@@ -74,7 +75,7 @@ def test_json(run: Run, text: Path, tmp_path: Path) -> None:
         row for row in found["rows"]
         if (row["part"], row["measure"]) == ("last norm", "bias_avgnorm") and row.get("step") == 2
     ]  # fmt: skip
-    assert [row["subject"] for row in last] == ["layernorm", "rmsnorm"]
+    assert [row["factors"]["final-norm"] for row in last] == ["layernorm", "rmsnorm"]
     assert last[1]["value"] is None
     assert last[1]["note"] == "undefined in every run"
     assert {path.name for path in keep.iterdir()} == {"layernorm, seed 0", "rmsnorm, seed 0"}
@@ -97,6 +98,7 @@ def test_a_run_that_broke_off_goes_on(
         return pretrain(*args, **given)
 
     monkeypatch.setattr(ablating, "pretrain", broken)
+    monkeypatch.setattr(ablating, "checkpoint_measures", lambda *_: {("last layer", "i1"): 0.5})
     out = tmp_path / "found.json"
     command = (
         "train", "ablate", "--text", text, "--grid", "tie", "--seeds", "1", "--out", out, *QUICK

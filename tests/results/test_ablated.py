@@ -96,6 +96,8 @@ def test_the_first_table_has_the_last_step_alone() -> None:
     ]
     assert first.notes == ["tiny clm, 1,000 steps"]
     assert first.verdict == []
+    turned = ablation_grids(result(cells=cell_rows()[::-1]))[0]
+    assert sorted(turned.rows) == sorted(first.rows)
 
 
 def test_effects_have_intervals_and_stars() -> None:

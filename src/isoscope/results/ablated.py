@@ -63,6 +63,11 @@ def ablation_grids(result: Result) -> list[Grid]:
     return [grid for grid in found if grid.rows]
 
 
+def model_of(row: Row) -> str:
+    """Return the name of a row's cell."""
+    return str(row.extra.get("model", row.subject))
+
+
 def columns(rows: Sequence[Row]) -> list[tuple[str, str]]:
     """Return what is shown and there."""
     there = {(row.part, row.measure) for row in rows}
@@ -72,10 +77,10 @@ def columns(rows: Sequence[Row]) -> list[tuple[str, str]]:
 def cell_grid(title: str, rows: Sequence[Row]) -> Grid:
     """Arrange cells down, measures across."""
     across = columns(rows)
-    values = {(row.subject, row.part, row.measure): row for row in rows}
+    values = {(model_of(row), row.part, row.measure): row for row in rows}
     body = [
         [cell, *(mean_cell(values.get((cell, *place))) for place in across)]
-        for cell in dict.fromkeys(row.subject for row in rows)
+        for cell in dict.fromkeys(model_of(row) for row in rows)
     ]
     notes = [rows[0].protocol] if rows else []
     return Grid(title, ["model", *(SHOWN[place] for place in across)], body, notes, [])
@@ -127,7 +132,9 @@ def verdict(rows: Sequence[Row]) -> list[str]:
             f"{abs(row.value or 0):.3f}"
             for row in moved
         ]
-        if here:
+        if here and all(row.low is None for row in here):
+            said.append(f"{name}: one run a cell says nothing about chance")
+        elif here:
             said.append(
                 f"{name}: {', '.join(words) if words else 'nothing moves it beyond chance'}"
             )
@@ -138,10 +145,10 @@ def way_grid(rows: Sequence[Row], part: str, measure: str) -> Grid:
     """Arrange cells down, steps across."""
     here = [row for row in rows if (row.part, row.measure) == (part, measure)]
     steps = sorted({row.extra["step"] for row in here})
-    values = {(row.subject, row.extra["step"]): row for row in here}
+    values = {(model_of(row), row.extra["step"]): row for row in here}
     body = [
         [cell, *(mean_cell(values.get((cell, step))) for step in steps)]
-        for cell in dict.fromkeys(row.subject for row in here)
+        for cell in dict.fromkeys(model_of(row) for row in here)
     ]
     title = f"{SHOWN[part, measure]} over training"
     return Grid(title, ["model", *(f"step {step:,}" for step in steps)], body, [], [])

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isoscope.errors import UsageError, unknown_name
-from isoscope.results.ablated import FACTORS, is_ablation
+from isoscope.results.ablated import FACTORS, is_ablation, model_of
 from isoscope.results.loading import load_result
 from isoscope.studies.scales import MINI, PAPER
 from isoscope.studies.several import joined
@@ -97,7 +97,7 @@ def named(result: Result, name: str) -> Result:
 def of_cell(row: Row, name: str) -> Row:
     """Name the subject of a row; what tells cells apart goes where corrections stand."""
     effect = row.extra.get("factor") is not None
-    return replace(row, subject=name, correction=row.correction if effect else row.subject)
+    return replace(row, subject=name, correction=row.correction if effect else model_of(row))
 
 
 def last_step(result: Result) -> list[Row]:

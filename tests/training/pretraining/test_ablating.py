@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 import isoscope
+from isoscope.engines.journal import Journal
 from isoscope.errors import DataError, UsageError
+from isoscope.results.reporting import report
 from isoscope.results.result import Result, Row
 from isoscope.training.pretraining.effects import main_effects
 from isoscope.training.pretraining.grid import parse_grid
@@ -79,6 +82,12 @@ def cell_rows(result: Result) -> list[Row]:
     return [row for row in result if row.subject != "main effects"]
 
 
+def level(row: Row) -> str:
+    """Return the level of the only factor."""
+    (found,) = row.extra["factors"].values()
+    return str(found)
+
+
 def effect_rows(result: Result) -> list[Row]:
     return [row for row in result if row.subject == "main effects"]
 
@@ -95,11 +104,11 @@ def last_runs(result: Result) -> dict[Place, dict[tuple[str, ...], list[float]]]
 def test_a_row_for_every_cell_step_and_measure(unbroken: Result) -> None:
     rows = cell_rows(unbroken)
     assert len(rows) == 2 * len(STEPS) * PLACES
-    assert len({(r.subject, r.extra["step"], r.part, r.measure) for r in rows}) == len(rows)
-    assert {row.subject for row in rows} == {"tied", "untied"}
+    assert len({(level(r), r.extra["step"], r.part, r.measure) for r in rows}) == len(rows)
+    assert {level(row) for row in rows} == {"tied", "untied"}
     assert {row.extra["step"] for row in rows} == set(STEPS)
     for row in rows:
-        assert row.extra["factors"] == {"tie": row.subject}
+        assert row.subject.startswith(level(row))
         assert (row.correction, row.n, row.note) == ("none", 2, "")
     assert len(effect_rows(unbroken)) == PLACES
 
@@ -124,7 +133,7 @@ def test_perplexities_fall_and_are_those_of_the_plan_alone(
     found = {
         row.extra["step"]: row.extra["runs"][0]
         for row in cell_rows(unbroken)
-        if (row.subject, row.measure) == ("tied", "perplexity")
+        if (level(row), row.measure) == ("tied", "perplexity")
     }
     assert found == wanted
     assert wanted[4] < wanted[2] < wanted[0]
@@ -164,23 +173,39 @@ def test_what_a_result_says_of_itself(unbroken: Result, plan: Plan) -> None:
         assert words in how
 
 
+def test_subject_part_correction_and_measure_tell_rows_apart(unbroken: Result) -> None:
+    """As in every result: otherwise ``isoscope report`` finds two values for one place."""
+    table = report([unbroken], columns=["i1"])
+    assert len({(r.subject, r.part, r.correction, r.measure) for r in unbroken}) == len(unbroken)
+    assert len(table.splitlines()) > 2 * 2 * len(STEPS)
+
+
 def test_a_run_that_was_killed_ends_with_the_same_rows(
-    unbroken: Result, toy_texts: list[str], plan: Plan, tmp_path: Path
+    toy_texts: list[str], plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Measures are sums of every tensor of a checkpoint, so that no other weights have the same."""
+
+    def sums(model: Any, texts: Any) -> dict[Place, float | None]:
+        tensors = load_file(model.source.folder / "model.safetensors")
+        found = {(name, "sum"): float(one.astype(float).sum()) for name, one in tensors.items()}
+        return {**found, ("texts", "count"): len(list(texts.texts()))}
+
+    monkeypatch.setattr(ablating, "checkpoint_measures", sums)
+    given = {"seeds": 2, "command": "as told"}
+    unbroken = ablate(toy_texts, "tie", plan, **given)
     journal, kept = tmp_path / "run.journal", tmp_path / "run.checkpoints"
-    first = Killed(run=2, step=3)
+    first, again = Killed(run=2, step=3), Killed()
     with pytest.raises(KeyboardInterrupt):
-        ablate(toy_texts, "tie", plan, seeds=2, journal=journal, progress=first)
+        ablate(toy_texts, "tie", plan, **given, journal=journal, progress=first)
     done, broken = first.names
     assert journal.is_dir()
     assert [path.name for path in kept.iterdir()] == [broken]
-    again = Killed()
     found = ablate(
-        toy_texts, "tie", plan, seeds=2, journal=journal, resume=True, progress=again,
-        command="as told",
+        toy_texts, "tie", plan, **given, journal=journal, resume=True, progress=again
     )  # fmt: skip
     assert done not in again.names
     assert [step for name, step, _ in again.heard if name == broken] == [3, 4]
+    assert len(found.rows) > 2 * len(STEPS) * 10
     assert found.rows == unbroken.rows
     assert found.to_json() == unbroken.to_json()
     assert list(tmp_path.iterdir()) == []
@@ -235,7 +260,7 @@ def test_killed_before_the_checkpoints_of_a_measured_run_were_deleted(
     """They take much room, and nobody reads them any more."""
     plan, journal = small_plan(steps=2), tmp_path / "run.journal"
 
-    save = ablating.Journal.save
+    save = Journal.save
 
     def then_killed(self: Any, *args: Any, **given: Any) -> None:
         save(self, *args, **given)
@@ -243,7 +268,7 @@ def test_killed_before_the_checkpoints_of_a_measured_run_were_deleted(
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(ablating.Journal, "save", then_killed)
+        patch.setattr(Journal, "save", then_killed)
         with pytest.raises(KeyboardInterrupt):
             ablate(toy_texts, "tie", plan, seeds=1, journal=journal)
     ablate(toy_texts, "tie", plan, seeds=1, journal=journal, resume=True)
@@ -290,6 +315,7 @@ def test_a_run_that_goes_on_is_the_same_run(
     ):
         with pytest.raises(UsageError, match=message) as refused:
             ablate(text, grid, other, seeds=1, journal=journal, resume=resume)
+        assert str(refused.value).startswith(f"{journal} ")  # not that of the run inside
         assert len(str(refused.value).splitlines()) == 1
     # More seeds are more of the same.
     found = ablate(toy_texts, "tie", plan, seeds=2, journal=journal, resume=True)
@@ -362,14 +388,16 @@ def test_objectives_have_the_layers_that_both_have_in_common(
 ) -> None:
     """One run a cell of one factor: there are differences, and nothing is known of chance."""
     found = ablate(toy_texts, "objective", small_plan(steps=1, checkpoints=1), seeds=1)
-    parts = {name: {r.part for r in found if r.subject == name} for name in ("clm", "mlm")}
+    parts = {
+        name: {r.part for r in cell_rows(found) if level(r) == name} for name in ("clm", "mlm")
+    }
     assert parts["clm"] - parts["mlm"] == {"final norm"}
     compared = {(row.part, row.measure): row for row in effect_rows(found)}
     assert len(compared) == PLACES - 1
     assert ("final norm", "mean_cosine") not in compared
     row = compared["last layer", "mean_cosine"]
     ends = {
-        r.subject: r.value for r in cell_rows(found)
+        level(r): r.value for r in cell_rows(found)
         if (r.part, r.measure, r.extra["step"]) == ("last layer", "mean_cosine", 1)
     }  # fmt: skip
     assert row.value == pytest.approx(ends["mlm"] - ends["clm"])
@@ -402,9 +430,8 @@ def test_what_is_undefined_has_no_mean_and_no_effect() -> None:
         ("untied",): [points(a=3.0, b=None, c=None), points(a=6.0, b=5.0, c=None)],
     }
     rows = rows_of(runs, factors, "how")
-    found = {
-        (row.subject, row.measure): row for row in rows if row.extra.get("step", 5) == 5
-    }  # fmt: skip
+    cells = [row for row in rows if row.subject != "main effects"]
+    found = {(level(row), row.measure): row for row in cells if row.extra["step"] == 5}
     assert found["untied", "b"].value == 5.0
     assert found["untied", "b"].extra["runs"] == [None, 5.0]
     assert found["untied", "b"].extra["sd"] is None

@@ -208,7 +208,7 @@ def test_numbers_without_chance_have_an_effect_beyond_any_chance(number: float) 
     assert (first.value, first.low, first.high) == pytest.approx((number,) * 3)
     assert first.excludes_zero
     assert first.p == pytest.approx(0, abs=1e-12)
-    assert second.value == 0
+    assert (second.value, second.p) == (0, 1)
     assert not second.excludes_zero
 
 

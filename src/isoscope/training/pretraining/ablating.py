@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from isoscope.clouds.texts import SampledTexts, TextSource, open_texts
 from isoscope.engines.journal import journal_while, refuse_unfinished
 from isoscope.errors import UsageError
+from isoscope.measures.registry import counted
 from isoscope.models.opening import open_model
 from isoscope.models.revisions import find_training
 from isoscope.models.steps import step_of
@@ -108,7 +109,12 @@ def ablate(
     if journal is not None and not resume:
         refuse_unfinished(Path(journal))
     corpus = make_corpus(text, base.shape, validation=validation, column=column)
-    configuration = {**base.to_facts(), "seed": None, "grid": grid, "text": corpus.digest}
+    configuration = {
+        **base.to_facts(),
+        "seed": None,
+        "grid": [str(f) for f in factors],
+        "text": corpus.digest,
+    }
     with (
         working_folder(journal) as work,
         journal_while(journal, configuration, resume=resume) as kept,
@@ -122,7 +128,7 @@ def ablate(
             for cell, several in runs.items():
                 several.append(bench.run(cell, seed))
         result = Result(
-            rows_of(runs, factors, protocol(base, corpus, seeds)),
+            rows_of(runs, factors, protocol(base, factors, corpus, seeds)),
             seeds={"seed": 0, "runs": seeds},
             versions=versions_of_training(),
             command=command,
@@ -151,9 +157,11 @@ class Bench:
         """Train one model, and measure its checkpoints."""
         name = f"{cell_name(cell)}, seed {seed}"
         finished = None if self.journal is None else self.journal.load(name)
-        if finished is not None:
-            return list(finished.facts["points"])
         folder = self.folder / name
+        if finished is not None:
+            if not self.stays:  # killed before it could be deleted
+                shutil.rmtree(folder, ignore_errors=True)
+            return list(finished.facts["points"])
         trained = pretrain(
             None, plan_of(self.base, self.factors, cell, seed), folder,
             corpus=self.corpus, resume=folder.is_dir(), device=self.device,
@@ -188,11 +196,14 @@ class Bench:
         return lambda _, done, total: report(name, done, total)
 
 
-def protocol(base: Plan, corpus: Corpus, seeds: int) -> str:
+def protocol(base: Plan, factors: tuple[Factor, ...], corpus: Corpus, seeds: int) -> str:
     """Say in a line what was trained."""
     tokens = base.shape.batch_size * base.shape.context
+    differs = "objective" in {factor.name for factor in factors}
+    objective = "" if differs else f" {base.objective}"
     return (
-        f"{base.size} {base.objective}, {base.length:,} steps of {tokens:,} tokens, {seeds} seeds; "
+        f"{base.size}{objective}, {counted(base.length, 'step')} of {tokens:,} tokens, "
+        f"{counted(seeds, 'seed')}; "
         f"{corpus.words}; layers over {min(READ_TEXTS, len(corpus.held_texts))} texts of it"
     )
 
@@ -230,10 +241,11 @@ def cell_row(
     there = [value for value in values if value is not None]
     found = sample_of(there) if there else None
     return Row(
-        cell_name(cell), part, "none", measure, None if found is None else found.mean,
+        f"{cell_name(cell)}@step{step}", part, "none", measure,
+        None if found is None else found.mean,
         n=len(values), protocol=how, note="" if found else "undefined in every run",
         extra={
-            "step": step, "unit": UNIT, "runs": list(values),
+            "model": cell_name(cell), "step": step, "unit": UNIT, "runs": list(values),
             "sd": found.deviation if found is not None and found.runs > 1 else None,
             FACTORS: dict(levels_of(factors, cell)),
         },

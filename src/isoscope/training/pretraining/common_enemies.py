@@ -63,14 +63,17 @@ def single_position(
         The step's.
     """
     h = read.detach().double()
-    rows = weight.detach().double().clone().requires_grad_()
-    logits = rows @ h if bias is None else rows @ h + bias.detach().double()
-    optimiser = torch.optim.SGD([rows], lr=rate)
+    # The optimiser moves a difference that begins at 0: of a row that moves by 1e-30, nothing
+    # would be left beside its weights.
+    moves = torch.zeros_like(weight, dtype=torch.float64).requires_grad_()
+    logits = (weight.detach().double() + moves) @ h
+    if bias is not None:
+        logits = logits + bias.detach().double()
+    optimiser = torch.optim.SGD([moves], lr=rate)
     loss = cross_entropy(logits[None], torch.tensor([answer], device=logits.device))
     loss.backward()  # type: ignore[no-untyped-call]
-    before = rows.detach().clone()
     optimiser.step()
-    cosines = along(rows.detach() - before, -h)
+    cosines = along(moves.detach(), -h)
     keep = np.arange(len(cosines)) != answer
     return Position(cosines[keep], float(cosines[answer]))
 

@@ -107,9 +107,12 @@ def make_corpus(
             f"the texts for validation have less than {shape.context} tokens; give more text"
         )
     digest = hashlib.sha256()
-    for one in (*learned, *judged):
-        digest.update(one.encode())
-        digest.update(b"\0")
+    for texts in (learned, judged):
+        digest.update(b"%d texts\n" % len(texts))
+        for one in texts:
+            content = one.encode()
+            digest.update(b"%d\n" % len(content))
+            digest.update(content)
     return Corpus(
         tokenizer, train, held, np.bincount(train.ravel(), minlength=len(tokenizer)),
         digest.hexdigest(),

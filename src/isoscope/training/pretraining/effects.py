@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isoscope.errors import UsageError
+from isoscope.training.pretraining.grid import cells as all_cells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,6 +68,8 @@ def main_effects(
     counts = {len(runs) for runs in values.values()}
     if len(counts) != 1 or counts == {0}:
         raise UsageError("main effects need as many runs in every cell, and one at least")
+    if set(values) != set(all_cells(factors)):
+        raise UsageError("main effects need every cell of the grid")
     cells = list(values)
     numbers = np.array([values[cell] for cell in cells], np.float64)
     variance, free = chance(numbers, cells, factors)
@@ -115,8 +119,10 @@ def factor_p(at: Mapping[str, NDArray[np.float64]], variance: float, free: int) 
         return None
     from scipy.stats import f
 
-    grand = np.concatenate(list(at.values())).mean()
-    between = sum(len(x) * (x.mean() - grand) ** 2 for x in at.values())
+    runs = len(next(iter(at.values())))
+    means = [float(x.mean()) for x in at.values()]
+    # Σ_l n (x̄_l − x̄)² by pairs, which is exactly 0 where all means are the same.
+    between = runs / len(means) * sum((x - y) ** 2 for x, y in combinations(means, 2))
     if variance == 0:
         return float(between == 0)
     return float(f.sf(between / (len(at) - 1) / variance, len(at) - 1, free))

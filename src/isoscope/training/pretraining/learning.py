@@ -109,6 +109,11 @@ class Learner:
                 total += float(cross_entropy(logits, question.answers, reduction="sum"))
                 answers += len(question.answers)
         self.network.train()
+        if not math.isfinite(total):
+            raise DataError(
+                f"the loss on the validation text is {total} after step {self.step}: training "
+                "stopped; a smaller --learning-rate may help"
+            )
         return math.exp(min(total / answers, 700.0))  # beyond, a double has no number for it
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -124,9 +129,9 @@ class Learner:
         with torch.no_grad():
             for name, one in self.learned.items():
                 one.copy_(torch.from_numpy(np.array(state[f"weight {name}"])))
-                if step:
+                if step and f"{MOMENTS[0]} {name}" in state:
                     self.optimiser.state[one] = {
-                        "step": torch.tensor(float(step)),
+                        "step": torch.tensor(float(step), device=one.device),
                         **{k: as_tensor(state[f"{k} {name}"], one) for k in MOMENTS},
                     }
         self.step = step

@@ -76,6 +76,8 @@ def make_network(plan: Plan, tokenizer: Any) -> Any:
     with torch.random.fork_rng(), quietly():
         torch.manual_seed(plan.seed)
         network = head_class(config)
+    if kind == "gpt_neox":
+        scale_as_gpt2(network)
     fix_positions(network, plan)
     if plan.final_norm == "layernorm-no-bias":
         freeze(network.get_submodule(final_norm_path(network)).bias, 0.0)
@@ -170,6 +172,15 @@ OPTIONS = {
     "gpt2": gpt2_options,
     "gpt_neox": gpt_neox_options,
 }
+
+
+def scale_as_gpt2(network: Any) -> None:
+    """Make what blocks add to their input 1/√(2 · blocks) times as large, as GPT-2 begins."""
+    blocks = network.base_model.layers
+    with torch.no_grad():
+        for block in blocks:
+            for layer in (block.attention.dense, block.mlp.dense_4h_to_h):
+                layer.weight.div_(math.sqrt(2 * len(blocks)))
 
 
 def fix_positions(network: Any, plan: Plan) -> None:

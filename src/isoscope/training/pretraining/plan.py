@@ -11,10 +11,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 from isoscope.errors import UsageError, unknown_name
+from isoscope.training.made_model import SPECIAL
 
 Objective = Literal["mlm", "clm"]
 Positions = Literal["learned", "sinusoidal", "rotary", "none"]
 FinalNorm = Literal["layernorm", "layernorm-no-bias", "rmsnorm"]
+
+SMALLEST_VOCABULARY = 256 + len(SPECIAL)
+"""Every byte is a token, so that any text can be written, and so are special ones."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,18 @@ class Plan:
         ):
             if value not in known:
                 raise unknown_name(name, value, known)
+        for name in self.changed:
+            if name not in Size.__dataclass_fields__:
+                raise unknown_name("field of a size", name, Size.__dataclass_fields__)
+        if self.seed < 0:
+            raise UsageError(f"a seed is at least 0, not {self.seed}")
+        if not 0 <= self.shape.dropout < 1:
+            raise UsageError(f"dropout is from 0 to below 1, not {self.shape.dropout}")
+        if 1 <= self.shape.vocabulary < SMALLEST_VOCABULARY:
+            raise UsageError(
+                f"a vocabulary of byte pairs has {SMALLEST_VOCABULARY} tokens or more, not "
+                f"{self.shape.vocabulary}"
+            )
         if self.length < 1:
             raise UsageError(f"steps are at least 1, not {self.length}")
         if not 1 <= self.checkpoints <= self.length:

@@ -23,7 +23,7 @@ from isoscope.results.scored import KIND
 from isoscope.training.finetuning import versions_of_training
 from isoscope.training.pretraining.common_enemies import CommonEnemies
 from isoscope.training.pretraining.corpus import Corpus, make_corpus
-from isoscope.training.pretraining.learning import Learner
+from isoscope.training.pretraining.learning import JUDGED_BLOCKS, Learner
 
 if TYPE_CHECKING:
     from isoscope.measures.reading import Progress
@@ -104,17 +104,25 @@ def pretrain(
     found = corpus or make_corpus(text, plan.shape, validation=validation, column=column)
     configuration = {**plan.to_facts(), "record": record, "text": found.digest}
     if (folder / RESULT).is_file():
-        return finished(folder, configuration)
+        result = finished(folder, configuration)
+        if (folder / JOURNAL / CONFIGURATION).is_file():
+            with Journal.open(folder / JOURNAL, configuration, resume=True) as journal:
+                journal.remove()
+        return result
+    where = device_name(device)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(cannot_be_written(folder, error)) from error
     with Journal.open(folder / JOURNAL, configuration, resume=resume) as journal:
         for leftover in folder.glob(f"{PREFIX}*"):  # of a run that was killed while it wrote
-            shutil.rmtree(leftover, ignore_errors=True)
-        run = Pretraining(plan, found, folder, journal, record, device_name(device), progress)
+            if leftover.is_dir():
+                shutil.rmtree(leftover, ignore_errors=True)
+            else:
+                leftover.unlink(missing_ok=True)
+        run = Pretraining(plan, found, folder, journal, record, where, progress)
         story = run.train()
-        result = told(folder.name, plan, found, story, configuration, command)
+        result = told(folder.resolve().name, plan, found, story, configuration, command)
         result.save(folder / RESULT)
         journal.remove()
     return result
@@ -147,7 +155,7 @@ class Pretraining:
 
     def train(self) -> Story:
         """Do all steps that are left."""
-        learner, length = self.learner, self.plan.length
+        learner, length, kept_steps = self.learner, self.plan.length, self.plan.kept_steps
         began = last = time.monotonic()
         before = self.story.seconds
         if learner.step == 0 and not self.story.points:
@@ -158,7 +166,7 @@ class Pretraining:
             self._report()
             now = time.monotonic()
             self.story.seconds = before + now - began
-            if learner.step in self.plan.kept_steps:
+            if learner.step in kept_steps:
                 self._judge()
             elif now - last < KEPT_EVERY:
                 continue
@@ -220,7 +228,11 @@ def refuse_others(folder: Path, *, resume: bool) -> None:
     """Refuse a folder that holds something else, or a run that nobody asked to go on with."""
     if folder.is_file():
         raise UsageError(f"--out {folder} is a file; name a folder for checkpoints")
-    if not folder.is_dir() or resume or not any(folder.iterdir()):
+    if not folder.is_dir():
+        return
+    there = {path.name for path in folder.iterdir() if not path.name.startswith(PREFIX)}
+    begun = (folder / RESULT).is_file() or (folder / JOURNAL / CONFIGURATION).is_file()
+    if (there <= {JOURNAL} and not begun) or (resume and begun):
         return
     if (folder / RESULT).is_file():
         raise UsageError(f"{folder} holds a finished training; name another folder, or delete it")
@@ -257,8 +269,8 @@ def told(
     rows = [
         Row(
             name, f"step{point['step']}", "none", measure, point[measure],
-            n=corpus.validation.size if measure == PERPLEXITY else None,
-            protocol=protocol, extra={"step": point["step"], "unit": "tokens"},
+            n=min(JUDGED_BLOCKS, len(corpus.validation)) if measure == PERPLEXITY else None,
+            protocol=protocol, extra={"step": point["step"], "unit": "blocks"},
         )
         for point in story.points
         for measure in (PERPLEXITY, LOSS)
