@@ -70,8 +70,11 @@ def of_subject(request: Request, subject: Subject) -> Result:
 
 def load_last(learner: Learner, folder: Path) -> None:
     """Give a learner the weights of a checkpoint."""
+    from isoscope.models.quiet import quietly
+
     kind: Any = type(learner.network)
-    trained = kind.from_pretrained(folder)
+    with quietly():
+        trained = kind.from_pretrained(folder)
     learner.network.load_state_dict(trained.state_dict())
 
 
