@@ -33,7 +33,7 @@ PRINTED = {
         ({"steps": -3}, "steps are at least 1, not -3"),
         ({"changed": {"steps": 0}}, "steps are at least 1, not 0"),
         ({"steps": 4, "checkpoints": 5}, "1 to 4 checkpoints in 4 steps, not 5"),
-        ({"checkpoints": 0}, "checkpoints in 1000 steps, not 0"),
+        ({"checkpoints": 0}, "checkpoints in 1500 steps, not 0"),
         ({"changed": {"layers": 0}}, "layers is at least 1, not 0"),
         ({"changed": {"width": 0}}, "width is at least 1, not 0"),
         ({"changed": {"heads": 0}}, "heads is at least 1, not 0"),
@@ -68,7 +68,7 @@ def test_checkpoints_are_kept_at_even_distances() -> None:
     assert Plan(steps=10, checkpoints=5).kept_steps == (0, 2, 4, 6, 8, 10)
     assert Plan(steps=10, checkpoints=3).kept_steps == (0, 3, 7, 10)
     assert Plan(steps=7, checkpoints=1).kept_steps == (0, 7)
-    assert Plan().kept_steps == (0, 200, 400, 600, 800, 1_000)
+    assert Plan().kept_steps == (0, 300, 600, 900, 1_200, 1_500)
 
 
 def test_there_are_as_many_checkpoints_as_were_asked_for() -> None:
@@ -124,7 +124,7 @@ def test_another_plan_has_other_facts(other: dict[str, Any]) -> None:
 
 
 def test_what_is_changed_is_no_other_plan_where_it_comes_to_the_same() -> None:
-    assert Plan(steps=1_000).to_facts() == Plan().to_facts()
+    assert Plan(steps=1_500).to_facts() == Plan().to_facts()
     assert Plan(changed={"width": 128}).to_facts() == Plan().to_facts()
 
 
