@@ -93,7 +93,7 @@ def test_a_study_without_sources(run: Run) -> None:
         (["B-T1"], "name at least one source"),
         (["B-T7", "x.npy"], "no study is called 'B-T7'"),
         (["B-T1", "nowhere.npy"], "there is no file nowhere.npy"),
-        (["B-F2", "x.npy"], "one model without checkpoints"),
+        (["B-F2", "./nowhere"], "there is no such folder"),
         (["B-F2", "--out", "x.xml"], "must end in"),
         (["B-F2", "--tasks", "rte"], "no sets to choose from"),
         (["R-T3", "x.npy", "--tasks", "men"], "no set of R-T3 is called 'men'"),
