@@ -66,7 +66,7 @@ def finetune_generation(run: Run, part: Part = "test") -> Outcome:
         **taught.saying(signature=judged.signature),
         scores=judged.scores,
         evenness={**matrix_evenness(network), "hidden": evenness(states)},
-        notes=(*pairs.notes, *((f"every text is answered by {written[0]!r}",) if same else ())),
+        notes=(*pairs.notes, *((f"every text is answered by {written[0]!r:.60}",) if same else ())),
         constant=same,
     )
 
