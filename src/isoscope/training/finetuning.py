@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from isoscope.engines.journal import journal_while, refuse_unfinished
 from isoscope.errors import UsageError
 from isoscope.models.opening import Model, open_model
+from isoscope.models.quiet import library
 from isoscope.results.finetuned import FINE_TUNING, SETTINGS
 from isoscope.results.measuring import listed, versions
 from isoscope.results.render import REMARKS
@@ -103,6 +104,8 @@ def finetune(
     --------
     >>> finetune("package:minilm", "rte", "none,cosreg", data="benchmarks")  # doctest: +SKIP
     """
+    for needed in ("torch", "transformers"):  # which say in one line what to install
+        library(needed)
     names, chosen = listed(tasks, ()), listed(calibrations, CALIBRATIONS)
     check_request(names, chosen, seeds)
     folder = data_folder(data)

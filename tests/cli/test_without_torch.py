@@ -1,0 +1,32 @@
+"""Commands that train say in one line what to install where torch is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+CALL = """
+import sys
+sys.modules["torch"] = None  # as if it were not installed
+from isoscope.cli.app import main
+sys.argv = ["isoscope", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "finetune", "package:minilm", "--task", "rte"],
+        ["train", "pretrain", "--text", "t.txt", "--out", "folder"],
+        ["train", "ablate", "--text", "t.txt"],
+    ],
+)
+def test_one_line_says_what_to_install(arguments: list[str]) -> None:
+    finished = subprocess.run(
+        [sys.executable, "-c", CALL, *arguments], capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == 2
+    assert finished.stderr == "isoscope: models need torch; pip install 'isoscope[models]'\n"
