@@ -9,7 +9,11 @@ import pytest
 
 CALL = """
 import sys
-sys.modules["torch"] = None  # as if it were not installed
+class Missing:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError(name=name)
+sys.meta_path.insert(0, Missing())
 from isoscope.cli.app import main
 sys.argv = ["isoscope", *sys.argv[1:]]
 main()
