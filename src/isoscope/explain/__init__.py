@@ -1,1 +1,1 @@
-"""Why a space is filled as it is: frequency, so far."""
+"""Why a space is filled as it is: frequency, position, norms, outliers, senses, structure."""
