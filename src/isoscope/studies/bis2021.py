@@ -14,6 +14,7 @@ from isoscope.results.result import Result, Row
 from isoscope.studies.claims import ALL_MODELS, Claim
 from isoscope.studies.reference import printed_table
 from isoscope.studies.registry import Key, Request, Study, register
+from isoscope.studies.scale_tables import MATRICES, WORDS
 from isoscope.studies.several import joined, measured, renamed
 from isoscope.studies.subjects import open_vectors
 from isoscope.tasks.evaluating import evaluate
@@ -197,7 +198,7 @@ register(
                   {"measure": "i1"}, TOP, ">=", 0.95),
             Claim("centring raises I1", {"measure": "i1"}, CENTER, ">", NONE),
         ),
-        TABLE_1_MODELS, printed_table_1,
+        TABLE_1_MODELS, printed_table_1, scales=MATRICES,
     )
 )  # fmt: skip
 WORDS_NEED = (
@@ -220,7 +221,7 @@ register(
                   {"measure": "average/*/pearson"}, {"correction": "center-scaled"}, ">=", NONE,
                   excluding=({"subject": "BERT-large-cased", "measure": "*/cosine/*"},)),
         ),
-        TABLE_2_MODELS, printed_table_2,
+        TABLE_2_MODELS, printed_table_2, scales=WORDS,
     )
 )  # fmt: skip
 register(
@@ -231,7 +232,7 @@ register(
             Claim("all-but-the-top beats none on MEN, with both scores",
                   {"measure": "men/*/pearson"}, TOP, ">", NONE),
         ),
-        TABLE_2_MODELS, printed_table_3,
+        TABLE_2_MODELS, printed_table_3, scales=WORDS,
     )
 )  # fmt: skip
 register(
@@ -244,7 +245,7 @@ register(
             Claim("the gap between the first two singular values shrinks with centring",
                   {"measure": "singular_ratio"}, CENTER, "<", NONE),
         ),
-        ("RoBERTa-large", "GPT-2 (12 layers)"),
+        ("RoBERTa-large", "GPT-2 (12 layers)"), scales=MATRICES,
     )
 )  # fmt: skip
 register(
@@ -256,6 +257,7 @@ register(
                   {"measure": "correlation(mean_norm, i1)"}, NONE, "<", 0.0, min_subjects=5),
         ),
         TABLE_1_MODELS, lambda: {(ALL_MODELS, "", "none", "correlation(mean_norm, i1)"): -0.61},
+        scales=MATRICES,
     )
 )  # fmt: skip
 register(
@@ -263,6 +265,6 @@ register(
         "B-F6", "Norms of embeddings before and after centring",
         PAPER + ", figure 6", MATRIX, figure_6,
         (Claim("centring lowers the mean norm", {"measure": "mean_norm"}, CENTER, "<", NONE),),
-        TABLE_1_MODELS,
+        TABLE_1_MODELS, scales=MATRICES,
     )
 )  # fmt: skip

@@ -58,13 +58,14 @@ def of_subject(request: Request, subject: Subject) -> Result:
 
     plan = replace(plan_of(request, subject), checkpoints=1)
     corpus = make_corpus(request.text, plan.shape)
-    with tempfile.TemporaryDirectory(prefix="isoscope-") as folder:
+    with tempfile.TemporaryDirectory(prefix="isoscope-") as temporary:
+        folder = (request.folder or Path(temporary)) / "models" / f"{plan.size}-recorded"
         result = pretrain(
-            None, plan, Path(folder) / "model", corpus=corpus, device=request.device,
+            None, plan, folder, corpus=corpus, device=request.device, resume=True,
             record=RECORDED.get(request.scale, 50), progress=request.progress,
         )  # fmt: skip
         learner = Learner(plan, corpus)
-        load_last(learner, Path(folder) / "model" / f"step{plan.length}")
+        load_last(learner, folder / f"step{plan.length}")
     return recorded(subject.name, result, single_rows(subject.name, learner))
 
 

@@ -10,6 +10,7 @@ from isoscope.results.result import Result, Row, Table
 from isoscope.studies.bis2021 import PAPER
 from isoscope.studies.claims import Claim
 from isoscope.studies.registry import Request, Study, register
+from isoscope.studies.scale_tables import COVERAGE
 from isoscope.studies.several import joined
 from isoscope.studies.subjects import open_subject
 from isoscope.studies.texts import CNN_DM
@@ -67,6 +68,6 @@ register(
                   {"measure": "needed_for_0.98"}, {}, "<=", 20_000),
         ),
         ("BERT|bert-base-cased|bert-base-uncased", "words"),
-        sources=False, may_have_sources=True, text=CNN_DM,
+        sources=False, may_have_sources=True, text=CNN_DM, scales=COVERAGE,
     )
 )  # fmt: skip

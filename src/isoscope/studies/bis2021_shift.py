@@ -15,6 +15,7 @@ from isoscope.studies.bis2021 import PAPER, singular_ratios
 from isoscope.studies.claims import Claim
 from isoscope.studies.pythia2024_training import followed
 from isoscope.studies.registry import Request, Study, Subject, register
+from isoscope.studies.scale_tables import SHIFTED
 from isoscope.studies.several import joined, renamed
 from isoscope.tasks.intervals import pearson
 
@@ -102,6 +103,6 @@ register(
             Claim("in a real training it goes with the shift of the mean",
                   {"measure": TOGETHER}, {}, ">", 0.0),
         ),
-        (TOY,), sources=False, may_have_sources=True, training=True,
+        (TOY,), sources=False, may_have_sources=True, training=True, scales=SHIFTED,
     )
 )  # fmt: skip

@@ -195,6 +195,12 @@ class Verdict:
         """Return the verdict as plain dictionaries and lists."""
         return {**asdict(self), "other_models": list(self.other_models)}
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Verdict:
+        """Rebuild a verdict."""
+        cases = [Case(**case) for case in values["cases"]]
+        return cls(**{**values, "cases": cases, "other_models": tuple(values["other_models"])})
+
 
 def matches(row: Row, pattern: Mapping[str, str]) -> bool:
     """Whether every named field of a row fits its pattern, in any case."""

@@ -12,7 +12,7 @@ from isoscope.results.result import Result, Row
 from isoscope.studies.claims import ALL_MODELS, Claim
 from isoscope.studies.reference import printed_table
 from isoscope.studies.registry import Key, Request, Study, Subject, register
-from isoscope.studies.scales import MINI, PAPER
+from isoscope.studies.scales import MINI, PAPER, Scale
 from isoscope.studies.trainings import RUNS, Training, task_of, trained
 
 if TYPE_CHECKING:
@@ -24,8 +24,10 @@ ROBERTA = "RoBERTa|roberta-base"
 DISTILBERT = "DistilBERT|distilbert-base-uncased"
 MODELS = (BERT, ROBERTA, DISTILBERT)
 SCALES = {
-    MINI: ("package:minilm",),
-    PAPER: ("BERT=bert-base-uncased", "RoBERTa=roberta-base", "DistilBERT=distilbert-base-uncased"),
+    MINI: Scale(("package:minilm",)),
+    PAPER: Scale(
+        ("BERT=bert-base-uncased", "RoBERTa=roberta-base", "DistilBERT=distilbert-base-uncased")
+    ),
 }
 """What is trained where the user names no source."""
 
@@ -149,6 +151,6 @@ register(
                   "and STS-B",
                   {"measure": CONSTANT, "part": "cola|mrpc|sts-b"}, SPECTRUM, ">=", 1.0),
         ),
-        MODELS, printed_table_1, tasks=TASKS, scales=SCALES,
+        MODELS, printed_table_1, tasks=TASKS, scales=SCALES, trains=True,
     )
 )  # fmt: skip

@@ -65,6 +65,6 @@ register(
             Claim("with spectrum control the head's I1 is at least that without calibration",
                   {**OF_HEAD, "measure": "i1"}, SPECTRUM, ">=", {"correction": "none"}),
         ),
-        MODELS, printed_table_4, tasks=TASKS, scales=SCALES,
+        MODELS, printed_table_4, tasks=TASKS, scales=SCALES, trains=True,
     )
 )  # fmt: skip

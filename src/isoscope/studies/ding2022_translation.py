@@ -11,7 +11,7 @@ from isoscope.studies.claims import Claim
 from isoscope.studies.ding2022 import CALIBRATIONS, PUBLISHED, SPECTRUM, WITHOUT_FLOW
 from isoscope.studies.reference import printed_table
 from isoscope.studies.registry import Key, Request, Study, register
-from isoscope.studies.scales import MINI, PAPER
+from isoscope.studies.scales import MINI, PAPER, Scale
 from isoscope.studies.trainings import MOVED, Training, moved, trained
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ SMALL = (50_000, "-50k")
 """Pairs that the paper tries the flow on, and what it calls the model then."""
 
 MODELS = ("M-BART|facebook/mbart-large-cc25|mbart-large-cc25", "M-BART-50k")
-SCALES = {MINI: ("made:bart",), PAPER: ("M-BART=facebook/mbart-large-cc25",)}
+SCALES = {MINI: Scale(("made:bart",)), PAPER: Scale(("M-BART=facebook/mbart-large-cc25",))}
 VOCABULARY = "vocabulary"
 SECONDS_A_MINUTE = 60
 
@@ -90,6 +90,6 @@ register(
             Claim("the flow takes ten times as long",
                   {"measure": SECONDS + RATIO}, {"correction": "flow*"}, ">=", 10.0),
         ),
-        MODELS, printed_table_2, tasks=TASKS, scales=SCALES,
+        MODELS, printed_table_2, tasks=TASKS, scales=SCALES, trains=True,
     )
 )  # fmt: skip

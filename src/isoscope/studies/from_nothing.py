@@ -6,30 +6,39 @@ A source ``pretrain:tiny`` is a size of ``isoscope train pretrain``; ``--from`` 
 
 from __future__ import annotations
 
+import tempfile
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isoscope.errors import UsageError, unknown_name
 from isoscope.results.ablated import FACTORS, is_ablation, model_of
 from isoscope.results.loading import load_result
-from isoscope.studies.scales import MINI, PAPER
+from isoscope.studies.kept_runs import kept_run
+from isoscope.studies.scales import MINI, PAPER, Scale
 from isoscope.studies.several import joined
+from isoscope.studies.texts import spare_text, wikitext_train
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
+    from isoscope.clouds.texts import TextSource
     from isoscope.results.result import Result, Row
     from isoscope.studies.registry import Request, Subject
     from isoscope.training.pretraining.plan import Plan
 
 PREFIX = "pretrain:"
-SCALES = {MINI: (f"{PREFIX}tiny",), PAPER: (f"{PREFIX}paper",)}
+SCALES = {MINI: Scale((f"{PREFIX}tiny",)), PAPER: Scale((f"{PREFIX}paper",))}
 """What is trained where the user names no source."""
 
 SEEDS = {MINI: 2, PAPER: 3}
 SMALL = {"batch_size": 16, "context": 64}
 SMALL_STEPS = 200
 """Of the mini scale: minutes for a model, enough to see where it goes, not where it ends."""
+
+FOLLOWED = {"steps": 400, "checkpoints": 10}
+"""Of a model whose training is followed: more steps, and more states on the way."""
 
 NEED = (
     "a text to learn from (--text, or WikiText-2 in the --data folder), and nothing else: --scale "
@@ -70,14 +79,48 @@ def ablated(request: Request, grid: str, objective: str, factor: str) -> Result:
         return joined(finished(path, factor) for path in request.reuse)
     from isoscope.training.pretraining.ablating import ablate  # imports torch
 
+    assert request.text is not None
     found = []
     for subject in request.subjects:
-        result = ablate(
-            request.text, grid, plan_of(request, subject, objective=objective),
-            seeds=SEEDS[request.scale], device=request.device, progress=request.progress,
+        plan, seeds = plan_of(request, subject, objective=objective), SEEDS[request.scale]
+        about = {**plan.to_facts(), "grid": grid, "seeds": seeds, "text": request.text.name}
+        result = kept_run(
+            request.folder, f"ablation-{objective}", about,
+            lambda journal, save, plan=plan, seeds=seeds: ablate(  # type: ignore[misc]
+                request.text, grid, plan, seeds=seeds, journal=journal, resume=journal is not None,
+                save=save, device=request.device, progress=request.progress,
+            ),
         )  # fmt: skip
         found.append(named(result, subject.name))
     return joined(found)
+
+
+@contextmanager
+def checkpoints_of(request: Request, subject: Subject) -> Iterator[str]:
+    """Give out a folder of checkpoints: the one that a subject names, or one that is trained now.
+
+    A model that is trained stays in the folder of the request, where other studies find it.
+    """
+    if not str(subject.source).startswith(PREFIX):
+        yield str(subject.source)
+        return
+    from isoscope.training.pretraining.pretraining import pretrain  # imports torch
+
+    plan = plan_of(request, subject, **FOLLOWED)
+    with tempfile.TemporaryDirectory(prefix="isoscope-") as temporary:
+        folder = Path(temporary) if request.folder is None else request.folder
+        out = folder / "models" / f"{plan.size}-{plan.length}-steps-seed-{plan.seed}"
+        pretrain(
+            learned_text(request), plan, out, resume=True, device=request.device,
+            progress=request.progress,
+        )  # fmt: skip
+        yield str(out)
+
+
+def learned_text(request: Request) -> TextSource:
+    """Return what a model learns from: WikiText-2 of the folder of data, or what a package has."""
+    found = None if request.data is None else wikitext_train(request.data)
+    return found or spare_text("a model to follow learns from a text")
 
 
 def finished(path: Path, factor: str) -> Result:

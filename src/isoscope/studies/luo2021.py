@@ -20,6 +20,7 @@ from isoscope.studies.layer_reading import ReadLayer, ReadLayers, read_layers
 from isoscope.studies.layers import numbered_layers
 from isoscope.studies.luo2021_outliers import BERT, MODELS, PAPER, ROBERTA, printed_dimensions
 from isoscope.studies.registry import Request, Study, register
+from isoscope.studies.scale_tables import LUO
 from isoscope.studies.several import joined
 from isoscope.studies.subjects import open_subject
 from isoscope.studies.texts import SST_2, some_texts
@@ -212,7 +213,7 @@ OF_ROBERTA = {"measure": COSINE, "subject": ROBERTA, "part": "layer *"}
 register(
     Study(
         "L-F3.1", "Tokens of the last layer on two principal components",
-        PAPER + ", figure 3.1", NEED, scatter_1, (), MODELS, text=SST_2,
+        PAPER + ", figure 3.1", NEED, scatter_1, (), MODELS, text=SST_2, scales=LUO,
     )
 )  # fmt: skip
 register(
@@ -225,7 +226,7 @@ register(
             Claim("RoBERTa's mean cosine rises with depth",
                   {"measure": f"{COSINE}/with_depth", "subject": ROBERTA}, {}, ">", 0.0),
         ),
-        MODELS, text=SST_2,
+        MODELS, text=SST_2, scales=LUO,
     )
 )  # fmt: skip
 register(
@@ -238,7 +239,7 @@ register(
                   {**OF_ROBERTA, "measure": f"{COSINE}/fall"}, {"correction": "clip"}, ">", 0.5,
                   excluding=(INPUT, FIRST)),
         ),
-        MODELS, text=SST_2,
+        MODELS, text=SST_2, scales=LUO,
     )
 )  # fmt: skip
 register(
@@ -253,7 +254,7 @@ register(
                   {"measure": f"{COSINE}/distance_from_zero", "subject": BERT},
                   {"correction": "whiten"}, "<=", 0.05, excluding=(INPUT,)),
         ),
-        MODELS, text=SST_2,
+        MODELS, text=SST_2, scales=LUO,
     )
 )  # fmt: skip
 register(
@@ -264,6 +265,6 @@ register(
             Claim("the first component's share of the variance falls with whitening",
                   {"measure": SHARE}, {"correction": "whiten"}, "<", NONE),
         ),
-        MODELS, text=SST_2,
+        MODELS, text=SST_2, scales=LUO,
     )
 )  # fmt: skip

@@ -11,6 +11,7 @@ from isoscope.studies.claims import Claim
 from isoscope.studies.layer_reading import ReadLayers, read_layers
 from isoscope.studies.reference import printed_table
 from isoscope.studies.registry import Key, Request, Study, register
+from isoscope.studies.scale_tables import LUO
 from isoscope.studies.several import joined
 from isoscope.studies.subjects import open_subject
 from isoscope.studies.texts import SST_2, some_texts
@@ -164,6 +165,6 @@ register(
             Claim("another one is the minimum in at least 85 % of RoBERTa's vectors",
                   {"measure": MINIMUM, "subject": ROBERTA, "part": POOLED}, {}, ">=", 0.85),
         ),
-        MODELS, printed_shares, text=SST_2,
+        MODELS, printed_shares, text=SST_2, scales=LUO,
     )
 )  # fmt: skip

@@ -90,6 +90,6 @@ register(
             Claim("the perplexity without positions is at least ten times as high",
                   {"measure": RATIO}, {}, ">=", 10.0),
         ),
-        (PAPERS_MODEL,), printed_figures, text=WIKIPEDIA, scales=SCALES,
+        (PAPERS_MODEL,), printed_figures, text=WIKIPEDIA, scales=SCALES, trains=True,
     )
 )  # fmt: skip

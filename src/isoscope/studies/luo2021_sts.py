@@ -15,6 +15,7 @@ from isoscope.studies.luo2021_outliers import BERT, MODELS, PAPER, ROBERTA, prin
 from isoscope.studies.reference import printed_table
 from isoscope.studies.registry import Key, Request, Study, register
 from isoscope.studies.render import LAYER
+from isoscope.studies.scale_tables import LUO
 from isoscope.studies.several import joined, renamed
 from isoscope.studies.subjects import open_subject
 from isoscope.tasks import SentenceProtocol, evaluate
@@ -204,6 +205,6 @@ register(
                   {**OF_BEST, "subject": DISTIL_BERT}, {"correction": CLIP}, "<", NO_CORRECTION,
                   over="share", share=5 / 7),
         ),
-        MODELS, printed_table_4_2,
+        MODELS, printed_table_4_2, scales=LUO,
     )
 )  # fmt: skip

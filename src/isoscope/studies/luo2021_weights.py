@@ -22,6 +22,7 @@ from isoscope.studies.luo2021_outliers import (
 )
 from isoscope.studies.registry import Request, Study, register
 from isoscope.studies.render import WHOLE
+from isoscope.studies.scale_tables import LUO
 from isoscope.studies.several import joined
 from isoscope.studies.subjects import open_subject, provenance_of
 from isoscope.studies.texts import SST_2, some_texts
@@ -251,7 +252,7 @@ register(
         ),
         MODELS[:2],
         lambda: {("RoBERTa-base", "", "none", f"{SAME_MAXIMUM}/from_fourth_row"): 0.998,
-                 ("BERT-base", "", "none", FIRST_OUTLIERS): 2.0},
+                 ("BERT-base", "", "none", FIRST_OUTLIERS): 2.0}, scales=LUO,
     )
 )  # fmt: skip
 register(
@@ -270,6 +271,6 @@ register(
             Claim("RoBERTa's 77 is among the 7 largest gains of the second LN in layers 2 to 10",
                   ranked(ROBERTA, "second gain/77", layers(2, 10)), {}, "<=", 7.0),
         ),
-        MODELS, text=replace(SST_2, required=False, find=None),
+        MODELS, text=replace(SST_2, required=False, find=None), scales=LUO,
     )
 )  # fmt: skip

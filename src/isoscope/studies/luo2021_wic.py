@@ -26,6 +26,7 @@ from isoscope.studies.luo2021_sts import (
 from isoscope.studies.reference import printed_table
 from isoscope.studies.registry import Key, Request, Study, register
 from isoscope.studies.render import ABOVE, LAYER
+from isoscope.studies.scale_tables import LUO
 from isoscope.studies.several import joined, renamed
 from isoscope.tasks.word_senses import THRESHOLDS_USED, threshold_note
 
@@ -134,6 +135,6 @@ register(
             Claim("whitening makes the best layer of large BERT worse",
                   {**OF_BEST, "subject": BERT_LARGE}, {"correction": WHITEN}, "<", NO_CORRECTION),
         ),
-        MODELS, printed_table_4_1,
+        MODELS, printed_table_4_1, scales=LUO,
     )
 )  # fmt: skip

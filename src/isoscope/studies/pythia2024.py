@@ -14,6 +14,7 @@ from isoscope.studies.claims import Claim
 from isoscope.studies.layers import profiled
 from isoscope.studies.reference import printed_table
 from isoscope.studies.registry import Key, Request, Study, register
+from isoscope.studies.scale_tables import DECODERS
 from isoscope.studies.several import joined
 from isoscope.studies.texts import OWN
 
@@ -116,7 +117,7 @@ register(
                   {"measure": CHANGE, "part": BOTH, "subject": SMALL}, {}, ">", 0.0),
             Claim("the 6.9B model ends at 0.2 or below (0.14)", AT_END, {}, "<=", 0.2),
         ),
-        MODELS, printed_final_layer, text=OWN,
+        MODELS, printed_final_layer, text=OWN, scales=DECODERS,
     )
 )  # fmt: skip
 register(
@@ -131,6 +132,6 @@ register(
             Claim("it is above InterSim by more than 0.2",
                   {**INTRA_AT_END, "measure": ABOVE}, {}, ">", 0.2),
         ),
-        MODELS, printed_final_layer, text=OWN,
+        MODELS, printed_final_layer, text=OWN, scales=DECODERS,
     )
 )  # fmt: skip

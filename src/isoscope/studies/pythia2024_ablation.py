@@ -75,6 +75,6 @@ register(
             Claim("so they have at the same length (i1_scaled), which the paper does not look at",
                   {"measure": "i1_scaled" + LOWEST, "part": UNEMBEDDING}, {}, ">", 0.0),
         ),
-        text=WIKIPEDIA, scales=SCALES,
+        text=WIKIPEDIA, scales=SCALES, trains=True,
     )
 )  # fmt: skip

@@ -26,6 +26,7 @@ from isoscope.studies.pythia2024_training import (
 )
 from isoscope.studies.pythia2024_weights import matrix_of
 from isoscope.studies.registry import Request, Study, register
+from isoscope.studies.scale_tables import ACCURACIES
 from isoscope.studies.several import joined
 from isoscope.tasks import SentenceProtocol, evaluate
 
@@ -110,6 +111,6 @@ register(
             Claim("and with I1 of its last layer",
                   of(SMALLEST, f"correlation({MEAN_ACCURACY}, {MEAN_I1})"), {}, ">", 0.0),
         ),
-        (SMALLEST, MIDDLE), training=True, tasks=SETS,
+        (SMALLEST, MIDDLE), training=True, tasks=SETS, scales=ACCURACIES,
     )
 )  # fmt: skip

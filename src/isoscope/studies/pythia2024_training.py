@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 from isoscope.errors import UsageError
 from isoscope.results.result import Result, Row
 from isoscope.studies.claims import Claim
+from isoscope.studies.from_nothing import checkpoints_of
 from isoscope.studies.pythia2024 import INTER, INTRA, ISOTROPIC, PAPER, printed
 from isoscope.studies.pythia2024_weights import matrix_of, norm_of
 from isoscope.studies.registry import Request, Study, Subject, register
+from isoscope.studies.scale_tables import ALL_TRAININGS, SMALL_TRAININGS
 from isoscope.studies.several import joined
 from isoscope.studies.texts import OWN
 from isoscope.studies.training_curves import FEWEST, Curve
@@ -44,8 +46,11 @@ def followed(
     asked = request.checkpoints
     if not isinstance(subject.source, str | Path):
         raise UsageError(f"{subject.name} is one model; name a hub id or a folder of checkpoints")
-    training = find_training(str(subject.source), asked.revisions, asked.every)
-    with CheckpointCache(asked.cache, asked.keep) as cache:
+    with (
+        checkpoints_of(request, subject) as source,
+        CheckpointCache(asked.cache, asked.keep) as cache,
+    ):
+        training = find_training(source, asked.revisions, asked.every)
         open_one = partial(cache.open, dtype=request.dtype, device=request.device)
         found = profile_over_training(training, one, open_one, progress=request.progress)
     rows = [
@@ -196,6 +201,7 @@ register(
             Claim("neither is monotone", of(BOTH, f"{INTER}/turning"), {}, ">", 0.0),
         ),
         (SMALLEST, MIDDLE), text=replace(OWN, usual="The Pile's Enron Emails"), training=True,
+        scales=SMALL_TRAININGS,
     )
 )  # fmt: skip
 register(
@@ -207,6 +213,7 @@ register(
                   of(BOTH, f"{INTRA}/turning"), {}, ">", 0.0),
         ),
         (SMALLEST, MIDDLE), text=replace(OWN, usual="The Pile's Enron Emails"), training=True,
+        scales=SMALL_TRAININGS,
     )
 )  # fmt: skip
 register(
@@ -223,7 +230,7 @@ register(
             Claim("that of the 6.9B model settles at 0.77: within 0.03 over the last third",
                   of(BIG, "i1/distance_from_plateau"), {}, "<=", 0.03),
         ),
-        (SMALLEST, MIDDLE, BIG), training=True,
+        (SMALLEST, MIDDLE, BIG), training=True, scales=ALL_TRAININGS,
     )
 )  # fmt: skip
 register(
@@ -241,6 +248,6 @@ register(
             Claim("in the 70M model the gain grows as I1 falls",
                   of(SMALLEST, f"correlation({GAIN}, i1)"), {}, "<", 0.0),
         ),
-        (SMALLEST, MIDDLE, BIG), training=True,
+        (SMALLEST, MIDDLE, BIG), training=True, scales=ALL_TRAININGS,
     )
 )  # fmt: skip

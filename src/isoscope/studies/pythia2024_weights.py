@@ -11,6 +11,7 @@ from isoscope.studies.claims import ALL_MODELS, Claim
 from isoscope.studies.pythia2024 import FINAL_NORM, ISOTROPIC, MODELS, PAPER
 from isoscope.studies.registry import Request, Study, Subject, register
 from isoscope.studies.render import WHOLE
+from isoscope.studies.scale_tables import UNEMBEDDINGS
 from isoscope.studies.several import joined, renamed
 from isoscope.studies.subjects import open_subject, provenance_of
 from isoscope.tasks.intervals import pearson
@@ -154,7 +155,7 @@ register(
                   {**UNEMBEDDED, **NONE}, LARGE, ">", {"subject": TIED}),
             Claim("centring always raises it", UNEMBEDDED, CENTER, ">", NONE),
         ),
-        (*MODELS, *OTHERS),
+        (*MODELS, *OTHERS), scales=UNEMBEDDINGS,
     )
 )  # fmt: skip
 register(
@@ -168,7 +169,7 @@ register(
             Claim("from 410M on, the embedding's I1 is at least 0.9",
                   {"measure": "i1", "part": EMBEDDING, **LARGE}, NONE, ">=", 0.9),
         ),
-        (*MODELS, *OTHERS),
+        (*MODELS, *OTHERS), scales=UNEMBEDDINGS,
     )
 )  # fmt: skip
 register(
@@ -184,6 +185,6 @@ register(
                   "interval",
                   {"measure": f"{CORRELATION}/excludes_zero"}, {}, "<=", 0.0, min_subjects=5),
         ),
-        (*MODELS, *OTHERS),
+        (*MODELS, *OTHERS), scales=UNEMBEDDINGS,
     )
 )  # fmt: skip

@@ -6,14 +6,27 @@ Contextual spaces are clustered: centring every cluster on its own mean does mor
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
+from isoscope.clouds.arrays import ArrayCloud
 from isoscope.clouds.opening import open_cloud
 from isoscope.errors import UsageError
 from isoscope.results.measuring import measure, versions
 from isoscope.results.result import Result, Row, Table
 from isoscope.studies.claims import Claim
+from isoscope.studies.last_layer import read_last_layer
 from isoscope.studies.reference import printed_table
-from isoscope.studies.registry import Key, Request, Study, register
+from isoscope.studies.registry import Key, Request, Study, Subject, register
+from isoscope.studies.render import MODELS
+from isoscope.studies.scale_tables import MINILM, SMOLLM2, TOKENS
+from isoscope.studies.subjects import names_a_model, open_subject
+from isoscope.studies.texts import STS_B
+
+if TYPE_CHECKING:
+    from isoscope.clouds.contract import CloudGroup
+
+PACKAGED = (MINILM, SMOLLM2)
+"""Packages that hold models; as vectors they would be embedding matrices, which have no text."""
 
 PAPER = (
     "Rajaee & Pilehvar (2021), A cluster-based approach for improving isotropy in contextual "
@@ -31,19 +44,24 @@ def table_1(request: Request) -> Result:
     names = {k: f"{MEASURE}:n_clusters={k}:seeds={1 if k == 1 else SEEDS}" for k in CLUSTERS}
     rows: list[Row] = []
     tables: list[Table] = []
+    known: dict[str, Any] = {}
     for subject in request.subjects:
-        group = open_cloud(subject.source, column=request.column)
+        group, protocol, provenance = tokens_of(request, subject)
         if len(group.names) != 1:
             raise UsageError(f"{subject.name} holds {len(group.names)} clouds; R-T1 looks at one")
+        known |= provenance
         found = measure(
             group, ["i1", *names.values()], "none",
             intervals=False, seed=request.seed, progress=request.progress,
         )  # fmt: skip
         parts = {RAW: found.row("i1")} | {f"k={k}": found.row(name) for k, name in names.items()}
         rows += [
-            replace(row, subject=subject.name, part=part, measure=MEASURE)
+            replace(
+                row, subject=subject.name, part=part, measure=MEASURE,
+                protocol="; ".join(filter(None, (protocol, row.protocol))),
+            )
             for part, row in parts.items()
-        ]
+        ]  # fmt: skip
         runs = [
             {"clusters": k, "seed": int(key.split("_")[1]), "log10_i1": value}
             for k, name in names.items()
@@ -51,7 +69,20 @@ def table_1(request: Request) -> Result:
             if key.startswith("seed_")
         ]
         tables.append(Table(subject.name, "", "none", MEASURE, runs))
-    return Result(rows, tables, versions=versions())
+    return Result(rows, tables, versions=versions(), extra={MODELS: known} if known else {})
+
+
+def tokens_of(request: Request, subject: Subject) -> tuple[CloudGroup, str, dict[str, Any]]:
+    """Open vectors that a user has, or read the last layer of a model over the text."""
+    if not (names_a_model(subject.source) or subject.source in PACKAGED):
+        return open_cloud(subject.source, column=request.column), "", {}
+    if request.text is None:
+        raise UsageError("R-T1 reads a text with a model; name one with --text, or STS-B in --data")
+    model = open_subject(subject, request)
+    texts = [text.text for text in request.text.texts()]
+    read = read_last_layer(model, texts, request.text.name, progress=request.progress)
+    cloud = ArrayCloud(read.tokens, subject.name)
+    return cloud, read.protocol, {model.name: model.provenance}
 
 
 def printed_table_1() -> dict[Key, float]:
@@ -72,7 +103,7 @@ register(
     Study(
         "R-T1", "Local isotropy against the number of clusters",
         PAPER + ", table 1",
-        "token vectors of a model's last layer over a text (the paper: STS-B dev), one cloud each",
+        "models and a text (the paper: STS-B dev), or files with token vectors of a last layer",
         table_1,
         (
             Claim("I1 with 20 clusters is above I1 with one",
@@ -87,5 +118,6 @@ register(
                   {"measure": MEASURE, "subject": "GPT-2"}, {"part": "k=1"}, "<", {"part": RAW}),
         ),
         ("GPT-2", "BERT", "RoBERTa"), printed_table_1,
+        text=replace(STS_B, required=False), scales=TOKENS,
     )
 )  # fmt: skip

@@ -20,6 +20,7 @@ from isoscope.studies.rajaee2021_probes import NOT_OFFERED, PROBE, deciding, net
 from isoscope.studies.rajaee2021_sts import CLUSTER, GLOBAL, NONE, settings_of
 from isoscope.studies.registry import Request, Study, register
 from isoscope.studies.render import WHOLE
+from isoscope.studies.scale_tables import CONVERGENCE
 from isoscope.studies.several import joined, renamed
 from isoscope.studies.subjects import open_subject
 from isoscope.tasks import evaluate, find_task
@@ -120,6 +121,6 @@ register(
                   "as they are in fewer epochs",
                   {"measure": f"*/{NEEDED}"}, {"correction": CLUSTER}, "<", {"correction": NONE}),
         ),
-        (BERT,), tasks=SETS,
+        (BERT,), tasks=SETS, scales=CONVERGENCE,
     )
 )  # fmt: skip

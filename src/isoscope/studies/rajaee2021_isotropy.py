@@ -28,6 +28,7 @@ from isoscope.studies.rajaee2021_sts import (
     settings_of,
 )
 from isoscope.studies.registry import Key, Request, Study, register
+from isoscope.studies.scale_tables import TOKENS
 from isoscope.studies.several import joined, renamed
 from isoscope.studies.subjects import open_subject, provenance_of
 from isoscope.tasks import find_task
@@ -133,6 +134,6 @@ register(
             Claim("without the directions of clusters I1 is at least 0.47 on every set",
                   OF_SETS, {"correction": CLUSTER}, ">=", 0.47),
         ),
-        MODELS, printed_table_6,
+        MODELS, printed_table_6, scales=TOKENS,
     )
 )  # fmt: skip

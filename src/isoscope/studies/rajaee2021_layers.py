@@ -15,6 +15,7 @@ from isoscope.studies.layers import ORDINARY, numbered_profiles
 from isoscope.studies.rajaee2021 import PAPER
 from isoscope.studies.reference import printed_table
 from isoscope.studies.registry import Key, Request, Study, register
+from isoscope.studies.scale_tables import TOKENS
 from isoscope.studies.texts import STS_B
 
 GPT_2, BERT, ROBERTA = "GPT-2|gpt2", "BERT|bert-base-uncased", "RoBERTa|roberta-base"
@@ -82,7 +83,7 @@ register(
                   {"measure": "i1", "part": "layer 0"}, {"subject": GPT_2}, ">",
                   {"subject": f"{BERT}|{ROBERTA}"}),
         ),
-        MODELS, printed_table_5, text=STS_B,
+        MODELS, printed_table_5, text=STS_B, scales=TOKENS,
     )
 )  # fmt: skip
 register(
@@ -94,6 +95,6 @@ register(
                   {"measure": "i1", "subject": ROBERTA}, {"part": LAST}, ">", {"part": "layer *"},
                   excluding=(INPUT, ORDINARY)),
         ),
-        MODELS, printed_figure_1, text=STS_B,
+        MODELS, printed_figure_1, text=STS_B, scales=TOKENS,
     )
 )  # fmt: skip

@@ -21,6 +21,7 @@ from isoscope.studies.rajaee2021_layers import GPT_2, MODELS
 from isoscope.studies.rajaee2021_layers import NEED as MODELS_AND_TEXT
 from isoscope.studies.rajaee2021_sts import CLUSTER, NONE, SEEDS, over_seeds, settings_of
 from isoscope.studies.registry import Request, Study, register
+from isoscope.studies.scale_tables import TOKENS
 from isoscope.studies.several import joined, renamed
 from isoscope.studies.subjects import open_subject, provenance_of
 from isoscope.studies.texts import STS_B
@@ -121,6 +122,6 @@ register(
                   {**OF_GPT_2, "measure": FROM_ZERO}, AFTER, "<=", 0.05),
             Claim("while its I1 stays below 1e-40", {**OF_GPT_2, "measure": I1}, AFTER, "<", 1e-40),
         ),
-        MODELS, text=STS_B,
+        MODELS, text=STS_B, scales=TOKENS,
     )
 )  # fmt: skip

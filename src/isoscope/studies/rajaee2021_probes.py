@@ -28,6 +28,7 @@ from isoscope.studies.rajaee2021_sts import (
 )
 from isoscope.studies.reference import printed_table
 from isoscope.studies.registry import Key, Request, Study, register
+from isoscope.studies.scale_tables import PROBES
 from isoscope.studies.several import joined, renamed
 from isoscope.studies.subjects import open_subject
 from isoscope.tasks import SentenceProtocol, evaluate, find_task
@@ -141,6 +142,6 @@ register(
             Claim("removing those of clusters adds 2.0 points to the average, rounded",
                   {"measure": f"{AVERAGE}*/difference"}, {"correction": CLUSTER}, ">=", 0.0195),
         ),
-        (BERT,), printed_table_3, tasks=SETS,
+        (BERT,), printed_table_3, tasks=SETS, scales=PROBES,
     )
 )  # fmt: skip

@@ -20,6 +20,7 @@ from isoscope.studies.rajaee2021 import PAPER
 from isoscope.studies.rajaee2021_layers import BERT, GPT_2, MODELS, ROBERTA
 from isoscope.studies.reference import printed_table
 from isoscope.studies.registry import Key, Request, Study, register
+from isoscope.studies.scale_tables import TOKENS
 from isoscope.studies.several import joined, renamed
 from isoscope.studies.subjects import open_subject
 from isoscope.tasks import SentenceProtocol, evaluate
@@ -211,6 +212,6 @@ register(
                   ALL_PAIRS, {"correction": CLUSTER}, ">", {"correction": GLOBAL},
                   excluding=({"subject": ROBERTA, "measure": "sts-16/*"},)),
         ),
-        MODELS, printed_table_2,
+        MODELS, printed_table_2, scales=TOKENS,
     )
 )  # fmt: skip

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from isoscope.models.steps import Every
     from isoscope.results.result import Result
     from isoscope.studies.claims import Claim
+    from isoscope.studies.scales import Scale
 
 Key: TypeAlias = tuple[str, str, str, str]
 """Subject, part, correction and measure of a printed number."""
@@ -78,6 +79,9 @@ class Request:
     """How large a study that trains is, one of its scales; empty for other studies."""
     reuse: tuple[Path, ...] = ()
     """Results of finished runs that are taken instead of training."""
+    folder: Path | None = None
+    """Where a run may leave what it can go on from, and models that other studies use too; None
+    for nowhere."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +117,9 @@ class Study:
     tasks : tuple of str
         The sets that it scores, where a user may choose among them.
     scales : mapping
-        Sources by scale, for studies that train: what is taken where the user names none. The first
-        scale is the usual one.
+        What is taken where the user names no source, by scale. The first scale is the usual one.
+    trains : bool
+        Whether it trains what it looks at, so that finished runs can be taken instead.
     """
 
     id: str
@@ -130,7 +135,8 @@ class Study:
     text: TextNeed | None = None
     training: bool = False
     tasks: tuple[str, ...] = ()
-    scales: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    scales: Mapping[str, Scale] = field(default_factory=dict)
+    trains: bool = False
 
     def paper_name(self, subject: str) -> str:
         """Return what the paper calls a model, or the name as it is."""
@@ -141,10 +147,24 @@ class Study:
         return subject
 
     @property
+    def document(self) -> str:
+        """The document that it is from."""
+        return DOCUMENTS[self.id[0]]
+
+    @property
     def misprints(self) -> list[dict[str, str]]:
         """What is known to be misprinted in its table."""
         return misprints(self.id)
 
+
+DOCUMENTS = {
+    "B": "Biś et al. (2021)",
+    "R": "Rajaee & Pilehvar (2021)",
+    "D": "Ding et al. (2022)",
+    "L": "Luo (2021)",
+    "P": "Machina & Mercer (2024)",
+}
+"""The documents by the first letter of an id."""
 
 _STUDIES: dict[str, Study] = {}
 

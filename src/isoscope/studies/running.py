@@ -16,8 +16,8 @@ from isoscope.results.render import REMARKS
 from isoscope.studies.benchmarks import chosen_tasks
 from isoscope.studies.registry import Checkpoints, Request, Study, Subject, find_study
 from isoscope.studies.render import MODELS, study_markdown
-from isoscope.studies.scales import chosen_scale, finished_runs
-from isoscope.studies.texts import find_text
+from isoscope.studies.scales import MINI, Scale, chosen_scale, finished_runs
+from isoscope.studies.texts import SPARE, find_text, some_texts
 from isoscope.tasks.data_folder import data_folder
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 KEPT = (MODELS, SETTINGS, REMARKS)
 """What a recipe says of a result as a whole."""
+
+SPARE_TEXTS = 300
+"""Texts that are read of what stands in for a paper's own."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ def run_study(
     prefix: str = "",
     text: Any = None,
     text_column: str | None = None,
+    sample: int | None = None,
     revisions: str | None = None,
     every: Every = None,
     keep: int | None = None,
@@ -78,6 +82,7 @@ def run_study(
     tasks: str | None = None,
     scale: str | None = None,
     reuse: Sequence[str | Path] = (),
+    folder: str | Path | None = None,
     seed: int = 0,
     progress: Progress | None = None,
     command: str = "",
@@ -91,6 +96,7 @@ def run_study(
     sources : sequence
         What ``isoscope.open_cloud`` takes, or ``isoscope.open_model`` for studies of models;
         ``NAME=SOURCE`` names a model, so that the claims know whether it is one of the paper's.
+        Where none is named, the study takes those of its scale that are at hand.
     data : str or Path, optional
         Folder with benchmarks; by default the environment variable ``ISOSCOPE_DATA``.
     column, words, vocabulary, lowercase, prefix
@@ -101,6 +107,8 @@ def run_study(
         paper's own text from the folder of benchmarks.
     text_column : str, optional
         Which column of a table holds the texts.
+    sample : int, optional
+        Read so many of the texts, drawn at random.
     revisions, every, keep, cache : optional
         Which checkpoints are looked at, and where they are kept, as for
         ``isoscope.profiles.profile``; for studies of training.
@@ -113,10 +121,12 @@ def run_study(
         Names with commas of the sets to score, for studies of several; by default those of its
         sets whose data are in the folder.
     scale : str, optional
-        How large a study that trains is: ``mini`` or ``paper``; also what is trained where no
-        source is named. By default the first that the study has.
+        ``mini`` takes what is at hand, ``paper`` the paper's own models, where no source is named;
+        also how large a study that trains is. By default the first that the study has.
     reuse : sequence of path
         Results of ``isoscope train finetune --out`` whose runs are taken instead of training.
+    folder : str or Path, optional
+        Where trainings are kept, so that a killed one goes on and a finished one is read again.
     seed : int
         Of all that is drawn at random.
     progress : callable, optional
@@ -127,8 +137,20 @@ def run_study(
     chosen = find_study(study) if isinstance(study, str) else study
     finished = finished_runs(chosen, reuse, sources=bool(sources), scale=scale)
     size = chosen_scale(chosen, scale)
-    if not sources and not finished:
-        sources = chosen.scales.get(size, ())
+    scaled = chosen.scales.get(size, Scale())
+    usual = not sources and not finished
+    absent: tuple[str, ...] = ()
+    if usual:
+        sources, absent = scaled.at_hand
+        if absent and not sources:
+            raise UsageError(f"{chosen.id}: {absent[0]} is not installed; name a source")
+    # What belongs to a scale is not pressed upon sources that a user chose.
+    options = scaled.options if usual or scale is not None else {}
+    sample = options.get("sample") if sample is None else sample
+    tasks = options.get("tasks") if tasks is None else tasks
+    if revisions is None and every is None:
+        revisions, every = options.get("revisions"), options.get("every")
+    lowercase = lowercase or bool(options.get("lowercase"))
     subjects = tuple(as_subject(source) for source in sources)
     names = [subject.name.casefold() for subject in subjects]
     if len(set(names)) != len(names):
@@ -139,15 +161,23 @@ def run_study(
         raise UsageError(f"{chosen.id} makes its own vectors; leave the sources out")
     if not chosen.training and (revisions, every, keep, cache) != (None,) * 4:
         raise UsageError(f"{chosen.id} looks at no checkpoints; leave --revisions and others out")
-    folder = data_folder(data)
+    benchmarks = data_folder(data)
+    read = None
+    if not finished:
+        spare = usual and size == MINI
+        read = find_text(chosen, text, text_column, benchmarks, spare=spare)
+        if text is None and read is not None and read.name == SPARE:
+            sample = sample or SPARE_TEXTS
+        if read is not None and sample is not None:
+            read = some_texts(read, sample, seed)
     request = Request(
         subjects,
-        folder,
+        benchmarks,
         seed,
         progress,
         column,
         {"words": words, "vocabulary": vocabulary, "lowercase": lowercase, "prefix": prefix},
-        None if finished else find_text(chosen, text, text_column, folder),
+        read,
         Checkpoints(revisions, every, keep, None if cache is None else Path(cache)),
         dtype,
         device,
@@ -155,11 +185,15 @@ def run_study(
         chosen_tasks(chosen, tasks),
         size,
         finished,
+        None if folder is None else Path(folder),
     )
     result = with_printed(chosen.recipe(request), chosen)
     verdicts = tuple(claim.judge(result, chosen.models) for claim in chosen.claims)
     about = {"id": chosen.id, "title": chosen.title, "paper": chosen.paper}
     kept = {name: result.extra[name] for name in KEPT if name in result.extra}
+    if absent:
+        said = [f"left out: {source}, which is not installed" for source in absent]
+        kept[REMARKS] = [*kept.get(REMARKS, []), *said]
     result = replace(
         result,
         seeds={"seed": seed},

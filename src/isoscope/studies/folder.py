@@ -1,0 +1,144 @@
+"""A folder of studies: a result each, so that what was finished is not run again.
+
+A result is taken again where the same was asked: the same study, sources, options and seed, by the
+same version of isoscope. Files that a user names are known by size and time of change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isoscope.errors import DataError, UsageError
+from isoscope.files import cannot_be_written
+from isoscope.results.loading import load_result
+from isoscope.studies.claims import Verdict
+from isoscope.studies.registry import find_study, turn
+from isoscope.studies.running import StudyRun, run_study
+from isoscope.version import __version__
+
+if TYPE_CHECKING:
+    from isoscope.studies.registry import Study
+
+USUAL = "studies"
+"""Where studies are looked for, and several are kept, unless a user says otherwise."""
+
+ASKED = "asked"
+"""Field of a result that says what was asked for."""
+
+WORK = "work"
+"""Folder inside for what trainings leave."""
+
+NOT_ASKED = ("progress", "command", "device")
+"""Options that change no number, or not on purpose."""
+
+
+class StudyFolder:
+    """Results of studies in a folder, a file each.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder; it is made when the first result is kept.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def file_of(self, study: Study) -> Path:
+        """Return where the result of a study is kept."""
+        return self.path / f"{study.id}.json"
+
+    def run(
+        self, study: Study, sources: Sequence[Any], *, again: bool = False, **options: Any
+    ) -> tuple[StudyRun, bool]:
+        """Run a study, or take what the same question gave before.
+
+        Returns
+        -------
+        tuple of StudyRun and bool
+            What was found, and whether it was there already.
+        """
+        asked = described(sources, options)
+        if not again:
+            found = self.finished(study, asked)
+            if found is not None:
+                return found, True
+        run = run_study(study, sources, folder=self.path / WORK, **options)
+        run = replace(
+            run, result=replace(run.result, extra={**run.result.extra, ASKED: asked})
+        )  # fmt: skip
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(cannot_be_written(self.path, error)) from error
+        run.save(self.file_of(study))
+        return run, False
+
+    def finished(self, study: Study, asked: Mapping[str, Any]) -> StudyRun | None:
+        """Return what was found before, if the same was asked."""
+        if not self.file_of(study).is_file():
+            return None
+        run = load_run(self.file_of(study))
+        return run if run.result.extra.get(ASKED) == asked else None
+
+    def runs(self) -> Iterator[StudyRun]:
+        """Give out every result, paper by paper; other files are passed over."""
+        if not self.path.is_dir():
+            raise UsageError(f"{self.path}: there is no such folder of studies")
+        found = [load_run(path) for path in self.path.glob("*.json") if is_study(path)]
+        if not found:
+            raise UsageError(
+                f"{self.path} holds no results of studies; isoscope study run ID… --out "
+                f"{self.path} makes them"
+            )
+        yield from sorted(found, key=lambda run: turn(run.study))
+
+
+def is_study(path: Path) -> bool:
+    """Whether a file is the result of a study, by its name."""
+    try:
+        find_study(path.stem)
+    except UsageError:
+        return False
+    return True
+
+
+def load_run(path: Path) -> StudyRun:
+    """Read a result that a study wrote, with its verdicts."""
+    result = load_result(path)
+    about, claims = result.extra.get("study"), result.extra.get("claims")
+    if not isinstance(about, dict) or not isinstance(claims, list):
+        raise DataError(f"{path} is no result of isoscope study run")
+    try:
+        verdicts = tuple(Verdict.from_dict(claim) for claim in claims)
+    except (KeyError, TypeError) as error:
+        raise DataError(f"{path}: its claims are damaged: {error}") from error
+    return StudyRun(find_study(str(about.get("id"))), result, verdicts)
+
+
+def described(sources: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all that decides what a study computes, as JSON holds it."""
+    given = {
+        name: as_json(value) for name, value in options.items() if name not in NOT_ASKED and value
+    }
+    return {"isoscope": __version__, "sources": [as_json(source) for source in sources], **given}
+
+
+def as_json(value: Any) -> Any:
+    """Return an option as JSON holds it; a file with its size and time of change."""
+    if isinstance(value, list | tuple):
+        return [as_json(entry) for entry in value]
+    if isinstance(value, bool | int | float):
+        return value
+    text = str(value)
+    path = Path(text.partition("=")[2] or text)
+    try:
+        if path.is_file():
+            about = path.stat()
+            return {"file": text, "bytes": about.st_size, "changed": about.st_mtime_ns}
+    except OSError:  # a name that is too long for a file is none
+        pass
+    return text
