@@ -10,9 +10,9 @@ import pytest
 
 from isoscope.clouds.arrays import ArrayCloud
 from isoscope.errors import UsageError
+from isoscope.explain.unused import DIFFERENCE, MEASURE
 from isoscope.results.result import Result, Row
 from isoscope.studies import find_study, run_study
-from isoscope.studies.bis2021_unused import DIFFERENCE, FREQUENT, MEASURE, RARE, choose_bins
 
 RNG = np.random.default_rng(0)
 
@@ -45,7 +45,8 @@ def test_bins_by_all_pairs() -> None:
         frequent = all_pairs(x, unused, slice(40, 1_040))
         assert run.result.value(DIFFERENCE, correction) == pytest.approx(rare - frequent)
     assert run.verdicts[0].outcome == "holds"
-    assert "40 unused tokens" in run.result.rows[0].protocol
+    assert run.result.rows[0].protocol == "5,000 rows; 40 unused tokens, by their names"
+    assert {row.subject for row in run.result} == {"toy"}
 
 
 def test_the_last_rows_may_stand_for_unused_ones() -> None:
@@ -59,15 +60,6 @@ def test_the_last_rows_may_stand_for_unused_ones() -> None:
         run_study("B-F3", [cloud], last_unused=5_000)
     with pytest.raises(UsageError, match="--last-unused 1000"):
         run_study("B-F3", [ArrayCloud(vectors, "bare")])
-
-
-def test_the_papers_bins() -> None:
-    bert = choose_bins(30_522, np.arange(1, 999), named=True)
-    assert (bert.frequent, bert.rare) == (FREQUENT, RARE)
-    assert bert.every[-1] == (30_000, 30_522)
-    roberta = choose_bins(50_265, np.arange(49_265, 50_265), named=False)
-    assert (roberta.frequent, roberta.rare) == ((0, 1_000), (48_265, 49_265))
-    assert choose_bins(900, np.arange(3), named=True).rare is None
 
 
 def test_a_model_brings_its_vocabulary(tiny_model: Callable[[str], Path]) -> None:
