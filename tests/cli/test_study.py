@@ -90,14 +90,15 @@ def test_a_study_without_sources(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["B-T1"], "name at least one source"),
         (["B-T7", "x.npy"], "no study is called 'B-T7'"),
         (["B-T1", "nowhere.npy"], "there is no file nowhere.npy"),
         (["B-F2", "./nowhere"], "there is no such folder"),
         (["B-F2", "--out", "x.xml"], "must end in"),
         (["B-F2", "--tasks", "rte"], "no sets to choose from"),
         (["R-T3", "x.npy", "--tasks", "men"], "no set of R-T3 is called 'men'"),
-        (["B-F2", "--scale", "mini"], "B-F2 has one scale only"),
+        (["B-F2", "--scale", "huge"], "no scale of B-F2 is called 'huge'"),
+        (["B-F2", "--again"], "--again is about a folder of studies"),
+        (["B-F2", "B-F6", "--json"], "--json prints one study"),
         (["D-T1", "--scale", "large"], "no scale of D-T1 is called 'large'"),
         (["D-T1", "--from", "x.json", "--from", "y.json"], "there is no result x.json"),
     ],
@@ -145,3 +146,57 @@ def test_a_study_of_training_says_what_it_needs(
     assert "has no checkpoints" in finished.error
     other = run("study", "run", "P-F5", folder, "--every", "2")
     assert "P-F5 looks at no checkpoints" in other.error
+
+
+def test_several_studies_in_a_folder(run: Run, matrix: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "studies"
+    arguments = ("study", "run", "B-T1", "b-f6", "--model", f"BERT-base-cased={matrix}")
+    finished = run(*arguments, "--out", folder)
+    assert finished.code == 0, finished.error
+    for words in ("[1/2] B-T1", "[2/2] B-F6", "holds: centring raises I1", "study compare"):
+        assert words in finished.out
+    assert run(*arguments, "--out", folder).out.count("finished before") == 2
+    assert "finished before" not in run(*arguments, "--out", folder, "--again").out
+    compared = run("study", "compare", folder, "--out", tmp_path / "page.md", "--note", "Here.")
+    assert "measured" in compared.out
+    assert "printed 0.59" in compared.out
+    page = (tmp_path / "page.md").read_text("utf-8")
+    assert "2 of 49 studies" in page
+    assert "Here." in page
+    values = json.loads(run("study", "compare", folder, "--json").out)
+    assert [study["id"] for study in values] == ["B-T1", "B-F6"]
+    listed = json.loads(run("study", "list", "--results", folder, "--json").out)
+    verdicts = {study["id"]: study["last_verdict"] for study in listed}
+    assert verdicts["B-F6"] == "1 hold"
+    assert verdicts["P-X"] is None
+    assert {"id", "title", "document", "needs", "last_verdict"} <= set(listed[0])
+    assert "last: 1 hold" in run("study", "list", "--results", folder).out
+
+
+def test_the_usual_folder(
+    run: Run, matrix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "last:" not in run("study", "list").out
+    assert run("study", "run", "B-T1", "B-F6", matrix).code == 0
+    assert (tmp_path / "studies" / "B-F6.json").is_file()
+    assert "last: 1 hold" in run("study", "list").out
+
+
+def test_a_study_that_cannot_run_does_not_stop_the_others(
+    run: Run, matrix: Path, tmp_path: Path
+) -> None:
+    finished = run("study", "run", "R-T2", "B-F6", "nowhere.npy", "--out", tmp_path / "a")
+    assert finished.code == 2
+    assert "2 of 2 studies did not run: R-T2, B-F6" in finished.error
+    finished = run("study", "run", "B-T2", "B-F6", matrix, "--out", tmp_path / "b")
+    assert finished.code == 2
+    assert finished.error.count("\n") == 1
+    assert "MEN_dataset_lemma_form_full" in finished.out
+    assert (tmp_path / "b" / "B-F6.json").is_file()
+
+
+def test_a_folder_without_studies_cannot_be_compared(run: Run, tmp_path: Path) -> None:
+    finished = run("study", "compare", tmp_path)
+    assert finished.code == 2
+    assert "holds no results of studies" in finished.error

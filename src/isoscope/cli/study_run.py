@@ -37,7 +37,6 @@ isoscope study run all --scale mini --data benchmarks --out studies
 """
 
 ALL = "all"
-FILES = (".json", ".md")
 
 
 def run_command(
@@ -176,7 +175,7 @@ def parted(names: Sequence[str]) -> tuple[list[Study], list[str]]:
 
 def is_folder(out: Path | None) -> bool:
     """Whether results go into a folder, a file each."""
-    return out is not None and (out.is_dir() or out.suffix.lower() not in FILES)
+    return out is not None and (out.is_dir() or not out.suffix)
 
 
 def run_many(

@@ -14,7 +14,7 @@ from isoscope.results.result import Result, Row
 from isoscope.studies.claims import ALL_MODELS, Claim
 from isoscope.studies.reference import printed_table
 from isoscope.studies.registry import Key, Request, Study, register
-from isoscope.studies.scale_tables import MATRICES, WORDS
+from isoscope.studies.scale_tables import MATRICES, SPECTRA, WORDS
 from isoscope.studies.several import joined, measured, renamed
 from isoscope.studies.subjects import open_vectors
 from isoscope.tasks.evaluating import evaluate
@@ -245,7 +245,7 @@ register(
             Claim("the gap between the first two singular values shrinks with centring",
                   {"measure": "singular_ratio"}, CENTER, "<", NONE),
         ),
-        ("RoBERTa-large", "GPT-2 (12 layers)"), scales=MATRICES,
+        ("RoBERTa-large", "GPT-2 (12 layers)"), scales=SPECTRA,
     )
 )  # fmt: skip
 register(

@@ -22,7 +22,7 @@ from isoscope.studies.luo2021_outliers import (
 )
 from isoscope.studies.registry import Request, Study, register
 from isoscope.studies.render import WHOLE
-from isoscope.studies.scale_tables import LUO
+from isoscope.studies.scale_tables import LUO, LUO_BASE
 from isoscope.studies.several import joined
 from isoscope.studies.subjects import open_subject, provenance_of
 from isoscope.studies.texts import SST_2, some_texts
@@ -252,7 +252,7 @@ register(
         ),
         MODELS[:2],
         lambda: {("RoBERTa-base", "", "none", f"{SAME_MAXIMUM}/from_fourth_row"): 0.998,
-                 ("BERT-base", "", "none", FIRST_OUTLIERS): 2.0}, scales=LUO,
+                 ("BERT-base", "", "none", FIRST_OUTLIERS): 2.0}, scales=LUO_BASE,
     )
 )  # fmt: skip
 register(

@@ -96,7 +96,7 @@ def run_study(
     sources : sequence
         What ``isoscope.open_cloud`` takes, or ``isoscope.open_model`` for studies of models;
         ``NAME=SOURCE`` names a model, so that the claims know whether it is one of the paper's.
-        Where none is named, the study takes those of its scale that are at hand.
+        Where a study needs one and none is named, it takes those of its scale that are at hand.
     data : str or Path, optional
         Folder with benchmarks; by default the environment variable ``ISOSCOPE_DATA``.
     column, words, vocabulary, lowercase, prefix
@@ -138,7 +138,8 @@ def run_study(
     finished = finished_runs(chosen, reuse, sources=bool(sources), scale=scale)
     size = chosen_scale(chosen, scale)
     scaled = chosen.scales.get(size, Scale())
-    usual = not sources and not finished
+    # What needs no source, such as a toy, takes one only where a scale is asked for.
+    usual = not sources and not finished and (chosen.sources or scale is not None)
     absent: tuple[str, ...] = ()
     if usual:
         sources, absent = scaled.at_hand

@@ -24,6 +24,10 @@ MATRICES = {
         (*BERT_MODELS, *ROBERTA_MODELS, "GPT-2 (12 layers)=gpt2", "GPT-2 (24 layers)=gpt2-medium")
     ),
 }
+SPECTRA = {
+    MINI: Scale((GLOVE, MINILM, SMOLLM2)),
+    PAPER: Scale(("RoBERTa-large=roberta-large", "GPT-2 (12 layers)=gpt2")),
+}
 WORDS = {
     MINI: Scale((GLOVE, MINILM), {"lowercase": True}),
     PAPER: Scale(("BERT-base-cased=bert-base-cased", "BERT-large-cased=bert-large-cased")),
@@ -42,12 +46,14 @@ PROBES = {
 }
 CONVERGENCE = {MINI: Scale((MINILM,), {"tasks": "rte"}), PAPER: Scale(("BERT=bert-base-uncased",))}
 
+BASE_MODELS = ("BERT-base=bert-base-cased", "RoBERTa-base=roberta-base")
+LUO_BASE = {MINI: Scale((MINILM,)), PAPER: Scale(BASE_MODELS)}
 LUO = {
     MINI: Scale((MINILM,)),
     PAPER: Scale(
         (
-            "BERT-base=bert-base-cased", "RoBERTa-base=roberta-base",
-            "BERT-distil=distilbert-base-cased", "RoBERTa-distil=distilroberta-base",
+            *BASE_MODELS, "BERT-distil=distilbert-base-cased",
+            "RoBERTa-distil=distilroberta-base",
             "BERT-large=bert-large-cased", "RoBERTa-large=roberta-large",
         )
     ),

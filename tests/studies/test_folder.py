@@ -1,0 +1,118 @@
+"""A folder of studies: what is finished is not run again, unless something else is asked."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isoscope.errors import DataError, UsageError
+from isoscope.results.result import Result, Row
+from isoscope.studies import Study, find_study
+from isoscope.studies.folder import StudyFolder, described, load_run
+from isoscope.studies.registry import Request
+
+VALUES = {"none": 0.2, "center": 0.9}
+
+
+@pytest.fixture
+def runs() -> list[Request]:
+    return []
+
+
+@pytest.fixture
+def study(runs: list[Request]) -> Study:
+    """B-T1, with figures that are there at once."""
+
+    def recipe(request: Request) -> Result:
+        runs.append(request)
+        rows = [
+            Row(subject.name, "", name, "i1", value)
+            for subject in request.subjects
+            for name, value in VALUES.items()
+        ]
+        return Result(rows)
+
+    return replace(find_study("B-T1"), recipe=recipe)
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> Path:
+    np.save(tmp_path / "vectors.npy", np.eye(3))
+    return tmp_path / "vectors.npy"
+
+
+def test_a_finished_study_is_not_run_again(
+    study: Study, runs: list[Request], vectors: Path, tmp_path: Path
+) -> None:
+    folder = StudyFolder(tmp_path / "studies")
+    first, known = folder.run(study, [f"BERT-base-cased={vectors}"], seed=1, command="the call")
+    assert not known
+    assert (tmp_path / "studies" / "B-T1.json").is_file()
+    again, known = folder.run(study, [f"BERT-base-cased={vectors}"], seed=1, command="another")
+    assert known
+    assert len(runs) == 1
+    assert again.result.rows == first.result.rows
+    assert again.verdicts == first.verdicts
+    assert again.result.command == "the call"
+    assert runs[0].folder == tmp_path / "studies" / "work"
+
+
+@pytest.mark.parametrize("other", [{"seed": 2}, {"tasks": None, "column": "a"}, {"again": True}])
+def test_another_question_is_run(
+    study: Study, runs: list[Request], vectors: Path, tmp_path: Path, other: dict[str, object]
+) -> None:
+    folder = StudyFolder(tmp_path)
+    folder.run(study, [str(vectors)], seed=1)
+    _, known = folder.run(study, [str(vectors)], **{"seed": 1, **other})  # type: ignore[arg-type]
+    assert not known
+    assert len(runs) == 2
+
+
+def test_a_file_that_changed_is_another_question(
+    study: Study, runs: list[Request], vectors: Path, tmp_path: Path
+) -> None:
+    folder = StudyFolder(tmp_path)
+    folder.run(study, [f"mine={vectors}"])
+    np.save(vectors, np.eye(4))
+    folder.run(study, [f"mine={vectors}"])
+    assert len(runs) == 2
+
+
+def test_what_changes_no_number_is_not_asked() -> None:
+    plain = described(["gpt2"], {"seed": 0, "progress": None, "command": "x", "device": "cpu"})
+    assert plain == described(["gpt2"], {"command": "y"})
+    assert described(["gpt2"], {"sample": 3})["sample"] == 3
+    assert json.loads(json.dumps(plain)) == plain
+
+
+def test_results_are_given_out_paper_by_paper(study: Study, vectors: Path, tmp_path: Path) -> None:
+    folder = StudyFolder(tmp_path / "studies")
+    folder.run(study, [str(vectors)])
+    folder.run(replace(study, id="P-F5"), [str(vectors)])
+    folder.run(replace(study, id="B-F6"), [str(vectors)])
+    (tmp_path / "studies" / "notes.json").write_text("{}")
+    assert [run.study.id for run in folder.runs()] == ["B-T1", "B-F6", "P-F5"]
+
+
+def test_folders_and_files_that_hold_no_studies(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no such folder of studies"):
+        list(StudyFolder(tmp_path / "nowhere").runs())
+    with pytest.raises(UsageError, match="holds no results of studies; isoscope study run"):
+        list(StudyFolder(tmp_path).runs())
+    path = tmp_path / "B-T1.json"
+    Result([]).save(path)
+    with pytest.raises(DataError, match="is no result of isoscope study run"):
+        load_run(path)
+    Result([], extra={"study": {"id": "B-T1"}, "claims": [{"text": "x"}]}).save(path)
+    with pytest.raises(DataError, match="its claims are damaged"):
+        load_run(path)
+
+
+def test_a_folder_that_cannot_be_made(study: Study, vectors: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UsageError, match="cannot be written"):
+        StudyFolder(tmp_path / "file" / "studies").run(study, [str(vectors)])
