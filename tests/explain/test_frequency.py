@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 from isoscope.clouds.texts import open_texts
 from isoscope.explain.contract import Explanation, MissingError, Question
 from isoscope.explain.counting import token_counts
-from isoscope.explain.frequency import FREQUENCY, is_strong, sentence_of
+from isoscope.explain.frequency import FREQUENCY, is_strong, relations, sentence_of
 from isoscope.explain.frequency_directions import FIRST, NORM
 from isoscope.explain.known_frequencies import from_text
 from isoscope.explain.unused import DIFFERENCE, UNUSED_TOKENS, WITH_FREQUENCY
@@ -32,22 +32,26 @@ def zipf_texts(seed: int) -> list[str]:
     return [" ".join(f"w{k}" for k in text) for text in drawn]
 
 
-def made_model(folder: Path, seed: int) -> Path:
-    """Save a BERT with random weights whose vocabulary is the words of `zipf_texts`."""
+def made_model(folder: Path, seed: int, hole: int = 0) -> Path:
+    """Save a BERT with random weights whose vocabulary is the words of `zipf_texts`.
+
+    Before the last word there may be rows that no token has.
+    """
     transformers = pytest.importorskip("transformers")
     import torch
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     names = [*special, *(f"[unused{k}]" for k in range(UNUSED)), *(f"w{k}" for k in range(WORDS))]
-    core = Tokenizer(models.WordLevel({name: k for k, name in enumerate(names)}, "[UNK]"))
+    rows = {name: k for k, name in enumerate(names)} | {names[-1]: len(names) - 1 + hole}
+    core = Tokenizer(models.WordLevel(rows, "[UNK]"))
     core.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=core, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]",
         sep_token="[SEP]", mask_token="[MASK]",
     )  # fmt: skip
     config = transformers.BertConfig(
-        vocab_size=len(names), hidden_size=WIDTH, num_hidden_layers=1, num_attention_heads=2,
+        vocab_size=len(names) + hole, hidden_size=WIDTH, num_hidden_layers=1, num_attention_heads=2,
         intermediate_size=WIDTH, max_position_embeddings=40,
     )  # fmt: skip
     with torch.random.fork_rng():
@@ -87,6 +91,16 @@ def test_a_random_model_has_nothing_to_do_with_frequency(tmp_path: Path, seed: i
     assert found.sentence.startswith("Frequency explains neither components nor lengths")
     assert "the strongest: " in found.sentence
     assert "The 20 unused tokens are not clearly closer" in found.sentence
+    bands = {row.part: row for row in found.rows if row.measure == "mean_cosine"}
+    assert bands["embedding matrix, ranks 1 to 100"].low is None
+    assert bands["block 1, ranks 1 to 100"].low is not None
+    assert "rows of one text" in bands["block 1, ranks 1 to 100"].protocol
+
+
+def test_rows_without_a_token_have_no_frequency(tmp_path: Path) -> None:
+    found = explained(open_model(str(made_model(tmp_path, 0, hole=40))), 0)
+    row = next(row for row in found.rows if (row.part, row.measure) == ("embedding matrix", NORM))
+    assert row.n == WORDS
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -223,3 +237,25 @@ def test_sentences() -> None:
                     extra={UNUSED_TOKENS: 3})  # fmt: skip
     assert sentence_of([undefined]).endswith("How close 3 unused tokens are to rare ones is "
                                              "undefined: one.")  # fmt: skip
+
+
+def component(number: int, value: float) -> Row:
+    name = FIRST.replace("1", str(number))
+    return Row("", "matrix", "none", name, value, low=value - 0.1, high=value + 0.1, n=200)
+
+
+def test_the_strongest_is_told() -> None:
+    several = [component(1, 0.4), component(2, 0.6), component(3, 0.5)]
+    assert "component 2 of the matrix" in sentence_of(several)
+    assert "component 3" not in sentence_of(several)
+    weak = [component(1, 0.15), component(2, 0.2), component(3, 0.12)]
+    assert "the strongest: component 2 of the matrix" in sentence_of(weak)
+
+
+def test_centred_figures_are_not_judged() -> None:
+    rows = [
+        Row("", "matrix", correction, WITH_FREQUENCY, value, low=value - 0.1, high=value + 0.1,
+            n=500, extra={UNUSED_TOKENS: 3})
+        for correction, value in (("none", 0.1), ("center", 0.5))
+    ]  # fmt: skip
+    assert [row.correction for row in relations(rows)] == ["none"]

@@ -177,8 +177,8 @@ def test_a_dimension_that_only_varies_explains_nothing() -> None:
 
 def test_clipping_that_makes_vectors_more_alike_explains_nothing() -> None:
     sample = made(3, {"block 1": {}})
-    sample.layers["block 1"][:] += 1.0
     sample.layers["block 1"][:, 9] *= 40
+    sample.layers["block 1"][:] += 1.0
     found = outliers_in(sample)
     change = Result(found.rows).value("mean_cosine/change", "clip:dimensions=9")
     assert (change or 0) > 0.3

@@ -225,6 +225,14 @@ def test_baselines_against_counting() -> None:
         assert task.token_baseline == pytest.approx(right / len(gold))
 
 
+def test_the_majority_is_that_of_training() -> None:
+    positions = np.repeat([1, 0, 0, 1], [6, 4, 5, 1])
+    held = np.arange(16) >= 10
+    task = position_task(positions, np.arange(16), np.arange(16), held_out=held)
+    assert task.majority == 1  # 0 is commoner over all
+    assert task.majority_baseline == task.token_baseline == 1 / 6
+
+
 def test_whole_texts_are_held_out() -> None:
     task = made_task()
     held = set(task.texts[task.held_out].tolist())

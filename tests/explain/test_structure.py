@@ -124,13 +124,33 @@ def test_one_word_alone_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "do not gather" in sentence
 
 
-def test_identical_vectors_are_at_chance() -> None:
-    """A search would otherwise take rows that stand near in the list, of the same group."""
-    read = made(0, 0.0)
-    there = occurrences(read, ".")
-    alike = np.ones_like(read.vectors)
-    assert share(there, alike, 0).value == pytest.approx(chance_of(there), abs=0.03)
-    assert share(there, 0 * alike, 0).value == pytest.approx(chance_of(there), abs=0.03)
+def test_identical_vectors_are_at_chance_in_any_order() -> None:
+    """All find the same few: were these always of the first and largest group, 0.4 would be."""
+    groups = np.repeat(np.arange(31), [40, *[2] * 30])
+    places = np.arange(100)
+    for turned in (groups, groups[::-1]):
+        there = Occurrences(places, places, places, turned)
+        assert chance_of(there) == pytest.approx((40 * 39 + 30 * 2) / (100 * 99))
+        for vectors in (np.ones((100, 3)), np.zeros((100, 3))):
+            found = [share(there, vectors, seed).value for seed in range(60)]
+            # Of five neighbours two are of the largest group, give or take one: 0.16 ± 0.09.
+            assert np.mean(found) == pytest.approx(chance_of(there), abs=0.04)
+
+
+def judged(*words: tuple[str, float, float | None, float]) -> list[str]:
+    rows = []
+    for word, value, low, chance in words:
+        rows.append(Row("", word, "none", CHANCE, chance))
+        rows.append(Row("", word, "none", SHARE, value, low=low))
+        rows.append(Row("", word, "center", SHARE, 0.99, low=0.98))
+    return structure.gathered(rows)
+
+
+def test_the_rule_takes_margin_and_interval() -> None:
+    assert judged((".", 0.26, 0.21, 0.2), (",", 0.3, 0.25, 0.2)) == [".", ","]
+    assert judged((".", 0.24, 0.21, 0.2)) == []  # above chance, by too little
+    assert judged((".", 0.3, 0.19, 0.2)) == []  # by enough, and may be chance
+    assert judged((".", 0.3, None, 0.2)) == []
 
 
 def uneven(seed: int) -> Occurrences:

@@ -79,3 +79,12 @@ def test_every_topic_ends_in_its_sentence() -> None:
     assert second.notes[-1] == "senses is left out"
     text = result.to_markdown()
     assert text.index("position tells.") < text.index("drift tells.")
+
+
+def test_checkpoints_of_a_training_have_a_line_each() -> None:
+    rows = [
+        Row("bert", "matrix", "none", "shift", step / 8, extra={**ABOUT, "revision": f"step{step}"})
+        for step in (0, 4)
+    ]
+    ((_, body),) = arranged(rows)
+    assert body == [["matrix, step0", "0"], ["matrix, step4", "0.5000"]]

@@ -169,7 +169,13 @@ def as_result(topic: Topic, subject: str, found: Explanation) -> Result:
         "found": found.found, TITLE: topic.title, **about,
     }  # fmt: skip
     return Result(
-        [replace(row, subject=subject, extra={**row.extra, **about}) for row in found.rows],
-        [replace(one, subject=subject, extra={**one.extra, **about}) for one in found.tables],
+        [
+            replace(row, subject=row.subject or subject, extra={**row.extra, **about})
+            for row in found.rows
+        ],
+        [
+            replace(one, subject=one.subject or subject, extra={**one.extra, **about})
+            for one in found.tables
+        ],
         [verdict],
     )

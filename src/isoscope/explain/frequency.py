@@ -41,8 +41,7 @@ def explain_frequency(question: Question) -> Explanation:
 
     model, texts = question.model, question.some_texts
     cloud = model.embedding_cloud("input")
-    assert cloud.rows is not None
-    counts = token_counts(model.tokenizer, texts, cloud.rows + cloud.left_out)
+    counts = token_counts(model.tokenizer, texts, cloud.rows)
     words = Coverage.of(word_counts(texts).values())
     found = [covered("words", words, texts.name)]
     found.append(covered("tokens", Coverage.of(counts.tolist()), texts.name))

@@ -125,9 +125,7 @@ def explain_structure(question: Question) -> Explanation:
         groups, source = made_groups(question.seed), f"made from frames, seed {question.seed}"
     else:
         groups, source = read_groups(question.groups), question.groups.name
-    read = read_sentences(
-        question.model, groups, source, question.chosen_layer, question.progress
-    )  # fmt: skip
+    read = read_sentences(question.model, groups, source, question.chosen_layer, question.progress)
     corrections = [] if question.correction == NONE else [question.correction]
     rows = structure_rows(read, corrections, question.seed)
     found = gathered(rows)
@@ -287,8 +285,9 @@ def share(there: Occurrences, rows: NDArray[Any], seed: int) -> Score:
 def neighbours(vectors: NDArray[Any], sentences: NDArray[np.int64], seed: int) -> Places:
     """Return the nearest occurrences in other sentences for each, by cosine.
 
-    Where many vectors are the same, as in a layer that knows no context, a search would prefer
-    those that stand near in the list, which are of the same group: so the list is shuffled.
+    Where many vectors are the same, as in a layer that knows no context, all of them find the same
+    few, those that the search meets first. Which group these are of must not depend on the order
+    of the list: so it is shuffled.
     """
     shuffled = np.random.default_rng(seed).permutation(len(vectors))
     units = np.nan_to_num(unit_rows(np.asarray(vectors[shuffled], np.float64)), nan=0.0)

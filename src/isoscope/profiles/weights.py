@@ -224,7 +224,8 @@ def norm_weights(model: Model, norm: Norm) -> NormWeights | None:
 
 def norm_name(norm: Norm) -> str:
     """Return what results call a norm: its layer, and its path within."""
-    inner = re.sub(r"^.*\.\d+\.", "", norm.path)
+    # Behind the number of the block: T5 numbers the parts inside a block as well.
+    inner = re.sub(r"^.*?\.\d+\.", "", norm.path)
     return norm.where if inner == norm.path else f"{norm.where}, {inner}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from isoscope.results.layered import REVISION
 from isoscope.results.render import REMARKS, Grid, cell, grouped_notes
 from isoscope.results.scored import KIND
 
@@ -72,7 +73,7 @@ def arranged(rows: Sequence[Row]) -> list[tuple[list[str], list[list[str]]]]:
     cells: dict[str, dict[str, Row]] = {}
     for row in rows:
         column = row.measure if row.correction == "none" else f"{row.measure} ({row.correction})"
-        cells.setdefault(row.part, {})[column] = row
+        cells.setdefault(line_of(row), {})[column] = row
     blocks: dict[tuple[str, ...], list[str]] = {}
     for part, known in cells.items():
         blocks.setdefault(tuple(known), []).append(part)
@@ -84,6 +85,11 @@ def arranged(rows: Sequence[Row]) -> list[tuple[list[str], list[list[str]]]]:
             body = [[part or "all", *(figure(cells[part][c]) for c in columns)] for part in parts]
             tables.append((["part", *columns], shortened(body)))
     return [*tables, (["part", "figure", "value"], single)] if single else tables
+
+
+def line_of(row: Row) -> str:
+    """Return what a line is called: the part, and of a training the checkpoint."""
+    return ", ".join(filter(None, (row.part, str(row.extra.get(REVISION, "")))))
 
 
 def figure(row: Row) -> str:
