@@ -21,7 +21,7 @@ from class_sets_for_tests import (
 from sts_for_tests import write_sts_sets
 from tiny_models import WORDS
 
-from isoscope.results.result import Result
+from isoscope.results.result import Result, Row
 from isoscope.training.comparing import compared_rows
 from isoscope.training.outcomes import Outcome
 
@@ -75,7 +75,7 @@ def write_word_pairs(folder: Path) -> None:
 
 
 def write_semcor(folder: Path) -> None:
-    """Verbs in two senses each, between nouns."""
+    """Verbs in two senses each, between nouns, in three documents."""
     rng = np.random.default_rng(8)
     said = [
         (str(rng.choice(forms)), lemma, f"{lemma}%2:30:0{sense}::")
@@ -89,7 +89,7 @@ def write_semcor(folder: Path) -> None:
         words = [("the", "the", "DT", ""), (one, one, "NN", ""), (form, lemma, "VB", key),
                  ("on", "on", "IN", ""), (two, two, "NN", "")]  # fmt: skip
         lines += [
-            "\t".join(("brown1/a", str(number), str(place), *word)) + "\n"
+            "\t".join((f"brown1/{'abc'[number % 3]}", str(number), str(place), *word)) + "\n"
             for place, word in enumerate(words)
         ]
     put(folder / "semcor" / "semcor3.tsv.gz", gzip.compress("".join(lines).encode()))
@@ -128,7 +128,7 @@ def write_texts(path: Path) -> Path:
     return put(path, "".join(f"{sentence(rng)}.\n" for _ in range(40)))
 
 
-def write_finished_runs(path: Path) -> Path:
+def write_finetuned(path: Path) -> Path:
     """A result of fine-tuning, as ``isoscope train finetune --out`` leaves it."""
     outcomes = [
         Outcome("rte", name, seed, {"accuracy": accuracy + seed / 100}, {"head": {"i1": accuracy}})
@@ -136,4 +136,16 @@ def write_finished_runs(path: Path) -> Path:
         for seed in range(3)
     ]
     Result(compared_rows("BERT", outcomes, {"rte": "made by hand"})).save(path)
+    return path
+
+
+def write_ablation(path: Path) -> Path:
+    """A result of an ablation, as ``isoscope train ablate --out`` leaves it, in short."""
+    rows = [
+        Row("main effects", "unembedding matrix", "untied instead of tied", name, 0.2,
+            low=low, high=0.3, extra={"factor": "tie"})
+        for name, low in (("i1", 0.1), ("i1_scaled", -0.1))
+    ]  # fmt: skip
+    extra = {"kind": "ablation", "factors": {"tie": ["tied", "untied"]}}
+    Result(rows, extra=extra).save(path)
     return path

@@ -23,6 +23,8 @@ from isoscope.explain.position import (
     often_extreme,
     ordinal,
     outlier_words,
+    position_tables,
+    rank_row,
     spans,
     telling,
 )
@@ -32,6 +34,7 @@ from isoscope.explain.position_probe import (
     probe_positions,
     rank_of,
 )
+from isoscope.explain.token_sample import TokenSample
 from isoscope.models.opening import open_model
 from isoscope.tasks.intervals import Score
 
@@ -181,8 +184,9 @@ def test_extremes_of_positional_embeddings(found: Explanation, tiny_model: Any) 
     assert table.part == "positional embeddings"
     assert table.rows[0]["maximum_at"] == PLANTED[0]
     assert table.rows[0]["maximum"] == pytest.approx(0.4)
-    rotary = answer(tiny_model("llama"), made_texts(number=30))
-    assert [table.measure for table in rotary.tables] == ["position_contributions"]
+    assert position_tables(open_model(str(tiny_model("llama")))) == []
+    sides = [table.part for table in position_tables(open_model(str(tiny_model("bart"))))]
+    assert sides == ["encoder positional embeddings", "decoder positional embeddings"]
 
 
 def test_too_few_texts_or_positions(planted: Path) -> None:
@@ -261,6 +265,31 @@ def test_layers_that_tell_are_above_both_baselines() -> None:
     )
     assert outlier_words(["embedding"], probes, [1]) == ""
     assert outlier_words(["embedding"], probes, []) == f"; {NO_OUTLIER}"
+
+
+def test_a_rank_in_three_ways() -> None:
+    three = (np.array(values) for values in ([3.0, 2.0, 1.0], [1.0, 3.0, 2.0], [2.0, 1.0, 3.0]))
+    row = rank_row("block 1", PositionProbe(Score(0.5, 0.4, 0.6, 9), *three), 0, "rank", "")
+    assert row.value == 1
+    assert row.extra["rank_by_predicted_class"] == 3
+    assert row.extra["rank_about_mean"] == 2
+
+
+def test_outliers_of_the_input_alone_are_not_ranked(planted: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = np.arange(400)
+    layers = {k: rng.normal(size=(400, 60)).astype(np.float32) for k in ("embedding", "block 1")}
+    layers["embedding"][:, 3] = 40
+    layers["block 1"][:80, 8] = 40  # a fifth of its own, a tenth of both
+    question = Question(open_model(str(planted)))
+    blank = np.full(400, "", object)
+    question.__dict__["sample"] = TokenSample(
+        layers, rows, blank, blank, rows % 4, rows // 4, "made"
+    )
+    found = POSITION.explain(question)
+    assert not found.found
+    ranked = {row.measure for row in found.rows if row.measure.startswith("contribution_rank")}
+    assert ranked == {"contribution_rank/8"}
 
 
 def test_tokens_that_tell_positions_count() -> None:

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from isoscope.errors import DataError, UsageError
+from isoscope.explain import position_probe
 from isoscope.explain.position_probe import (
     CLASSES,
     PositionProbe,
@@ -167,7 +168,8 @@ def test_ranks_count_from_the_largest() -> None:
     assert [rank_of(k, values) for k in range(4)] == [3, 1, 4, 1]
 
 
-def test_scale_does_not_matter() -> None:
+def test_scale_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(position_probe, "FEWEST_STEPS", 200)
     task = made_task()
     rng = np.random.default_rng(4)
     vectors = noisy(on_a_circle(task, (3, 11)), rng)

@@ -78,28 +78,28 @@ def test_without_a_direction_nothing_has_a_cosine() -> None:
     vectors[0] = 0
     cosines = cosines_with_unused(ArrayCloud(vectors), np.array([0]), np.zeros(3))
     assert np.isnan(cosines).all()
-    row, difference = bin_rows(cosines, "none", choose_bins(4, np.array([0]), named=True), "")
+    row, difference = bin_rows(cosines, "none", choose_bins(4, np.array([0])), "")
     assert (row.part, row.value, row.note, row.n) == ("ids 0 to 3", None, "only zero vectors", 4)
     assert (difference.value, "too small" in difference.note) == (None, True)
 
 
 def test_the_papers_bins() -> None:
-    bert = choose_bins(30_522, np.arange(1, 999), named=True)
+    bert = choose_bins(30_522, np.arange(1, 999))
     assert (bert.frequent, bert.rare) == (FREQUENT, RARE)
     assert bert.every[-1] == (30_000, 30_522)
     assert bert.ranges()[-2:] == [(30_000, 30_522), RARE]
-    roberta = choose_bins(50_265, np.arange(49_265, 50_265), named=False)
+    roberta = choose_bins(50_265, np.arange(49_265, 50_265))
     assert (roberta.frequent, roberta.rare) == ((0, 1_000), (48_265, 49_265))
-    assert choose_bins(900, np.arange(3), named=True).rare is None
+    assert choose_bins(900, np.arange(3)).rare is None
     # A vocabulary like BERT's whose unused tokens are elsewhere has no such bins.
-    late = choose_bins(30_522, np.array([5, 2_500]), named=True)
+    late = choose_bins(30_522, np.array([5, 2_500]))
     assert (late.frequent, late.rare) == ((6, 1_006), (29_522, 30_522))
 
 
 def test_bins_are_means_and_the_rare_one_is_compared() -> None:
     cosines = np.linspace(0, 1, 3_000)
     cosines[10] = np.nan
-    bins = choose_bins(3_000, np.arange(10), named=True)
+    bins = choose_bins(3_000, np.arange(10))
     rows = {row.part: row for row in bin_rows(cosines, "center", bins, "how")}
     assert rows["ids 1,000 to 1,999"].value == pytest.approx(cosines[1_000:2_000].mean())
     assert rows["ids 0 to 999"].value == pytest.approx(np.nanmean(cosines[:1_000]))

@@ -16,9 +16,10 @@ pytest.importorskip("accelerate")
 pytest.importorskip("sacrebleu")
 pytest.importorskip("rouge_score")
 
-from small_benchmarks import write_benchmarks, write_finished_runs, write_texts
+from small_benchmarks import write_ablation, write_benchmarks, write_finetuned, write_texts
 from trainings_for_tests import save_training
 
+from isoscope.explain.sentence_groups import made_groups
 from isoscope.results.result import Result
 from isoscope.studies import (
     all_studies,
@@ -26,6 +27,9 @@ from isoscope.studies import (
     ding2022_translation,
     find_study,
     from_nothing,
+    rajaee2021_isotropy,
+    rajaee2021_structure,
+    rajaee2021_sts,
     trainings,
 )
 
@@ -37,7 +41,7 @@ IDS = [study.id for study in all_studies()]
 OUTCOMES = {"holds", "fails", "cannot be judged"}
 
 DATA, TEXT = "--data {data}", "--text {text}"
-BERT, BERTS = "BERT={bert}", "BERT-base={bert} RoBERTa-base={roberta}"
+BERT, BERTS = "BERT={bert}", "BERT={bert} RoBERTa={roberta}"
 THREE = "GPT-2={gpt2} BERT={bert} RoBERTa={roberta}"
 MATRICES = "BERT-base-cased={bert} RoBERTa-large={roberta}"
 FIVE = f"{MATRICES} {{gpt2}} {{opt}} {{gpt-neox}}"
@@ -51,27 +55,27 @@ WAYS: dict[str, tuple[str, str]] = {
     "B-F1": (MATRICES, ""),
     "B-F2": ("", f"--scale mini {DATA}"),
     "B-F3": ("BERT-base-uncased={bert}", ""),
-    "B-F4": ("BERT={bert}", DATA),
+    "B-F4": (BERT, DATA),
     "B-F5": (FIVE, ""),
     "B-F6": (MATRICES, ""),
-    "D-T1": ("", "--from {finished}"),
+    "D-T1": ("", "--from {finetuned}"),
     "D-T2": ("{bart}", f"--tasks translate:de-en {DATA}"),
     "D-T3": ("BART={bart}", DATA),
-    "D-T4": ("", "--from {finished} --tasks rte"),
-    "L-T4.1": ("BERT-base={bert}", DATA),
-    "L-T4.2": ("BERT-base={bert}", DATA),
-    "L-F3.1": (BERTS, DATA),
+    "D-T4": ("", "--from {finetuned} --tasks rte"),
+    "L-T4.1": (BERT, DATA),
+    "L-T4.2": (BERT, DATA),
+    "L-F3.1": (BERT, DATA),
     "L-F3.2": (BERTS, DATA),
     "L-F3.3": (BERTS, DATA),
     "L-F3.5": (BERTS, ""),
-    "L-F3.7": (BERTS, DATA),
-    "L-F3.8": (BERTS, DATA),
-    "L-F3.10": ("", DATA),
-    "L-F3.11": (BERTS, DATA),
-    "L-F3.12": (BERTS, DATA),
-    "L-F3.13": (BERTS, DATA),
+    "L-F3.7": (BERT, DATA),
+    "L-F3.8": (BERT, DATA),
+    "L-F3.10": ("pretrain:tiny", DATA),
+    "L-F3.11": (BERT, DATA),
+    "L-F3.12": (BERT, DATA),
+    "L-F3.13": (BERT, DATA),
     "L-LN": (BERTS, TEXT),
-    "P-A": (PYTHIA, f"--tasks cr,trec,semcor-pos {DATA}"),
+    "P-A": (PYTHIA, f"--tasks cr,semcor-pos {DATA}"),
     "P-F1": ("Pythia-70M={gpt-neox} {bert}", TEXT),
     "P-F2": ("Pythia-70M={gpt-neox} {bert}", f"{TEXT} --sample 20"),
     "P-F3": (PYTHIA, TEXT),
@@ -81,18 +85,18 @@ WAYS: dict[str, tuple[str, str]] = {
     "P-F7": (PYTHIA, "--revisions step*"),
     "P-F8": ("Pythia-70M={gpt-neox} {falcon}", ""),
     "P-F9": (PYTHIA, ""),
-    "P-X": ("pretrain:tiny", TEXT),
-    "R-T1": (THREE, DATA),
+    "P-X": ("", "--from {ablated}"),
+    "R-T1": ("GPT-2={gpt2}", DATA),
     "R-T2": (BERT, DATA),
     "R-T3": (BERT, f"--tasks rte {DATA}"),
     "R-T4": (BERT, DATA),
     "R-T5": (THREE, DATA),
     "R-T6": (BERT, DATA),
-    "R-F1": (THREE, DATA),
-    "R-F2": (THREE, DATA),
+    "R-F1": ("RoBERTa={roberta}", DATA),
+    "R-F2": ("GPT-2={gpt2}", DATA),
     "R-F3": (BERT, ""),
     "R-F4": (BERT, f"--tasks rte {DATA}"),
-    "R-F5": (THREE, DATA),
+    "R-F5": (BERT, DATA),
 }
 """How each study is run: sources, and options; what is in braces is made when it is asked for."""
 
@@ -122,8 +126,10 @@ class Places(dict[str, Path]):
             return write_benchmarks(path)
         if name == "text":
             return write_texts(path.with_suffix(".txt"))
-        if name == "finished":
-            return write_finished_runs(path.with_suffix(".json"))
+        if name == "finetuned":
+            return write_finetuned(path.with_suffix(".json"))
+        if name == "ablated":
+            return write_ablation(path.with_suffix(".json"))
         if name == "training":
             return save_training(self.tiny_model("gpt-neox"), path, STEPS)
         return self.tiny_model(name)
@@ -140,14 +146,17 @@ def places(tmp_path_factory: pytest.TempPathFactory, tiny_model: Callable[[str],
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], places: Places) -> Run:
-    """The command line, with toys for what is trained from nothing and two short runs of each."""
+    """The command line, where studies train toys and take a part of what they read otherwise."""
     monkeypatch.setenv("ISOSCOPE_CACHE", str(places.folder / "cache"))
     monkeypatch.setattr(from_nothing, "SMALL", TOY)
-    monkeypatch.setattr(from_nothing, "SMALL_STEPS", 10)
+    monkeypatch.setattr(from_nothing, "SMALL_STEPS", 5)
     monkeypatch.setattr(from_nothing, "FOLLOWED", {"steps": 8, "checkpoints": 4})
     monkeypatch.setattr(trainings, "SEEDS", 2)
     for module in (ding2022_translation, ding2022_summaries):
         monkeypatch.setattr(module, "CALIBRATIONS", ("none", "spectrum-exp"))
+    for sts in (rajaee2021_sts, rajaee2021_isotropy):
+        monkeypatch.setattr(sts, "SETS", ("sts-13", "sick-r"))
+    monkeypatch.setattr(rajaee2021_structure, "made_groups", lambda seed: made_groups(seed, 40))
     return runner(monkeypatch, capsys)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -162,11 +163,18 @@ def test_dimensions_that_the_paper_names_come_first(
 
 
 def test_a_model_without_outliers(control: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe_study, "often_extreme", lambda *_: [])
+    looked_at: list[int] = []
+
+    def none(layers: Iterable[np.ndarray]) -> list[int]:
+        looked_at.append(len(list(layers)))
+        return []
+
+    monkeypatch.setattr(probe_study, "often_extreme", none)
     monkeypatch.setattr(position_probe, "FEWEST_STEPS", 20)
     run = run_study("L-F3.8", [f"BERT={control}"], text=made_texts())
     assert [row.value for row in run.result] == [None] * (LAYERS + 1)
     assert {row.note for row in run.result} == {NO_OUTLIER}
+    assert looked_at == [LAYERS]  # without the input
     assert run.verdicts[0].outcome == "cannot be judged"
     assert run.verdicts[0].reason == NO_OUTLIER
 

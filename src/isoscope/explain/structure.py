@@ -30,7 +30,7 @@ from isoscope.explain.sentence_groups import made_groups, read_groups
 from isoscope.models.layers import LayerClouds, TokenRule
 from isoscope.models.pooling import ListedTexts
 from isoscope.results.result import Row
-from isoscope.search.nearest_rows import nearest_rows
+from isoscope.search.nearest_rows import STRIPE, nearest_rows
 from isoscope.tasks.bounded_scores import bounded_score, undefined
 from isoscope.tasks.corrected import fitted, named
 from isoscope.tasks.intervals import FEWEST, ROUNDING, Score, difference
@@ -295,7 +295,11 @@ def neighbours(vectors: NDArray[Any], sentences: NDArray[np.int64], seed: int) -
     most = int(np.unique(own, return_counts=True)[1].max())
     # At most so many of the nearest are of the same sentence, and have to give way.
     near = nearest_rows(units, NEIGHBOURS + most - 1)
-    cosines = np.einsum("id,ijd->ij", units, units[near]) if most > 1 else np.zeros(near.shape)
+    cosines = np.zeros(near.shape)
+    if most > 1:
+        for first in range(0, len(units), STRIPE):
+            rows = slice(first, first + STRIPE)
+            cosines[rows] = np.einsum("id,ijd->ij", units[rows], units[near[rows]])
     cosines[own[near] == own[:, None]] = -np.inf
     best = np.argsort(-cosines, axis=1, kind="stable")[:, :NEIGHBOURS]
     found = np.empty((len(vectors), NEIGHBOURS), np.intp)

@@ -105,14 +105,14 @@ def first_look(cloud: Cloud) -> FirstLook:
     return FirstLook(total / count, count, np.array(named, np.int64))
 
 
-def choose_bins(rows: int, unused: Rows, *, named: bool) -> Bins:
+def choose_bins(rows: int, unused: Rows) -> Bins:
     """Cut the vocabulary into bins, and say which are of frequent and of rare tokens.
 
     Ids are taken to rise as frequency falls. With unused tokens at the start of a vocabulary like
     BERT's the bins are the paper's; else the first and the last thousand ids without unused ones.
     """
     every = tuple((start, min(start + BIN, rows)) for start in range(0, rows, BIN))
-    if named and rows >= RARE[1] and unused.max() < FREQUENT[0]:
+    if rows >= RARE[1] and unused.max() < FREQUENT[0]:
         return Bins(every, FREQUENT, RARE)
     taken = np.zeros(rows + 1, np.int64)
     taken[unused + 1] = 1
@@ -232,7 +232,7 @@ def unused_rows(cloud: Cloud, frequencies: Frequencies, part: str) -> list[Row]:
     look = first_look(cloud)
     if not len(look.named):
         return []
-    bins = choose_bins(look.rows, look.named, named=True)
+    bins = choose_bins(look.rows, look.named)
     protocol = f"{look.rows:,} rows; {len(look.named):,} {BY_NAME}"
     rows: list[Row] = []
     for correction, centre in look.centres():

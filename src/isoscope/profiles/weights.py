@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
 EMBEDDING, UNEMBEDDING = "embedding matrix", "unembedding matrix"
 POSITIONS = "positional embeddings"
-UNUSED = re.compile(r"\[unused\d+\]|<unused\d+>|<\|?(reserved|extra)[\w-]*\d+\|?>", re.IGNORECASE)
-"""Tokens that were put into a vocabulary for later and never trained."""
+UNUSED = re.compile(
+    r"\[unused\d+\]|<unused\d+>|<reserved[\w-]*\d+>|<\|(reserved|extra)[\w-]*\d+\|>", re.IGNORECASE
+)
+"""Tokens that were put into a vocabulary for later and never trained; T5's ``<extra_id_0>`` was."""
 
 FAR = 6.0
 """Deviations from which on an entry of a positional embedding stands out: of a thousand normal

@@ -49,7 +49,7 @@ def figure_3(request: Request) -> Result:
         cloud = SingleCloud(group, group.names[0])
         look = first_look(cloud)
         unused, how = which_unused(look, request.last_unused, cloud.name)
-        bins = choose_bins(look.rows, unused, named=request.last_unused is None)
+        bins = choose_bins(look.rows, unused)
         protocol = f"{look.rows:,} rows; {len(unused):,} {how}"
         for correction, centre in look.centres():
             cosines = cosines_with_unused(cloud, unused, centre)
