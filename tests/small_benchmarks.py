@@ -21,6 +21,7 @@ from class_sets_for_tests import (
 from sts_for_tests import write_sts_sets
 from tiny_models import WORDS
 
+from isoscope.explain.sentence_groups import SentenceGroup
 from isoscope.results.result import Result, Row
 from isoscope.training.comparing import compared_rows
 from isoscope.training.outcomes import Outcome
@@ -40,6 +41,12 @@ VERBS = {
     "see": ("see", "sees", "seeing", "saw"),
 }
 """Forms of verbs, from which their tense is told."""
+
+FRAMES = (
+    "the {} of the {} sat, it was {}.", "in the {}, the {} of a {} ran.",
+    "the {} was {}, and of the {}.", "a {} saw the {} of {}, big.", "of the {}, {} is the {}.",
+)  # fmt: skip
+FILLED = (("cat", "dog", "big"), ("bird", "tree", "old"), ("bank", "river", "new"))
 
 PAIRS = 30
 OCCURRENCES = 12
@@ -126,6 +133,20 @@ def write_texts(path: Path) -> Path:
     """Texts of no set, a line each."""
     rng = np.random.default_rng(12)
     return put(path, "".join(f"{sentence(rng)}.\n" for _ in range(40)))
+
+
+def write_vocabulary(path: Path) -> Path:
+    """An embedding matrix with rows enough for bins of a thousand."""
+    np.save(path, np.random.default_rng(13).normal(0.2, 1, (3_000, 8)))
+    return path
+
+
+def small_groups(seed: int) -> list[SentenceGroup]:
+    """Sentences of a few structures, short enough for the tiny models; the same for all seeds."""
+    del seed
+    return [
+        SentenceGroup(frame, tuple(frame.format(*words) for words in FILLED)) for frame in FRAMES
+    ]
 
 
 def write_finetuned(path: Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 
 from isoscope.results.result import Result, Row
@@ -148,10 +149,39 @@ def test_one_of_several_names_and_none_of_them() -> None:
     highest = Claim("B is the highest", {**I1, **NONE}, {"subject": "B"}, ">", {"subject": "*"})
     assert judge(highest, rows).reason == "true in 2 of 2"  # not compared with itself
     missing = Claim("of D", {**I1, "subject": "D|E"}, {}, ">", 0.0)
-    assert judge(missing, rows).reason == "no figures for measure i1, subject D or E"
+    assert (
+        judge(missing, rows, models=("A", "B", "C")).reason
+        == "no figures for measure i1, subject D or E"
+    )
 
 
 def test_other_names_of_the_papers_models() -> None:
     claim = Claim("all", I1, NONE, ">", 0.0)
     assert judge(claim, models=("X|a", "B")).other_models == ()
     assert judge(claim, models=("X|a",)).other_models == ("B",)
+
+
+def test_a_claim_about_a_model_is_tested_on_others_where_its_own_is_not_there() -> None:
+    claim = Claim("R is even", {**I1, "subject": "R|RoBERTa"}, NONE, ">", 0.3)
+    models = ("A", "R|RoBERTa")
+    verdict = judge(claim, models=models)
+    assert (verdict.outcome, verdict.reason) == ("holds", "true in 1 of 1")
+    assert verdict.other_models == ("B",)  # A is the paper's, which says nothing of it
+    assert judge(claim, ROWS[:2], models).outcome == "cannot be judged"
+    own = [*ROWS, Row("roberta", "", "none", "i1", 0.1)]
+    verdict = judge(claim, own, models)
+    assert (verdict.outcome, verdict.other_models) == ("fails", ())
+    others = Claim("all but R", {**I1, "subject": "!A|B"}, NONE, ">", 0.3)
+    assert judge(others, models=models).outcome == "cannot be judged"
+    both = Claim("A above R", I1, {"subject": "A"}, ">", {"subject": "R"})
+    assert judge(both, models=models).outcome == "cannot be judged"
+    summed = Claim("R", {"subject": "R", "measure": "r"}, {}, ">", 0.0)
+    assert judge(summed, [Row(ALL_MODELS, "", "none", "r", 1.0)]).outcome == "cannot be judged"
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    rows = [Row("A", "", "none", "i1", np.float64(0.5), log10=np.float64(-0.3))]
+    for value in (0.4, 0.6):
+        verdict = judge(Claim("even", I1, NONE, ">", value), rows)
+        assert verdict.outcome == ("holds" if value < 0.5 else "fails")
+        assert isinstance(verdict.cases[0].true, bool)

@@ -107,9 +107,14 @@ def test_folders_and_files_that_hold_no_studies(tmp_path: Path) -> None:
     Result([]).save(path)
     with pytest.raises(DataError, match="is no result of isoscope study run"):
         load_run(path)
-    Result([], extra={"study": {"id": "B-T1"}, "claims": [{"text": "x"}]}).save(path)
-    with pytest.raises(DataError, match="its claims are damaged"):
-        load_run(path)
+
+
+def test_claims_of_a_file_are_judged_anew(tmp_path: Path) -> None:
+    rows = [Row("mine", "", name, "i1", value) for name, value in VALUES.items()]
+    Result(rows, extra={"study": {"id": "B-T1"}, "claims": []}).save(tmp_path / "B-T1.json")
+    run = load_run(tmp_path / "B-T1.json")
+    assert [verdict.outcome for verdict in run.verdicts] == ["holds", "cannot be judged", "holds"]
+    assert len(run.result.extra["claims"]) == 3
 
 
 def test_a_folder_that_cannot_be_made(study: Study, vectors: Path, tmp_path: Path) -> None:

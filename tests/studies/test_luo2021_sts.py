@@ -99,9 +99,9 @@ def test_claims_hold_and_fail() -> None:
         *scores("mine", "sick-r", none=0.4, clip=0.5, whiten=0.3),
         above("sts-12", -0.1), above("sick-r", 0.1),
     ]  # fmt: skip
-    assert outcomes(good) == ["holds"] * 3 + [unjudged]
+    assert outcomes(good) == ["holds"] * 3 + ["fails"]  # what is said of BERT-distil is not so
     bad = [*scores("mine", "sts-b", none=0.4, clip=0.3, whiten=0.3), above("sts-b", -0.1)]
-    assert outcomes(bad) == ["fails"] * 3 + [unjudged]
+    assert outcomes(bad) == ["fails"] * 3 + ["holds"]
     for worse, outcome in ((5, "holds"), (4, "fails")):
         rows = [
             row

@@ -132,8 +132,9 @@ def outcomes(subject: str, **values: float) -> list[str]:
 
 def test_claims_hold_and_fail() -> None:
     unjudged = "cannot be judged"
-    assert outcomes("mine", none=0.5, clip=0.6, whiten=0.7) == ["holds", "holds", unjudged]
-    assert outcomes("mine", none=0.5, clip=0.4, whiten=0.3) == ["fails", "fails", unjudged]
+    assert outcomes("BERT", none=0.5, clip=0.6, whiten=0.7) == ["holds", "holds", unjudged]
+    assert outcomes("mine", none=0.5, clip=0.6, whiten=0.7) == ["holds", "holds", "fails"]
+    assert outcomes("mine", none=0.5, clip=0.4, whiten=0.3) == ["fails", "fails", "holds"]
     assert outcomes("BERT-large", none=0.5, clip=0.6, whiten=0.4) == [unjudged] * 2 + ["holds"]
     assert outcomes("BERT-large", none=0.5, clip=0.6, whiten=0.6) == [unjudged] * 2 + ["fails"]
 

@@ -8,6 +8,7 @@ shifts the cloud within the plane (Machina & Mercer 2024, sections 4.3 and 5.3).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -39,12 +40,12 @@ class NormWeights:
         """Return average norms, their ratio, and both parts of the bias."""
         width = len(self.gain)
         length = float(np.linalg.norm(self.gain))
-        values = {"gain_avgnorm": Value(length / np.sqrt(width), rows=width)}
+        values = {"gain_avgnorm": Value(length / math.sqrt(width), rows=width)}
         if self.bias is None:
             missing = Value(None, note="this norm has no bias", rows=width)
             return values | dict.fromkeys(BIAS_MEASURES, missing)
         size = float(np.linalg.norm(self.bias))
-        values["bias_avgnorm"] = Value(size / np.sqrt(width), rows=width)
+        values["bias_avgnorm"] = Value(size / math.sqrt(width), rows=width)
         values["bias_over_gain"] = (
             Value(size / length, rows=width)
             if length > 0

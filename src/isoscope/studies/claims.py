@@ -37,7 +37,8 @@ class Claim:
     every field that neither side names. In each group every row that ``left`` names is compared
     with every other one that ``right`` names, or with a number. Fields are subject, part,
     correction and measure; values are patterns with ``*``, in any case; ``a|b`` is one or the
-    other, ``!a|b`` none of them.
+    other, ``!a|b`` none of them. Where ``select`` names a model of the paper that a result has not,
+    the claim is tested on the models that the paper did not look at, and the verdict says so.
 
     Attributes
     ----------
@@ -92,18 +93,14 @@ class Claim:
                 f"it is about at least {self.min_subjects} models, and there "
                 f"{'is' if len(subjects) == 1 else 'are'} {len(subjects)}"
             )
-        chosen = [
-            row
-            for row in result.rows
-            if matches(row, self.select) and not any(matches(row, out) for out in self.excluding)
-        ]
+        own = {name.casefold() for model in models for name in model.split("|")}
+        chosen = self._chosen(result.rows, own)
         cases = [case for group in self._groups(chosen) for case in self._cases(group)]
         if not cases:
             return self._unjudged(f"no figures for {self._wanted()}")
         undefined = [case for case in cases if case.true is None]
         about = {name for case in cases for name in (case.subject, case.right_subject)}
         about = subjects if ALL_MODELS in about else about - {""}
-        own = {name.casefold() for model in models for name in model.split("|")}
         others = sorted(name for name in about if name.casefold() not in own)
         if undefined:
             return self._unjudged(undefined[0].note or "a figure is undefined", cases, others)
@@ -111,6 +108,20 @@ class Claim:
         holds = true == len(cases) if self.over == "all" else true >= self.share * len(cases)
         reason = f"true in {true} of {len(cases)}"
         return Verdict(self.text, "holds" if holds else "fails", reason, tuple(others), cases)
+
+    def _chosen(self, rows: Collection[Row], own: Collection[str]) -> list[Row]:
+        """Return the rows that the claim is about.
+
+        A claim about one of the paper's models is tested as it stands on models that the paper did
+        not look at, where its own is not there.
+        """
+        kept = [row for row in rows if not any(matches(row, out) for out in self.excluding)]
+        found = [row for row in kept if matches(row, self.select)]
+        if found or "subject" not in self.select or self.select["subject"].startswith("!"):
+            return found
+        rest = {field: wanted for field, wanted in self.select.items() if field != "subject"}
+        others = [row for row in kept if row.subject.casefold() not in {*own, "", ALL_MODELS}]
+        return [row for row in others if matches(row, rest)]
 
     def _groups(self, rows: list[Row]) -> list[list[Row]]:
         right = self.right if isinstance(self.right, Mapping) else {}
@@ -195,12 +206,6 @@ class Verdict:
         """Return the verdict as plain dictionaries and lists."""
         return {**asdict(self), "other_models": list(self.other_models)}
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Verdict:
-        """Rebuild a verdict."""
-        cases = [Case(**case) for case in values["cases"]]
-        return cls(**{**values, "cases": cases, "other_models": tuple(values["other_models"])})
-
 
 def matches(row: Row, pattern: Mapping[str, str]) -> bool:
     """Whether every named field of a row fits its pattern, in any case."""
@@ -239,5 +244,6 @@ def compare(
     if left[0] is None or right[0] is None:
         return None
     if left[1] is not None and right[1] is not None:
-        return OPERATORS[op](left[1], right[1])
-    return OPERATORS[op](left[0], right[0])
+        return bool(OPERATORS[op](left[1], right[1]))
+    # A number of numpy's would compare to a truth value of numpy's, which is not True.
+    return bool(OPERATORS[op](left[0], right[0]))

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from isoscope.errors import DataError, UsageError
 from isoscope.files import cannot_be_written
 from isoscope.results.loading import load_result
-from isoscope.studies.claims import Verdict
 from isoscope.studies.registry import find_study, turn
-from isoscope.studies.running import StudyRun, run_study
+from isoscope.studies.running import judged, run_study
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
     from isoscope.studies.registry import Study
+    from isoscope.studies.running import StudyRun
 
 USUAL = "studies"
 """Where studies are looked for, and several are kept, unless a user says otherwise."""
@@ -107,16 +107,12 @@ def is_study(path: Path) -> bool:
 
 
 def load_run(path: Path) -> StudyRun:
-    """Read a result that a study wrote, with its verdicts."""
+    """Read a result that a study wrote; its claims are judged anew, on the figures."""
     result = load_result(path)
-    about, claims = result.extra.get("study"), result.extra.get("claims")
-    if not isinstance(about, dict) or not isinstance(claims, list):
+    about = result.extra.get("study")
+    if not isinstance(about, dict):
         raise DataError(f"{path} is no result of isoscope study run")
-    try:
-        verdicts = tuple(Verdict.from_dict(claim) for claim in claims)
-    except (KeyError, TypeError) as error:
-        raise DataError(f"{path}: its claims are damaged: {error}") from error
-    return StudyRun(find_study(str(about.get("id"))), result, verdicts)
+    return judged(find_study(str(about.get("id"))), result)
 
 
 def described(sources: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:

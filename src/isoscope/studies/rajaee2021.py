@@ -74,7 +74,8 @@ def table_1(request: Request) -> Result:
 
 def tokens_of(request: Request, subject: Subject) -> tuple[CloudGroup, str, dict[str, Any]]:
     """Open vectors that a user has, or read the last layer of a model over the text."""
-    if not (names_a_model(subject.source) or subject.source in PACKAGED):
+    packaged = isinstance(subject.source, str) and subject.source in PACKAGED
+    if not (packaged or names_a_model(subject.source)):
         return open_cloud(subject.source, column=request.column), "", {}
     if request.text is None:
         raise UsageError("R-T1 reads a text with a model; name one with --text, or STS-B in --data")

@@ -189,7 +189,6 @@ def run_study(
         None if folder is None else Path(folder),
     )
     result = with_printed(chosen.recipe(request), chosen)
-    verdicts = tuple(claim.judge(result, chosen.models) for claim in chosen.claims)
     about = {"id": chosen.id, "title": chosen.title, "paper": chosen.paper}
     kept = {name: result.extra[name] for name in KEPT if name in result.extra}
     if absent:
@@ -199,9 +198,16 @@ def run_study(
         result,
         seeds={"seed": seed},
         command=command,
-        extra={"study": about, "claims": [verdict.to_dict() for verdict in verdicts], **kept},
+        extra={"study": about, **kept},
     )
-    return StudyRun(chosen, result, verdicts)
+    return judged(chosen, result)
+
+
+def judged(study: Study, result: Result) -> StudyRun:
+    """Judge the claims of a study on figures, and keep the verdicts with them."""
+    verdicts = tuple(claim.judge(result, study.models) for claim in study.claims)
+    claims = [verdict.to_dict() for verdict in verdicts]
+    return StudyRun(study, replace(result, extra={**result.extra, "claims": claims}), verdicts)
 
 
 def as_subject(source: Any) -> Subject:
