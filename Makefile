@@ -12,7 +12,7 @@ demo: $(VENV)/demo
 	$(BIN)/isoscope measure package:glove
 	$(BIN)/isoscope measure package:minilm
 
-test: $(VENV)/test lint
+test: $(VENV)/test $(VENV)/browser lint
 	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/test
@@ -46,6 +46,15 @@ $(VENV)/demo: $(BIN)/python pyproject.toml constraints.txt
 
 $(VENV)/test: $(VENV)/demo
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group test
+	touch $@
+
+# Tests of pages need Chromium. It is installed where that is allowed; elsewhere they skip.
+$(VENV)/browser: $(VENV)/test
+	@if ! command -v chromedriver > /dev/null; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    apt-get update -qq && apt-get install -y -qq chromium chromium-driver > /dev/null; \
+	  fi || echo "Chromium could not be installed: tests of pages will skip"; \
+	fi
 	touch $@
 
 $(VENV)/benchmark: $(VENV)/test

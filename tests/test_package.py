@@ -34,6 +34,8 @@ LEFT_TO_RIGHT = [
     "training",
     "explain",
     "studies",
+    "report",
+    "explore",
     "cli",
 ]
 

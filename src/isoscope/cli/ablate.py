@@ -11,6 +11,7 @@ from isoscope.cli import options, pretrain
 from isoscope.cli.command_line import command_line
 from isoscope.cli.journals import Resume, journal_of
 from isoscope.cli.measure import give_out
+from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
 
@@ -54,6 +55,8 @@ def ablate_command(
     device: options.Device = None,
     resume: Resume = False,
     as_json: options.AsJson = False,
+    html: options.Html = None,
+    figures: options.Figures = None,
     out: options.Out = None,
     debug: options.Debug = False,
 ) -> None:
@@ -63,6 +66,7 @@ def ablate_command(
     same for all. Main effects come with intervals over seeds.
     """
     del debug  # the frame looks for it, so that it works before the options are parsed
+    pictures = pictures_of(html, figures)
     journal = journal_of(out, resume=resume)
     from isoscope.training.pretraining.ablating import ablate
     from isoscope.training.pretraining.plan import Plan
@@ -87,4 +91,4 @@ def ablate_command(
             save=None if out is None else lambda found: found.save(out),
             command=command_line(),
         )
-    give_out(result, None, as_json=as_json)
+    give_out(result, None, as_json=as_json, pictures=pictures)

@@ -11,6 +11,7 @@ import typer
 from isoscope.cli import options
 from isoscope.cli.command_line import command_line
 from isoscope.cli.measure import give_out
+from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
 from isoscope.errors import UsageError
@@ -119,6 +120,8 @@ def advise_command(
     data: options.Data = None,
     drop_invalid: options.DropInvalid = False,
     as_json: options.AsJson = False,
+    html: options.Html = None,
+    figures: options.Figures = None,
     save: Annotated[
         Path | None, typer.Option(help="Write the ranking to this .json or .md file.")
     ] = None,
@@ -126,6 +129,7 @@ def advise_command(
 ) -> None:
     """Try every correction on your task, cross-fitted, and say what to do, if anything."""
     del debug  # the frame looks for it, so that it works before the options are parsed
+    pictures = pictures_of(html, figures)
     from isoscope.tasks.advising import advise
     from isoscope.tasks.unlabelled import CORRECTIONS, what_can_be_known
 
@@ -196,4 +200,4 @@ def advise_command(
                     advice.query_correction.save(other)
                     told["written_for_queries"] = str(other)
                 result = replace(result, extra={**result.extra, "recommendation": told})
-    give_out(result, save, as_json=as_json)
+    give_out(result, save, as_json=as_json, pictures=pictures)

@@ -10,6 +10,7 @@ import typer
 from isoscope.cli import options
 from isoscope.cli.command_line import command_line
 from isoscope.cli.measure import give_out
+from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
 from isoscope.results.files import check_writable
@@ -115,11 +116,14 @@ def diff_command(
     seed: options.Seed = 0,
     drop_invalid: options.DropInvalid = False,
     as_json: options.AsJson = False,
+    html: options.Html = None,
+    figures: options.Figures = None,
     out: options.Out = None,
     debug: options.Debug = False,
 ) -> None:
     """Compare two clouds: the same rows or others, and what of A may be kept for B."""
     del debug  # the frame looks for it, so that it works before the options are parsed
+    pictures = pictures_of(html, figures)
     from isoscope.search.differing import diff
     from isoscope.tasks.sentence_protocol import SentenceProtocol
 
@@ -147,4 +151,4 @@ def diff_command(
             progress=progress,
             command=command_line(),
         )
-    give_out(result, out, as_json=as_json)
+    give_out(result, out, as_json=as_json, pictures=pictures)

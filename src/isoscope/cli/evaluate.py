@@ -10,6 +10,7 @@ import typer
 from isoscope.cli import options
 from isoscope.cli.command_line import command_line
 from isoscope.cli.measure import give_out
+from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
@@ -155,12 +156,15 @@ def evaluate_command(
     lowercase: options.Lowercase = False,
     prefix: options.Prefix = "",
     as_json: options.AsJson = False,
+    html: options.Html = None,
+    figures: options.Figures = None,
     out: options.Out = None,
     drop_invalid: options.DropInvalid = False,
     debug: options.Debug = False,
 ) -> None:
     """Score word vectors, or the layers of a model, on benchmarks, as they are and corrected."""
     del debug  # the frame looks for it, so that it works before the options are parsed
+    pictures = pictures_of(html, figures)
     if out is not None:
         check_writable(out)
     sentences = SentenceProtocol(
@@ -203,4 +207,4 @@ def evaluate_command(
         command = command_line()
         related = relate(found, command=command) if relation else joined(found)
         result = replace(related, command=command)
-    give_out(result, out, as_json=as_json)
+    give_out(result, out, as_json=as_json, pictures=pictures)

@@ -11,6 +11,7 @@ from rich.console import Console
 from isoscope.cli import options
 from isoscope.cli.command_line import command_line
 from isoscope.cli.measure import give_out
+from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
 from isoscope.models.steps import parse_every
@@ -88,11 +89,14 @@ def explain_command(
     device: options.Device = None,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
+    html: options.Html = None,
+    figures: options.Figures = None,
     out: options.Out = None,
     debug: options.Debug = False,
 ) -> None:
     """Say why a space is filled as it is: frequency, position, norms, outliers, senses, style."""
     del debug  # the frame looks for it, so that it works before the options are parsed
+    pictures = pictures_of(html, figures)
     if out is not None:
         check_writable(out)
     from isoscope.explain import explain  # imports torch and transformers
@@ -120,4 +124,4 @@ def explain_command(
             progress=progress,
             command=command_line(),
         )
-    give_out(result, out, as_json=as_json)
+    give_out(result, out, as_json=as_json, pictures=pictures)

@@ -10,6 +10,7 @@ from isoscope.cli import options
 from isoscope.cli.command_line import command_line
 from isoscope.cli.journals import Resume, journal_of
 from isoscope.cli.measure import give_out
+from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
 
@@ -90,6 +91,8 @@ def finetune_command(
     device: options.Device = None,
     resume: Resume = False,
     as_json: options.AsJson = False,
+    html: options.Html = None,
+    figures: options.Figures = None,
     out: options.Out = None,
     debug: options.Debug = False,
 ) -> None:
@@ -99,6 +102,7 @@ def finetune_command(
     a t-test over the seeds finds better than none.
     """
     del debug  # the frame looks for it, so that it works before the options are parsed
+    pictures = pictures_of(html, figures)
     journal = journal_of(out, resume=resume)
     from isoscope.training.finetuning import finetune
 
@@ -124,4 +128,4 @@ def finetune_command(
             save=None if out is None else lambda found: found.save(out),
             command=command_line(),
         )
-    give_out(result, None, as_json=as_json)
+    give_out(result, None, as_json=as_json, pictures=pictures)

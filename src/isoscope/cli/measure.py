@@ -16,6 +16,7 @@ from isoscope.cli import options
 from isoscope.cli.command_line import command_line
 from isoscope.cli.gate import parse_gate
 from isoscope.cli.output import console, silence_stdout
+from isoscope.cli.pictures import Pictures, pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.searching import SAMPLE, K, Search
 from isoscope.errors import UsageError
@@ -62,6 +63,8 @@ def measure_command(
     ] = ",".join(DEFAULT_CORRECTIONS),
     column: options.Column = None,
     as_json: options.AsJson = False,
+    html: options.Html = None,
+    figures: options.Figures = None,
     out: options.Out = None,
     precision: Annotated[
         Literal["data", "double"],
@@ -131,6 +134,7 @@ def measure_command(
 ) -> None:
     """Measure how evenly a cloud of vectors fills its space, and what corrections would change."""
     del debug  # the frame looks for it, so that it works before the options are parsed
+    pictures = pictures_of(html, figures)
     gates = [parse_gate(text) for text in fail_if or []]
     spaces = [correction.text for correction in parse_corrections(listed(corrections, ()))]
     check_gates(gates, spaces)
@@ -162,14 +166,15 @@ def measure_command(
         found = search.results(
             source, column=column, drop_invalid=drop_invalid, rows=sample, progress=progress
         )
-    give_out(beside(result, found), out, as_json=as_json)
+    give_out(beside(result, found), out, as_json=as_json, pictures=pictures)
     stop_if_tripped(result, gates)
 
 
-def give_out(result: Result, out: Path | None, *, as_json: bool) -> None:
+def give_out(result: Result, out: Path | None, *, as_json: bool, pictures: Pictures) -> None:
     """Write the result where it is wanted, and print it as JSON or for a person."""
     if out is not None:
         result.save(out)
+    pictures.draw([result])
     if as_json:
         print_json(result)
     else:

@@ -30,6 +30,14 @@ Prefix = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
 Out = Annotated[Path | None, typer.Option(help="Also write the result to this .json or .md file.")]
+Html = Annotated[
+    Path | None,
+    typer.Option(help="Also write one .html page with pictures, which opens anywhere."),
+]
+Figures = Annotated[
+    Path | None,
+    typer.Option(help="Also write every picture into this folder, as .png, .svg and .pdf."),
+]
 DropInvalid = Annotated[
     bool, typer.Option("--drop-invalid", help="Leave out rows with NaN or infinities.")
 ]

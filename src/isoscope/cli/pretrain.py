@@ -10,6 +10,7 @@ import typer
 from isoscope.cli import options
 from isoscope.cli.command_line import command_line
 from isoscope.cli.measure import give_out
+from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
 
@@ -98,6 +99,8 @@ def pretrain_command(
         bool, typer.Option("--resume", help="Go on with a training that was killed.")
     ] = False,
     as_json: options.AsJson = False,
+    html: options.Html = None,
+    figures: options.Figures = None,
     debug: options.Debug = False,
 ) -> None:
     """Train a small model from nothing, with checkpoints that `isoscope profile` follows.
@@ -106,6 +109,7 @@ def pretrain_command(
     of transformers. A killed training goes on with --resume, and ends with the same numbers.
     """
     del debug  # the frame looks for it, so that it works before the options are parsed
+    pictures = pictures_of(html, figures)
     from isoscope.training.pretraining.plan import Plan
     from isoscope.training.pretraining.pretraining import pretrain
 
@@ -126,7 +130,7 @@ def pretrain_command(
             progress=progress,
             command=command_line(),
         )
-    give_out(result, None, as_json=as_json)
+    give_out(result, None, as_json=as_json, pictures=pictures)
 
 
 def changed_size(

@@ -11,6 +11,7 @@ from isoscope.cli import options
 from isoscope.cli.command_line import command_line
 from isoscope.cli.journals import Resume, journal_of
 from isoscope.cli.measure import give_out
+from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
 from isoscope.models.batching import TOKEN_BUDGET
@@ -132,6 +133,8 @@ def profile_command(
         bool, typer.Option(help="Whether to give 95 % intervals, over texts or documents.")
     ] = True,
     as_json: options.AsJson = False,
+    html: options.Html = None,
+    figures: options.Figures = None,
     out: options.Out = None,
     resume: Resume = False,
     seed: options.Seed = 0,
@@ -139,6 +142,7 @@ def profile_command(
 ) -> None:
     """Look inside transformers: every layer over a text in one pass, or the weights alone."""
     del debug  # the frame looks for it, so that it works before the options are parsed
+    pictures = pictures_of(html, figures)
     from isoscope.profiles import profile  # imports torch and transformers
 
     journal = journal_of(out, resume=resume)
@@ -177,4 +181,4 @@ def profile_command(
             progress=progress,
             command=command_line(),
         )
-    give_out(result, None, as_json=as_json)  # the file is written already
+    give_out(result, None, as_json=as_json, pictures=pictures)  # the file is written already

@@ -9,6 +9,7 @@ import typer
 
 from isoscope.cli import options
 from isoscope.cli.output import silence_stdout
+from isoscope.cli.pictures import Pictures, pictures_of
 from isoscope.files import check_place, write_atomically
 from isoscope.results.loading import load_results
 from isoscope.results.measuring import listed
@@ -20,6 +21,10 @@ REPORT_EXAMPLES = """Examples:
 isoscope report minilm.json glove.json --columns mean_cosine,i1_scaled
 
 isoscope report runs/*.json --format latex --correction none,center --references
+
+isoscope report minilm.json glove.json --html page.html
+
+isoscope report profile.json --figures pictures
 
 isoscope report run.json --rows part --columns 'i1*' --format csv --out table.csv
 """
@@ -54,6 +59,8 @@ def report_command(
         bool,
         typer.Option("--references", help="Append BibTeX of the measures and corrections shown."),
     ] = False,
+    html: options.Html = None,
+    figures: options.Figures = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the table to this file instead of printing it.")
     ] = None,
@@ -62,12 +69,17 @@ def report_command(
     ] = DIGITS,
     debug: options.Debug = False,
 ) -> None:
-    """Show several results as one table, for a page or a paper."""
+    """Show several results as one table, for a page or a paper; or as one page of pictures."""
     del debug  # the frame looks for it, so that it works before the options are parsed
+    pictures = pictures_of(html, figures)
     if out is not None:
         check_place(out)
+    loaded = load_results(results)
+    pictures.draw(loaded)
+    if out is None and pictures != Pictures():
+        return  # a page was asked for, not a table
     text = report(
-        load_results(results),
+        loaded,
         listed(rows, ()),
         listed(columns, ()),
         listed(correction, ()),

@@ -11,6 +11,7 @@ from isoscope.cli import options
 from isoscope.cli.command_line import command_line
 from isoscope.cli.measure import print_json
 from isoscope.cli.output import console
+from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.study_tables import indented, show_outcome, show_run
 from isoscope.cli.warned import plain_warnings
@@ -122,6 +123,8 @@ def run_command(
     ] = False,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
+    html: options.Html = None,
+    figures: options.Figures = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -132,6 +135,7 @@ def run_command(
     debug: options.Debug = False,
 ) -> None:
     """Run studies and judge their claims."""
+    pictures = pictures_of(html, figures)
     studies, sources = parted(names)
     sources += model or []
     asked: dict[str, Any] = {
@@ -145,6 +149,8 @@ def run_command(
     if len(studies) > 1 or is_folder(out):
         if as_json:
             raise UsageError("--json prints one study; several are files in the folder of --out")
+        if html is not None or figures is not None:
+            raise UsageError("--html and --figures draw one study; isoscope report draws several")
         run_many(studies, sources, asked, StudyFolder(out or USUAL), again=again, debug=debug)
         return
     if again:
@@ -155,6 +161,7 @@ def run_command(
         run = run_study(studies[0], sources, progress=progress, **asked)
     if out is not None:
         run.save(out)
+    pictures.draw([run.result])
     if as_json:
         print_json(run.result)
     else:

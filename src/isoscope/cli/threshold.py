@@ -10,6 +10,7 @@ import typer
 from isoscope.cli import options
 from isoscope.cli.command_line import command_line
 from isoscope.cli.measure import give_out
+from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
 from isoscope.errors import UsageError
@@ -114,12 +115,15 @@ def threshold_command(
     device: options.Device = None,
     drop_invalid: options.DropInvalid = False,
     as_json: options.AsJson = False,
+    html: options.Html = None,
+    figures: options.Figures = None,
     out: options.Out = None,
     seed: options.Seed = 0,
     debug: options.Debug = False,
 ) -> None:
     """Say what a score means: among random pairs and, with labels, for matches."""
     del debug  # the frame looks for it, so that it works before the options are parsed
+    pictures = pictures_of(html, figures)
     from isoscope.search.score_maps import check_map_file
     from isoscope.search.thresholds import threshold
     from isoscope.tasks.sentence_protocol import SentenceProtocol
@@ -170,7 +174,7 @@ def threshold_command(
         )
         if map_file is not None:
             found.save_maps(map_file)
-    give_out(found.result, out, as_json=as_json)
+    give_out(found.result, out, as_json=as_json, pictures=pictures)
 
 
 def refuse_idle(given: dict[str, object], used: bool, about: str) -> None:

@@ -1,0 +1,1 @@
+"""Results as pictures and as one page that opens anywhere."""

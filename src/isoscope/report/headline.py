@@ -1,0 +1,96 @@
+"""What a page opens with: a verdict in a sentence, and the three numbers that carry it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isoscope.report.figure import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.results.result import Result, Row
+
+CARRYING = (
+    "mean_cosine", "i1_scaled", "effective_rank", "iso_score", "mean_norm", "top_variance_share",
+)  # fmt: skip
+"""Measures that tell most, in turn."""
+
+NUMBERS = 3
+MOST_SENTENCES = 8
+PARTS_OF_A_CLAIM = ("holds", "fails", "cannot be judged")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in large type."""
+
+    label: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What stands at the top of a page."""
+
+    title: str
+    sentences: list[str]
+    numbers: list[Number]
+
+
+def headline(results: Sequence[Result]) -> Headline:
+    """Sum results up."""
+    subjects = dict.fromkeys(row.subject for result in results for row in result.rows)
+    named = [name for name in subjects if name]
+    studies = [result.extra["study"] for result in results if "study" in result.extra]
+    if len(studies) == 1 and len(results) == 1:
+        title = f"{studies[0]['id']}: {studies[0]['title']}"
+    else:
+        more = f" and {len(named) - 3} more" if len(named) > 3 else ""
+        title = ", ".join(named[:3]) + more or "Results"
+    sentences = [sentence for result in results for sentence in sentences_of(result)]
+    if len(sentences) > MOST_SENTENCES:
+        left = len(sentences) - MOST_SENTENCES
+        sentences = [*sentences[:MOST_SENTENCES], f"And {left} more verdicts below."]
+    return Headline(title, sentences, numbers_of(results))
+
+
+def sentences_of(result: Result) -> list[str]:
+    """Return the verdicts of a result; of a study, what became of its claims."""
+    claims = result.extra.get("claims")
+    if claims is None:
+        said = [one for one in result.verdicts if one.get("sentence")]
+        # What is said of a whole model sums up what is said of its layers.
+        whole = [one for one in said if not one.get("part")]
+        return [str(one["sentence"]) for one in whole or said]
+    if not claims:
+        return ["The paper shows this and claims nothing that could fail."]
+    return [f"{claim['outcome'].capitalize()}: {claim['text']}." for claim in claims]
+
+
+def numbers_of(results: Sequence[Result]) -> list[Number]:
+    """Return the three numbers that carry the verdict."""
+    claims = [claim for result in results for claim in result.extra.get("claims", [])]
+    if claims:
+        counts = Counter(claim["outcome"] for claim in claims)
+        return [Number(f"claims: {name}", str(counts[name])) for name in PARTS_OF_A_CLAIM]
+    rows = [row for result in results for row in result.rows if row.value is not None]
+    chosen: list[Row] = []
+    for measure in CARRYING:
+        of_measure = [row for row in rows if row.measure == measure and row.correction == "none"]
+        chosen += of_measure[-1:]  # of layers the last one, which people use
+    chosen += [row for row in rows if row not in chosen]
+    return [number_of(row) for row in chosen[:NUMBERS]]
+
+
+def number_of(row: Row) -> Number:
+    """Return a row in large type."""
+    about = [word for word in (row.subject, row.part) if word]
+    if row.correction != "none":
+        about.append(row.correction)
+    if row.low is not None and row.high is not None:
+        about.append(f"95 % interval {shown(row.low)} to {shown(row.high)}")
+    return Number(row.measure, shown(row.value), ", ".join(about))
