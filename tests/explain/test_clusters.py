@@ -25,10 +25,10 @@ from isoscope.explain.clusters import (
     cluster_table,
     clusters_of,
     kind_information,
-    kind_of,
     variance_explained,
 )
 from isoscope.explain.contract import Explanation, MissingError, Question
+from isoscope.explain.token_kinds import kind_of
 from isoscope.explain.token_sample import TokenSample
 from isoscope.models.opening import open_model
 from isoscope.results.result import Row

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from isoscope.errors import DataError, UsageError
-from isoscope.explain.clusters import STOP_WORDS
 from isoscope.explain.group_templates import LEXICON, PREDICATES, SUBJECTS, WHOLES
 from isoscope.explain.sentence_groups import (
     inflected,
@@ -18,6 +17,7 @@ from isoscope.explain.sentence_groups import (
     read_groups,
     sentence,
 )
+from isoscope.explain.token_kinds import STOP_WORDS
 
 SUFFIXES = ("ing", "ed", "er", "ly", "ist", "or", "s", "e", "y")
 

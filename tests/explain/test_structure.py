@@ -13,18 +13,15 @@ from sts_for_tests import hidden_states
 
 from isoscope.explain import structure
 from isoscope.explain.contract import Question
+from isoscope.explain.group_tokens import Occurrences, ReadGroups, occurrences, read_sentences
 from isoscope.explain.sentence_groups import SentenceGroup
 from isoscope.explain.structure import (
     CHANCE,
     SHARE,
     STRUCTURE,
     WORDS,
-    Occurrences,
-    ReadGroups,
     chance_of,
     neighbours,
-    occurrences,
-    read_sentences,
     share,
     structure_rows,
 )

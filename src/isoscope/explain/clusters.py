@@ -25,7 +25,6 @@ theoretic measures for clusterings comparison.
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -35,6 +34,7 @@ import numpy as np
 
 from isoscope.errors import DataError
 from isoscope.explain.contract import Explanation, Topic
+from isoscope.explain.token_kinds import PUNCTUATION, SPECIAL, STOP_WORD, kind_of
 from isoscope.results.result import Row, Table
 
 if TYPE_CHECKING:
@@ -62,42 +62,15 @@ with an error of about a hundredth for a thousand tokens."""
 DEALS = 39
 """Being above all of so many deals happens by chance once in forty times."""
 
-FUNCTION_WORDS = (
-    "a an the this that these those such each every either neither both all any some no none "
-    "few many much more most other another own same several "
-    "i me my mine myself we us our ours ourselves you your yours yourself yourselves he him "
-    "his himself she her hers herself it its itself they them their theirs themselves one "
-    "oneself who whom whose which what whoever whatever whichever somebody someone something "
-    "anybody anyone anything nobody nothing everybody everyone everything "
-    "of in to for on at by with from as into about over under after before between among "
-    "against through during without within upon toward towards across behind beyond beneath "
-    "beside besides above below off out up down near since until till per via despite except "
-    "throughout along around onto "
-    "and or but nor so yet if because although though unless while whereas whether than then "
-    "when where why how whenever wherever therefore thus hence however "
-    "be am is are was were been being have has had having do does did doing done will would "
-    "shall should can could may might must ought cannot "
-    "not never ever very too also only just even still again once here there now quite rather "
-    "almost already always often perhaps else"
-)
-"""Function words of English: articles, pronouns, prepositions, conjunctions, auxiliaries, and
-adverbs that say little by themselves."""
-
-STOP_WORDS = frozenset(FUNCTION_WORDS.split())
-
 LISTED = 10
 """Tokens that are listed of a cluster."""
 
-PUNCTUATION, STOP_WORD, OTHER, SPECIAL = "punctuation", "stop word", "other", "special"
 NONE = "none"
 INFORMATION = "adjusted_mutual_information/kind"
 MOSTLY_PUNCTUATION, MOSTLY_STOP_WORDS = "clusters_mostly_punctuation", "clusters_mostly_stop_words"
 HELD = "punctuation_in_such_clusters"
 DEALT = "/dealt"
 POSITION, FREQUENCY = "variance_explained/position", "variance_explained/log_frequency"
-AROUND = re.compile(r"^\W+|\W+$")
-MARKERS = "▁Ġ"
-"""What vocabularies write before the first token of a word."""
 
 
 @dataclass(frozen=True)
@@ -167,20 +140,6 @@ def described(sample: TokenSample, clusters: Labels, special_ids: Container[int]
     _, where, counts = np.unique(sample.ids, return_inverse=True, return_counts=True)
     positions = sample.positions.astype(np.float64)
     return Described(clusters, sample.ids, kinds, sample.tokens, positions, np.log10(counts[where]))
-
-
-def kind_of(token: str, word: str) -> str:
-    """Return the kind of a token: of the word that it is a part of, unless it is a mark itself.
-
-    Some tokenizers count a mark to the word before it, and some take whole texts for words; the
-    token then tells.
-    """
-    bare = token.lstrip(MARKERS)
-    marks = not any(letter.isalnum() for letter in bare)
-    if (bare and marks) or (word and not any(letter.isalnum() for letter in word)):
-        return PUNCTUATION
-    name = AROUND.sub("", bare if " " in word else word)
-    return STOP_WORD if name.casefold() in STOP_WORDS else OTHER
 
 
 def cluster_rows(tokens: Described, layer: str, protocol: str, seed: int) -> list[Row]:

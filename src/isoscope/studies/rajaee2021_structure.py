@@ -11,8 +11,9 @@ import gc
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from isoscope.explain.group_tokens import read_sentences
 from isoscope.explain.sentence_groups import made_groups
-from isoscope.explain.structure import SHARE, WORDS, read_sentences, structure_rows
+from isoscope.explain.structure import SHARE, WORDS, structure_rows
 from isoscope.results.measuring import versions
 from isoscope.results.result import Result
 from isoscope.studies.claims import Claim
@@ -34,7 +35,7 @@ from isoscope.studies.subjects import open_subject, provenance_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoscope.explain.structure import ReadGroups
+    from isoscope.explain.group_tokens import ReadGroups
     from isoscope.results.result import Row, Table
 
 
