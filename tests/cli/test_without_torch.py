@@ -1,7 +1,8 @@
-"""Commands that train say in one line what to install where torch is missing."""
+"""Commands that train or explain say in one line what to install where torch is missing."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -26,6 +27,8 @@ main()
         ["train", "finetune", "package:minilm", "--task", "rte"],
         ["train", "pretrain", "--text", "t.txt", "--out", "folder"],
         ["train", "ablate", "--text", "t.txt"],
+        ["explain", "package:minilm", "--topic", "structure"],
+        ["study", "run", "P-F7"],
     ],
 )
 def test_one_line_says_what_to_install(arguments: list[str]) -> None:
@@ -33,4 +36,5 @@ def test_one_line_says_what_to_install(arguments: list[str]) -> None:
         [sys.executable, "-c", CALL, *arguments], capture_output=True, text=True, check=False
     )
     assert finished.returncode == 2
-    assert finished.stderr == "isoscope: models need torch; pip install 'isoscope[models]'\n"
+    said = r"isoscope: models need (torch|transformers); pip install 'isoscope\[models\]'\n"
+    assert re.fullmatch(said, finished.stderr)
