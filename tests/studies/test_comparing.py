@@ -81,6 +81,8 @@ def test_the_page(runs: list[StudyRun]) -> None:
         "Misprint: GPT-2 (24 layers) isotropy, printed 0.52",
         "Command: `isoscope …`; seeds: seed 0.",
         "other model: mine",
+        "| claim | verdict | because | figures |",
+        "i1 (center)",
     ):
         assert words in page
     part = page.split("## B-F6")[1].split("## B-F5")[0]

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Any
 from isoscope.results.render import cell, markdown_table
 from isoscope.studies.claims import what_of
 from isoscope.studies.registry import all_studies
-from isoscope.studies.render import DESCRIPTIVE
+from isoscope.studies.render import DESCRIPTIVE, case_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from isoscope.results.result import Row
+    from isoscope.studies.claims import Verdict
     from isoscope.studies.running import StudyRun
 
 HOLDS, FAILS, UNJUDGED = "holds", "fails", "cannot be judged"
+CASES = 3
+"""Figures that a page shows of a claim; the page of the study has more."""
+
 SHOWN = 10
 """Measured numbers beside printed ones that a page shows of a study; JSON has all."""
 
@@ -117,7 +121,7 @@ def compared_markdown(runs: Iterable[StudyRun], about: str = "") -> str:
     parts = ["# The papers' experiments, claim by claim", opening]
     parts += [about] if about else []
     parts += [f"Not run: {', '.join(missing)}."] if missing else []
-    parts.append(markdown_table(outcome_table(every)))
+    parts.append(markdown_table(outcome_table(every), left=2))
     parts += [study_part(run) for run in every]
     return "\n\n".join(parts)
 
@@ -127,11 +131,13 @@ def study_part(run: StudyRun) -> str:
     study = run.study
     lines = [f"## {study.id}: {study.title}", study.paper]
     rows = [
-        [verdict.text, verdict.outcome, case_words(verdict.reason, verdict.other_models)]
+        [verdict.text, verdict.outcome, case_words(verdict), "; ".join(shown_cases(verdict))]
         for verdict in run.verdicts
     ]
     lines.append(
-        markdown_table([["claim", "verdict", "because"], *rows]) if rows else DESCRIPTIVE
+        markdown_table([["claim", "verdict", "because", "figures"], *rows], left=4)
+        if rows
+        else DESCRIPTIVE
     )  # fmt: skip
     found = beside_printed(run)
     if found:
@@ -154,9 +160,17 @@ def study_part(run: StudyRun) -> str:
     return "\n\n".join(lines)
 
 
-def case_words(reason: str, others: Sequence[str]) -> str:
+def case_words(verdict: Verdict) -> str:
     """Return why a claim was judged so, and on whose models."""
-    return reason + (f"; other model: {', '.join(others)}" if others else "")
+    others = verdict.other_models
+    return verdict.reason + (f"; other model: {', '.join(others)}" if others else "")
+
+
+def shown_cases(verdict: Verdict) -> list[str]:
+    """Return some figures that a claim was judged on, those against it first."""
+    ordered = sorted(verdict.cases, key=lambda case: case.true is True)
+    more = [f"{len(ordered) - CASES} more"] if len(ordered) > CASES else []
+    return [*map(case_line, ordered[:CASES]), *more]
 
 
 def seeds_of(run: StudyRun) -> str:

@@ -11,7 +11,7 @@ from isoscope.studies.claims import ALL_MODELS, Claim
 from isoscope.studies.pythia2024 import FINAL_NORM, ISOTROPIC, MODELS, PAPER
 from isoscope.studies.registry import Request, Study, Subject, register
 from isoscope.studies.render import WHOLE
-from isoscope.studies.scale_tables import UNEMBEDDINGS
+from isoscope.studies.scale_tables import LAST_NORMS, UNEMBEDDINGS
 from isoscope.studies.several import joined, renamed
 from isoscope.studies.subjects import open_subject, provenance_of
 from isoscope.tasks.intervals import pearson
@@ -185,6 +185,6 @@ register(
                   "interval",
                   {"measure": f"{CORRELATION}/excludes_zero"}, {}, "<=", 0.0, min_subjects=5),
         ),
-        (*MODELS, *OTHERS), scales=UNEMBEDDINGS,
+        (*MODELS, *OTHERS), scales=LAST_NORMS,
     )
 )  # fmt: skip

@@ -68,10 +68,10 @@ OTHER_DECODERS = (
     "GPT-NeoX-20B=EleutherAI/gpt-neox-20b",
 )  # fmt: skip
 DECODERS = {MINI: Scale((MINILM, SMOLLM2), {"sample": 150}), PAPER: Scale(PYTHIA_MODELS)}
-UNEMBEDDINGS = {
-    MINI: Scale((MINILM, SMOLLM2)),
-    PAPER: Scale((*PYTHIA_MODELS, *OTHER_DECODERS)),
-}
+UNEMBEDDINGS = {MINI: Scale((SMOLLM2,)), PAPER: Scale((*PYTHIA_MODELS, *OTHER_DECODERS))}
+"""MiniLM was saved without an unembedding."""
+
+LAST_NORMS = {MINI: Scale((MINILM, SMOLLM2)), PAPER: Scale((*PYTHIA_MODELS, *OTHER_DECODERS))}
 EVERY_STEP = {"revisions": "step*", "every": "log"}
 """Which steps the paper took is not said beyond their number, 21; doubled steps give 22 of 154."""
 
