@@ -46,7 +46,7 @@ def test_importing_pulls_in_no_heavy_library() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
     heavy = {"torch", "scipy", "sklearn", "pyarrow", "pandas", "typer", "rich", "transformers",
-             "faiss", "psycopg"}  # fmt: skip
+             "faiss", "psycopg", "starlette", "uvicorn", "jinja2", "vl_convert"}  # fmt: skip
     assert not heavy & set(modules)
 
 

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from isoscope.cli import advise, diff, evaluate, explain, profile, threshold
+from isoscope.cli import advise, diff, evaluate, explain, explore, profile, threshold
 from isoscope.cli.command_line import without_secrets
 from isoscope.cli.correct import correct_app
 from isoscope.cli.listing import list_app
@@ -81,6 +81,7 @@ app.command("evaluate", rich_help_panel="Everyday", epilog=evaluate.EXAMPLES)(
 )
 app.command("advise", rich_help_panel="Everyday", epilog=advise.EXAMPLES)(advise.advise_command)
 app.command("explain", rich_help_panel="Everyday", epilog=explain.EXAMPLES)(explain.explain_command)
+app.command("explore", rich_help_panel="Everyday", epilog=explore.EXAMPLES)(explore.explore_command)
 app.command("threshold", rich_help_panel="Everyday", epilog=threshold.EXAMPLES)(
     threshold.threshold_command
 )

@@ -1,0 +1,1 @@
+"""A local page to look at vectors: corrections and layers live, neighbours before and after."""
