@@ -58,3 +58,13 @@ def test_many_subjects_are_counted() -> None:
     rows = [Row(name, "", "none", "i1", 0.5) for name in "abcde"]
     assert headline([Result(rows)]).title == "a, b, c and 2 more"
     assert headline([Result([])]).title == "Results"
+
+
+def test_an_explanation_opens_with_its_topics() -> None:
+    verdicts = [
+        {"subject": "bert", "part": name, "topic": name, "sentence": "So.", "found": found}
+        for name, found in (("outliers", True), ("drift", False), ("senses", True))
+    ]
+    found = headline([Result([Row("bert", "", "none", "i1", 0.5)], verdicts=verdicts)])
+    assert found.sentences == ["Outliers: So.", "Drift: So.", "Senses: So."]
+    assert [one.value for one in found.numbers] == ["3", "2", "1"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isoscope.report.figure import shown
+from isoscope.results.explained import TOPIC
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from isoscope.results.result import Result, Row
 
@@ -65,10 +66,16 @@ def sentences_of(result: Result) -> list[str]:
         said = [one for one in result.verdicts if one.get("sentence")]
         # What is said of a whole model sums up what is said of its layers.
         whole = [one for one in said if not one.get("part")]
-        return [str(one["sentence"]) for one in whole or said]
+        return [in_words(one) for one in whole or said]
     if not claims:
         return ["The paper shows this and claims nothing that could fail."]
     return [f"{claim['outcome'].capitalize()}: {claim['text']}." for claim in claims]
+
+
+def in_words(verdict: Mapping[str, Any]) -> str:
+    """Return the sentence of a verdict; of an explanation, with its topic."""
+    topic = str(verdict.get(TOPIC, ""))
+    return f"{topic.capitalize()}: {verdict['sentence']}" if topic else str(verdict["sentence"])
 
 
 def numbers_of(results: Sequence[Result]) -> list[Number]:
@@ -77,6 +84,14 @@ def numbers_of(results: Sequence[Result]) -> list[Number]:
     if claims:
         counts = Counter(claim["outcome"] for claim in claims)
         return [Number(f"claims: {name}", str(counts[name])) for name in PARTS_OF_A_CLAIM]
+    topics = [one for result in results for one in result.verdicts if TOPIC in one]
+    if topics:
+        found = [one for one in topics if one.get("found")]
+        return [
+            Number("topics asked", str(len(topics))),
+            Number("topics that explain something", str(len(found))),
+            Number("topics that explain nothing", str(len(topics) - len(found))),
+        ]
     rows = [row for result in results for row in result.rows if row.value is not None]
     chosen: list[Row] = []
     for measure in CARRYING:

@@ -16,7 +16,7 @@
   const draw = () => {
     for (const place of document.querySelectorAll("[data-chart]")) {
       const spec = fitted(charts.specs[Number(place.dataset.chart)]);
-      window.vegaEmbed(place, spec, { config: charts.config[mode()], actions: { export: true, source: false, compiled: false, editor: false }, renderer: "svg", ast: false })
+      window.vegaEmbed(place, spec, { config: charts.config[mode()], actions: { export: true, source: false, compiled: false, editor: false }, renderer: "svg", logLevel: 1 })
         .then(() => { place.dataset.drawn = mode(); })
         .catch((error) => { place.textContent = "This chart cannot be drawn: " + error.message; });
     }
