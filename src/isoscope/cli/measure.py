@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -166,7 +167,15 @@ def measure_command(
         found = search.results(
             source, column=column, drop_invalid=drop_invalid, rows=sample, progress=progress
         )
-    give_out(beside(result, found), out, as_json=as_json, pictures=pictures)
+    whole = beside(result, found)
+    if pictures.wanted:
+        from isoscope.report.projecting import projections
+
+        points = projections(
+            source, spaces, result, column=column, drop_invalid=drop_invalid, seed=seed
+        )
+        whole = replace(whole, tables=[*whole.tables, *points.tables])
+    give_out(whole, out, as_json=as_json, pictures=pictures)
     stop_if_tripped(result, gates)
 
 

@@ -26,9 +26,14 @@ class Pictures:
     html: Path | None = None
     figures: Path | None = None
 
+    @property
+    def wanted(self) -> bool:
+        """Whether anything is drawn."""
+        return self != Pictures()
+
     def draw(self, results: Sequence[Result]) -> None:
         """Write the page and the pictures."""
-        if self.html is None and self.figures is None:
+        if not self.wanted:
             return
         from isoscope.report.saving import save_figures, save_page
 

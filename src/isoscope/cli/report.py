@@ -9,7 +9,7 @@ import typer
 
 from isoscope.cli import options
 from isoscope.cli.output import silence_stdout
-from isoscope.cli.pictures import Pictures, pictures_of
+from isoscope.cli.pictures import pictures_of
 from isoscope.files import check_place, write_atomically
 from isoscope.results.loading import load_results
 from isoscope.results.measuring import listed
@@ -76,7 +76,7 @@ def report_command(
         check_place(out)
     loaded = load_results(results)
     pictures.draw(loaded)
-    if out is None and pictures != Pictures():
+    if out is None and pictures.wanted:
         return  # a page was asked for, not a table
     text = report(
         loaded,
