@@ -32,6 +32,7 @@ benchmark: $(VENV)/benchmark
 	$(BIN)/python benchmarks/threshold_simulation.py
 	$(BIN)/python benchmarks/train.py
 	$(BIN)/python benchmarks/pretrain.py
+	$(BIN)/python benchmarks/report.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
