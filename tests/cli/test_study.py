@@ -35,7 +35,14 @@ def test_studies_are_listed(run: Run) -> None:
 
 def test_a_study_is_shown_with_claims_and_printed_numbers(run: Run) -> None:
     shown = run("study", "show", "b-t1").out
-    for words in ("claim: centring raises I1", "misprint", "RoBERTa-large: i1", "0.6400"):
+    for words in (
+        "what is done: I1 and I2",
+        "formula: i1 =",
+        "claim: centring raises I1",
+        "misprint",
+        "RoBERTa-large: i1",
+        "0.6400",
+    ):
         assert words in shown
     values = json.loads(run("study", "show", "B-T1", "--json").out)
     assert len(values["printed"]) == 40

@@ -27,6 +27,7 @@ def test_every_study_says_what_a_reader_must_know() -> None:
         assert study.title
         assert study.paper
         assert study.needs
+        assert study.does.endswith(".")
         assert study.claims or study.id in DESCRIPTIVE
         assert study.models or study.id in OF_NO_MODEL
 
@@ -47,3 +48,11 @@ def test_studies_come_paper_by_paper() -> None:
     assert last == ["P-A", *(f"P-F{k}" for k in range(1, 10)), "P-X"]
     assert ids[:5] == ["B-T1", "B-T2", "B-T3", "B-E", "B-F1"]
     assert [name[0] for name in ids] == sorted(name[0] for name in ids)
+
+
+def test_formulas_of_what_is_claimed_and_printed() -> None:
+    formulas = find_study("B-T1").formulas
+    assert {"i1", "mean_norm"} <= set(formulas)
+    assert formulas["mean_norm"] == "mean ‖x‖"
+    assert find_study("L-F3.7").formulas == {}
+    assert "random_pair_cosine" in find_study("L-F3.2").formulas

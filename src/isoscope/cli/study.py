@@ -84,7 +84,7 @@ def show_study(
     name: Annotated[str, typer.Argument(metavar="ID", help="Such as B-T1.", show_default=False)],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show one study: what it needs, what it claims, and the numbers that the paper prints."""
+    """Show one study: what is done, what it needs and claims, and the numbers that it prints."""
     study = find_study(name)
     if as_json:
         typer.echo(json.dumps(describe(study), indent=2, ensure_ascii=False))
@@ -92,6 +92,9 @@ def show_study(
     screen = console()
     screen.print(f"{study.id}  {study.title}", style="bold")
     indented(screen, f"{study.paper}")
+    indented(screen, f"what is done: {study.does}")
+    for measure, formula in study.formulas.items():
+        indented(screen, f"formula: {measure} = {formula}")
     indented(screen, f"needs: {study.needs}")
     models = ", ".join(name.replace("|", " or ") for name in study.models)
     indented(screen, f"models in the paper: {models or 'none'}")
@@ -171,6 +174,8 @@ def describe(study: Study) -> dict[str, Any]:
         "title": study.title,
         "document": study.document,
         "paper": study.paper,
+        "does": study.does,
+        "formulas": study.formulas,
         "needs": study.needs,
         "models": list(study.models),
         "tasks": list(study.tasks),

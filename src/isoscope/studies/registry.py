@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from isoscope.errors import unknown_name
+from isoscope.measures.registry import all_measures
 from isoscope.studies.reference import misprints
 
 if TYPE_CHECKING:
@@ -145,6 +146,22 @@ class Study:
             if subject.casefold() in {name.casefold() for name in names}:
                 return names[0]
         return subject
+
+    @property
+    def does(self) -> str:
+        """What is done, in a sentence: the first line about its recipe."""
+        return (self.recipe.__doc__ or "").strip().split("\n")[0]
+
+    @property
+    def formulas(self) -> dict[str, str]:
+        """Formulas of the measures that its claims and printed numbers are about."""
+        sides = [side for claim in self.claims for side in (claim.select, claim.left, claim.right)]
+        patterns = [side.get("measure", "") for side in sides if isinstance(side, Mapping)]
+        named = [key[-1] for key in self.printed()] + [
+            name for pattern in patterns for name in pattern.lstrip("!").split("|")
+        ]
+        words = {word for name in named for word in re.findall(r"\w+", name)}
+        return {item.name: item.formula for item in all_measures() if item.name in words}
 
     @property
     def document(self) -> str:
