@@ -222,3 +222,7 @@ def test_smollm2_out_of_its_package() -> None:
     assert len(model.stacks[0].blocks) == 30
     assert model.stacks[0].final_norm == "norm"
     assert (model.parts.tied, model.parts.positions.kinds) == (True, ("rotary",))
+
+
+def test_a_path_is_a_name(copied: Path) -> None:
+    assert isoscope.open_model(copied).name == copied.name

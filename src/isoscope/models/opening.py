@@ -23,6 +23,7 @@ from isoscope.models.tokenizing import read_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     import numpy as np
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def open_model(
-    name: str, *, revision: str | None = None, dtype: Any = None, device: Any = None
+    name: str | Path, *, revision: str | None = None, dtype: Any = None, device: Any = None
 ) -> Model:
     """Open a transformer; its tokenizer and its weights are loaded when they are asked for.
 
@@ -42,7 +43,7 @@ def open_model(
 
     Parameters
     ----------
-    name : str
+    name : str or Path
         An id of the hub, a folder, a ``.gguf`` file, ``package:minilm`` or ``package:smollm2``.
     revision : str, optional
         Branch, tag or commit of a model of the hub.
@@ -58,7 +59,7 @@ def open_model(
     >>> model.stacks[0].layers  # doctest: +SKIP
     ('embedding', 'block 1', 'block 2', 'block 3', 'block 4', 'block 5', 'block 6')
     """
-    source = find_source(name, revision)
+    source = find_source(str(name), revision)
     return Model(source, dtype_name(dtype), device)
 
 
