@@ -1,6 +1,8 @@
-"""Some vectors of a cloud on two principal components, as they are and corrected, for a picture.
+"""Some vectors of a cloud on two components, as they are and corrected, for a picture.
 
 A correction is fitted on the whole cloud; the components are those of the vectors that are drawn.
+Vectors as they are stand on their first two singular vectors, so that a common offset can be seen;
+corrected ones on their principal components (Biś et al. 2021, figure 1).
 """
 
 from __future__ import annotations
@@ -73,7 +75,7 @@ def projections(
                 fitted = make_correction(correction).fit_cloud(SingleCloud(group, name))
                 vectors = np.asarray(fitted.transform(drawn.vectors), np.float64)
             note = f"{len(drawn.rows):,} vectors, drawn at random (seed {seed})"
-            points = points_of(vectors, drawn)
+            points = points_of(vectors, drawn, centred=correction != NONE)
             tables.append(Table(subject, part, correction, "projections", points, note))
     return Result([], tables)
 
@@ -104,12 +106,12 @@ def drawn_rows(group: CloudGroup, seed: int) -> dict[str, Drawn]:
     return found
 
 
-def points_of(vectors: NDArray[np.float64], drawn: Drawn) -> list[dict[str, Any]]:
-    """Return vectors on their first two principal components, with words and lengths."""
-    centred = vectors - vectors.mean(axis=0)
-    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+def points_of(vectors: NDArray[np.float64], drawn: Drawn, *, centred: bool) -> list[dict[str, Any]]:
+    """Return vectors on their first two components, with words and lengths."""
+    from_origin = vectors - vectors.mean(axis=0) if centred else vectors
+    _, _, axes = np.linalg.svd(from_origin, full_matrices=False)
     places = np.zeros((len(vectors), 2))
-    places[:, : min(2, len(axes))] = centred @ axes[:2].T
+    places[:, : min(2, len(axes))] = from_origin @ axes[:2].T
     lengths = np.linalg.norm(vectors, axis=1)
     return [
         {"first": float(x), "second": float(y), "token": word, "length": float(length)}
