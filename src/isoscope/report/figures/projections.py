@@ -1,4 +1,4 @@
-"""Vectors on their first two principal components, before and after corrections."""
+"""Vectors on their first two components, before and after corrections."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def drawn(of: str, file: str, colouring: Colouring, rows: int, said: str) -> Fig
     return Figure(
         file,
         f"First two components of {of}",
-        f"{len(points):,} of {rows:,} points of {of} on their first two principal components{by}. "
+        f"{len(points):,} of {rows:,} points of {of} on their first two components{by}. "
         f"{ranges}.{colouring.said}{said}",
         faceted(points, [layer], "space", "correction", own, HEIGHT)
         if len(spaces) > 1
