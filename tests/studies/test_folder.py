@@ -121,3 +121,13 @@ def test_a_folder_that_cannot_be_made(study: Study, vectors: Path, tmp_path: Pat
     (tmp_path / "file").write_text("x")
     with pytest.raises(UsageError, match="cannot be written"):
         StudyFolder(tmp_path / "file" / "studies").run(study, [str(vectors)])
+
+
+def test_data_of_the_environment_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("ISOSCOPE_DATA", raising=False)
+    without = described(["gpt2"], {})
+    monkeypatch.setenv("ISOSCOPE_DATA", str(tmp_path))
+    assert described(["gpt2"], {}) != without
+    assert described(["gpt2"], {}) == described(["gpt2"], {"data": tmp_path})

@@ -16,6 +16,7 @@ from isoscope.files import cannot_be_written
 from isoscope.results.loading import load_result
 from isoscope.studies.registry import find_study, turn
 from isoscope.studies.running import judged, run_study
+from isoscope.tasks.data_folder import data_folder
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
@@ -117,8 +118,10 @@ def load_run(path: Path) -> StudyRun:
 
 def described(sources: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return all that decides what a study computes, as JSON holds it."""
+    # The folder of data may be named by the environment.
+    whole = {**options, "data": data_folder(options.get("data"))}
     given = {
-        name: as_json(value) for name, value in options.items() if name not in NOT_ASKED and value
+        name: as_json(value) for name, value in whole.items() if name not in NOT_ASKED and value
     }
     return {"isoscope": __version__, "sources": [as_json(source) for source in sources], **given}
 
