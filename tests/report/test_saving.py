@@ -34,10 +34,10 @@ def test_every_figure_in_every_format(result: Result, tmp_path: Path) -> None:
     assert again[0].read_bytes() == (tmp_path / "a" / "b" / again[0].name).read_bytes()
 
 
-def test_names_are_told_apart(result: Result) -> None:
-    twice = Result(result.rows, [*result.tables, *result.tables])
-    names = [figure.name for figure in figures_of(twice)]
-    assert len(set(names)) == len(names)
+def test_names_are_told_apart(result: Result, tmp_path: Path) -> None:
+    names = [figure.name for figure in figures_of(result, result, result)]
+    assert len(set(names)) == len(names) == 3 * len(figures_of(result))
+    assert len(set(save_figures([result, result], tmp_path, ["svg"]))) == len(names) * 2 // 3
 
 
 def test_a_page_in_a_file(result: Result, tmp_path: Path) -> None:

@@ -185,3 +185,11 @@ def test_numbers_of_numpy_are_numbers() -> None:
         verdict = judge(Claim("even", I1, NONE, ">", value), rows)
         assert verdict.outcome == ("holds" if value < 0.5 else "fails")
         assert isinstance(verdict.cases[0].true, bool)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_is_not_finite_cannot_be_judged_saved_or_not(value: float) -> None:
+    claim = Claim("large", I1, NONE, ">", 0.5)
+    result = Result([Row("A", "", "none", "i1", value, log10=float("-inf"))])
+    saved = Result.from_json(result.to_json())
+    assert claim.judge(result, ()).outcome == claim.judge(saved, ()).outcome == "cannot be judged"

@@ -13,7 +13,7 @@ from isoscope.errors import DataError, UsageError
 from isoscope.results.result import Result, Row
 from isoscope.studies import Study, find_study
 from isoscope.studies.folder import StudyFolder, described, load_run
-from isoscope.studies.registry import Request
+from isoscope.studies.registry import Request, Subject
 
 VALUES = {"none": 0.2, "center": 0.9}
 
@@ -59,6 +59,42 @@ def test_a_finished_study_is_not_run_again(
     assert again.verdicts == first.verdicts
     assert again.result.command == "the call"
     assert runs[0].folder == tmp_path / "studies" / "work"
+
+
+def test_paths_with_an_equals_sign_and_arrays(
+    study: Study, runs: list[Request], tmp_path: Path
+) -> None:
+    folder = StudyFolder(tmp_path / "studies")
+    odd = tmp_path / "lang=en"
+    odd.mkdir()
+    for seed in (0, 1):
+        np.save(odd / "v.npy", np.random.default_rng(seed).normal(size=(4 + seed, 3)))
+        folder.run(study, [str(odd / "v.npy")])
+    assert len(runs) == 2
+    large = np.zeros((3_000, 20))
+    other = large.copy()
+    other[1_500] = 1  # which a shortened text of the array does not show
+    for array, times in ((large, 3), (large.copy(), 3), (other, 4)):
+        folder.run(study, [Subject("array", array)])
+        assert len(runs) == times
+
+
+def test_what_is_installed_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = find_study("B-T1")
+    monkeypatch.setattr("isoscope.studies.scales.is_at_hand", lambda name: "minilm" in name)
+    alone = described([], {}, study)
+    monkeypatch.setattr("isoscope.studies.scales.is_at_hand", lambda _: True)
+    assert described([], {}, study) != alone
+
+
+def test_folders_are_known_by_their_files(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x").write_text("1")
+    before = described([str(tmp_path / "a")], {})
+    assert described([str(tmp_path / "a")], {}) == before
+    (tmp_path / "a" / "y").write_text("2")
+    assert described([str(tmp_path / "a")], {}) != before
+    assert described([object()], {}) != described([object()], {})
 
 
 @pytest.mark.parametrize("other", [{"seed": 2}, {"tasks": None, "column": "a"}, {"again": True}])

@@ -49,6 +49,14 @@ def test_another_question_is_another_run(tmp_path: Path) -> None:
     assert len(set(training.journals)) == 4
 
 
+def test_a_run_is_made_again_where_that_is_asked_for(tmp_path: Path) -> None:
+    training = Training()
+    kept_run(tmp_path, "finetuned", ABOUT, training)
+    again = kept_run(tmp_path, "finetuned", ABOUT, training, again=True)
+    assert again.rows[0].value == 2.0
+    assert kept_run(tmp_path, "finetuned", ABOUT, training).rows[0].value == 2.0
+
+
 def test_nothing_is_kept_without_a_folder(tmp_path: Path) -> None:
     training = Training()
     for _ in range(2):

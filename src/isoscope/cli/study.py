@@ -21,7 +21,7 @@ from isoscope.studies.comparing import (
     outcome_table,
     summary,
 )
-from isoscope.studies.folder import USUAL, StudyFolder
+from isoscope.studies.folder import USUAL, StudyFolder, is_study
 from isoscope.studies.render import DESCRIPTIVE, figures, number
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def list_studies(
 
 def last_verdicts(folder: Path | None) -> dict[str, str]:
     """Return what became of every study that a folder has; the usual one need not be there."""
-    if folder is None and not any(Path(USUAL).glob("*.json")):
+    if folder is None and not any(map(is_study, Path(USUAL).glob("*.json"))):
         return {}
     return {run.study.id: last_verdict(run) for run in StudyFolder(folder or USUAL).runs()}
 

@@ -38,6 +38,7 @@ isoscope study run all --scale mini --data benchmarks --out studies
 """
 
 ALL = "all"
+FILES = (".json", ".md")
 
 
 def run_command(
@@ -147,6 +148,8 @@ def run_command(
         "command": command_line(),
     }  # fmt: skip
     if len(studies) > 1 or is_folder(out):
+        if out is not None and out.suffix.lower() in FILES and not out.is_dir():
+            raise UsageError(f"--out {out} is a file for one study; name a folder for several")
         if as_json:
             raise UsageError("--json prints one study; several are files in the folder of --out")
         if html is not None or figures is not None:
@@ -196,6 +199,7 @@ def run_many(
 ) -> None:
     """Run one study after the other; one that cannot run does not keep the others from it."""
     screen = console()
+    folder.prepare()
     failed: list[str] = []
     for number, study in enumerate(studies, start=1):
         screen.print(f"[{number}/{len(studies)}] {study.id}  {study.title}", style="bold")

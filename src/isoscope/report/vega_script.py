@@ -7,6 +7,7 @@ with other things that can be made again, and named by the version that made it.
 from __future__ import annotations
 
 import contextlib
+from importlib import metadata
 
 from isoscope.engines.vector_cache import open_cache
 from isoscope.errors import IsoscopeError, UsageError
@@ -28,7 +29,7 @@ def vega_script() -> str:
             "pictures need vl-convert-python; pip install 'isoscope[report]'"
         ) from error
     cache = open_cache(True)
-    version = f"{vl_convert.get_vega_version()}-{vl_convert.get_vega_embed_version()}"
+    version = metadata.version("vl-convert-python")
     kept = None if cache is None else cache.folder.parent / f"vega-{version}.js"
     if kept is not None and kept.is_file():
         return kept.read_text("utf-8")

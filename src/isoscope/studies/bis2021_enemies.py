@@ -14,7 +14,7 @@ from isoscope.results.pretrained import DRIFT, ENEMIES
 from isoscope.results.result import Result, Row, Table
 from isoscope.studies.bis2021 import PAPER
 from isoscope.studies.claims import Claim
-from isoscope.studies.from_nothing import NEED, PREFIX, SCALES, plan_of
+from isoscope.studies.from_nothing import NEED, PREFIX, SCALES, model_name, plan_of
 from isoscope.studies.registry import Request, Study, Subject, register
 from isoscope.studies.scales import MINI
 from isoscope.studies.several import joined
@@ -56,13 +56,16 @@ def of_subject(request: Request, subject: Subject) -> Result:
     from isoscope.training.pretraining.learning import Learner
     from isoscope.training.pretraining.pretraining import pretrain
 
+    assert request.text is not None
     plan = replace(plan_of(request, subject), checkpoints=1)
     corpus = make_corpus(request.text, plan.shape)
     with tempfile.TemporaryDirectory(prefix="isoscope-") as temporary:
-        folder = (request.folder or Path(temporary)) / "models" / f"{plan.size}-recorded"
+        record = RECORDED.get(request.scale, 50)
+        name = model_name(plan, request.text, record=record)
+        folder = (request.folder or Path(temporary)) / "models" / name
         result = pretrain(
             None, plan, folder, corpus=corpus, device=request.device, resume=True,
-            record=RECORDED.get(request.scale, 50), progress=request.progress,
+            record=record, progress=request.progress,
         )  # fmt: skip
         learner = Learner(plan, corpus)
         load_last(learner, folder / f"step{plan.length}")

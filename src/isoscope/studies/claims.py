@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -232,6 +232,11 @@ def what_of(row: Row) -> str:
     return " ".join(word for word in (row.part, row.measure) if word)
 
 
+def is_known(value: float | None) -> TypeGuard[float]:
+    """Whether a figure is a number; what is not finite is undefined, as in a saved result."""
+    return value is not None and math.isfinite(value)
+
+
 def compare(
     op: str,
     left: tuple[float | None, float | None],
@@ -241,9 +246,9 @@ def compare(
 
     I1 may be below the smallest double: its value is then 0, its logarithm is not.
     """
-    if left[0] is None or right[0] is None:
+    if not is_known(left[0]) or not is_known(right[0]):
         return None
-    if left[1] is not None and right[1] is not None:
+    if is_known(left[1]) and is_known(right[1]):
         return bool(OPERATORS[op](left[1], right[1]))
     # A number of numpy's would compare to a truth value of numpy's, which is not True.
     return bool(OPERATORS[op](left[0], right[0]))

@@ -1,7 +1,7 @@
 """A folder of studies: a result each, so that what was finished is not run again.
 
 A result is taken again where the same was asked: the same study, sources, options and seed, by the
-same version of isoscope. Files that a user names are known by size and time of change.
+same version of isoscope. Files and folders that a user names are known by sizes and times.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from isoscope.errors import DataError, UsageError
 from isoscope.files import cannot_be_written
 from isoscope.results.loading import load_result
 from isoscope.studies.registry import find_study, turn
-from isoscope.studies.running import judged, run_study
+from isoscope.studies.running import as_subject, judged, run_study
+from isoscope.studies.scales import chosen_scale
+from isoscope.studies.stamps import stamp
 from isoscope.tasks.data_folder import data_folder
 from isoscope.version import __version__
 
@@ -62,21 +64,25 @@ class StudyFolder:
         tuple of StudyRun and bool
             What was found, and whether it was there already.
         """
-        asked = described(sources, options)
+        asked = described(sources, options, study)
+        self.prepare()
         if not again:
             found = self.finished(study, asked)
             if found is not None:
                 return found, True
-        run = run_study(study, sources, folder=self.path / WORK, **options)
+        run = run_study(study, sources, folder=self.path / WORK, again=again, **options)
         run = replace(
             run, result=replace(run.result, extra={**run.result.extra, ASKED: asked})
         )  # fmt: skip
+        run.save(self.file_of(study))
+        return run, False
+
+    def prepare(self) -> None:
+        """Make the folder, before any work is done for it."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(cannot_be_written(self.path, error)) from error
-        run.save(self.file_of(study))
-        return run, False
 
     def finished(self, study: Study, asked: Mapping[str, Any]) -> StudyRun | None:
         """Return what was found before, if the same was asked."""
@@ -116,28 +122,16 @@ def load_run(path: Path) -> StudyRun:
     return judged(find_study(str(about.get("id"))), result)
 
 
-def described(sources: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+def described(
+    sources: Sequence[Any], options: Mapping[str, Any], study: Study | None = None
+) -> dict[str, Any]:
     """Return all that decides what a study computes, as JSON holds it."""
     # The folder of data may be named by the environment.
     whole = {**options, "data": data_folder(options.get("data"))}
-    given = {
-        name: as_json(value) for name, value in whole.items() if name not in NOT_ASKED and value
-    }
-    return {"isoscope": __version__, "sources": [as_json(source) for source in sources], **given}
-
-
-def as_json(value: Any) -> Any:
-    """Return an option as JSON holds it; a file with its size and time of change."""
-    if isinstance(value, list | tuple):
-        return [as_json(entry) for entry in value]
-    if isinstance(value, bool | int | float):
-        return value
-    text = str(value)
-    path = Path(text.partition("=")[2] or text)
-    try:
-        if path.is_file():
-            about = path.stat()
-            return {"file": text, "bytes": about.st_size, "changed": about.st_mtime_ns}
-    except OSError:  # a name that is too long for a file is none
-        pass
-    return text
+    given = {name: stamp(value) for name, value in whole.items() if name not in NOT_ASKED and value}
+    named = [as_subject(source) for source in sources]
+    taken = [[subject.name, stamp(subject.source)] for subject in named]
+    if not taken and study is not None and not options.get("reuse"):
+        scale = study.scales.get(chosen_scale(study, options.get("scale")))
+        taken = [] if scale is None else [[source, source] for source in scale.at_hand[0]]
+    return {"isoscope": __version__, "sources": taken, **given}

@@ -6,6 +6,8 @@ A source ``pretrain:tiny`` is a size of ``isoscope train pretrain``; ``--from`` 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import tempfile
 from contextlib import contextmanager
 from dataclasses import replace
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     from isoscope.training.pretraining.plan import Plan
 
 PREFIX = "pretrain:"
-SCALES = {MINI: Scale((f"{PREFIX}tiny",)), PAPER: Scale((f"{PREFIX}paper",))}
+TINY = "tiny"
+SCALES = {MINI: Scale((f"{PREFIX}{TINY}",)), PAPER: Scale((f"{PREFIX}paper",))}
 """What is trained where the user names no source."""
 
 SEEDS = {MINI: 2, PAPER: 3}
@@ -57,7 +60,8 @@ def plan_of(request: Request, subject: Subject, **options: object) -> Plan:
         raise UsageError(f"{subject.source} is trained already; name a size, such as {PREFIX}tiny")
     if size not in SIZES:
         raise unknown_name("size of models", size, SIZES)
-    changed = {"steps": SMALL_STEPS, "changed": SMALL} if request.scale == MINI else {}
+    small = request.scale == MINI and size == TINY
+    changed = {"steps": SMALL_STEPS, "changed": SMALL} if small else {}
     return Plan(**{"size": size, "seed": request.seed, **changed, **options})  # type: ignore[arg-type]
 
 
@@ -76,20 +80,24 @@ def ablated(request: Request, grid: str, objective: str, factor: str) -> Result:
         What the study is about: results without it are refused.
     """
     if request.reuse:
-        return joined(finished(path, factor) for path in request.reuse)
+        return joined(finished_of(request, factor))
+    if request.seed:
+        raise UsageError(f"runs have the seeds 0 to {SEEDS[request.scale] - 1}; leave --seed out")
     from isoscope.training.pretraining.ablating import ablate  # imports torch
 
     assert request.text is not None
     found = []
     for subject in request.subjects:
         plan, seeds = plan_of(request, subject, objective=objective), SEEDS[request.scale]
-        about = {**plan.to_facts(), "grid": grid, "seeds": seeds, "text": request.text.name}
+        text = request.text.survey().sha256
+        about = {**plan.to_facts(), "grid": grid, "seeds": seeds, "text": text}
         result = kept_run(
             request.folder, f"ablation-{objective}", about,
             lambda journal, save, plan=plan, seeds=seeds: ablate(  # type: ignore[misc]
                 request.text, grid, plan, seeds=seeds, journal=journal, resume=journal is not None,
                 save=save, device=request.device, progress=request.progress,
             ),
+            again=request.again,
         )  # fmt: skip
         found.append(named(result, subject.name))
     return joined(found)
@@ -108,19 +116,34 @@ def checkpoints_of(request: Request, subject: Subject) -> Iterator[str]:
 
     plan = plan_of(request, subject, **FOLLOWED)
     with tempfile.TemporaryDirectory(prefix="isoscope-") as temporary:
+        text = learned_text(request)
         folder = Path(temporary) if request.folder is None else request.folder
-        out = folder / "models" / f"{plan.size}-{plan.length}-steps-seed-{plan.seed}"
-        pretrain(
-            learned_text(request), plan, out, resume=True, device=request.device,
-            progress=request.progress,
-        )  # fmt: skip
+        out = folder / "models" / model_name(plan, text)
+        pretrain(text, plan, out, resume=True, device=request.device, progress=request.progress)
         yield str(out)
+
+
+def model_name(plan: Plan, text: TextSource, **more: object) -> str:
+    """Return the name of a model's folder: another plan or text is another model."""
+    facts = {**plan.to_facts(), "text": text.survey().sha256, **more}
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return f"{plan.size}-{digest[:12]}"
 
 
 def learned_text(request: Request) -> TextSource:
     """Return what a model learns from: WikiText-2 of the folder of data, or what a package has."""
     found = None if request.data is None else wikitext_train(request.data)
     return found or spare_text("a model to follow learns from a text")
+
+
+def finished_of(request: Request, factor: str) -> list[Result]:
+    """Read results of ablations; two of one name would be taken for one training."""
+    found = [finished(path, factor) for path in request.reuse]
+    names = [result.rows[0].subject for result in found if result.rows]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise UsageError(f"two results of --from are called {twice[0]}; rename a file")
+    return found
 
 
 def finished(path: Path, factor: str) -> Result:

@@ -24,6 +24,8 @@ def kept_run(
     name: str,
     configuration: Mapping[str, Any],
     make: Callable[[Path | None, Save | None], Result],
+    *,
+    again: bool = False,
 ) -> Result:
     """Return what a training gave before, or train.
 
@@ -38,13 +40,15 @@ def kept_run(
     make : callable
         Trains; gets the folder of a journal, and a function that saves the result before that
         goes.
+    again : bool
+        Train, even if that was done before.
     """
     if folder is None:
         return make(None, None)
     text = json.dumps({**configuration, "isoscope": __version__}, sort_keys=True, default=str)
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     path = folder / RUNS / f"{name}-{digest}.json"
-    if path.is_file():
+    if path.is_file() and not again:
         return load_result(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     return make(path.with_suffix(".journal"), lambda result: result.save(path))

@@ -83,6 +83,8 @@ class Request:
     folder: Path | None = None
     """Where a run may leave what it can go on from, and models that other studies use too; None
     for nowhere."""
+    again: bool = False
+    """Whether trainings are run that the folder has already."""
 
 
 @dataclass(frozen=True)

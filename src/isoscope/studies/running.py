@@ -14,6 +14,7 @@ from isoscope.results.files import check_ending
 from isoscope.results.finetuned import SETTINGS
 from isoscope.results.render import REMARKS
 from isoscope.studies.benchmarks import chosen_tasks
+from isoscope.studies.claims import ALL_MODELS
 from isoscope.studies.registry import Checkpoints, Request, Study, Subject, find_study
 from isoscope.studies.render import MODELS, study_markdown
 from isoscope.studies.scales import MINI, Scale, chosen_scale, finished_runs
@@ -83,6 +84,7 @@ def run_study(
     scale: str | None = None,
     reuse: Sequence[str | Path] = (),
     folder: str | Path | None = None,
+    again: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
     command: str = "",
@@ -127,6 +129,8 @@ def run_study(
         Results of ``isoscope train finetune --out`` whose runs are taken instead of training.
     folder : str or Path, optional
         Where trainings are kept, so that a killed one goes on and a finished one is read again.
+    again : bool
+        Run trainings that the folder has already.
     seed : int
         Of all that is drawn at random.
     progress : callable, optional
@@ -187,6 +191,7 @@ def run_study(
         size,
         finished,
         None if folder is None else Path(folder),
+        again,
     )
     result = with_printed(chosen.recipe(request), chosen)
     about = {"id": chosen.id, "title": chosen.title, "paper": chosen.paper}
@@ -214,11 +219,14 @@ def as_subject(source: Any) -> Subject:
     """Take ``NAME=SOURCE`` apart; a source without a name is called what its file is called."""
     if isinstance(source, Subject):
         return source
-    if isinstance(source, str):
-        name, equals, rest = source.partition("=")
-        if equals and name and rest and "/" not in name and not Path(source).exists():
+    if isinstance(source, str | Path):
+        text = str(source)
+        name, equals, rest = text.partition("=")
+        if equals and name and rest and "/" not in name and not Path(text).exists():
+            if name.strip().casefold() in ("", ALL_MODELS):
+                raise UsageError(f"{text}: a source cannot be called {name.strip()!r}")
             return Subject(name.strip(), rest)
-        return Subject(called(source), source)
+        return Subject(called(text) or text, text)
     return Subject(getattr(source, "name", "array"), source)
 
 

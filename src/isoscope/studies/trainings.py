@@ -13,6 +13,7 @@ from isoscope.results.render import REMARKS, UNCORRECTED
 from isoscope.results.result import Result, Row
 from isoscope.studies.kept_runs import kept_run
 from isoscope.studies.several import joined, renamed
+from isoscope.studies.stamps import stamp
 
 if TYPE_CHECKING:
     from isoscope.studies.registry import Request, Subject
@@ -81,7 +82,8 @@ def trained(
     for subject in request.subjects:
         for training in trainings(subject):
             about = {
-                "source": str(subject.source), "tasks": training.tasks, "seeds": SEEDS,
+                "source": stamp(subject.source), "data": stamp(request.data), "seeds": SEEDS,
+                "tasks": training.tasks,
                 "calibrations": training.calibrations, "epochs": training.epochs,
                 "limit": training.limit,
             }  # fmt: skip
@@ -93,6 +95,7 @@ def trained(
                     journal=journal, resume=journal is not None, save=save,
                     device=request.device, progress=request.progress,
                 ),
+                again=request.again,
             )  # fmt: skip
             results.append(renamed(found, subject=subject.name + training.suffix))
     return together(results)
