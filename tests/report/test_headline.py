@@ -68,3 +68,9 @@ def test_an_explanation_opens_with_its_topics() -> None:
     found = headline([Result([Row("bert", "", "none", "i1", 0.5)], verdicts=verdicts)])
     assert found.sentences == ["Outliers: So.", "Drift: So.", "Senses: So."]
     assert [one.value for one in found.numbers] == ["3", "2", "1"]
+
+
+def test_damaged_fields_are_none() -> None:
+    rows = [Row("bert", "", "none", "i1", 0.5)]
+    for extra in ({"study": "B-T1"}, {"study": {}}, {"claims": [{}]}, {"claims": None}):
+        assert headline([Result(rows, extra=extra)]).title == "bert"

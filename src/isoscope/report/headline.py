@@ -46,7 +46,7 @@ def headline(results: Sequence[Result]) -> Headline:
     """Sum results up."""
     subjects = dict.fromkeys(row.subject for result in results for row in result.rows)
     named = [name for name in subjects if name]
-    studies = [result.extra["study"] for result in results if "study" in result.extra]
+    studies = [about for about in map(study_of, results) if about]
     if len(studies) == 1 and len(results) == 1:
         title = f"{studies[0]['id']}: {studies[0]['title']}"
     else:
@@ -61,8 +61,8 @@ def headline(results: Sequence[Result]) -> Headline:
 
 def sentences_of(result: Result) -> list[str]:
     """Return the verdicts of a result; of a study, what became of its claims."""
-    claims = result.extra.get("claims")
-    if claims is None:
+    claims = claims_of(result)
+    if not study_of(result):
         said = [one for one in result.verdicts if one.get("sentence")]
         # What is said of a whole model sums up what is said of its layers.
         whole = [one for one in said if not one.get("part")]
@@ -70,6 +70,22 @@ def sentences_of(result: Result) -> list[str]:
     if not claims:
         return ["The paper shows this and claims nothing that could fail."]
     return [f"{claim['outcome'].capitalize()}: {claim['text']}." for claim in claims]
+
+
+def study_of(result: Result) -> dict[str, Any]:
+    """Return id and title of the study that made a result; nothing where none did."""
+    about = result.extra.get("study")
+    return about if isinstance(about, dict) and {"id", "title"} <= set(about) else {}
+
+
+def claims_of(result: Result) -> list[dict[str, Any]]:
+    """Return the claims of a study; what somebody damaged is none."""
+    claims = result.extra.get("claims")
+    return [
+        claim
+        for claim in (claims if isinstance(claims, list) else [])
+        if isinstance(claim, dict) and {"text", "outcome"} <= set(claim)
+    ]
 
 
 def in_words(verdict: Mapping[str, Any]) -> str:
@@ -80,7 +96,7 @@ def in_words(verdict: Mapping[str, Any]) -> str:
 
 def numbers_of(results: Sequence[Result]) -> list[Number]:
     """Return the three numbers that carry the verdict."""
-    claims = [claim for result in results for claim in result.extra.get("claims", [])]
+    claims = [claim for result in results for claim in claims_of(result)]
     if claims:
         counts = Counter(claim["outcome"] for claim in claims)
         return [Number(f"claims: {name}", str(counts[name])) for name in PARTS_OF_A_CLAIM]

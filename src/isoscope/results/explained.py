@@ -39,7 +39,7 @@ def is_explanation(result: Result) -> bool:
 def explanation_grids(result: Result) -> list[Grid]:
     """Arrange an explanation in grids, topic by topic; each topic ends in its sentence."""
     grids = [grid for verdict in result.verdicts for grid in topic_grids(result, verdict)]
-    left_out = [str(remark) for remark in result.extra.get(REMARKS, [])]
+    left_out = [str(remark) for remark in result.extra.get(REMARKS) or []]
     if grids and left_out:
         grids[-1] = replace(grids[-1], notes=grids[-1].notes + left_out)
     return grids
