@@ -49,17 +49,17 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         raise
 
 
-def check_place(path: Path) -> None:
-    """Refuse a name for ``--out`` under which nothing could be written, before any work is done."""
+def check_place(path: Path, option: str = "--out") -> None:
+    """Refuse a name for an option under which nothing could be written, before any work is done."""
     if path.is_dir():
-        raise UsageError(f"--out {path} is a folder; name a file")
+        raise UsageError(f"{option} {path} is a folder; name a file")
     if not path.parent.is_dir():
-        raise UsageError(f"--out {path}: there is no folder {path.parent}")
+        raise UsageError(f"{option} {path}: there is no folder {path.parent}")
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=PREFIX):
             pass
     except OSError as error:
-        raise UsageError(f"--out {cannot_be_written(path, error)}") from error
+        raise UsageError(f"{option} {cannot_be_written(path, error)}") from error
 
 
 def cannot_be_written(name: object, error: OSError) -> str:

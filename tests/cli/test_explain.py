@@ -79,3 +79,14 @@ def test_every_topic_is_in_the_help(run: Run) -> None:
     shown = run("explain", "--help").out
     for name in TOPICS:
         assert name in shown
+
+
+def test_a_few_tokens_tell_nothing(
+    run: Run, tiny_model: Callable[[str], Path], tmp_path: Path
+) -> None:
+    (tmp_path / "t.txt").write_text("the cat sat")
+    finished = run(
+        "explain", tiny_model("bert"), "--text", tmp_path / "t.txt", "--topic", "outliers"
+    )
+    assert finished.code == 1
+    assert "outliers take at least 50 tokens, and the text has 3" in finished.error

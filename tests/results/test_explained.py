@@ -41,7 +41,7 @@ def test_a_part_with_many_figures_has_them_below_each_other() -> None:
     tables = arranged(rows)
     assert tables[0][0] == ["part", "i1"]
     assert tables[1] == (
-        ["part", "figure", "value"], [["all", f"measure_{k}", "0.5000"] for k in range(6)]
+        ["figure", "value"], [[f"measure_{k}", "0.5000"] for k in range(6)]
     )  # fmt: skip
 
 

@@ -53,7 +53,7 @@ def pictures_of(html: Path | None, figures: Path | None) -> Pictures:
     if html is not None:
         if html.suffix.lower() not in ENDINGS:
             raise UsageError(f"{html}: the name of a page must end in .html")
-        check_place(html)
+        check_place(html, "--html")
     if figures is not None and figures.exists() and not figures.is_dir():
         raise UsageError(f"--figures {figures} is a file; name a folder")
     return Pictures(html, figures)

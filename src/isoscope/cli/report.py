@@ -77,7 +77,9 @@ def report_command(
     loaded = load_results(results)
     pictures.draw(loaded)
     if out is None and pictures.wanted:
-        return  # a page was asked for, not a table
+        # A page was asked for, not a table.
+        typer.echo(f"written: {', '.join(str(place) for place in (html, figures) if place)}")
+        return
     text = report(
         loaded,
         listed(rows, ()),

@@ -11,7 +11,8 @@ import typer
 from isoscope.cli.output import console, silence_stdout
 from isoscope.cli.study_run import EXAMPLES, run_command
 from isoscope.cli.study_tables import indented, show_outcome, show_table
-from isoscope.files import check_place, write_atomically
+from isoscope.files import write_atomically
+from isoscope.results.files import check_writable
 from isoscope.results.result import Result, Row
 from isoscope.studies import all_studies, find_study
 from isoscope.studies.comparing import (
@@ -21,7 +22,7 @@ from isoscope.studies.comparing import (
     outcome_table,
     summary,
 )
-from isoscope.studies.folder import USUAL, StudyFolder, is_study
+from isoscope.studies.folder import USUAL, StudyFolder
 from isoscope.studies.render import DESCRIPTIVE, figures, number
 
 if TYPE_CHECKING:
@@ -66,9 +67,9 @@ def list_studies(
 
 def last_verdicts(folder: Path | None) -> dict[str, str]:
     """Return what became of every study that a folder has; the usual one need not be there."""
-    if folder is None and not any(map(is_study, Path(USUAL).glob("*.json"))):
-        return {}
-    return {run.study.id: last_verdict(run) for run in StudyFolder(folder or USUAL).runs()}
+    if folder is None:
+        return {run.study.id: last_verdict(run) for run in StudyFolder(USUAL).sound_runs()}
+    return {run.study.id: last_verdict(run) for run in StudyFolder(folder).runs()}
 
 
 def print_text(text: str) -> None:
@@ -139,7 +140,7 @@ def compare_studies(
 ) -> None:
     """Lay finished studies side by side: claims with verdicts, measured and printed numbers."""
     if out is not None:
-        check_place(out)
+        check_writable(out)
     runs = list(StudyFolder(folder).runs())
     as_text = json.dumps([summary(run) for run in runs], indent=2, ensure_ascii=False)
     if out is not None:

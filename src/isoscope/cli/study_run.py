@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,6 +39,7 @@ isoscope study run all --scale mini --data benchmarks --out studies
 """
 
 ALL = "all"
+LIKE_AN_ID = re.compile(r"[BRDLP]-[A-Z][\w.]*", re.IGNORECASE)
 FILES = (".json", ".md")
 
 
@@ -176,9 +178,15 @@ def parted(names: Sequence[str]) -> tuple[list[Study], list[str]]:
     known = {study.id.casefold() for study in all_studies()}
     if names[0].casefold() == ALL:
         return list(all_studies()), list(names[1:])
+    for name in names:
+        if LIKE_AN_ID.fullmatch(name) and not Path(name).exists():
+            find_study(name)  # which says what there is
     count = next((k for k, name in enumerate(names) if name.casefold() not in known), len(names))
     if count == 0:
         find_study(names[0])  # which says what there is
+    late = [name for name in names[count:] if name.casefold() in known]
+    if late:
+        raise UsageError(f"{late[0]} is a study: ids come before sources")
     studies = [find_study(name) for name in names[:count]]
     return list({study.id: study for study in studies}.values()), list(names[count:])
 
@@ -203,6 +211,7 @@ def run_many(
     failed: list[str] = []
     for number, study in enumerate(studies, start=1):
         screen.print(f"[{number}/{len(studies)}] {study.id}  {study.title}", style="bold")
+        there = folder.file_of(study).is_file()
         try:
             with plain_warnings(), progress_bar() as progress:
                 run, known = folder.run(study, sources, again=again, progress=progress, **asked)
@@ -212,12 +221,15 @@ def run_many(
             failed.append(study.id)
             indented(screen, str(error), style="red")
             continue
+        if there and not known and not again:
+            indented(screen, "replaces a result of other sources or options", style="yellow")
         show_outcomes(run, known=known)
-    screen.print(f"results: {folder.path}; isoscope study compare {folder.path} lays them side by "
-                 "side")  # fmt: skip
+    if len(failed) < len(studies):
+        where = folder.path
+        screen.print(f"results: {where}; isoscope study compare {where} lays them side by side")
     if failed:
-        raise UsageError(f"{len(failed)} of {len(studies)} studies did not run: "
-                         f"{', '.join(failed)}")  # fmt: skip
+        listed = ", ".join(failed)
+        raise UsageError(f"{len(failed)} of {len(studies)} studies did not run: {listed}")
 
 
 def show_outcomes(run: StudyRun, *, known: bool) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from isoscope.errors import UsageError, unknown_name
+from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.explain.token_sample import TokenSample, read_tokens
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 MOST_TOKENS = 20_000
 """Tokens that topics look at together, where memory allows."""
+
+FEWEST_TOKENS = 50
+"""Tokens below which a dimension stands out by chance."""
 
 
 class MissingError(UsageError):
@@ -69,6 +72,14 @@ class Question:
     special_tokens: bool = False
     seed: int = 0
     progress: Progress | None = None
+
+    def enough(self, topic: str) -> TokenSample:
+        """Return the tokens, where they are enough for shares of a tenth to mean something."""
+        if len(self.sample) < FEWEST_TOKENS:
+            raise DataError(
+                f"{topic} take at least {FEWEST_TOKENS} tokens, and the text has {len(self.sample)}"
+            )
+        return self.sample
 
     @cached_property
     def sample(self) -> TokenSample:

@@ -116,7 +116,7 @@ def explain_norms(question: Question) -> Explanation:
     dimensions: list[int] = []
     found, said = False, "Without a text it is not known which dimensions of the vectors stand out."
     if question.texts is not None:
-        layers = behind_input(clipped_layers(question.sample))
+        layers = behind_input(clipped_layers(question.enough("outliers beside norms")))
         width = len(next(iter(question.sample.layers.values()))[0])
         dimensions = sorted({k for layer in layers.values() for k in layer.dimensions})
         tops = NormTops.of(norms_of_vectors(model, width), width)

@@ -48,7 +48,7 @@ CHANGE = "mean_cosine/change"
 
 def explain_outliers(question: Question) -> Explanation:
     """Find dimensions that stand out in every layer, and clip them."""
-    return outliers_in(question.sample)
+    return outliers_in(question.enough("outliers"))
 
 
 def outliers_in(sample: TokenSample) -> Explanation:

@@ -52,11 +52,21 @@ def headline(results: Sequence[Result]) -> Headline:
     else:
         more = f" and {len(named) - 3} more" if len(named) > 3 else ""
         title = ", ".join(named[:3]) + more or "Results"
-    sentences = [sentence for result in results for sentence in sentences_of(result)]
+    sentences = [
+        f"{whose(result)}: {sentence}" if len(results) > 1 else sentence
+        for result in results
+        for sentence in sentences_of(result)
+    ]
     if len(sentences) > MOST_SENTENCES:
         left = len(sentences) - MOST_SENTENCES
         sentences = [*sentences[:MOST_SENTENCES], f"And {left} more verdicts below."]
     return Headline(title, sentences, numbers_of(results))
+
+
+def whose(result: Result) -> str:
+    """Return what a result is about: a study, or subjects."""
+    subjects = list(dict.fromkeys(row.subject for row in result.rows if row.subject))
+    return str(study_of(result).get("id", "")) or ", ".join(subjects[:2]) or "result"
 
 
 def sentences_of(result: Result) -> list[str]:

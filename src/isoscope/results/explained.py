@@ -80,11 +80,12 @@ def arranged(rows: Sequence[Row]) -> list[tuple[list[str], list[list[str]]]]:
     tables, single = [], []
     for columns, parts in blocks.items():
         if len(parts) == 1 and len(columns) > WIDE:
-            single += [[parts[0] or "all", c, figure(cells[parts[0]][c])] for c in columns]
+            about = f"{parts[0]}, " if parts[0] else ""
+            single += [[f"{about}{c}", figure(cells[parts[0]][c])] for c in columns]
         else:
             body = [[part or "all", *(figure(cells[part][c]) for c in columns)] for part in parts]
             tables.append((["part", *columns], shortened(body)))
-    return [*tables, (["part", "figure", "value"], single)] if single else tables
+    return [*tables, (["figure", "value"], single)] if single else tables
 
 
 def line_of(row: Row) -> str:

@@ -160,6 +160,8 @@ class Result:
         """Rebuild a result from its JSON."""
         try:
             values = json.loads(text)
+            if not isinstance(values, dict) or "schema_version" not in values:
+                raise DataError("this is not an isoscope result")
             version = values.get("schema_version")
             if not isinstance(version, int) or version > SCHEMA_VERSION:
                 raise DataError(

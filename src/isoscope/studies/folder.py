@@ -7,6 +7,7 @@ same version of isoscope. Files and folders that a user names are known by sizes
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,8 +89,17 @@ class StudyFolder:
         """Return what was found before, if the same was asked."""
         if not self.file_of(study).is_file():
             return None
-        run = load_run(self.file_of(study))
+        try:
+            run = load_run(self.file_of(study))
+        except DataError:
+            return None  # what is damaged is made anew
         return run if run.result.extra.get(ASKED) == asked else None
+
+    def sound_runs(self) -> Iterator[StudyRun]:
+        """Give out every result that can be read."""
+        for path in filter(is_study, self.path.glob("*.json")):
+            with suppress(DataError):
+                yield load_run(path)
 
     def runs(self) -> Iterator[StudyRun]:
         """Give out every result, paper by paper; other files are passed over."""
