@@ -259,3 +259,10 @@ def test_a_damaged_result_in_the_usual_folder_is_passed_over(
 def test_pages_of_comparisons_have_known_endings(run: Run, tmp_path: Path) -> None:
     finished = run("study", "compare", tmp_path, "--out", tmp_path / "s.pdf")
     assert "must end in" in finished.error
+
+
+def test_one_study_that_cannot_run_says_why_in_a_line(run: Run, tmp_path: Path) -> None:
+    finished = run("study", "run", "B-F6", "nowhere.npy", "--out", tmp_path / "s")
+    assert finished.code == 2
+    assert "there is no file nowhere.npy" in finished.error
+    assert finished.error.count("\n") == 1

@@ -14,6 +14,7 @@ from isoscope.cli.measure import give_out
 from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
+from isoscope.explain.contract import CORRECTION, MOST_TOKENS
 from isoscope.models.steps import parse_every
 from isoscope.results.files import check_writable
 
@@ -59,7 +60,7 @@ def explain_command(
     ] = None,
     correction: Annotated[
         str, typer.Option(help="What structure and senses are compared before and after.")
-    ] = "cluster-pc-removal",
+    ] = CORRECTION,
     frequencies: Annotated[
         Literal["text", "wordfreq"],
         typer.Option(help="Frequencies of the text, or of the package wordfreq (English)."),
@@ -73,7 +74,7 @@ def explain_command(
     ] = None,
     tokens: Annotated[
         int, typer.Option(help="Tokens of the text to look at, at most.", min=1)
-    ] = 20_000,
+    ] = MOST_TOKENS,
     special_tokens: Annotated[
         bool, typer.Option(help="Whether tokens that the tokenizer adds count.")
     ] = False,

@@ -138,6 +138,7 @@ def run_command(
     debug: options.Debug = False,
 ) -> None:
     """Run studies and judge their claims."""
+    del debug  # the frame looks for it, so that it works before the options are parsed
     pictures = pictures_of(html, figures)
     studies, sources = parted(names)
     sources += model or []
@@ -156,7 +157,7 @@ def run_command(
             raise UsageError("--json prints one study; several are files in the folder of --out")
         if html is not None or figures is not None:
             raise UsageError("--html and --figures draw one study; isoscope report draws several")
-        run_many(studies, sources, asked, StudyFolder(out or USUAL), again=again, debug=debug)
+        run_many(studies, sources, asked, StudyFolder(out or USUAL), again=again)
         return
     if again:
         raise UsageError("--again is about a folder of studies; name one with --out")
@@ -203,7 +204,6 @@ def run_many(
     folder: StudyFolder,
     *,
     again: bool,
-    debug: bool,
 ) -> None:
     """Run one study after the other; one that cannot run does not keep the others from it."""
     screen = console()
@@ -216,7 +216,7 @@ def run_many(
             with plain_warnings(), progress_bar() as progress:
                 run, known = folder.run(study, sources, again=again, progress=progress, **asked)
         except IsoscopeError as error:
-            if debug and len(studies) == 1:
+            if len(studies) == 1:
                 raise
             failed.append(study.id)
             indented(screen, str(error), style="red")

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from isoscope.models.revisions import Training
     from isoscope.results.result import Row, Table
 
+CORRECTION = "cluster-pc-removal"
+"""What topics that compare before and after compare, unless a user says otherwise."""
+
 MOST_TOKENS = 20_000
 """Tokens that topics look at together, where memory allows."""
 
@@ -65,7 +68,7 @@ class Question:
     data: Path | None = None
     training: Training | None = None
     layer: str | None = None
-    correction: str = "cluster-pc-removal"
+    correction: str = CORRECTION
     frequencies: Literal["text", "wordfreq"] = "text"
     groups: Path | None = None
     tokens: int = MOST_TOKENS

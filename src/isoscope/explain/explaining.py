@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from isoscope.clouds.texts import open_texts
 from isoscope.errors import DataError, UsageError
-from isoscope.explain.contract import MOST_TOKENS, Explanation, MissingError, Question
+from isoscope.explain.contract import CORRECTION, MOST_TOKENS, Explanation, MissingError, Question
 from isoscope.explain.topics import chosen_topics
 from isoscope.models.checkpoint_cache import CheckpointCache
 from isoscope.models.opening import Model, open_model
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from isoscope.explain.contract import Topic
     from isoscope.measures.reading import Progress
     from isoscope.models.steps import Every
-
-CORRECTION = "cluster-pc-removal"
 
 
 def explain(

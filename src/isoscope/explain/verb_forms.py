@@ -14,7 +14,6 @@ from typing import Literal, TypeAlias
 
 Tense: TypeAlias = Literal["base", "s", "ing", "past"]
 
-TENSES: tuple[Tense, ...] = ("base", "s", "ing", "past")
 VOWELS = frozenset("aeiou")
 
 IRREGULAR: dict[tuple[str, str], Tense] = {
