@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from isoscope.clouds.contract import NO_LABELS, Batch, Cloud, rows_per_batch
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,6 +35,18 @@ class ArrayCloud(Cloud):
         super().__init__(name, rows, width, stored_type(array.dtype, name))
         self._array, self._labels = array, labels
 
+    @property
+    def labels(self) -> Labels:
+        """Labels of all rows."""
+        return self._labels
+
+    def sha256(self) -> str:
+        """Digest of the numbers as they are stored, row by row."""
+        digest, step = hashlib.sha256(), rows_per_batch(self.width)
+        for first in range(0, len(self._array), step):
+            digest.update(self._array[first : first + step].tobytes())
+        return digest.hexdigest()
+
     def read(self) -> Iterator[Batch]:
         """Yield views of the array (float32 copies of bfloat16)."""
         step = rows_per_batch(self.width)
@@ -49,6 +62,15 @@ class ArrayCloud(Cloud):
         check_rows(indices, self.rows, self.name)
         rows = self._array[indices]
         return widen_bfloat16(rows.view(np.uint16)) if self.dtype == "bfloat16" else rows
+
+    def cut(self, rows: int) -> Sequence[ArrayCloud]:
+        """Return slices, each of which is sent elsewhere without the rest of the array."""
+        pieces = []
+        for piece, first, last in self._even_pieces(rows):
+            piece._array = self._array[first:last]
+            piece._labels = {key: values[first:last] for key, values in self._labels.items()}
+            pieces.append(piece)
+        return pieces
 
 
 class TensorCloud(Cloud):
@@ -66,6 +88,16 @@ class TensorCloud(Cloud):
             )
         super().__init__(name, rows, width, dtype)
         self._tensor = tensor.detach()
+
+    def sha256(self) -> str:
+        """Digest of the numbers as they are stored, row by row."""
+        import torch
+
+        digest = hashlib.sha256()
+        for batch in self.read():
+            rows = batch.vectors.cpu().contiguous()
+            digest.update(rows.view(torch.uint8).numpy().tobytes())
+        return digest.hexdigest()
 
     def read(self) -> Iterator[Batch]:
         """Yield views of the tensor."""

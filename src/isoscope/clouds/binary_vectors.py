@@ -17,7 +17,7 @@ from isoscope.clouds.word_text import as_words
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -135,24 +135,35 @@ class FvecsCloud(Cloud):
         super().__init__(location.stem, rows, width, "float32")
         self._location = location
         self._size = location.size()
+        self._stop: int | None = None
+        """Row behind the last one of a piece; None of a whole file, which is read to its end."""
 
     @property
     def where(self) -> str:
         """The file."""
         return str(self._location)
 
+    @property
+    def _row_bytes(self) -> int:
+        return 4 * (self.width + 1)
+
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order."""
-        where, step = str(self._location), rows_per_batch(self.width)
-        first = 0
+        step, row = rows_per_batch(self.width), self.start
         with steady(self._location, self._size), self._location.stream() as file:
-            while block := file.read(step * 4 * (self.width + 1)):
-                count, rest = divmod(len(block), 4 * (self.width + 1))
-                vectors = self._vectors(block[: len(block) - rest], first)
+            if row:
+                file.seek(row * self._row_bytes)
+            while block := file.read(self._rows_ahead(row, step) * self._row_bytes):
+                count, rest = divmod(len(block), self._row_bytes)
+                vectors = self._vectors(block[: len(block) - rest], row)
                 if rest:
-                    raise DataError(f"{where} ends in the middle of row {first + count}")
-                yield Batch(vectors, first, NO_LABELS)
-                first += count
+                    raise DataError(f"{self.where} ends in the middle of row {row + count}")
+                yield Batch(vectors, row - self.start, NO_LABELS)
+                row += count
+
+    def _rows_ahead(self, row: int, step: int) -> int:
+        """Return how many rows to read next."""
+        return step if self._stop is None else min(step, self._stop - row)
 
     def read_rows(self, indices: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """Return some rows; None where the file is compressed."""
@@ -161,8 +172,18 @@ class FvecsCloud(Cloud):
         check_rows(indices, self.rows, self.where)
         raw = np.empty((len(indices), self.width + 1), "<i4")
         with readable(self.where), self._location.open() as file:
-            fill_runs(file, raw, self.where, 0, indices)
-        return self._checked(raw, indices)
+            fill_runs(file, raw, self.where, self.start * self._row_bytes, indices)
+        return self._checked(raw, self.start + indices)
+
+    def cut(self, rows: int) -> Sequence[Cloud]:
+        """Return stretches of rows; a compressed file stays whole."""
+        if self.rows is None:
+            return (self,)
+        pieces = []
+        for piece, _, last in self._even_pieces(rows):
+            piece._stop = self.start + last
+            pieces.append(piece)
+        return pieces
 
     def _vectors(self, block: bytes, first: int) -> NDArray[np.float32]:
         words = np.frombuffer(block, "<i4").reshape(-1, self.width + 1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+import copy
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from isoscope.clouds.contract import Batch, Cloud, LazyLabels, rows_per_batch
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,6 +38,13 @@ class ColumnCloud(Cloud):
         stored = STORED[str(opened.schema.field(column).type.value_type)]
         rows, width = checked_shape((opened.rows, self._width(opened)), where)
         super().__init__(f"{file.location.stem}:{column}", rows, width, stored)
+        self._some: range | None = None
+        """Row groups or record batches of a piece; None of a file that is read to its end."""
+
+    @property
+    def location(self) -> Location:
+        """The file."""
+        return self._file.location
 
     @property
     def where(self) -> str:
@@ -54,16 +62,17 @@ class ColumnCloud(Cloud):
         """Yield the rows in order, with the other columns as labels."""
         first, step = 0, rows_per_batch(self.width)
         with self._file.opened() as opened:
-            for stretch in range(opened.count):
+            for stretch in self._stretches(opened.count):
                 within = 0
                 for array in opened.read(stretch, self.column, step):
-                    vectors = vectors_of(array, self.width, self._where, first)
+                    vectors = vectors_of(array, self.width, self._where, self.start + first)
                     yield Batch(vectors, first, self._labels(stretch, within, len(vectors)))
                     first += len(vectors)
                     within += len(vectors)
         if first != self.rows:
+            behind = f" from row {self.start:,} on" if self.start else ""
             raise DataError(
-                f"{self._where}: the file promises {self.rows:,} rows, but has {first:,}"
+                f"{self._where}: the file promises {self.rows:,} rows{behind}, but has {first:,}"
             )
 
     def read_rows(self, indices: NDArray[np.int64]) -> NDArray[Any]:
@@ -71,18 +80,44 @@ class ColumnCloud(Cloud):
         check_rows(indices, self.rows, self._where)
         chosen = [np.empty((0, self.width), self.dtype)]
         with self._file.opened() as opened:
-            ends = np.cumsum(opened.stretches)
-            for stretch in np.unique(np.searchsorted(ends, indices, side="right")):
-                first = int(ends[stretch]) - opened.stretches[stretch]
-                for array in opened.read(int(stretch), self.column, rows_per_batch(self.width)):
+            stretches = self._stretches(opened.count)
+            counts = [opened.stretches[stretch] for stretch in stretches]
+            ends = np.cumsum(counts)
+            for k in np.unique(np.searchsorted(ends, indices, side="right")):
+                first, stretch = int(ends[k]) - counts[k], stretches[k]
+                for array in opened.read(stretch, self.column, rows_per_batch(self.width)):
                     low, high = np.searchsorted(indices, (first, first + len(array)))
                     if low < high:
-                        vectors = vectors_of(array, self.width, self._where, first)
+                        vectors = vectors_of(array, self.width, self._where, self.start + first)
                         chosen.append(vectors[indices[low:high] - first])
                     first += len(array)
                     if high == len(indices):
                         break
         return np.concatenate(chosen)
+
+    def cut(self, rows: int) -> Sequence[Cloud]:
+        """Return whole row groups or record batches, as many as ``rows`` allows, at least one."""
+        if self.rows is None or self.rows <= rows:
+            return (self,)
+        stretches = self._stretches(len(self._counts))
+        pieces, start = [], self.start
+        for run in together([self._counts[stretch] for stretch in stretches], rows):
+            piece = copy.copy(self)
+            piece._some = stretches[run.start : run.stop]
+            piece.rows, piece.start = sum(self._counts[stretch] for stretch in piece._some), start
+            start += piece.rows
+            pieces.append(piece)
+        return pieces
+
+    def _stretches(self, count: int) -> range:
+        """Return which are read of so many row groups or record batches."""
+        return range(count) if self._some is None else self._some
+
+    @cached_property
+    def _counts(self) -> list[int]:
+        """Rows of each row group or record batch of the file, found once: Arrow reads for them."""
+        with self._file.opened() as opened:
+            return opened.stretches
 
     def _labels(self, stretch: int, start: int, count: int) -> LazyLabels:
         return LazyLabels(
@@ -97,6 +132,17 @@ class ColumnCloud(Cloud):
         labels = np.empty(count, dtype=object)
         labels[:] = values[start : start + count]
         return labels
+
+
+def together(counts: Sequence[int], most: int) -> list[range]:
+    """Put neighbours together that have ``most`` rows or fewer; none is left without any row."""
+    runs, first, rows = [], 0, 0
+    for k, count in enumerate(counts):
+        if rows and count and rows + count > most:
+            runs.append(range(first, k))
+            first, rows = k, 0
+        rows += count
+    return [*runs, range(first, len(counts))]
 
 
 def vectors_of(array: Any, width: int | None, where: str, first: int) -> NDArray[Any]:

@@ -7,12 +7,16 @@ the right of this package sees batches only, so that n never has to fit into mem
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from isoscope.clouds.location import Location
 
 Array: TypeAlias = Any
 """A two-dimensional numpy array or torch tensor."""
@@ -91,6 +95,8 @@ class Cloud(ABC):
     """What is wrong with a row that is not finite, for messages."""
     invalid = "not finite"
     """The same as a reason for leaving rows out."""
+    start = 0
+    """Row of its file that is row 0 here: only a piece of a cloud begins further on."""
 
     def __init__(self, name: str, rows: int | None, width: int, dtype: str) -> None:
         self.name = name
@@ -118,10 +124,15 @@ class Cloud(ABC):
         """Where the vectors are, for messages: the file, where there is one."""
         return self.name
 
+    @property
+    def location(self) -> Location | None:
+        """The file that the vectors are in; None where they are elsewhere, or in several."""
+        return getattr(self, "_location", None)  # as all readers of a file call it
+
     def place(self, name: str, row: int) -> str:
         """Say where a row is, for messages; a group of one knows which cloud is meant."""
         del name
-        return f"{self.where}: row {row}"
+        return f"{self.where}: row {self.start + row}"
 
     def batches(self) -> Iterator[Mapping[str, Batch]]:
         """Read from the start, one batch after the other."""
@@ -148,6 +159,33 @@ class Cloud(ABC):
         """
         del indices
         return None
+
+    def cut(self, rows: int) -> Sequence[Cloud]:
+        """Return pieces that are read by themselves; the cloud where it can only be read whole.
+
+        The batches of the pieces, one after the other, are those of the cloud, but rows are
+        numbered from 0 within each piece.
+
+        Parameters
+        ----------
+        rows : int
+            Rows of a piece at most, a multiple of ``rows_per_batch(width)``. A file that is read
+            in stretches of its own, such as Parquet's row groups, is cut between them only.
+        """
+        del rows
+        return (self,)
+
+    def _even_pieces(self, rows: int) -> Iterator[tuple[Self, int, int]]:
+        """Yield a copy for every ``rows`` rows, its first row, and the one behind its last.
+
+        What the copy reads is left to whoever knows how the rows are stored.
+        """
+        count = self.rows or 0
+        for first in range(0, count, rows):
+            last = min(first + rows, count)
+            piece = copy.copy(self)
+            piece.rows, piece.start = last - first, self.start + first
+            yield piece, first, last
 
     def __repr__(self) -> str:
         rows = "?" if self.rows is None else f"{self.rows:,}"

@@ -93,14 +93,14 @@ class Dealer:
     """
 
     def __init__(self, label: str | None = None) -> None:
-        self._label = label
+        self.label = label
         self._last: tuple[Labels, Dealt] | None = None
         self.used = ""
         """The label that told documents apart, once rows were dealt by one."""
 
     def deal(self, batch: Batch) -> Dealt:
         """Return the groups of the rows of a batch."""
-        label = self._label or DOCUMENT
+        label = self.label or DOCUMENT
         if label in batch.labels:
             self.used = label
             # The clouds of a group share their labels, and hashing names takes time.
@@ -108,10 +108,10 @@ class Dealer:
             if last is None or last[0] is not batch.labels:
                 last = self._last = batch.labels, Dealt(hashed(batch.labels[label]))
             return last[1]
-        if self._label is not None:
+        if self.label is not None:
             known = ", ".join(batch.labels) or "none"
             raise UsageError(
-                f"rows have no label {self._label!r} to tell documents by; has: {known}"
+                f"rows have no label {self.label!r} to tell documents by; has: {known}"
             )
         return Dealt.by_position(batch.first_row, len(batch.vectors))
 

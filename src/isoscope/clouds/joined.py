@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,27 +13,31 @@ from isoscope.clouds.contract import Array, Batch, Cloud
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
 
 class JoinedCloud(Cloud):
-    """Clouds of one width, read in order, with rows numbered through."""
+    """Clouds of one width, read in order, with rows numbered through.
 
-    def __init__(self, clouds: Sequence[Cloud], name: str) -> None:
+    Parameters
+    ----------
+    clouds : sequence of Cloud
+        What is read, in order.
+    name : str
+        What results call the cloud.
+    bad : mapping of str to str, optional
+        Files that were left out, and why.
+    """
+
+    def __init__(
+        self, clouds: Sequence[Cloud], name: str, bad: Mapping[str, str] | None = None
+    ) -> None:
+        self.bad = dict(bad or {})
         first = clouds[0]
         for cloud in clouds:
-            if cloud.width != first.width:
-                raise DataError(
-                    f"{cloud.where} has {cloud.width} dimensions, {first.where} has {first.width}: "
-                    f"{name} is not one cloud"
-                )
-            if cloud.dtype != first.dtype:
-                raise DataError(
-                    f"{cloud.where} holds {cloud.dtype}, {first.where} holds {first.dtype}: "
-                    f"{name} is not one cloud"
-                )
+            check_alike(cloud, first, name)
         counts = [cloud.rows for cloud in clouds]
         known = [count for count in counts if count is not None]
         rows = sum(known) if len(known) == len(counts) else None
@@ -42,6 +47,11 @@ class JoinedCloud(Cloud):
         self.caveat = "; ".join(dict.fromkeys(one.caveat for one in clouds if one.caveat))
         self._starts: list[int] = []
         """First row of each cloud, as far as it has been read."""
+
+    @property
+    def clouds(self) -> tuple[Cloud, ...]:
+        """The cloud of each file."""
+        return self._clouds
 
     def place(self, name: str, row: int) -> str:
         """Say in which file a row is, and which row of that."""
@@ -79,3 +89,26 @@ class JoinedCloud(Cloud):
                 yield batch._replace(first_row=start + batch.first_row)
                 count = batch.first_row + len(batch.vectors)
             start += count
+
+    def cut(self, rows: int) -> Sequence[Cloud]:
+        """Return the pieces of every file in turn, under the name of the whole."""
+        pieces = []
+        for cloud in self._clouds:
+            for piece in map(copy.copy, cloud.cut(rows)):
+                piece.name, piece.population, piece.caveat = self.name, self.population, self.caveat
+                pieces.append(piece)
+        return pieces
+
+
+def check_alike(cloud: Cloud, first: Cloud, name: str) -> None:
+    """Refuse a cloud that does not go together with the first one."""
+    if cloud.width != first.width:
+        raise DataError(
+            f"{cloud.where} has {cloud.width} dimensions, {first.where} has {first.width}: "
+            f"{name} is not one cloud"
+        )
+    if cloud.dtype != first.dtype:
+        raise DataError(
+            f"{cloud.where} holds {cloud.dtype}, {first.where} holds {first.dtype}: "
+            f"{name} is not one cloud"
+        )

@@ -10,9 +10,12 @@ from isoscope.clouds.contract import Batch, Cloud
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from isoscope.clouds.contract import CloudGroup
+    from isoscope.clouds.location import Location
 
 
 class LabelledCloud(Cloud):
@@ -40,6 +43,30 @@ class LabelledCloud(Cloud):
         if cloud.rows is not None:
             self._check(cloud.rows)
 
+    @property
+    def cloud(self) -> Cloud:
+        """Where the rows come from."""
+        return self._cloud
+
+    @property
+    def label(self) -> tuple[str, NDArray[Any]]:
+        """Name of the label, and that of every row."""
+        return self._key, self._values
+
+    @property
+    def where(self) -> str:
+        """Where the vectors are."""
+        return self._cloud.where
+
+    @property
+    def location(self) -> Location | None:
+        """The file that the vectors are in."""
+        return self._cloud.location
+
+    def place(self, name: str, row: int) -> str:
+        """Say where a row is, as the cloud below does."""
+        return self._cloud.place(name, row)
+
     def read(self) -> Iterator[Batch]:
         """Yield the rows with their label."""
         last = 0
@@ -50,6 +77,19 @@ class LabelledCloud(Cloud):
                 self._check(last)
             yield batch._replace(labels={**batch.labels, self._key: values})
         self._check(last)
+
+    def cut(self, rows: int) -> Sequence[Cloud]:
+        """Return labelled pieces; where one does not know its rows, nobody knows their labels."""
+        pieces: list[Cloud] = []
+        first = 0
+        for piece in self._cloud.cut(rows):
+            if piece.rows is None:
+                return (self,)
+            labelled = LabelledCloud(piece, self._key, self._values[first : first + piece.rows])
+            labelled.start = piece.start
+            pieces.append(labelled)
+            first += piece.rows
+        return pieces
 
     def _check(self, rows: int) -> None:
         if rows != len(self._values):

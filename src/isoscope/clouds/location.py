@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 COMPRESSIONS = (".gz", ".zst")
 WILDCARDS = "*?["
+MARKS = ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", "modified", "created")
+"""What file systems call that which changes with a file, the surest first."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,23 @@ class Location:
             return self.path.stat().st_size
         filesystem, path = remote(self.text)
         return int(filesystem.size(path))
+
+    def stamp(self) -> tuple[int | None, str]:
+        """Return what tells one state of the file from another, as far as can be known unread.
+
+        Returns
+        -------
+        tuple of int or None, and str
+            Its size and its checksum or time of change, whichever its file system has.
+        """
+        with readable(self.text):
+            if not self.is_remote:
+                status = self.path.stat()
+                return status.st_size, str(status.st_mtime_ns)
+            filesystem, path = remote(self.text)
+            found = filesystem.info(path)
+        marks = [str(found[key]) for key in MARKS if found.get(key) is not None]
+        return found.get("size"), next(iter(marks), "")
 
     def open(self) -> BinaryIO:
         """Open the file for reading, with seeking."""

@@ -7,7 +7,7 @@ Files are read into fresh buffers, never mapped: mapped pages count as resident 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -18,7 +18,7 @@ from isoscope.clouds.streams import readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,7 +52,12 @@ class MatrixLayout:
     @property
     def bytes(self) -> int:
         """Size of the whole matrix."""
-        return self.rows * self.width * self.dtype.itemsize
+        return self.rows * self.row_bytes
+
+    @property
+    def row_bytes(self) -> int:
+        """Size of one row."""
+        return self.width * self.dtype.itemsize
 
     def native(self, raw: NDArray[np.generic]) -> np.ndarray:
         """Turn raw numbers into floats of this machine, without a copy where they are already."""
@@ -184,13 +189,27 @@ class MatrixFileCloud(Cloud):
                 file.seek(self._offset, os.SEEK_SET)
                 batches = row_batches(file, self._layout, where)
             for first, vectors in batches:
-                labels = (
-                    self._labeller(first, first + len(vectors)) if self._labeller else NO_LABELS
-                )
-                yield Batch(vectors, first, labels)
+                yield Batch(vectors, first, self._labels(first, len(vectors)))
+
+    def _labels(self, first: int, count: int) -> Labels:
+        """Return the labels of some rows, which are numbered as in the file."""
+        if self._labeller is None:
+            return NO_LABELS
+        return self._labeller(self.start + first, self.start + first + count)
 
     def read_rows(self, indices: NDArray[np.int64]) -> np.ndarray:
         """Return some rows; only they and near neighbours are read."""
         check_rows(indices, self.rows, self.where)
         with readable(self.where), self._location.open() as file:
             return some_rows(file, self._layout, self.where, self._offset, indices)
+
+    def cut(self, rows: int) -> Sequence[Cloud]:
+        """Return stretches of rows; rows that are spread over the file, column by column, stay."""
+        if self._layout.column_major:
+            return (self,)
+        pieces = []
+        for piece, first, last in self._even_pieces(rows):
+            piece._layout = replace(self._layout, rows=last - first)
+            piece._offset = self._offset + first * self._layout.row_bytes
+            pieces.append(piece)
+        return pieces

@@ -8,6 +8,7 @@ import struct
 import tempfile
 import zipfile
 import zlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
@@ -17,11 +18,11 @@ from isoscope.clouds.checks import check_rows, is_cloud
 from isoscope.clouds.contract import NO_LABELS, Batch, Cloud
 from isoscope.clouds.matrix_file import MatrixLayout, column_batches, row_batches, some_rows
 from isoscope.clouds.npy import matrix_layout, read_header
-from isoscope.clouds.streams import first_line
+from isoscope.clouds.streams import first_line, readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -47,11 +48,17 @@ Header = tuple[tuple[int, ...], bool, np.dtype]
 
 
 class ZippedCloud(Cloud):
-    """One array of a ``.npz`` file, decompressed as it is read; the archive checks its sum."""
+    """One array of a ``.npz`` file, decompressed as it is read; the archive checks its sum.
+
+    Pieces of an array that is stored as it is are read where they lie. Nothing checks their sum:
+    the archive has a single one, of the whole array.
+    """
 
     def __init__(self, location: Location, member: str, layout: MatrixLayout, name: str) -> None:
         super().__init__(name, layout.rows, layout.width, layout.stored)
         self._location, self._member, self._layout = location, member, layout
+        self._offset: int | None = None
+        """Byte at which a piece starts; None of the whole array, which the archive finds."""
 
     @property
     def where(self) -> str:
@@ -61,6 +68,9 @@ class ZippedCloud(Cloud):
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order."""
         where = self.where
+        if self._offset is not None:
+            yield from self._read_piece(self._offset)
+            return
         try:
             with (
                 self._location.open() as raw,
@@ -73,6 +83,12 @@ class ZippedCloud(Cloud):
                     yield Batch(vectors, first, NO_LABELS)
         except BROKEN as error:
             raise DataError(f"{where} cannot be decompressed: {first_line(error)}") from error
+
+    def _read_piece(self, offset: int) -> Iterator[Batch]:
+        with readable(self.where), self._location.open() as raw:
+            raw.seek(offset)
+            for first, vectors in row_batches(raw, self._layout, self.where):
+                yield Batch(vectors, first, NO_LABELS)
 
     def _batches(self, file: BinaryIO, where: str) -> Iterator[tuple[int, np.ndarray]]:
         if not self._layout.column_major:
@@ -90,15 +106,47 @@ class ZippedCloud(Cloud):
         """Return some rows of an array that is stored as it is; None of a compressed one."""
         check_rows(indices, self.rows, self.where)
         try:
-            with self._location.open() as raw, zipfile.ZipFile(raw) as archive:
-                member = archive.getinfo(self._member)
-                if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & ENCRYPTED:
+            with self._location.open() as raw:
+                offset = self._stored_at(raw)
+                if offset is None:
                     return None
-                raw.seek(data_start(raw, member))
-                read_header(raw, self.where)
-                return some_rows(raw, self._layout, self.where, raw.tell(), indices)
+                return some_rows(raw, self._layout, self.where, offset, indices)
         except BROKEN as error:
             raise DataError(f"{self.where} cannot be read: {first_line(error)}") from error
+
+    def cut(self, rows: int) -> Sequence[Cloud]:
+        """Return stretches of an array that is stored as it is, row by row."""
+        if self._layout.column_major or self._layout.rows <= rows:
+            return (self,)
+        try:
+            with self._location.open() as raw:
+                offset = self._stored_at(raw)
+        except BROKEN as error:
+            raise DataError(f"{self.where} cannot be read: {first_line(error)}") from error
+        if offset is None:
+            return (self,)
+        pieces = []
+        for piece, first, last in self._even_pieces(rows):
+            piece._layout = replace(self._layout, rows=last - first)
+            piece._offset = offset + first * self._layout.row_bytes
+            pieces.append(piece)
+        return pieces
+
+    def _stored_at(self, raw: BinaryIO) -> int | None:
+        """Return the byte at which the rows start; None where they are not stored as they are."""
+        if self._offset is not None:
+            return self._offset
+        with zipfile.ZipFile(raw) as archive:
+            member = archive.getinfo(self._member)
+            if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & ENCRYPTED:
+                return None
+            start = data_start(raw, member)
+            raw.seek(start)
+            read_header(raw, self.where)
+            offset = raw.tell()
+        # Of a member that is too short or too long, only a read of the whole says so.
+        whole = offset - start + self._layout.bytes == member.file_size
+        return offset if whole else None
 
 
 def data_start(raw: BinaryIO, member: zipfile.ZipInfo) -> int:

@@ -9,13 +9,14 @@ import numpy as np
 
 from isoscope.clouds.addresses import is_postgres
 from isoscope.clouds.arrays import ArrayCloud, TensorCloud, is_tensor
+from isoscope.clouds.bad_files import check_on_error, open_all
 from isoscope.clouds.batches import is_batches, open_batches, refuse_one_shot
 from isoscope.clouds.binary_vectors import open_fvecs, open_word2vec
 from isoscope.clouds.columns import open_arrow, open_parquet
 from isoscope.clouds.contract import CloudGroup
 from isoscope.clouds.faiss_index import open_faiss
 from isoscope.clouds.formats import Format, opener_of
-from isoscope.clouds.joined import JoinedCloud
+from isoscope.clouds.joined import JoinedCloud, check_alike
 from isoscope.clouds.jsonl import open_json_lines
 from isoscope.clouds.location import Location, matches
 from isoscope.clouds.npy import open_npy
@@ -30,6 +31,7 @@ from isoscope.errors import DataError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from isoscope.clouds.bad_files import OnError
     from isoscope.clouds.contract import Cloud
 
 
@@ -51,7 +53,7 @@ FORMATS: dict[str, Format[Callable[[Location, str | None], Cloud]]] = {
 """What every file ending means. A new format is a file of its own and a line here."""
 
 
-def open_cloud(source: Any, *, column: str | None = None) -> CloudGroup:
+def open_cloud(source: Any, column: str | None = None, *, on_error: OnError = "stop") -> CloudGroup:
     """Open a cloud of vectors.
 
     Parameters
@@ -66,6 +68,10 @@ def open_cloud(source: Any, *, column: str | None = None) -> CloudGroup:
         returns a new iterable of them. A cloud is returned as it is.
     column : str, optional
         Which array of a file that holds several.
+    on_error : {"stop", "skip"}
+        What becomes of files of ``parts-*.parquet`` that cannot be opened, or that do not have the
+        width and type of the others: ``"skip"`` leaves them out, and ``bad`` of the cloud says why.
+        A file that is named, or that is a part, is always an error.
 
     Returns
     -------
@@ -78,8 +84,9 @@ def open_cloud(source: Any, *, column: str | None = None) -> CloudGroup:
     >>> isoscope.open_cloud(np.eye(3))
     <ArrayCloud 'array': 3 × 3 float64>
     """
+    check_on_error(on_error)
     if isinstance(source, str | os.PathLike):
-        return open_location(os.fspath(source), column)
+        return open_location(os.fspath(source), column, on_error)
     refuse_column("a cloud that is not a file", column)
     if isinstance(source, CloudGroup):
         return source
@@ -99,7 +106,7 @@ def open_cloud(source: Any, *, column: str | None = None) -> CloudGroup:
     return ArrayCloud(array)
 
 
-def open_location(text: str, column: str | None) -> CloudGroup:
+def open_location(text: str, column: str | None, on_error: OnError) -> CloudGroup:
     """Open what a string names: a package, a file, or a pattern of files."""
     if not text:
         raise UsageError("name a file")
@@ -115,7 +122,15 @@ def open_location(text: str, column: str | None) -> CloudGroup:
     files = [Location(text)] if Location(text).exists() else matches(text)
     if len(files) == 1:
         return open_file(files[0], column)
-    return JoinedCloud([open_file(file, column) for file in files], text)
+
+    def open_alike(file: Location, first: Cloud | None) -> Cloud:
+        cloud = open_file(file, column)
+        if first is not None:
+            check_alike(cloud, first, text)
+        return cloud
+
+    clouds, bad = open_all(files, open_alike, on_error)
+    return JoinedCloud(clouds, text, bad)
 
 
 def open_file(location: Location, column: str | None) -> Cloud:

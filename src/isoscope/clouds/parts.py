@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,14 @@ class FileParts:
 
     def place(self, name: str, row: int) -> str:
         """Say in which file and part a row is."""
-        return f"{self._clouds[name].where}, {name}: row {row}"
+        cloud = self._clouds[name]
+        return f"{cloud.where}, {name}: row {cloud.start + row}"
+
+    def only(self, name: str, cloud: Cloud) -> FileParts:
+        """Return a group of one part, which is read from another cloud: a piece of its own."""
+        one = copy.copy(self)
+        one._clouds = {name: cloud}
+        return one
 
     def batches(self) -> Iterator[Mapping[str, Batch]]:
         """Read part after part."""

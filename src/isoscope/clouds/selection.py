@@ -39,6 +39,15 @@ class RowSelection(WrappedGroup):
         self.left_out: dict[str, int] = {}
 
     @property
+    def group(self) -> CloudGroup:
+        """Where the rows come from."""
+        return self._group
+
+    def over(self, group: CloudGroup) -> RowSelection:
+        """Return the same selection from another group, such as a piece of this one."""
+        return RowSelection(group, drop_invalid=self._drop_invalid)
+
+    @property
     def certain_rows(self) -> int | None:
         """Number of rows that will be read; None when some may be left out."""
         return None if self._drop_invalid else self._group.rows

@@ -9,34 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isoscope.clouds.texts.windows import WINDOW_CHARACTERS, WINDOW_TEXTS, windows
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from isoscope.clouds.texts import Text
     from isoscope.models.tokens import TokenizedText
 
-WINDOW_TEXTS = 4_096
-WINDOW_CHARACTERS = 2**21
-"""Texts that are sorted together: enough that neighbours have a length, few enough to hold."""
+__all__ = ["TOKEN_BUDGET", "WINDOW_CHARACTERS", "WINDOW_TEXTS", "batched", "windows"]
 
 TOKEN_BUDGET = 4_096
 """Tokens in one forward pass, padding included: more make matrices no faster."""
-
-
-def windows(
-    texts: Iterable[Text], most: int = WINDOW_TEXTS, characters: int = WINDOW_CHARACTERS
-) -> Iterator[list[Text]]:
-    """Cut a stream of texts into windows."""
-    window: list[Text] = []
-    held = 0
-    for text in texts:
-        window.append(text)
-        held += len(text.text)
-        if len(window) >= most or held >= characters:
-            yield window
-            window, held = [], 0
-    if window:
-        yield window
 
 
 def batched(

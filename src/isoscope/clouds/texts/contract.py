@@ -12,10 +12,13 @@ from isoscope.clouds.texts.columns import document_name
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
 TextRow: TypeAlias = tuple[str | None, Any]
 """A text, None where it is missing, and the cell that names its document, None without one."""
+
+CleanRow: TypeAlias = tuple[str | None, str | None]
+"""A text, None where it is blank, and the document that the source names."""
 
 Progress: TypeAlias = Callable[[str, int, int | None], None]
 """Takes the name of a stage, what is done, and the total where it is known."""
@@ -45,6 +48,35 @@ class TextSurvey:
     """Rows that were passed over: blank or missing."""
     sha256: str
     """Digest of the texts in order, and of their documents where the source names them."""
+
+
+class Tally:
+    """Counts and digest of the rows met so far, for a survey."""
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self.texts = self.characters = self.blank = 0
+        self._digest = hashlib.sha256()
+        self._progress = progress
+
+    def add(self, text: str | None, document: str | None) -> None:
+        """Count a cleaned row; None is a blank one."""
+        if text is None:
+            self.blank += 1
+            return
+        # The lengths keep "ab", "c" apart from "a", "bc".
+        for part in (text,) if document is None else (text, document):
+            content = part.encode()
+            self._digest.update(b"%d\n" % len(content))
+            self._digest.update(content)
+        self.texts += 1
+        self.characters += len(text)
+        if self._progress is not None and self.texts % REPORTED == 0:
+            self._progress("counting texts", self.texts, None)
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the texts in order, and of their documents where the source names them."""
+        return self._digest.hexdigest()
 
 
 class TextSource(ABC):
@@ -82,7 +114,7 @@ class TextSource(ABC):
         index = 0
         for text, document in self._checked():
             if text is not None:
-                yield Text(text, index, str(index) if document is None else document)
+                yield numbered(text, document, index)
                 index += 1
 
     def survey(self, progress: Progress | None = None) -> TextSurvey:
@@ -91,24 +123,12 @@ class TextSource(ABC):
         The digest changes with any text, their order, and any document that the source names; it
         does not with blank rows, or with how a file is compressed.
         """
-        texts = characters = blank = 0
-        digest = hashlib.sha256()
+        tally = Tally(progress)
         for text, document in self._checked():
-            if text is None:
-                blank += 1
-                continue
-            # The lengths keep "ab", "c" apart from "a", "bc".
-            for part in (text,) if document is None else (text, document):
-                content = part.encode()
-                digest.update(b"%d\n" % len(content))
-                digest.update(content)
-            texts += 1
-            characters += len(text)
-            if progress is not None and texts % REPORTED == 0:
-                progress("counting texts", texts, None)
-        return TextSurvey(texts, characters, blank, digest.hexdigest())
+            tally.add(text, document)
+        return TextSurvey(tally.texts, tally.characters, tally.blank, tally.sha256)
 
-    def cleaned(self) -> Iterator[tuple[str | None, str | None]]:
+    def cleaned(self) -> Generator[CleanRow, None, None]:
         """Yield the rows with blank ones as None, and documents by name."""
         for row, (text, document) in enumerate(self.rows(), start=1):
             if text is None or not text or text.isspace():
@@ -119,7 +139,7 @@ class TextSource(ABC):
                 document = document_name(document, self.document, self.where, row)
             yield text, document
 
-    def _checked(self) -> Iterator[tuple[str | None, str | None]]:
+    def _checked(self) -> Iterator[CleanRow]:
         """Yield the cleaned rows; a source without any text is an error."""
         rows = found = 0
         for text, document in self.cleaned():
@@ -127,11 +147,21 @@ class TextSource(ABC):
             found += text is not None
             yield text, document
         if not found:
-            reason = f"all {rows:,} rows are blank" if rows else "it is empty"
-            raise DataError(f"{self.where} holds no text: {reason}")
+            raise no_text(self.where, rows)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.where!r}>"
+
+
+def numbered(text: str, document: str | None, index: int) -> Text:
+    """Return a text with its number, which names its document where the source does not."""
+    return Text(text, index, str(index) if document is None else document)
+
+
+def no_text(where: str, rows: int) -> DataError:
+    """Build the error for a source whose rows are all blank."""
+    reason = f"all {rows:,} rows are blank" if rows else "it is empty"
+    return DataError(f"{where} holds no text: {reason}")
 
 
 def check_unicode(text: str, where: str, row: int) -> None:

@@ -35,6 +35,11 @@ class DelimitedTexts(TextSource):
         self._location, self._size = location, location.size()
         self._header = header
 
+    @property
+    def location(self) -> Location:
+        """The file."""
+        return self._location
+
     def rows(self) -> Iterator[TextRow]:
         """Yield a row per line, or per several that a quoted field joins."""
         at = self._header.index(self.column)

@@ -7,15 +7,33 @@ from typing import TYPE_CHECKING
 from isoscope.clouds.texts.contract import TextRow, TextSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 class JoinedTexts(TextSource):
-    """Sources in order, with texts numbered through; one of them may be blank."""
+    """Sources in order, with texts numbered through; one of them may be blank.
 
-    def __init__(self, sources: Sequence[TextSource], name: str) -> None:
+    Parameters
+    ----------
+    sources : sequence of TextSource
+        What is read, in order.
+    name : str
+        What people call it.
+    bad : mapping of str to str, optional
+        Files that were left out, and why.
+    """
+
+    def __init__(
+        self, sources: Sequence[TextSource], name: str, bad: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(name, column=sources[0].column)
         self._sources = tuple(sources)
+        self.bad = dict(bad or {})
+
+    @property
+    def sources(self) -> tuple[TextSource, ...]:
+        """The source of each file."""
+        return self._sources
 
     def rows(self) -> Iterator[TextRow]:
         """Yield the rows of every source in turn."""

@@ -26,6 +26,11 @@ class JsonTexts(TextSource):
         super().__init__(location.stem, str(location), column, document)
         self._location, self._size = location, location.size()
 
+    @property
+    def location(self) -> Location:
+        """The file."""
+        return self._location
+
     def rows(self) -> Iterator[TextRow]:
         """Yield a row per object."""
         with steady(self._location, self._size), text_lines(self._location, self.where) as lines:

@@ -28,6 +28,11 @@ class LineTexts(TextSource):
         super().__init__(name or location.stem, where or str(location))
         self._location, self._size = location, location.size()
 
+    @property
+    def location(self) -> Location:
+        """The file."""
+        return self._location
+
     def rows(self) -> Iterator[TextRow]:
         """Yield a row per line."""
         with steady(self._location, self._size), text_lines(self._location, self.where) as lines:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from isoscope.clouds.texts.contract import TextRow, TextSource
@@ -38,4 +39,4 @@ def open_strings(source: Any) -> TextSource:
             f"{type(source).__name__} is nothing that texts can be read from; pass a file, a list "
             "of strings, or a function that makes an iterable of them"
         )
-    return MadeTexts(lambda: source)
+    return MadeTexts(partial(iter, source))  # which, unlike a lambda, other processes can be sent

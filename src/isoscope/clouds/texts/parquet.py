@@ -29,6 +29,11 @@ class ParquetTexts(TextSource):
         super().__init__(file.location.stem, str(file.location), column, document)
         self._file = file
 
+    @property
+    def location(self) -> Location:
+        """The file."""
+        return self._file.location
+
     def rows(self) -> Iterator[TextRow]:
         """Yield the rows in order."""
         first = 1

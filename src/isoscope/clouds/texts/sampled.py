@@ -26,7 +26,7 @@ class SampledTexts(TextSource):
 
     def __init__(self, source: TextSource, size: int, seed: int) -> None:
         super().__init__(source.name, source.where, source.column)
-        self._source = source
+        self.source, self.size, self.seed = source, size, seed
         self.of = source.survey().texts
         self._drawn = lowest_indices(self.of, size, seed)
         if len(self._drawn) < self.of:
@@ -36,7 +36,7 @@ class SampledTexts(TextSource):
         """Yield the drawn texts."""
         drawn = iter(self._drawn.tolist())
         wanted = next(drawn, None)
-        for text in self._source.texts():
+        for text in self.source.texts():
             if text.index == wanted:
                 yield text.text, text.document
                 wanted = next(drawn, None)
