@@ -52,6 +52,19 @@ def test_the_longest_are_those_of_a_sort(seed: int, rows: int, size: int, ties: 
         assert row["token_id"] == labels["token id"][k]
 
 
+@given(st.integers(0, 50), st.integers(1, 90), st.integers(0, 90), st.booleans())
+def test_two_parts_merge_into_the_whole(seed: int, rows: int, cut: int, ties: bool) -> None:
+    vectors, labels = some_tokens(seed, rows)
+    if ties:
+        vectors[::7] = [9, 0, -30, 0, 0]
+    order = np.random.default_rng(seed).permutation(rows)
+    whole = taken(vectors, labels, [order])
+    one, other = (taken(vectors, labels, [part]) for part in (order[:cut], order[cut:]))
+    merged = one.merge(other)
+    assert merged.tokens == whole.tokens
+    np.testing.assert_array_equal(merged.bins, whole.bins)
+
+
 def test_massive_tokens_are_counted_against_the_median() -> None:
     vectors, labels = some_tokens(3, 2_001)
     vectors[::100] *= 100

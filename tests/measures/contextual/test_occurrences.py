@@ -74,6 +74,41 @@ def test_lower_words_alone_are_left() -> None:
     assert held(pool, "one") == [(5, [0, 3]), (7, [1, 6])]
 
 
+@given(
+    st.integers(0, 200),
+    st.integers(0, 80),
+    st.integers(0, 40),
+    st.integers(1, 6),
+    st.integers(1, 8),
+    st.integers(1, 5),
+)
+def test_pools_of_two_parts_make_that_of_the_whole(
+    seed: int, cut: int, capacity: int, per_word: int, words: int, minimum: int
+) -> None:
+    draw = np.random.default_rng(seed)
+    hashes = draw.choice(1_000, 12, replace=False)[np.minimum(draw.zipf(1.4, 80), 12) - 1]
+    keys = draw.permutation(80) + 1
+    whole, one, other = (
+        OccurrencePool(WIDTHS, capacity, per_word, words, minimum) for _ in range(3)
+    )
+    for pool, parts in ((whole, (0, 80)), (one, (0, cut)), (other, (cut, 80))):
+        for first in range(*parts, 9):
+            last = min(first + 9, parts[1])
+            offered(pool, hashes[first:last], keys[first:last])
+    one.add(other)
+    for name, array in whole.to_arrays("x").items():
+        np.testing.assert_array_equal(one.to_arrays("x")[name], array, err_msg=name)
+
+
+def test_no_limit_of_a_word_outlives_it() -> None:
+    pool = OccurrencePool(WIDTHS, 50, 2, 9, 1)
+    offered(pool, np.array([5, 7, 5, 7]), np.arange(4))
+    pool.lower(6)
+    arrays = pool.to_arrays("x")
+    assert arrays["x.full_words"].tolist() == [5]
+    assert arrays["x.full_keys"].tolist() == [2]
+
+
 @pytest.mark.parametrize("stop", [0, 3, 7])
 def test_a_state_there_and_back(stop: int) -> None:
     draw = np.random.default_rng(1)

@@ -49,6 +49,21 @@ def test_what_is_not_let_in_is_left_out() -> None:
     assert (table.slots_of(["a", "b", "c", "d", "never seen"]) == LEFT_OUT).sum() == 3
 
 
+def test_keys_above_a_hash_leave_and_do_not_come_back() -> None:
+    table: SlotTable[str] = SlotTable(hash_all)
+    words = [f"w{k}" for k in range(30)]
+    table.admit(words)
+    ordered = sorted(words, key=hashed)
+    leaving = table.slots_of(ordered[12:])
+    assert table.lower(hashed(ordered[11])).tolist() == sorted(leaving.tolist())
+    assert table.keys() == ordered[:12]
+    assert table.lower(hashed(ordered[20])).size == 0
+    table.admit(words)
+    assert table.keys() == ordered[:12]
+    assert table.highest == hashed(ordered[11])
+    assert sorted(table.hashes().tolist()) == [hashed(word) for word in ordered[:12]]
+
+
 def test_slots_are_numbered_again_by_hash() -> None:
     table: SlotTable[str] = SlotTable(hash_all)
     table.admit([f"w{k}" for k in range(50)])

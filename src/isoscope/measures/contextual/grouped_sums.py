@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-ROWS_AT_ONCE = 1_024
-"""Sums that are copied at a time when they are squared."""
+ROWS_AT_ONCE = 64
+"""Sums that are copied at a time to be squared or added: few enough for a core's own cache."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,15 @@ class GroupedSums:
             self.sums[name] = moved
             self.counts[name] = np.concatenate((np.zeros(1, np.int64), self.counts[name][slots]))
 
+    def add(self, slots: NDArray[np.int64], other: GroupedSums, taken: NDArray[np.int64]) -> None:
+        """Add the slots that are ``taken`` from another to the slots given, each of them once."""
+        for name in self.sums:
+            sums, more = self.sums[name], other.sums[name]
+            for first in range(0, len(slots), ROWS_AT_ONCE):
+                rows = slice(first, first + ROWS_AT_ONCE)
+                sums[slots[rows]] += more[taken[rows]]
+            self.counts[name][slots] += other.counts[name][taken]
+
     def within(self, name: str, slots: NDArray[np.int64]) -> WithinGroups:
         """Return the mean cosine within groups of one layer.
 
@@ -109,9 +118,11 @@ class GroupedSums:
             arrays[f"{prefix}.counts.{number}"] = self.counts[name][slots]
         return arrays
 
-    def load(self, prefix: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take sums back, into the slots from 1 on."""
+    def load(self, prefix: str, arrays: Mapping[str, NDArray[Any]], capacity: int) -> None:
+        """Take sums back, into the slots from 1 on, with room for others."""
         for number, name in enumerate(self.sums):
             sums, counts = arrays[f"{prefix}.sums.{number}"], arrays[f"{prefix}.counts.{number}"]
-            self.sums[name] = np.concatenate((np.zeros((1, sums.shape[1])), sums))
-            self.counts[name] = np.concatenate((np.zeros(1, np.int64), counts))
+            self.sums[name] = np.zeros((capacity + 1, sums.shape[1]))
+            self.sums[name][1 : len(sums) + 1] = sums
+            self.counts[name] = np.zeros(capacity + 1, np.int64)
+            self.counts[name][1 : len(sums) + 1] = counts

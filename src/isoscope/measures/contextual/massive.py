@@ -102,7 +102,14 @@ class LongestTokens:
                     value=float(entries[dimension]),
                 )
             )
-        self.tokens = sorted(self.tokens, key=lambda token: token.rank)[:LISTED]
+        self.tokens = _longest(self.tokens)
+
+    def merge(self, other: LongestTokens) -> LongestTokens:
+        """Combine what was found on two disjoint sets of tokens."""
+        merged = LongestTokens()
+        merged.tokens = _longest(self.tokens + other.tokens)
+        merged.bins = self.bins + other.bins
+        return merged
 
     @property
     def counted(self) -> int:
@@ -167,3 +174,7 @@ class LongestTokens:
             for real, whole, text in zip(numbers, integers, texts, strict=True)
         ]
         return found
+
+
+def _longest(tokens: list[LongToken]) -> list[LongToken]:
+    return sorted(tokens, key=lambda token: token.rank)[:LISTED]

@@ -68,6 +68,9 @@ class OccurrencePool:
 
     def offer(self, word: Bits, key: Bits, fetch: Fetch) -> None:
         """Look at the occurrences of a batch, and fetch the vectors of those that are kept."""
+        if not self._capacity:
+            # Otherwise the limits would follow from the order of what is not kept anyway.
+            return
         candidates = self._candidates(word, key)
         if not len(candidates):
             return
@@ -93,6 +96,20 @@ class OccurrencePool:
                 self._key[kept],
                 self._place[kept],
             )
+            full = self._full <= np.uint64(highest)
+            self._full, self._full_key = self._full[full], self._full_key[full]
+
+    def add(self, other: OccurrencePool) -> None:
+        """Look at the occurrences that another pool holds, as if they came in one batch.
+
+        What either pool has let go of would not be kept by one that had seen everything.
+        """
+        self.lower(other.highest)
+        self.offer(
+            other._word,
+            other._key,
+            lambda name, chosen: other._vectors[name][other._place[chosen]],
+        )
 
     def _candidates(self, word: Bits, key: Bits) -> Integers:
         """Return the occurrences that might be kept: low word, and low key where it is full."""
@@ -170,4 +187,6 @@ class OccurrencePool:
         self.highest = int(arrays[f"{prefix}.highest"][0])
         self._place = np.arange(len(self._word))
         for number, name in enumerate(self._vectors):
-            self._vectors[name] = np.array(arrays[f"{prefix}.vectors.{number}"], np.float32)
+            vectors = arrays[f"{prefix}.vectors.{number}"]
+            self._vectors[name] = np.empty((self._capacity, vectors.shape[1]), np.float32)
+            self._vectors[name][: len(vectors)] = vectors

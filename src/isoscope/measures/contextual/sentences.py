@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +34,12 @@ class SentenceCosines:
         self.one_token += int((~long_enough).sum())
         self.no_mean += int((long_enough & ~defined).sum())
         self.tokens += int(counts[defined].sum())
+
+    def merge(self, other: SentenceCosines) -> SentenceCosines:
+        """Combine the sums over two disjoint sets of texts."""
+        return SentenceCosines(
+            *(getattr(self, field.name) + getattr(other, field.name) for field in fields(self))
+        )
 
     @property
     def mean(self) -> float | None:

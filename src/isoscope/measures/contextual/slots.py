@@ -67,6 +67,10 @@ class SlotTable(Generic[Key]):
         """Return the hashes of the keys that have these slots."""
         return self._hashes[slots]
 
+    def hashes(self) -> NDArray[np.uint64]:
+        """Return the hashes of all keys, in no order."""
+        return self._hashes[np.fromiter(self._slots.values(), np.int64, len(self._slots))]
+
     def admit(self, keys: Iterable[Key]) -> None:
         """Give a slot to each key that has none and may have one."""
         unknown = [key for key in set(keys) if key not in self._slots]
@@ -96,12 +100,16 @@ class SlotTable(Generic[Key]):
         """Let go of the keys with the highest hashes beyond ``capacity``; return their slots."""
         if len(self._slots) <= capacity:
             return np.empty(0, np.int64)
-        held = np.fromiter(self._slots.values(), np.int64, len(self._slots))
-        hashes = self._hashes[held]
         # Strictly below the first that is too many: equal hashes leave together.
-        first_out = int(np.partition(hashes, capacity)[capacity])
-        self.highest = first_out - 1
-        out = set(held[hashes >= np.uint64(first_out)].tolist())
+        return self.lower(int(np.partition(self.hashes(), capacity)[capacity]) - 1)
+
+    def lower(self, highest: int) -> NDArray[np.int64]:
+        """Let go of the keys above a hash, and let none of them in again; return their slots."""
+        if highest >= self.highest:
+            return np.empty(0, np.int64)
+        self.highest = highest
+        held = np.fromiter(self._slots.values(), np.int64, len(self._slots))
+        out = set(held[self._hashes[held] >= np.uint64(highest + 1)].tolist())
         self._slots = {key: slot for key, slot in self._slots.items() if slot not in out}
         self._free.extend(sorted(out, reverse=True))
         return np.array(sorted(out), np.int64)

@@ -21,7 +21,13 @@ from isoscope.measures.contextual.explained import (
 from isoscope.measures.contextual.grouped_sums import GroupedSums
 from isoscope.measures.contextual.grouping import BatchGroups, Subwords
 from isoscope.measures.contextual.hashing import type_hashes, word_hashes
-from isoscope.measures.contextual.keyed_sums import KeyedSums, share_memory, tally
+from isoscope.measures.contextual.keyed_sums import (
+    KeyedSums,
+    merge_sums,
+    rooms,
+    share_memory,
+    tally,
+)
 from isoscope.measures.contextual.massive import LongestTokens
 from isoscope.measures.contextual.occurrences import OccurrencePool
 from isoscope.measures.contextual.result import (
@@ -183,6 +189,31 @@ class ContextualTaker:
             self._words.table.hashes_of(words[known]), groups.keys[known], fetch_from(known)
         )
 
+    def merge(self, other: ContextualTaker) -> ContextualTaker:
+        """Take over what another has read of other texts, and return this one.
+
+        Its state is then that of one taker that had read all texts: what is kept follows from the
+        hashes of all that was read, in whatever order and parts it came, and sums are the same but
+        for rounding. The other is left as it is.
+
+        Raises
+        ------
+        ValueError
+            The two were made for other layers, subwords, memory or seeds.
+        """
+        own, others = self.facts(), other.facts()
+        differing = [name for name in own if own[name] != others[name]]
+        if differing:
+            raise ValueError(f"takers that differ in {', '.join(differing)} cannot be merged")
+        merge_sums(self._types, self._words, other._types, other._words, self._groups)
+        self._random.add(other._random)
+        self._occurrences.lower(self._words.table.highest)
+        self._occurrences.add(other._occurrences)
+        for name in self._layers:
+            self._sentences[name] = self._sentences[name].merge(other._sentences[name])
+            self._longest[name] = self._longest[name].merge(other._longest[name])
+        return self
+
     def result(self, mean_cosines: Mapping[str, float | None]) -> dict[str, Contextual]:
         """Return the measures of every layer.
 
@@ -258,9 +289,10 @@ class ContextualTaker:
         )
         type_highest, word_highest = (int(number) for number in arrays["highest"])
         ids = arrays["types.ids"].tolist()
-        taker._types.load("types", arrays, ids, type_highest)
         texts = texts_from_arrays(arrays, "words.texts")
-        taker._words.load("words", arrays, texts, word_highest)
+        type_room, word_room = rooms(len(ids), len(texts), taker._groups)
+        taker._types.load("types", arrays, ids, type_highest, type_room)
+        taker._words.load("words", arrays, texts, word_highest, word_room)
         taker._occurrences.load("occurrences", arrays)
         taker._random.load("random", arrays)
         taker._sentences = dict(zip(taker._layers, sentences_from_arrays(arrays), strict=True))
