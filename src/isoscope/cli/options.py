@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from isoscope.cli.progress import Mode
+
 Column = Annotated[
     str | None,
     typer.Option(help="Which array, tensor, column or field of a file that holds several."),
@@ -43,6 +45,17 @@ DropInvalid = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Seed of all that is drawn at random.", min=0)]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Write nothing but errors to standard error.")
+]
+ProgressMode = Annotated[
+    Mode | None,
+    typer.Option(
+        "--progress",
+        help="A bar, lines of JSON for programs, or nothing, on standard error. Default: "
+        "ISOSCOPE_PROGRESS, or auto: a bar on a terminal.",
+    ),
+]
 Every = Annotated[
     str | None,
     typer.Option(
