@@ -114,7 +114,7 @@ def test_a_gate(vectors: Path) -> None:
         (["VECTORS", "--corrections", "none", "--fail-if", "i1@center>1"], 2, "not measured"),
         (["VECTORS", "--measures", ""], 2, "at least one measure"),
         (["package:word2vec"], 2, "no packaged cloud is called 'word2vec'"),
-        (["VECTORS", "--threads", "0"], 2, "--threads"),
+        (["VECTORS", "--workers", "0"], 2, "--workers"),
         (["VECTORS", "--precision", "half"], 2, "--precision"),
         (["VECTORS", "--nope"], 2, "No such option: --nope"),
         (["VECTORS", "VECTORS"], 2, "unexpected extra argument"),

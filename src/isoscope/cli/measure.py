@@ -13,18 +13,19 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from isoscope.cli import options
+from isoscope.cli import options, scaling
 from isoscope.cli.command_line import command_line
 from isoscope.cli.gate import parse_gate
+from isoscope.cli.journals import Resume, journal_of
 from isoscope.cli.output import console, silence_stdout
 from isoscope.cli.pictures import Pictures, pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.searching import SAMPLE, K, Search
+from isoscope.cli.warned import warnings_shown
 from isoscope.errors import UsageError
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.measures.registry import default_measures
 from isoscope.results.asked import parse_corrections
-from isoscope.results.files import check_writable
 from isoscope.results.joining import beside
 from isoscope.results.measuring import choose_measures, listed, measure
 from isoscope.results.render import Grid, grids, previews
@@ -128,9 +129,13 @@ def measure_command(
         int, typer.Option("--k", help="Neighbours of --neighbours and --reduce.", min=1)
     ] = K,
     seed: options.Seed = 0,
-    threads: Annotated[
-        int | None, typer.Option(help="Worker threads. Default: one per core.", min=1)
-    ] = None,
+    engine: scaling.Engine = "local",
+    workers: scaling.Threads = None,
+    on_error: scaling.OnError = "stop",
+    shard: scaling.ShardRows = None,
+    resume: Resume = False,
+    progress: options.ProgressMode = None,
+    quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
     """Measure how evenly a cloud of vectors fills its space, and what corrections would change."""
@@ -142,12 +147,11 @@ def measure_command(
     default = [item.name for item in default_measures()]
     names = listed(measures, default) + [gate.measure.split("/")[0] for gate in gates]
     choose_measures(names)
-    if out is not None:
-        check_writable(out)
+    journal = journal_of(out, resume=resume)
     search = Search(neighbours, reduce, pairs, neighbour_sample, k, seed, spaces, queries, centres)
     search.check(source, column, sample)
     screen = Console(stderr=True, emoji=False, markup=False)
-    with progress_bar(screen) as progress:
+    with warnings_shown(quiet=quiet), progress_bar(screen, quiet=quiet, mode=progress) as report:
         result = measure(
             source,
             names,
@@ -159,13 +163,21 @@ def measure_command(
             intervals=intervals,
             sample=sample,
             seed=seed,
-            workers=threads,
-            progress=progress,
-            provisional=partial(show_provisional, screen) if screen.is_terminal else None,
+            engine=engine,
+            workers=workers,
+            on_error=on_error,
+            shard_rows=shard,
+            journal=journal,
+            resume=resume,
+            before_removal=None if out is None else lambda found: found.save(out),
+            progress=report,
+            provisional=partial(show_provisional, screen)
+            if screen.is_terminal and not quiet
+            else None,
             command=command_line(),
         )
         found = search.results(
-            source, column=column, drop_invalid=drop_invalid, rows=sample, progress=progress
+            source, column=column, drop_invalid=drop_invalid, rows=sample, progress=report
         )
     whole = beside(result, found)
     if pictures.wanted:

@@ -19,6 +19,15 @@ def plain_warnings() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def warnings_shown(*, quiet: bool) -> Iterator[None]:
+    """Print warnings as errors are printed, or none at all."""
+    with plain_warnings():
+        if quiet:
+            warnings.simplefilter("ignore")
+        yield
+
+
 def say(
     message: Warning | str,
     category: type[Warning],

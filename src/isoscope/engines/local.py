@@ -42,10 +42,10 @@ END = object()
 class Lane(Generic[Item]):
     """A thread with its accumulator and a short queue of batches in front of it."""
 
-    def __init__(self, state: Accumulator[Item]) -> None:
+    def __init__(self, state: Accumulator[Item], depth: int) -> None:
         self.state = state
         self.failure: BaseException | None = None
-        self._queue: queue.Queue[Item | object] = queue.Queue(maxsize=2)
+        self._queue: queue.Queue[Item | object] = queue.Queue(maxsize=depth)
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
@@ -94,11 +94,26 @@ def accumulate(items: Iterable[Item], states: Sequence[Accumulator[Item]]) -> No
         for item in items:
             states[0].add(item)
         return
+    deal(((position % len(states), item) for position, item in enumerate(items)), states)
+
+
+def deal(
+    items: Iterable[tuple[int, Item]], states: Sequence[Accumulator[Item]], depth: int = 2
+) -> None:
+    """Hand each item to the state whose number stands beside it, each on a thread of its own.
+
+    BLAS has one thread meanwhile, also where there is one state only: its results may depend on
+    how many it has. ``depth`` is how many items wait for a state at most.
+    """
     with one_blas_thread():
-        lanes = [Lane(state) for state in states]
+        if len(states) == 1:
+            for _, item in items:
+                states[0].add(item)
+            return
+        lanes = [Lane(state, depth) for state in states]
         try:
-            for position, item in enumerate(items):
-                lanes[position % len(lanes)].put(item)
+            for number, item in items:
+                lanes[number].put(item)
             for lane in lanes:
                 lane.finish()
             for lane in lanes:

@@ -13,11 +13,12 @@ from isoscope.measures.partition import log_i1
 from isoscope.measures.registry import find_measure
 
 if TYPE_CHECKING:
+    from isoscope.clouds.contract import CloudGroup
     from isoscope.measures.space import Space
     from isoscope.results.request import Request
 
 
-def corrected_spaces(request: Request, group: RowSelection, name: str) -> list[Space]:
+def corrected_spaces(request: Request, group: CloudGroup, name: str) -> list[Space]:
     """Fit each correction that is not a view on one cloud, and describe what it makes of it."""
     if not request.fitted_names:
         return []
@@ -34,7 +35,7 @@ def corrected_spaces(request: Request, group: RowSelection, name: str) -> list[S
 
 
 def with_clusters(
-    request: Request, spaces: list[Space], group: RowSelection, name: str
+    request: Request, spaces: list[Space], group: CloudGroup, name: str
 ) -> list[Space]:
     """Let the cloud as it is be measured within clusters, where a measure asks for it."""
     if "clusters" not in request.needs:

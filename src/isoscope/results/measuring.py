@@ -5,18 +5,23 @@ from __future__ import annotations
 import platform
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from isoscope.clouds.dealing import DOCUMENT, Dealer
+from isoscope.clouds.identity import identity_of
 from isoscope.clouds.labelled import LabelledCloud
 from isoscope.clouds.opening import open_cloud
 from isoscope.clouds.sample import draw
 from isoscope.clouds.selection import RowSelection
+from isoscope.engines.choosing import LOCAL
+from isoscope.engines.journal import journal_while, refuse_unfinished
 from isoscope.errors import UsageError
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS, NONE
 from isoscope.measures.intervals import IntervalEstimator
+from isoscope.measures.reading import Plan
 from isoscope.measures.registry import (
     TableValue,
     Value,
@@ -24,17 +29,20 @@ from isoscope.measures.registry import (
     default_measures,
     find_measure,
 )
+from isoscope.measures.shard_reading import without_skipped
 from isoscope.results.asked import check_width, parse_corrections
 from isoscope.results.fitted import corrected_spaces, with_clusters
 from isoscope.results.provisional import Provisional
 from isoscope.results.request import Request
 from isoscope.results.result import Result, Row, Table
+from isoscope.results.scaled import check_scale, readers, skipped_count, skipped_shards
 from isoscope.results.verdict import judge
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from isoscope.engines.sharded import OnError
     from isoscope.measures.reading import Progress
     from isoscope.measures.registry import Measure
     from isoscope.measures.space import Space
@@ -56,7 +64,13 @@ def measure(
     intervals: bool | None = None,
     sample: int | None = None,
     seed: int = 0,
+    engine: str = LOCAL,
     workers: int | None = None,
+    on_error: OnError = "stop",
+    shard_rows: int | None = None,
+    journal: str | Path | None = None,
+    resume: bool = False,
+    before_removal: Callable[[Result], None] | None = None,
     progress: Progress | None = None,
     provisional: Callable[[Result], None] | None = None,
     command: str = "",
@@ -98,8 +112,23 @@ def measure(
         it, and every row has the same chance.
     seed : int
         Seed of that sample, and of the one that shows how much a choice of basis matters.
+    engine : str
+        ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster. The two reads go there; corrections
+        that are fitted, and measures within clusters, are read by this process.
     workers : int, optional
-        Threads; by default one per core.
+        Threads of the local engine, by default one per core; actors of Ray, by default one per
+        core of the cluster. The numbers are the same with any of them.
+    on_error : {"stop", "skip"}
+        Whether a file or shard that cannot be read ends the run, or is left out and counted.
+    shard_rows : int, optional
+        Rows that are read by one worker at a time.
+    journal : path, optional
+        Folder that keeps the sums of shards, so that a killed run can go on; it is removed when
+        the run is done.
+    resume : bool
+        Go on where a journal ends.
+    before_removal : callable, optional
+        Called with the result, before the journal goes where there is one, to write it to a file.
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
     provisional : callable, optional
@@ -126,13 +155,15 @@ def measure(
     """
     if precision not in ("data", "double"):
         raise UsageError(f"precision is data or double, not {precision!r}")
-    if workers is not None and workers < 1:
-        raise UsageError(f"workers is at least 1, not {workers}")
+    check_scale(engine, workers, on_error, shard_rows)
     if seed < 0:
         raise UsageError(f"seed is at least 0, not {seed}")
     chosen = choose_measures(measures)
     names = parse_corrections(listed(corrections, DEFAULT_CORRECTIONS))
-    source = open_cloud(cloud, column=column)
+    if journal is not None and not resume:
+        refuse_unfinished(Path(journal))
+    source = open_cloud(cloud, column=column, on_error=on_error)
+    bad = dict(getattr(source, "bad", {}))
     if documents is not None and not isinstance(documents, str):
         source, documents = LabelledCloud(source, DOCUMENT, documents), DOCUMENT
     whole, caveat = source.rows, getattr(source, "caveat", "")
@@ -144,7 +175,7 @@ def measure(
     population = sample is None and bool(getattr(source, "population", False))
     dealer = Dealer(documents) if (not population if intervals is None else intervals) else None
     request = Request(
-        chosen, names, precision == "double", dealer, seed, workers, progress,
+        chosen, names, precision == "double", dealer, seed, progress,
         ranges=intervals is not False,
     )  # fmt: skip
     if provisional is not None and sample is None:
@@ -155,45 +186,78 @@ def measure(
         )  # fmt: skip
         watch = Provisional(source, ask, provisional, progress, seed)
         request = replace(request, progress=watch.report, watch=watch)
+    notes = f"; {caveat}" if caveat else ""
     if sample is not None:
+        of = "" if whole is None else f" of {whole:,} rows"
+        notes += f"; a random sample{of}, seed {seed}"
         source = draw(source, sample, seed)
     for correction in names:
         check_width(correction, min(source.widths))
     selection = RowSelection(source, drop_invalid=drop_invalid)
+    configuration = {
+        "source": None if journal is None else identity_of(source),
+        "measures": [item.text for item in chosen],
+        "corrections": [correction.text for correction in names],
+        "precision": precision,
+        "drop_invalid": drop_invalid,
+        "documents": None if dealer is None else dealer.label,
+        "intervals": dealer is not None,
+        "sample": sample,
+        "seed": seed,
+        "shard_rows": shard_rows,
+    }
+    with (
+        journal_while(journal, configuration, resume=resume) as kept,
+        readers(engine, workers) as pool,
+    ):
+        plan = Plan(workers, pool, kept, on_error, shard_rows, bad)
+        rows, tables, verdicts = evaluated(
+            replace(request, reading=plan), selection, notes, intervals is not False
+        )
+        result = Result(
+            rows,
+            tables,
+            verdicts,
+            left_out={**selection.left_out, **skipped_count(plan.skipped)},
+            seeds={"seed": seed},
+            versions=versions(),
+            command=command,
+            extra=skipped_shards(plan.skipped),
+        )
+        if before_removal is not None:
+            before_removal(result)
+    return result
+
+
+def evaluated(
+    request: Request, selection: RowSelection, notes: str, ranges: bool
+) -> tuple[list[Row], list[Table], list[dict[str, Any]]]:
+    """Read a group, and evaluate every measure on every space of it."""
     rows: list[Row] = []
     tables: list[Table] = []
     verdicts: list[dict[str, Any]] = []
-    for name, found, protocol in request.spaces(selection):
-        subject, part = (name, "") if len(source.names) == 1 else ("", name)
+    dealer = request.dealer
+    found_spaces = request.spaces(selection)
+    rest = without_skipped(selection, request.reading)
+    for name, found, protocol in found_spaces:
+        subject, part = (name, "") if len(selection.names) == 1 else ("", name)
         if dealer is not None and dealer.used:
             protocol += f"; rows of one {dealer.used} counted together"
-        if caveat:
-            protocol += f"; {caveat}"
-        if sample is not None:
-            of = "" if whole is None else f" of {whole:,} rows"
-            protocol += f"; a random sample{of}, seed {seed}"
-        estimator = IntervalEstimator(found.reads, dealer is not None, given=intervals is not False)
-        spaces = with_clusters(request, found.spaces, selection, name)
+        protocol += notes
+        estimator = IntervalEstimator(found.reads, dealer is not None, given=ranges)
+        spaces = with_clusters(request, found.spaces, rest, name)
         measured = {space.correction: space for space in spaces}
-        for space in corrected_spaces(request, selection, name):
+        for space in corrected_spaces(request, rest, name):
             measured[space.correction] = space
-        for correction in names:
+        for correction in request.corrections:
             space = measured[correction.text]
-            for item in chosen:
+            for item in request.measures:
                 add(item, space, estimator, (subject, part), protocol, rows, tables)
         for space in found.spaces:
             if space.correction == NONE and space.spectrum and space.dimensions:
                 verdict = judge(space)
                 verdicts.append({"subject": subject, "part": part, **verdict.to_dict()})
-    return Result(
-        rows,
-        tables,
-        verdicts,
-        left_out=dict(selection.left_out),
-        seeds={"seed": seed},
-        versions=versions(),
-        command=command,
-    )
+    return rows, tables, verdicts
 
 
 def listed(given: Iterable[str] | str | None, default: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from isoscope.measures.registry import all_measures, counted
+from isoscope.results.scaled import SKIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,7 +125,10 @@ def grid(result: Result, subject: str, part: str) -> Grid:
     notes += [LENGTH_LEGEND] if any(map(length_dependent, measures)) else []
     notes += interval_notes(rows)
     notes += grouped_notes(rows)
-    notes += [f"left out, {why}: {counted(n, 'row')}" for why, n in result.left_out.items()]
+    notes += [
+        f"left out, {why}: {n:,}" if why == SKIPPED else f"left out, {why}: {counted(n, 'row')}"
+        for why, n in result.left_out.items()
+    ]
     return Grid(
         title,
         ["measure", *corrections],

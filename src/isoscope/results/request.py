@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from isoscope.clouds.sample import DEFAULT_SIZE, LARGE_SIZE
@@ -10,6 +10,7 @@ from isoscope.errors import DataError
 from isoscope.measures.corrections import NONE, CorrectionName, build_view
 from isoscope.measures.geometry import geometry_of
 from isoscope.measures.moments import MomentParts
+from isoscope.measures.reading import Plan as ReadPlan
 from isoscope.measures.reading import first_read, second_read
 from isoscope.measures.second_read import Wanted, plan_second_read
 from isoscope.measures.spaces import Reads, raw_space, view_space
@@ -55,11 +56,12 @@ class Request:
     double: bool
     dealer: Dealer | None
     seed: int
-    workers: int | None
     progress: Progress | None
     watch: Provisional | None = None
     ranges: bool = True
     """Whether ranges over random bases are wanted; see ``Reads``."""
+    reading: ReadPlan = field(default_factory=ReadPlan)
+    """Who reads, and what of it is kept."""
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -84,7 +86,8 @@ class Request:
     def of_corrected(self) -> Request:
         """Return the request for a corrected cloud."""
         plain = (CorrectionName(NONE, NONE, {}),)
-        return replace(self, corrections=plain, dealer=None, watch=None)
+        within = self.reading.within()
+        return replace(self, corrections=plain, dealer=None, watch=None, reading=within)
 
     @property
     def needs_scatter(self) -> bool:
@@ -120,7 +123,7 @@ class Request:
         parts = MomentParts(self.needs_scatter, dimensions, mean="mean" in self.needs)
         first = first_read(
             group, parts, sample_size=self.sample_size, seed=self.seed, double=self.double,
-            dealer=self.dealer, workers=self.workers, progress=self.progress,
+            dealer=self.dealer, plan=self.reading, progress=self.progress,
         )  # fmt: skip
         if self.watch is not None:
             self.watch.after_first_read(first, dict(zip(group.names, group.dtypes, strict=True)))
@@ -134,7 +137,7 @@ class Request:
                 group,
                 {name: plan.second.plan for name, plan in plans.items() if plan.second},
                 dealer=self.dealer if self.deals_variances else None,
-                workers=self.workers,
+                plan=self.reading,
                 progress=self.progress,
             )
         return [

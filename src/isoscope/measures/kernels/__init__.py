@@ -27,6 +27,9 @@ class MomentsKernel(Protocol):
     def result(self) -> Moments | None:
         """Return the moments of all batches so far; None before the first."""
 
+    def restart(self) -> None:
+        """Begin anew, with the working memory as it is."""
+
 
 class Projector(Protocol):
     """The second read's arithmetic for one plan, with its working memory."""

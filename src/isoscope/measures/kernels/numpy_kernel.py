@@ -117,6 +117,10 @@ class NumpyMoments:
             batch = self._add_scatter(batch, weight if weights is not None else None)
         self._total = batch if self._total is None else self._total.merge(batch)
 
+    def restart(self) -> None:
+        """Begin anew, with the working memory as it is."""
+        self._total = self._scatter = None
+
     def result(self) -> Moments | None:
         """Return the moments of all batches so far; None before the first."""
         if self._total is None:
