@@ -21,11 +21,13 @@ from typing import TYPE_CHECKING, Any
 from sides import best
 
 from isoscope.clouds.texts import open_texts
+from isoscope.engines.workers import Here
 from isoscope.models.layers import LayerClouds, padded
 from isoscope.models.opening import open_model
 from isoscope.profiles import profile
 from isoscope.profiles.layers import LayerProfile
 from isoscope.profiles.request import ProfileOptions
+from isoscope.profiles.text_run import surveyed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +81,7 @@ def read(model: Model, texts: list[str], measures: str) -> None:
     options = ProfileOptions(
         measures=measures, corrections="none", intervals=False, longest=LONGEST
     )
-    LayerProfile(model, open_texts(texts), options, total=len(texts)).run()
+    LayerProfile(model, surveyed(open_texts(texts), Here(), size=None), options).run()
 
 
 def speed(number: int, rounds: int) -> None:

@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
-from isoscope.cli import options
+from isoscope.cli import options, scaling
 from isoscope.cli.command_line import command_line
 from isoscope.cli.journals import Resume, journal_of
 from isoscope.cli.measure import give_out
 from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
-from isoscope.cli.warned import plain_warnings
+from isoscope.cli.warned import warnings_shown
 from isoscope.models.batching import TOKEN_BUDGET
 from isoscope.models.steps import parse_every
 
@@ -137,6 +137,12 @@ def profile_command(
     figures: options.Figures = None,
     out: options.Out = None,
     resume: Resume = False,
+    engine: scaling.Engine = "local",
+    workers: scaling.Workers = None,
+    on_error: scaling.OnError = "stop",
+    shard: scaling.ShardTexts = None,
+    progress: options.ProgressMode = None,
+    quiet: options.Quiet = False,
     seed: options.Seed = 0,
     debug: options.Debug = False,
 ) -> None:
@@ -147,7 +153,8 @@ def profile_command(
 
     journal = journal_of(out, resume=resume)
     screen = Console(stderr=True, emoji=False, markup=False)
-    with plain_warnings(), progress_bar(screen, unit="texts") as progress:
+    shown = progress_bar(screen, unit="texts", quiet=quiet, mode=progress)
+    with warnings_shown(quiet=quiet), shown as report:
         result = profile(
             models,
             text,
@@ -175,10 +182,14 @@ def profile_command(
             group_limit=int(group_memory * GIGABYTE),
             intervals=intervals,
             seed=seed,
+            engine=engine,
+            workers=workers,
+            on_error=on_error,
+            shard_texts=shard,
             journal=journal,
             resume=resume,
             before_removal=None if out is None else lambda found: found.save(out),
-            progress=progress,
+            progress=report,
             command=command_line(),
         )
     give_out(result, None, as_json=as_json, pictures=pictures)  # the file is written already

@@ -71,6 +71,16 @@ class ReadSoFar:
         for text in texts:
             self.truncation.add(text)
 
+    def merge(self, other: ReadSoFar) -> ReadSoFar:
+        """Add two passes over different texts up."""
+        cut, more = self.truncation, other.truncation
+        return ReadSoFar(
+            self.texts + other.texts,
+            self.tokens + other.tokens,
+            self.counted + other.counted,
+            Truncation(cut.texts + more.texts, cut.tokens + more.tokens),
+        )
+
 
 class LayerClouds:
     """A cloud for each layer of a model: the vectors of a text's tokens.
@@ -121,8 +131,6 @@ class LayerClouds:
         """Tokens that count; None until a pass is over."""
         self.so_far = ReadSoFar()
         """What the pass that is running, or the last one, met."""
-        self.batch_number = 0
-        """Batches of the pass so far; ``batches(skip=…)`` goes on behind them."""
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -132,8 +140,7 @@ class LayerClouds:
     @property
     def dtypes(self) -> tuple[str, ...]:
         """Type in which the layers are computed."""
-        kind = str(next(self.model.network.parameters()).dtype).removeprefix("torch.")
-        return (kind,) * len(self.names)
+        return (self.model.dtype,) * len(self.names)
 
     def place(self, name: str, row: int) -> str:
         """Say where a row is, for messages."""
@@ -143,20 +150,18 @@ class LayerClouds:
         """Yield the texts that go through the network together."""
         return batched(self.texts.texts(), self.tokenizer, self.budget)
 
-    def batches(self, skip: int = 0) -> Iterator[Mapping[str, Batch]]:
-        """Run the model over the texts from the start, or from a later batch on."""
+    def batches(self, base: int = 0) -> Iterator[Mapping[str, Batch]]:
+        """Run the model over the texts from the start; rows are numbered from ``base`` on."""
         self.so_far = ReadSoFar()
-        self.batch_number = skip
-        for number, texts in enumerate(self.text_batches()):
+        for texts in self.text_batches():
             kept = [self.rule.counts(text) for text in texts]
             first, counted = self.so_far.counted, int(sum(mask.sum() for mask in kept))
             self.so_far.add(texts, counted)
-            if counted == 0 or number < skip:
+            if counted == 0:
                 continue
-            self.batch_number = number + 1
             vectors = self.forward(texts, kept)
             labels = self.labels(texts, kept)
-            yield {name: Batch(vectors[name], first, labels) for name in self.names}
+            yield {name: Batch(vectors[name], base + first, labels) for name in self.names}
         self.rows = self.so_far.counted
 
     def forward(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +83,9 @@ class Model:
     def __repr__(self) -> str:
         return f"<Model {self.name!r}: {self.config.model_type}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reopened, (self.source, self._asked_dtype, self._asked_device)
+
     @cached_property
     def device(self) -> str:
         """Where the network computes."""
@@ -91,6 +95,10 @@ class Model:
     def dtype(self) -> str:
         """In what the network computes."""
         return computable(self._asked_dtype, self.device)
+
+    def settle(self, device: str, dtype: str) -> None:
+        """Note where and in what other workers compute; this machine may have no such device."""
+        self.__dict__.update(device=device, dtype=dtype)
 
     @cached_property
     def tokenizer(self) -> Any:
@@ -224,6 +232,27 @@ class Model:
             "transformers": library("transformers").__version__,
             "torch": library("torch").__version__,
         }
+
+
+class LastReopened:
+    """The model that a worker has: all that is done with one shares its weights."""
+
+    key: tuple[str, ...] = ()
+    model: Model | None = None
+
+
+def reopened(source: Source, dtype: str, device: Any) -> Model:
+    """Open a model in another process, once in its life.
+
+    On another machine its files may be elsewhere: there it is looked for as the user named it.
+    """
+    key = (str(source.folder), str(source.gguf), source.name, dtype, str(device))
+    if LastReopened.model is None or key != LastReopened.key:
+        LastReopened.model = None  # two models may not fit beside each other
+        if not source.folder.exists():
+            source = replace(find_source(source.origin, source.revision), name=source.name)
+        LastReopened.model, LastReopened.key = Model(source, dtype, device), key
+    return LastReopened.model
 
 
 def refuse_missing(name: str, keys: Iterable[str]) -> None:

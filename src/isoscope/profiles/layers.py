@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from isoscope.engines.checkpoints import Checkpoints
-from isoscope.measures.contextual import ContextualTaker
-from isoscope.measures.moments import MomentParts
-from isoscope.models.layers import LayerClouds
-from isoscope.profiles.first_pass import FirstPass, LayerRead, contextual_arrays
-from isoscope.profiles.massive import MULTIPLE, MassiveRule, median_lengths
-from isoscope.profiles.second_pass import EVERYTHING, ORDINARY, SecondPass
-from isoscope.profiles.spool import Spool
+from isoscope.engines.sharded import Stage
+from isoscope.engines.workers import BadShard, no_tick
+from isoscope.errors import DataError
+from isoscope.profiles.layer_sums import LayerProjections, LayerSums
+from isoscope.profiles.massive import MULTIPLE, MassiveRule
+from isoscope.profiles.second_pass import EVERYTHING, ORDINARY
+from isoscope.profiles.spool import SpoolFolder
+from isoscope.profiles.works import FirstWork, Pilot, PilotRead, SecondWork, layer_clouds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from isoscope.clouds.texts import TextSource
-    from isoscope.engines.checkpoints import State
-    from isoscope.engines.journal import Journal
-    from isoscope.engines.journal_entry import Entry
+    from isoscope.clouds.texts.shards import TextShard
     from isoscope.measures.contextual import Contextual
     from isoscope.measures.projections import Projections
-    from isoscope.measures.reading import FirstRead, Progress
+    from isoscope.measures.reading import FirstRead
+    from isoscope.models.layers import ReadSoFar
     from isoscope.models.opening import Model
+    from isoscope.profiles.layer_sums import LayerRead
     from isoscope.profiles.request import ProfileOptions
     from isoscope.profiles.second_pass import Key
+    from isoscope.profiles.text_run import TextRun
     from isoscope.results.request import Described, Plan, Request
 
-FIRST, SECOND = "first read", "second read"
+FIRST, SECOND, PILOT = "first read", "second read", "pilot"
 
 
 @dataclass(frozen=True)
@@ -49,44 +50,30 @@ class LayerProfile:
 
     Parameters
     ----------
-    model, texts
-        What is read.
+    model : Model
+        What reads.
+    run : TextRun
+        What is read, by which workers, and where the state is kept.
     options : ProfileOptions
         What is measured.
-    total : int
-        Number of texts, for progress.
-    journal : Journal, optional
-        Where the state is kept, so that a killed run can go on.
-    progress : callable, optional
-        Called with the name of the read, texts done, and texts in all.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        texts: TextSource,
-        options: ProfileOptions,
-        *,
-        total: int,
-        journal: Journal | None = None,
-        progress: Progress | None = None,
-    ) -> None:
-        self.group = LayerClouds(
-            model, texts, options.rule,
-            layers=options.layers, budget=options.budget, longest=options.longest,
-        )  # fmt: skip
-        self.options, self._total = options, total
-        self._journal, self._progress = journal, progress
-        if journal is not None:
-            self._checkpoints = {
-                step: Checkpoints(journal, self._step(step)) for step in (FIRST, SECOND)
-            }
-        self.request: Request = options.request(progress)
+    def __init__(self, model: Model, run: TextRun, options: ProfileOptions) -> None:
+        self.group = layer_clouds(model, run.texts, options)
+        self.model, self.options, self._run = model, options, run
+        self.request: Request = options.request(run.progress)
+        self.met: ReadSoFar = self.group.so_far
+        """What the first read met."""
+        self._stages: list[Stage[TextShard, LayerSums] | Stage[TextShard, LayerProjections]] = []
 
     def run(self) -> list[Layer]:
         """Do both reads."""
-        with Spool(self.options.spool_limit if self.request.needs_second_read else 0) as spool:
-            rule, reads, taker = self._first(spool)
+        spooled = self._run.spools and self.request.needs_second_read
+        with SpoolFolder(self.options.spool_limit if spooled else 0) as spool:
+            rule = self._pilot()
+            sums = self._first(rule, spool)
+            self.met, taker = sums.met, sums.contextual
+            reads = {name: sums.layers(rule)[name] for name in self.group.names}
             plans: dict[Key, Plan] = {}
             stored = dict(zip(self.group.names, self.group.dtypes, strict=True))
             for name, read in reads.items():
@@ -100,91 +87,52 @@ class LayerProfile:
 
     def forget(self) -> None:
         """Delete the states of the reads from the journal, once the result is in it."""
-        if self._journal is not None:
-            for step in (FIRST, SECOND):
-                self._journal.forget(self._step(step))
+        for stage in self._stages:
+            stage.forget()
+        if self._run.journal is not None:
+            self._run.journal.forget(self._step(PILOT))
 
-    def _first(
-        self, spool: Spool
-    ) -> tuple[MassiveRule, dict[str, LayerRead], ContextualTaker | None]:
-        kept = self._kept(FIRST)
-        facts: dict[str, Any] = {} if kept is None else dict(kept.facts)
-        request, options = self.request, self.options
-        multiple = options.max_norm_multiple or MULTIPLE
-        limits = facts.get("limits") or {
-            name: multiple * median for name, median in median_lengths(self.group).items()
-        }
-        rule = MassiveRule(limits)
-        widths = dict(zip(self.group.names, self.group.widths, strict=True))
-        contextual = None
-        if options.chosen[1] and kept is None:
-            contextual = ContextualTaker(
-                widths, subwords=options.subwords, limit_bytes=options.group_limit,
-                seed=options.seed,
-            )  # fmt: skip
-        elif options.chosen[1] and kept is not None:
-            contextual = ContextualTaker.from_arrays(
-                contextual_arrays(kept.arrays), facts["contextual"]
-            )
-        taker = FirstPass(
-            widths,
-            MomentParts(
-                request.needs_scatter,
-                "dimensions" in request.needs,
-                mean="mean" in request.needs,
-            ),
-            rule,
-            dealer=request.dealer,
-            contextual=contextual,
-            sample_size=request.sample_size,
-            seed=options.seed,
-            double=request.double,
-        )
-        done = 0
+    def _pilot(self) -> MassiveRule:
+        """Find the lengths from which on tokens are massive."""
+        journal, step = self._run.journal, self._step(PILOT)
+        kept = None if journal is None else journal.load(step)
         if kept is not None:
-            taker.resume(kept.arrays)
-            done = int(facts["batches"])
-            spool.give_up()  # what the killed run spooled is gone
+            found = PilotRead(**kept.facts)
+        else:
+            work = Pilot(self.model, self._run.texts, self.options)
+            shard = self._run.shards[0]
+            ((_, seen),) = self._run.pool.run(work, [(0, shard)], no_tick)
+            if isinstance(seen, BadShard):
+                raise DataError(seen.message)
+            found = seen
+            if journal is not None:
+                journal.save(step, {}, vars(found))
+        self.model.settle(found.device, found.dtype)
+        multiple = self.options.max_norm_multiple or MULTIPLE
+        return MassiveRule({name: multiple * median for name, median in found.medians.items()})
 
-        def state() -> State:
-            context = {} if contextual is None else contextual.facts()
-            return taker.to_arrays(), {"batches": done, "limits": limits, "contextual": context}
-
-        for batches in self.group.batches(skip=done):
-            dealt = taker.add(batches)
-            spool.write({name: batch.vectors for name, batch in batches.items()}, dealt)
-            done = self.group.batch_number
-            self._keep(FIRST, state)
-        self._keep(FIRST, state, now=True)
-        return rule, taker.result(), contextual
+    def _first(self, rule: MassiveRule, spool: SpoolFolder) -> LayerSums:
+        stage = self._run.stage(self._step(FIRST), LayerSums, FIRST)
+        self._stages.append(stage)
+        return self._run.gathered(stage, FirstWork(*self._reading(rule, spool)))
 
     def _second(
-        self, rule: MassiveRule, plans: Mapping[Key, Plan], spool: Spool
-    ) -> dict[Key, Projections]:
+        self, rule: MassiveRule, plans: Mapping[Key, Plan], spool: SpoolFolder
+    ) -> Mapping[Key, Projections]:
         wanted = {key: plan.second.plan for key, plan in plans.items() if plan.second is not None}
         if not wanted:
             return {}
-        taker = SecondPass(wanted, rule, deal=self.request.deals_variances)
-        done = 0
-        kept = self._kept(SECOND)
-        if kept is not None:
-            taker.resume(kept.arrays)
-            done = int(kept.facts["batches"])
+        stage = self._run.stage(self._step(SECOND), LayerProjections, SECOND)
+        self._stages.append(stage)
+        work = SecondWork(*self._reading(rule, spool), wanted)
+        return self._run.gathered(stage, work).found
 
-        def state() -> State:
-            return taker.to_arrays(), {"batches": done}
-
-        if spool.complete:
-            for layers, dealt in spool.read():
-                taker.add(layers, dealt)
-            return taker.found
-        for batches in self.group.batches(skip=done):
-            dealer = self.request.dealer
-            dealt = None if dealer is None else dealer.deal(next(iter(batches.values())))
-            taker.add({name: batch.vectors for name, batch in batches.items()}, dealt)
-            done = self.group.batch_number
-            self._keep(SECOND, state)
-        return taker.found
+    def _reading(
+        self, rule: MassiveRule, spool: SpoolFolder
+    ) -> tuple[Model, TextSource, ProfileOptions, MassiveRule, str | None, float]:
+        characters = sum(shard.characters for shard in self._run.shards)
+        share = spool.limit / max(characters, 1)
+        return self.model, self._run.texts, self.options, rule, spool.path, share
 
     def _layer(
         self,
@@ -205,20 +153,6 @@ class LayerProfile:
         ordinary = read.everything if read.ordinary is None else read.ordinary
         massive = read.everything.moments.rows - ordinary.moments.rows
         return Layer(name, described, contextual.get(name), massive)
-
-    def _keep(self, step: str, state: Callable[[], State], *, now: bool = False) -> None:
-        """Report progress, and put the state into the journal when it is time."""
-        if self._progress is not None:
-            self._progress(step, self.group.so_far.texts, self._total)
-        if self._journal is None:
-            return
-        if now:
-            self._journal.save(self._step(step), *state())
-        else:
-            self._checkpoints[step].offer(state)
-
-    def _kept(self, step: str) -> Entry | None:
-        return None if self._journal is None else self._journal.load(self._step(step))
 
     def _step(self, step: str) -> str:
         return f"{self.group.model.name} {step}"

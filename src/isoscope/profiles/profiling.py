@@ -7,8 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.texts import SampledTexts, TextSource, open_texts
-from isoscope.engines.journal import Journal, refuse_unfinished
+from isoscope.clouds.identity import identity_of
+from isoscope.clouds.texts import SampledTexts, open_texts
+from isoscope.engines.choosing import LOCAL, open_pool, ray_address
+from isoscope.engines.journal import journal_while, refuse_unfinished
 from isoscope.errors import UsageError
 from isoscope.models.checkpoint_cache import CheckpointCache
 from isoscope.models.opening import Model
@@ -19,19 +21,23 @@ from isoscope.profiles.over_training import profile_over_training
 from isoscope.profiles.request import ProfileOptions, refuse_of_layers
 from isoscope.profiles.rows import layer_rows, with_moved
 from isoscope.profiles.subjects import described, find_subjects
+from isoscope.profiles.text_run import surveyed
 from isoscope.profiles.verdict import profile_verdict
 from isoscope.profiles.weights import weights_profile
 from isoscope.results.joining import joined
 from isoscope.results.layered import KIND, PROFILE
 from isoscope.results.measuring import versions
 from isoscope.results.result import Result
+from isoscope.results.scaled import check_scale, skipped_count, skipped_shards
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isoscope.clouds.texts import TextSurvey
+    from isoscope.engines.journal import Journal
+    from isoscope.engines.sharded import OnError
     from isoscope.measures.reading import Progress
     from isoscope.models.steps import Every
+    from isoscope.profiles.text_run import TextRun
 
 
 def profile(
@@ -47,6 +53,10 @@ def profile(
     every: Every = None,
     keep: int | None = None,
     cache: str | Path | None = None,
+    engine: str = LOCAL,
+    workers: int | None = None,
+    on_error: OnError = "stop",
+    shard_texts: int | None = None,
     journal: str | Path | None = None,
     resume: bool = False,
     before_removal: Callable[[Result], None] | None = None,
@@ -73,6 +83,16 @@ def profile(
         Take one in so many checkpoints, or those nearest to doubled steps.
     keep, cache : int and path, optional
         How many checkpoints of the hub are on disk at a time, and where; see `CheckpointCache`.
+    engine : str
+        ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster.
+    workers : int, optional
+        Processes of the local engine, or actors of Ray, each with its own copy of the model; on a
+        processor with one thread each. The numbers are the same with any of them. Without it the
+        local engine is this process with all its threads, whose rounding in the network differs.
+    on_error : {"stop", "skip"}
+        Whether a file or shard that cannot be read ends the run, or is left out and counted.
+    shard_texts : int, optional
+        Texts that are read by one worker at a time.
     journal : path, optional
         Folder that keeps the state of the run, so that a killed one can go on; it is removed when
         the run is done.
@@ -99,27 +119,35 @@ def profile(
         raise UsageError("name at least one model")
     if revisions is None and (keep is not None or cache is not None):
         raise UsageError("--keep and --cache are about what --revisions fetches; add --revisions")
+    check_scale(engine, workers, on_error, shard_texts, "texts")
     asked = ProfileOptions(**options)
     if journal is not None and not resume:
         refuse_unfinished(Path(journal))  # before anything is loaded
     if text is None:
         refuse_of_layers(asked, column=column, document=document)
-    source = None if text is None else open_texts(text, column=column, document=document)
+        refuse_workers(engine, workers)
+    source = None
+    if text is not None:
+        source = open_texts(text, column=column, document=document, on_error=on_error)
+    bad = getattr(source, "bad", {})
     if source is not None and asked.sample_texts is not None:
         source = SampledTexts(source, asked.sample_texts, asked.seed)
     subjects = find_subjects(
         named, revision=revision, revisions=revisions, every=every, dtype=dtype, device=device
     )
     trained = any(isinstance(subject, Training) for subject in subjects)
-    survey = None if source is None else source.survey(progress)
+    distant = ray_address(engine) is not None
+    if distant:
+        for subject in subjects:
+            if isinstance(subject, Model):
+                subject.settle(device or "cpu", dtype or "float32")
 
-    def profile_one(model: Model, kept: Journal | None) -> Result:
-        if source is None or survey is None:
-            return weights_profile(model, asked, progress)
-        return with_text(model, source, survey, asked, kept, progress)
+    def profile_all(kept: Journal | None, run: TextRun | None) -> Result:
+        def one(model: Model) -> Result:
+            if run is None:
+                return weights_profile(model, asked, progress)
+            return with_text(model, run, asked)
 
-    def profile_all(kept: Journal | None) -> Result:
-        one = partial(profile_one, kept=kept)
         with CheckpointCache(cache, keep) as downloads:
             open_one = partial(downloads.open, dtype=dtype, device=device)
             found = joined(
@@ -128,26 +156,49 @@ def profile(
                 else profile_over_training(subject, one, open_one, journal=kept, progress=progress)
                 for subject in subjects
             )
+        if run is not None and run.skipped:
+            found = replace(
+                found,
+                left_out={**found.left_out, **skipped_count(run.skipped)},
+                extra={**found.extra, **skipped_shards(run.skipped)},
+            )
         return replace(found, command=command)
 
-    if journal is None or (source is None and not trained):
-        found = profile_all(None)
-        if before_removal is not None:
-            before_removal(found)
-        return found
     configuration = {
         "models": [described(subject, dtype, device) for subject in subjects],
         "text": None
-        if source is None or survey is None
-        else {"name": source.name, "sha256": survey.sha256},
+        if source is None or journal is None
+        else {"name": source.name, "files": identity_of(source), "shard_texts": shard_texts},
         "options": asked.configuration(),
     }
-    with Journal.open(journal, configuration, resume=resume) as kept:
-        found = profile_all(kept)
+    worth_keeping = source is not None or trained
+    with journal_while(journal if worth_keeping else None, configuration, resume=resume) as kept:
+        if source is None:
+            found = profile_all(kept, None)
+        else:
+            with open_pool(engine, workers, accelerators=on_accelerators(device)) as pool:
+                run = surveyed(
+                    source, pool, size=shard_texts, journal=kept, on_error=on_error,
+                    progress=progress, spools=not ray_address(engine), bad=bad,
+                )  # fmt: skip
+                found = profile_all(kept, run)
         if before_removal is not None:
             before_removal(found)
-        kept.remove()
     return found
+
+
+def refuse_workers(engine: str, workers: int | None) -> None:
+    """Say that only texts are read by workers."""
+    if workers is not None or ray_address(engine) is not None:
+        raise UsageError(
+            "--engine and --workers are for reading texts; add --text, without which only weights "
+            "are measured"
+        )
+
+
+def on_accelerators(device: str | None) -> bool:
+    """Whether workers compute on accelerators."""
+    return device is not None and not str(device).startswith("cpu")
 
 
 def released(model: Model, profile_one: Callable[[Model], Result], *, keep: bool) -> Result:
@@ -159,26 +210,18 @@ def released(model: Model, profile_one: Callable[[Model], Result], *, keep: bool
             model.release()
 
 
-def with_text(
-    model: Model,
-    texts: TextSource,
-    survey: TextSurvey,
-    options: ProfileOptions,
-    journal: Journal | None,
-    progress: Progress | None,
-) -> Result:
+def with_text(model: Model, run: TextRun, options: ProfileOptions) -> Result:
     """Profile the layers of one model over a text, unless the journal has the result."""
-    finished = kept_result(journal, model.name)
+    finished = kept_result(run.journal, model.name)
     if finished is not None:
         return finished
-    run = LayerProfile(
-        model, texts, options, total=survey.texts, journal=journal, progress=progress
-    )
-    layers = run.run()
-    met = run.group.so_far
-    protocol = f"{met.counted:,} tokens of {met.texts:,} texts ({texts.name}), {run.group.rule}"
-    found = layer_rows(run, layers, protocol)
-    verdict = profile_verdict(model.name, run.group.names, found)
+    profile = LayerProfile(model, run, options)
+    layers = profile.run()
+    met = profile.met
+    name = run.texts.name
+    protocol = f"{met.counted:,} tokens of {met.texts:,} texts ({name}), {profile.group.rule}"
+    found = layer_rows(profile, layers, protocol)
+    verdict = profile_verdict(model.name, profile.group.names, found)
     left_out = {}
     if met.truncation.texts:
         left_out[f"tokens of {met.truncation.texts:,} texts beyond the limit"] = (
@@ -191,8 +234,8 @@ def with_text(
         left_out[f"tokens above {options.max_norm_multiple:g} median lengths, at most a layer"] = (
             most
         )
-    if survey.blank:
-        left_out["blank texts"] = survey.blank
+    if run.survey.blank:
+        left_out["blank texts"] = run.survey.blank
     result = Result(
         with_moved(found.rows),
         found.tables,
@@ -202,6 +245,6 @@ def with_text(
         versions() | {name: model.provenance[name] for name in ("transformers", "torch")},
         extra={KIND: PROFILE, "models": {model.name: model.provenance}},
     )
-    keep_result(journal, model.name, result)
-    run.forget()
+    keep_result(run.journal, model.name, result)
+    profile.forget()
     return result

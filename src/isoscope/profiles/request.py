@@ -138,7 +138,7 @@ class ProfileOptions:
             if "clusters" in item.needs:
                 raise UsageError(f"profile does not measure {item.name}, which reads many times")
         dealer = Dealer() if self.intervals else None
-        return Request(items, corrections, False, dealer, self.seed, None, progress)
+        return Request(items, corrections, False, dealer, self.seed, progress)
 
     def configuration(self) -> dict[str, Any]:
         """Return everything that decides the numbers, for a journal."""

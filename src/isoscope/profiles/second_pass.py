@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-
-from isoscope.measures.projections import Projections
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import torch
-    from numpy.typing import NDArray
 
     from isoscope.clouds.dealing import Dealt
     from isoscope.measures.kernels.torch_kernel import TorchProjector
-    from isoscope.measures.projections import ProjectionPlan
+    from isoscope.measures.projections import ProjectionPlan, Projections
     from isoscope.profiles.massive import MassiveRule
 
 EVERYTHING, ORDINARY = "all", "ordinary"
@@ -26,7 +23,7 @@ Key = tuple[str, str]
 
 
 class SecondPass:
-    """Projects the layers of a model, batch by batch, in a state that can be stored."""
+    """Projects the layers of a model, batch by batch."""
 
     def __init__(
         self, plans: Mapping[Key, ProjectionPlan], rule: MassiveRule, *, deal: bool
@@ -64,19 +61,3 @@ class SecondPass:
         found = self._projectors[key](x, dealt)
         known = self.found.get(key)
         self.found[key] = found if known is None else known.merge(found)
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the whole state as named arrays."""
-        return {
-            f"{name}|{which}|{key}": array
-            for (name, which), found in self.found.items()
-            for key, array in found.to_arrays().items()
-        }
-
-    def resume(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a stored state."""
-        parts: dict[Key, dict[str, NDArray[Any]]] = {}
-        for key, array in arrays.items():
-            name, which, field = key.split("|")
-            parts.setdefault((name, which), {})[field] = array
-        self.found = {key: Projections.from_arrays(fields) for key, fields in parts.items()}
