@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isoscope.cli import options
+from isoscope.cli import options, scaling
 from isoscope.cli.command_line import command_line
 from isoscope.cli.measure import print_json
 from isoscope.cli.output import console
 from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.study_tables import indented, show_outcome, show_run
-from isoscope.cli.warned import plain_warnings
+from isoscope.cli.warned import warnings_shown
+from isoscope.engines.choosing import open_pool, ray_address
 from isoscope.errors import IsoscopeError, UsageError
 from isoscope.models.steps import parse_every
 from isoscope.results.files import check_writable
@@ -23,8 +26,10 @@ from isoscope.studies import all_studies, find_study, run_study
 from isoscope.studies.folder import USUAL, StudyFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from isoscope.cli.progress import Mode
+    from isoscope.engines.sharded import Progress
     from isoscope.studies import Study, StudyRun
 
 EXAMPLES = """Examples:
@@ -135,12 +140,25 @@ def run_command(
             f"and what is finished is not run again. Default for several: {USUAL}."
         ),
     ] = None,
+    engine: scaling.Engine = "local",
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Studies that run at a time, each in a process or an actor of Ray with one "
+            "thread. Of a single study, who reads its texts, as for isoscope profile.",
+            min=1,
+            rich_help_panel=scaling.SCALE,
+        ),
+    ] = None,
+    progress: options.ProgressMode = None,
+    quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
     """Run studies and judge their claims."""
     del debug  # the frame looks for it, so that it works before the options are parsed
     pictures = pictures_of(html, figures)
     studies, sources = parted(names)
+    shares = workers is not None or ray_address(engine) is not None
     sources += model or []
     asked: dict[str, Any] = {
         "data": data, "column": column, "words": words, "vocabulary": vocabulary,
@@ -157,14 +175,21 @@ def run_command(
             raise UsageError("--json prints one study; several are files in the folder of --out")
         if html is not None or figures is not None:
             raise UsageError("--html and --figures draw one study; isoscope report draws several")
-        run_many(studies, sources, asked, StudyFolder(out or USUAL), again=again)
+        folder = StudyFolder(out or USUAL)
+        watch = Watch(progress, quiet)
+        if shares and len(studies) > 1:
+            run_shared(studies, sources, asked, folder, watch, (engine, workers), again=again)
+        else:
+            asked |= {"engine": engine, "workers": workers}
+            run_many(studies, sources, asked, folder, watch, again=again)
         return
     if again:
         raise UsageError("--again is about a folder of studies; name one with --out")
     if out is not None:
         check_writable(out)
-    with plain_warnings(), progress_bar() as progress:
-        run = run_study(studies[0], sources, progress=progress, **asked)
+    asked |= {"engine": engine, "workers": workers}
+    with Watch(progress, quiet).shown() as report:
+        run = run_study(studies[0], sources, progress=report, **asked)
     if out is not None:
         run.save(out)
     pictures.draw([run.result])
@@ -172,6 +197,23 @@ def run_command(
         print_json(run.result)
     else:
         show_run(run, console())
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What is shown on standard error while studies run."""
+
+    mode: Mode | None
+    quiet: bool
+
+    @contextmanager
+    def shown(self) -> Iterator[Progress | None]:
+        """Show warnings and progress for a while."""
+        with (
+            warnings_shown(quiet=self.quiet),
+            progress_bar(quiet=self.quiet, mode=self.mode) as report,
+        ):
+            yield report
 
 
 def parted(names: Sequence[str]) -> tuple[list[Study], list[str]]:
@@ -202,6 +244,7 @@ def run_many(
     sources: Sequence[str],
     asked: dict[str, Any],
     folder: StudyFolder,
+    watch: Watch,
     *,
     again: bool,
 ) -> None:
@@ -213,8 +256,8 @@ def run_many(
         screen.print(f"[{number}/{len(studies)}] {study.id}  {study.title}", style="bold")
         there = folder.file_of(study).is_file()
         try:
-            with plain_warnings(), progress_bar() as progress:
-                run, known = folder.run(study, sources, again=again, progress=progress, **asked)
+            with watch.shown() as report:
+                run, known = folder.run(study, sources, again=again, progress=report, **asked)
         except IsoscopeError as error:
             if len(studies) == 1:
                 raise
@@ -224,9 +267,51 @@ def run_many(
         if there and not known and not again:
             indented(screen, "replaces a result of other sources or options", style="yellow")
         show_outcomes(run, known=known)
+    close(folder, studies, failed)
+
+
+def run_shared(
+    studies: Sequence[Study],
+    sources: Sequence[str],
+    asked: dict[str, Any],
+    folder: StudyFolder,
+    watch: Watch,
+    who: tuple[str, int | None],
+    *,
+    again: bool,
+) -> None:
+    """Run several studies at a time; they are shown as they are done."""
+    from isoscope.studies.spread import run_spread
+
+    screen = console()
+    folder.prepare()
+    failed: list[str] = []
+    count = len(studies)
+    with watch.shown() as report, open_pool(*who, accelerators=on_device(asked)) as pool:
+        outcomes = run_spread(studies, sources, folder, pool, again=again, **asked)
+        for number, outcome in enumerate(outcomes, start=1):
+            study = outcome.study
+            screen.print(f"[{number}/{count}] {study.id}  {study.title}", style="bold")
+            if outcome.run is None:
+                failed.append(study.id)
+                indented(screen, outcome.failure, style="red")
+            else:
+                show_outcomes(outcome.run, known=outcome.known)
+            if report is not None:
+                report("studies", number, count)
+    close(folder, studies, failed)
+
+
+def on_device(asked: dict[str, Any]) -> bool:
+    """Whether workers compute on accelerators."""
+    return asked["device"] is not None and not str(asked["device"]).startswith("cpu")
+
+
+def close(folder: StudyFolder, studies: Sequence[Study], failed: Sequence[str]) -> None:
+    """Say where results are, and which studies have none."""
     if len(failed) < len(studies):
         where = folder.path
-        screen.print(f"results: {where}; isoscope study compare {where} lays them side by side")
+        console().print(f"results: {where}; isoscope study compare {where} lays them side by side")
     if failed:
         listed = ", ".join(failed)
         raise UsageError(f"{len(failed)} of {len(studies)} studies did not run: {listed}")

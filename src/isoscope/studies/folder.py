@@ -35,7 +35,7 @@ ASKED = "asked"
 WORK = "work"
 """Folder inside for what trainings leave."""
 
-NOT_ASKED = ("progress", "command", "device")
+NOT_ASKED = ("progress", "command", "device", "engine", "workers")
 """Options that change no number, or not on purpose."""
 
 

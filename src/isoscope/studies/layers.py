@@ -42,7 +42,7 @@ def profiled(
         model = open_subject(subject, request)
         result = profile(
             model, request.text, measures=measures, corrections=corrections,
-            seed=request.seed, progress=request.progress, **options,
+            seed=request.seed, progress=request.progress, **request.readers(), **options,
         )  # fmt: skip
         stacks = model.stacks
         del model

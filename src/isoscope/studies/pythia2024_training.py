@@ -89,6 +89,7 @@ def over_text(request: Request, measure: str) -> Result:
         return profile(
             model, request.text, measures=measure, corrections="none", intervals=False,
             layers=model.stacks[-1].layers[-1:], seed=request.seed, progress=request.progress,
+            **request.readers(),
         )  # fmt: skip
 
     results = []

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from isoscope.engines.choosing import LOCAL
 from isoscope.errors import unknown_name
 from isoscope.measures.registry import all_measures
 from isoscope.studies.reference import misprints
@@ -85,6 +86,21 @@ class Request:
     for nowhere."""
     again: bool = False
     """Whether trainings are run that the folder has already."""
+    engine: str = LOCAL
+    workers: int | None = None
+    """Who reads the texts, as ``isoscope.profiles.profile`` takes it."""
+    shared: list[str] = field(default_factory=list)
+    """Filled by recipes: what the workers shared."""
+
+    @property
+    def shares_work(self) -> bool:
+        """Whether other workers than this process were asked for."""
+        return self.workers is not None or self.engine != LOCAL
+
+    def readers(self) -> dict[str, Any]:
+        """Return who reads the texts of a profile, and note that somebody asked."""
+        self.shared.append("texts")
+        return {"engine": self.engine, "workers": self.workers}
 
 
 @dataclass(frozen=True)

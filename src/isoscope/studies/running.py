@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoscope.clouds.addresses import redacted
+from isoscope.engines.choosing import LOCAL
 from isoscope.errors import UsageError
 from isoscope.files import write_atomically
 from isoscope.results.files import check_ending
@@ -85,6 +87,8 @@ def run_study(
     reuse: Sequence[str | Path] = (),
     folder: str | Path | None = None,
     again: bool = False,
+    engine: str = LOCAL,
+    workers: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
     command: str = "",
@@ -131,6 +135,8 @@ def run_study(
         Where trainings are kept, so that a killed one goes on and a finished one is read again.
     again : bool
         Run trainings that the folder has already.
+    engine, workers : str and int, optional
+        Who reads the texts of a study that profiles models, as for ``isoscope.profiles.profile``.
     seed : int
         Of all that is drawn at random.
     progress : callable, optional
@@ -192,8 +198,16 @@ def run_study(
         finished,
         None if folder is None else Path(folder),
         again,
+        engine,
+        workers,
     )
     result = with_printed(chosen.recipe(request), chosen)
+    if request.shares_work and not request.shared:
+        warnings.warn(
+            f"{chosen.id} has nothing that workers share: it ran in this process; several studies "
+            "are shared out",
+            stacklevel=2,
+        )
     about = {"id": chosen.id, "title": chosen.title, "paper": chosen.paper}
     kept = {name: result.extra[name] for name in KEPT if name in result.extra}
     if absent:
