@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,10 @@ import pytest
 from benchmark_files import OTHER_SIZE, put
 from command_line import Run, runner
 
+from isoscope.engines.workers import Here
+from isoscope.models import encoding_shards
 from isoscope.results.result import Result
+from isoscope.tasks import encoding_pool
 
 
 @pytest.fixture
@@ -196,3 +200,76 @@ def test_errors_on_texts_are_one_line(
     assert process.code == 2
     assert process.out == ""
     assert words in process.error.splitlines()[-1]
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What becomes of the workers, which are this process."""
+    said: list[str] = []
+
+    @contextmanager
+    def open_here(engine: str, workers: int | None, *, accelerators: bool) -> Iterator[Here]:
+        said.append(f"{engine} {workers} {accelerators}")
+        try:
+            yield Here()
+        finally:
+            said.append("closed")
+
+    monkeypatch.setattr(encoding_pool, "open_pool", open_here)
+    monkeypatch.setattr(encoding_shards, "SHARD_TEXTS", 4)
+    return said
+
+
+@pytest.mark.filterwarnings("always:.*in the release of.*")
+def test_all_models_go_to_the_same_workers(
+    run: Run, tiny_model: Callable[[str], Path], pairs: Path, opened: list[str]
+) -> None:
+    asked = [
+        "evaluate", tiny_model("bert"), tiny_model("gpt2"), "--tasks", "sts-b", "--corrections",
+        "none", "--data", pairs, "--no-cache", "--json", "--engine", "ray:auto", "--workers", "3",
+    ]  # fmt: skip
+    process = run(*asked, "--progress", "lines")
+    assert process.code == 0, process.error
+    assert opened == ["ray:auto 3 False", "closed"]
+    result = Result.from_json(process.out)
+    assert {row.subject for row in result} == {"tiny-bert", "tiny-gpt2"}
+    assert {about["device"] for about in result.extra["models"].values()} == {"cpu"}
+    lines = [json.loads(line) for line in process.error.splitlines() if line.startswith("{")]
+    counted = {(line["done"], line["total"]) for line in lines if line["progress"] == "texts"}
+    texts = max(total for _, total in counted)
+    assert (texts, texts) in counted
+    assert "isoscope: warning: " in process.error
+    process = run(*asked, "--quiet")
+    assert process.code == 0
+    assert process.error == ""
+
+
+def test_a_command_that_fails_leaves_no_worker(
+    run: Run,
+    tiny_model: Callable[[str], Path],
+    pairs: Path,
+    opened: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def failing(*_: object, **__: object) -> None:
+        raise OSError("no room on the disk")
+
+    monkeypatch.setattr(encoding_shards, "pooled_spaces", failing)
+    process = run(
+        "evaluate", tiny_model("bert"), "--tasks", "sts-b", "--data", pairs, "--no-cache",
+        "--workers", "2", "--quiet",
+    )  # fmt: skip
+    assert process.code == 1
+    assert process.error == "isoscope: no room on the disk\n"
+    assert opened == ["local 2 False", "closed"]
+
+
+@pytest.mark.parametrize("asked", [["--engine", "ray"], ["--workers", "2"]])
+def test_vectors_are_not_encoded(
+    run: Run, vectors: Path, data: Path, opened: list[str], asked: list[str]
+) -> None:
+    process = run("evaluate", vectors, "--data", data, *asked)
+    assert process.code == 2
+    assert process.error.count("\n") == 1
+    assert "--engine and --workers are for encoding texts with a model" in process.error
+    assert opened == []

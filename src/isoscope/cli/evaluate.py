@@ -7,17 +7,18 @@ from typing import Annotated, Literal
 
 import typer
 
-from isoscope.cli import options
+from isoscope.cli import options, scaling
 from isoscope.cli.command_line import command_line
 from isoscope.cli.measure import give_out
 from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
-from isoscope.cli.warned import plain_warnings
+from isoscope.cli.warned import warnings_shown
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.results.files import check_writable
 from isoscope.results.joining import joined
 from isoscope.results.measuring import listed
 from isoscope.tasks import evaluate, relate
+from isoscope.tasks.encoding_pool import encoding_pool
 from isoscope.tasks.sentence_protocol import ISOTROPY, SentenceProtocol
 
 ON_TEXTS = options.OF_TEXTS
@@ -37,6 +38,8 @@ isoscope evaluate package:minilm --tasks rte,cluster:trec --corrections none,whi
 isoscope evaluate vectors.npy --tasks pairs:my-pairs.tsv --corrections none,center
 
 isoscope evaluate package:minilm package:smollm2 --tasks sts-b --relate --data benchmarks/
+
+isoscope evaluate package:minilm --tasks sts-b,sick-r --workers 4 --data benchmarks/
 """
 
 
@@ -160,6 +163,10 @@ def evaluate_command(
     figures: options.Figures = None,
     out: options.Out = None,
     drop_invalid: options.DropInvalid = False,
+    engine: scaling.Engine = "local",
+    workers: scaling.Workers = None,
+    progress: options.ProgressMode = None,
+    quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
     """Score word vectors, or the layers of a model, on benchmarks, as they are and corrected."""
@@ -184,7 +191,11 @@ def evaluate_command(
         device=device,
         seed=seed,
     )
-    with plain_warnings(), progress_bar() as progress:
+    with (
+        warnings_shown(quiet=quiet),
+        progress_bar(quiet=quiet, mode=progress) as report,
+        encoding_pool(engine, workers, device) as pool,
+    ):
         found = [
             evaluate(
                 source,
@@ -200,7 +211,8 @@ def evaluate_command(
                 sentences=sentences,
                 second=second,
                 ids=ids,
-                progress=progress,
+                pool=pool,
+                progress=report,
             )
             for source in sources
         ]

@@ -10,17 +10,20 @@ import numpy as np
 
 from isoscope.engines.vector_cache import open_cache, space_digest, text_keys
 from isoscope.errors import DataError, UsageError
+from isoscope.models.encoding_shards import EncodingWork, cut_entries, encoded_shards
 from isoscope.models.entries import Entries
 from isoscope.models.pooling import check_pooling, layer_names, pooled_spaces
+from isoscope.models.precision import device_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from isoscope.clouds.texts.contract import Progress
     from isoscope.engines.vector_cache import VectorCache
+    from isoscope.engines.workers import Pool
     from isoscope.models.mentions import Mention
     from isoscope.models.opening import Model
     from isoscope.models.pooling import Watch
@@ -49,6 +52,9 @@ class Encoder:
         Tokens of a text beyond this are cut off, as are those beyond the limit of the model.
     cache : VectorCache or bool
         Where vectors are kept: True in the user's own cache, False nowhere.
+    pool : Pool, optional
+        Workers that texts go to in shards, each kept as soon as it is done: a run that was killed
+        goes on from there. By default all is done in this process, with torch's own threads.
     """
 
     def __init__(
@@ -59,12 +65,13 @@ class Encoder:
         *,
         longest: int | None = None,
         cache: VectorCache | bool = True,
+        pool: Pool | None = None,
     ) -> None:
         check_pooling(pooling)
         if longest is not None and longest < 1:
             raise UsageError(f"a text has at least one token, not {longest}")
         self.model, self.pooling, self.special_tokens = model, pooling, special_tokens
-        self.longest, self.cache = longest, open_cache(cache)
+        self.longest, self.cache, self.pool = longest, open_cache(cache), pool
 
     def __str__(self) -> str:
         special = "in" if self.special_tokens else "out"
@@ -100,7 +107,7 @@ class Encoder:
             texts as a whole get none.
         watch : callable, optional
             Sees the tokens of every distinct text, as in ``pooled``; with it all go through the
-            model.
+            model, in this process even where there are workers.
         progress : callable, optional
             Called with the name of the read, texts done, and texts in all.
         """
@@ -114,14 +121,37 @@ class Encoder:
         missing = np.ones(len(keys), np.bool_)
         if watch is None:
             missing = ~np.logical_and.reduce([held for held, _ in known.values()])
-        if missing.any() or not len(keys):
-            computed = self._compute(wanted.some(missing), names, watch, progress)
-            known = {
-                name: (held, self._joined(name, keys, missing, computed[name], held, rows, wanted))
-                for name, (held, rows) in known.items()
-            }
         found = {name: rows for name, (_, rows) in known.items() if rows is not None}
+        if missing.any() or not len(keys):
+            for places, computed in self._computed(wanted, missing, names, watch, progress):
+                for name, (held, _) in known.items():
+                    new = ~held[places]
+                    fresh, vectors = places[new], computed[name][new]
+                    self._keep(name, keys[fresh], vectors, wanted)
+                    if name not in found:
+                        found[name] = np.empty((len(keys), vectors.shape[1]), vectors.dtype)
+                    # What was held stays: in another batch a vector may round differently.
+                    found[name][fresh] = vectors
         return {name: found[name][wanted.order] for name in names}
+
+    def _computed(
+        self,
+        wanted: Entries,
+        missing: NDArray[np.bool_],
+        names: tuple[str, ...],
+        watch: Watch | None,
+        progress: Progress | None,
+    ) -> Iterator[tuple[NDArray[np.intp], dict[str, NDArray[Any]]]]:
+        """Yield places and vectors, some or all at a time, until nothing is missing."""
+        if self.pool is None or watch is not None or not len(missing):
+            if watch is not None:
+                check_here(self.model.device)
+            computed = self._compute(wanted.some(missing), names, watch, progress)
+            yield np.flatnonzero(missing), computed
+            return
+        pooling = WORD_POOLING if wanted.words else self.pooling
+        work = EncodingWork(self.model, names, pooling, self.special_tokens, self.longest)
+        yield from encoded_shards(self.pool, work, cut_entries(wanted, missing), progress)
 
     def _compute(
         self,
@@ -146,27 +176,9 @@ class Encoder:
             return np.zeros(len(keys), np.bool_), None
         return self.cache.get(self.space(layer, words=wanted.words), keys)
 
-    def _joined(
-        self,
-        layer: str,
-        keys: Keys,
-        missing: NDArray[np.bool_],
-        computed: NDArray[Any],
-        held: NDArray[np.bool_],
-        rows: NDArray[Any] | None,
-        wanted: Entries,
-    ) -> NDArray[Any]:
-        """Put what was computed beside what was held, and keep what is new.
-
-        What was held stays as it is: in another batch a vector may round differently.
-        """
-        new = ~held[missing]
+    def _keep(self, layer: str, keys: Keys, vectors: NDArray[Any], wanted: Entries) -> None:
         if self.cache is not None:
-            self.cache.put(self.space(layer, words=wanted.words), keys[missing][new], computed[new])
-        if rows is None:
-            rows = np.empty((len(keys), computed.shape[1]), computed.dtype)
-        rows[~held] = computed[new]
-        return rows
+            self.cache.put(self.space(layer, words=wanted.words), keys, vectors)
 
     def space(self, layer: str, *, words: bool = False) -> str:
         """Return the digest of all that decides the vector of a text, or a word, but the text."""
@@ -184,6 +196,16 @@ class Encoder:
     def _settings(self) -> dict[str, str]:
         about = {key: text for key, text in self.model.provenance.items() if key != "source"}
         return {**about, "files": files_digest(self.model)}
+
+
+def check_here(device: str) -> None:
+    """Refuse a device that only workers have."""
+    try:
+        device_name(device)
+    except UsageError as error:
+        raise UsageError(
+            f"tokens are fitted on in this process, not by workers: {error}"
+        ) from error
 
 
 def files_digest(model: Model) -> str:

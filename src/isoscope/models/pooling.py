@@ -210,9 +210,10 @@ def pooled_spaces(
         if progress is not None:
             progress("texts", done, len(texts))
     width = int(model.config.get_text_config().hidden_size)
+    kind = np.float64 if model.dtype == "float64" else np.float32
     for layer in names:
         for name in corrections.get(layer, {"": None}):
-            found[layer].setdefault(name, np.full((total, width), np.nan, np.float32))
+            found[layer].setdefault(name, np.full((total, width), np.nan, kind))
     return found
 
 

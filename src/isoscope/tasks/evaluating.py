@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.clouds.opening import open_cloud
 from isoscope.clouds.selection import RowSelection
+from isoscope.engines.choosing import LOCAL
 from isoscope.errors import UsageError
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.results.measuring import listed, versions
 from isoscope.results.result import Result, Row
+from isoscope.results.scaled import check_scale
 from isoscope.tasks.corrected import fitted, named
 from isoscope.tasks.data_folder import data_folder
+from isoscope.tasks.encoding_pool import refuse_workers
 from isoscope.tasks.intervals import check_level
 from isoscope.tasks.registry import all_tasks, find_task
 from isoscope.tasks.scoring import CoveredPairs, WordForm, score_rows
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from isoscope.clouds.contract import CloudGroup
     from isoscope.measures.reading import Progress
     from isoscope.tasks.corrected import CorrectionLike, NamedCorrection
+    from isoscope.tasks.encoding_pool import EncodingPool
     from isoscope.tasks.registry import Task
     from isoscope.tasks.vocabulary import WordVectors
     from isoscope.tasks.word_pairs import WordPair
@@ -47,6 +51,9 @@ def evaluate(
     second: Any = None,
     ids: str | None = None,
     level: float = 0.95,
+    engine: str = LOCAL,
+    workers: int | None = None,
+    pool: EncodingPool | None = None,
     progress: Progress | None = None,
     command: str = "",
 ) -> Result:
@@ -90,6 +97,15 @@ def evaluate(
         Label that names the rows in ``pairs:FILE``; by default their numbers, from 0.
     level : float
         Coverage of the intervals.
+    engine : str
+        Who encodes texts with a model: ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster. Where
+        tokens are corrected, the texts to fit on go through the model in this process.
+    workers : int, optional
+        Processes of the local engine, or actors of Ray, each with its own copy of the model; on a
+        processor with one thread each. The numbers are the same with any of them. Without it the
+        local engine is this process with all its threads, whose rounding in the network differs.
+    pool : EncodingPool, optional
+        Workers that several calls share, in place of ``engine`` and ``workers``.
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
     command : str
@@ -102,6 +118,7 @@ def evaluate(
         number of pairs, and coverage as their note.
     """
     check_level(level)
+    check_scale(engine, workers, "stop", None)
     if corrections is None or isinstance(corrections, str):
         corrections = listed(corrections, DEFAULT_CORRECTIONS)
     spaces = named(corrections)
@@ -115,7 +132,9 @@ def evaluate(
             of_vectors={
                 "second": second, "ids": ids, "column": column, "drop_invalid": drop_invalid
             },
+            of_workers={"engine": engine, "workers": workers, "pool": pool},
         )  # fmt: skip
+    refuse_workers(wanted_tasks[0].name, engine, workers, pool)
     chosen = [task for task in wanted_tasks if isinstance(task, WordSimilarity)]
     pairs = {task.name: task.load(folder) for task in chosen}
     group = open_cloud(source, column=column)
@@ -173,6 +192,7 @@ def on_problems(
     protocol: SentenceProtocol,
     *,
     of_vectors: dict[str, Any],
+    of_workers: dict[str, Any],
     **how: Any,
 ) -> Result:
     """Score the layers of a model on texts, or vectors of one's own on what names their rows."""
@@ -192,12 +212,13 @@ def on_problems(
     about_vectors = [task for task in problems if is_about_vectors(task)]
     if not about_vectors:
         check_model(source, of_vectors["second"], problems[0])
-        return evaluate_texts(source, problems, corrections, protocol, **how)
+        return evaluate_texts(source, problems, corrections, protocol, **of_workers, **how)
     if len(about_vectors) < len(problems):
         raise UsageError(
             f"{about_vectors[0].name} is scored with a file of vectors and others with a model; "
             "evaluate them one after the other"
         )
+    refuse_workers(about_vectors[0].name, **of_workers)
     del how["folder"]
     return evaluate_vectors(source, problems, corrections, protocol, **of_vectors, **how)
 

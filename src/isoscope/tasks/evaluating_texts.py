@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from isoscope.engines.choosing import LOCAL
 from isoscope.engines.vector_cache import VectorCache
 from isoscope.errors import UsageError
 from isoscope.models.encoding import Encoder
@@ -18,6 +19,7 @@ from isoscope.results.result import Result, Row, Table
 from isoscope.results.scored import KIND, SCORES
 from isoscope.tasks import families  # noqa: F401 - they say how they are prepared
 from isoscope.tasks.best_layers import with_best_layers
+from isoscope.tasks.encoding_pool import encoding_pool
 from isoscope.tasks.job_scoring import SECONDS, scored_job
 from isoscope.tasks.preparing import Job, job_of
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.texts.contract import Progress
     from isoscope.tasks.corrected import NamedCorrection
+    from isoscope.tasks.encoding_pool import EncodingPool
     from isoscope.tasks.registry import Task
     from isoscope.tasks.sentence_protocol import SentenceProtocol
 
@@ -42,10 +45,17 @@ def evaluate_texts(
     *,
     folder: Path | None,
     level: float = 0.95,
+    engine: str = LOCAL,
+    workers: int | None = None,
+    pool: EncodingPool | None = None,
     progress: Progress | None = None,
     command: str = "",
 ) -> Result:
     """Score every layer that is asked for on every task, in every space.
+
+    Texts are encoded by the workers that are asked for. Corrections of tokens are the exception:
+    this process runs the model over the texts that they are fitted on, and where a correction does
+    not commute with pooling, over those that are scored.
 
     Returns
     -------
@@ -59,22 +69,23 @@ def evaluate_texts(
         choose_measures(protocol.isotropy)  # an unknown name is refused before any work
     fits = any(one.transformer for one in corrections)
     jobs = [job_of(task, folder, protocol, fits=fits) for task in tasks]
-    model = source
-    if not isinstance(model, Model):
-        model = open_model(
-            model, revision=protocol.revision, dtype=protocol.dtype, device=protocol.device
-        )
-    layers = chosen_layers(model, protocol.layers)
-    began = time.perf_counter()
     rows: list[Row] = []
     tables: list[Table] = []
-    with kept_vectors(protocol, jobs) as cache:
+    device = source.device if isinstance(source, Model) else protocol.device
+    with (
+        encoding_pool(engine, workers, device, pool) as encoders,
+        kept_vectors(protocol, jobs) as cache,
+    ):
+        model = opened(source, protocol, encoders)
+        layers = chosen_layers(model, protocol.layers)
+        began = time.perf_counter()
         encoder = Encoder(
             model,
             protocol.pooling,
             protocol.special_tokens,
             longest=protocol.longest,
             cache=cache,
+            pool=encoders,
         )
         for job in jobs:
             found = scored_job(encoder, job, corrections, layers, protocol, level, progress)
@@ -93,6 +104,17 @@ def evaluate_texts(
             **({REMARKS: [EPOCHS_REMARK]} if tables else {}),
         },
     )
+
+
+def opened(source: str | Model, protocol: SentenceProtocol, pool: EncodingPool | None) -> Model:
+    """Open a model where the protocol, or else the workers, want it to compute."""
+    if isinstance(source, Model):
+        return source
+    device = protocol.device if pool is None else pool.device
+    model = open_model(source, revision=protocol.revision, dtype=protocol.dtype, device=device)
+    if pool is not None:
+        pool.settle(model, protocol.dtype)
+    return model
 
 
 @contextmanager
