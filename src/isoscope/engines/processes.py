@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+import os
 import pickle
 import tempfile
+import threading
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from isoscope.engines.workers import BadShard, Shard, SingleThread, Value, attempt, no_tick
-from isoscope.errors import DataError
+from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +35,9 @@ class Processes:
         self.workers = workers
         # Not forked: a fork of a process with threads may wait for a lock that nobody holds.
         context = multiprocessing.get_context("spawn")
-        self._executor = ProcessPoolExecutor(workers, mp_context=context)
+        self._executor = ProcessPoolExecutor(
+            workers, mp_context=context, initializer=follow_parent
+        )
         self._folder = tempfile.TemporaryDirectory(prefix="isoscope-")
         self._numbers = itertools.count()
 
@@ -55,7 +59,7 @@ class Processes:
         del tick
         # Through a file, once a worker: with every shard a plan of many megabytes would travel.
         path = Path(self._folder.name) / f"work-{next(self._numbers)}"
-        path.write_bytes(pickle.dumps(work))
+        path.write_bytes(pickled(work))
         try:
             futures = {self._executor.submit(work_on, str(path), shard): n for n, shard in shards}
             for future in as_completed(futures):
@@ -68,12 +72,35 @@ class Processes:
             ) from error
 
 
+def follow_parent() -> None:
+    """Let this process end when the one that started it does, however that ends."""
+    parent = multiprocessing.parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 class Memory:
     """What a worker remembers between shards."""
 
     path = ""
     work: Any = None
     threads = SingleThread()
+
+
+def pickled(work: Any) -> bytes:
+    """Return a work as bytes, or say that its source cannot leave this process."""
+    try:
+        return pickle.dumps(work)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise UsageError(
+            "what is read exists in this process only, and workers are other processes; write it "
+            "to a file, or leave --workers and --engine out"
+        ) from error
 
 
 def work_on(path: str, shard: Any) -> Any:

@@ -6,6 +6,7 @@ Texts are drawn at random and read whole, so that a token's position and neighbo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,7 +99,7 @@ def read_tokens(
     limit = max(1, min(most, MEMORY // (4 * width * len(wanted))))
     rule = TokenRule(special=special)
     drawn, total = drawn_texts(model, texts, limit, rule, seed)
-    group = LayerClouds(model, MadeTexts(lambda: drawn, texts.name), rule, layers=wanted)
+    group = LayerClouds(model, MadeTexts(partial(iter, drawn), texts.name), rule, layers=wanted)
     vectors: dict[str, list[NDArray[np.float32]]] = {layer: [] for layer in wanted}
     labels: dict[str, list[NDArray[Any]]] = {
         name: [] for name in ("token id", "token", "word", "position", "sentence")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from isoscope.clouds.sample import lowest_indices
@@ -83,7 +84,7 @@ def sts_b_dev(folder: Path) -> TextSource | None:
                 f"have {STS_B_FIELDS} or more"
             )
         sentences += fields[5:7]
-    return MadeTexts(lambda: sentences, "STS-B dev")
+    return MadeTexts(partial(iter, sentences), "STS-B dev")
 
 
 def sst_2_train(folder: Path) -> TextSource | None:
@@ -144,7 +145,7 @@ def some_texts(source: TextSource, size: int, seed: int) -> TextSource:
         return source
     wanted = set(lowest_indices(total, size, seed).tolist())
     drawn = [text.text for text in source.texts() if text.index in wanted]
-    return MadeTexts(lambda: drawn, f"{size:,} of {total:,} of {source.name}")
+    return MadeTexts(partial(iter, drawn), f"{size:,} of {total:,} of {source.name}")
 
 
 STS_B = TextNeed("the sentences of STS-B dev", sts_b_dev)
