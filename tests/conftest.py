@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
@@ -11,9 +12,11 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from postgres_for_tests import Server
+
+SHARED = Path(__file__).parent
+"""Where the modules are that tests share."""
 
 # A test process has a core to itself: threads of torch that wait for each other on busy cores make
 # a run several times slower. Read when torch is imported.
@@ -62,3 +65,19 @@ def postgres() -> Iterator[Server]:
 
     with running_server() as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def ray_cluster() -> Iterator[str]:
+    """The address of a Ray of four workers, which can import what tests share.
+
+    For one file of tests at a time: others start and end a Ray of their own.
+    """
+    ray = pytest.importorskip("ray")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(SHARED), prepend=os.pathsep)
+        ray.init(
+            "local", num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
+        )
+    yield ray.get_runtime_context().gcs_address
+    ray.shutdown()

@@ -208,14 +208,18 @@ def test_what_is_cut_off_is_counted(bert: Model) -> None:
     assert group.rows == group.so_far.counted
 
 
-def test_a_later_batch_can_be_the_first(bert: Model) -> None:
+def test_rows_are_numbered_from_a_base(bert: Model) -> None:
+    """No two shards of a text number a token the same."""
     group = LayerClouds(bert, open_texts(TEXTS * 3), budget=16)
-    every = list(group.batches())
-    rest = list(group.batches(skip=2))
-    assert len(rest) == len(every) - 2
-    for one, other in zip(every[2:], rest, strict=True):
-        assert one["block 1"].first_row == other["block 1"].first_row
-        assert torch.equal(one["block 1"].vectors, other["block 1"].vectors)
+    every, based = list(group.batches()), list(group.batches(base=1 << 40))
+    position = 0
+    for one, other in zip(every, based, strict=True):
+        for layer in group.names:
+            assert one[layer].first_row == position
+            assert other[layer].first_row == (1 << 40) + position
+            assert torch.equal(one[layer].vectors, other[layer].vectors)
+        position += len(one["block 1"].vectors)
+    assert group.rows == position
 
 
 def test_an_unknown_layer_is_named(bert: Model) -> None:

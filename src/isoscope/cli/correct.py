@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from isoscope.cli.learned import as_line, learned, mean_cosine
-from isoscope.cli.output import console, silence_stdout
+from isoscope.cli import options, scaling
+from isoscope.cli.correct_lines import about, apply_lines, fit_lines, refresh_lines, show
+from isoscope.cli.journals import Resume
+from isoscope.cli.learned import learned, mean_cosine
 from isoscope.cli.progress import progress_bar
+from isoscope.cli.warned import warnings_shown
+from isoscope.clouds.addresses import is_postgres
 from isoscope.clouds.location import Location
 from isoscope.clouds.opening import open_cloud
 from isoscope.clouds.sample import LARGE_SIZE
 from isoscope.clouds.selection import RowSelection
-from isoscope.clouds.watched import WatchedCloud
 from isoscope.clouds.writing.rewriting import refuse_corrected
 from isoscope.errors import UsageError
 from isoscope.files import check_place
-
-if TYPE_CHECKING:
-    from isoscope.clouds.writing import Written
-    from isoscope.corrections.base import Correction
+from isoscope.results.scaled import check_scale, skipped_count, skipped_shards
 
 ENDING = ".safetensors"
 
@@ -47,6 +46,16 @@ DropOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+FileWorkers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        help="Processes, or actors of Ray, that write a file at a time each. Default: this process "
+        "with all its threads; with Ray one per core. The files are the same with any.",
+        min=1,
+        rich_help_panel=scaling.SCALE,
+    ),
+]
 
 FIT_EXAMPLE = """Example:
 
@@ -65,7 +74,7 @@ APPLY_EXAMPLE = """Examples:
 
 isoscope correct apply correction.safetensors vectors.parquet --out corrected.parquet
 
-isoscope correct apply correction.safetensors "data/*.parquet" --out corrected/
+isoscope correct apply correction.safetensors "data/*.parquet" --out corrected/ --workers 4
 
 isoscope correct apply correction.safetensors 'postgresql://host/db?table=docs&column=v' --out 'postgresql://host/db?table=docs&column=v_new'
 """
@@ -109,26 +118,51 @@ def fit(
     column: ColumnOption = None,
     drop_invalid: DropOption = False,
     as_json: JsonOption = False,
+    engine: scaling.Engine = "local",
+    workers: scaling.Threads = None,
+    on_error: scaling.OnError = "stop",
+    shard: scaling.ShardRows = None,
+    resume: Resume = False,
+    progress: options.ProgressMode = None,
+    quiet: options.Quiet = False,
     debug: DebugOption = False,
 ) -> None:
     """Learn a correction from vectors, in one read for most, and write it to a file."""
     from isoscope.corrections import make_correction  # imports scikit-learn
+    from isoscope.corrections.base import one_cloud
+    from isoscope.corrections.closed_form import ClosedForm
+    from isoscope.corrections.from_sums import check_workers
     from isoscope.corrections.naming import text_of
+    from isoscope.corrections.reading_plan import reading_plan
+    from isoscope.corrections.sampled_fit import fit_and_sample
 
     del debug  # the frame looks for it
+    check_scale(engine, workers, on_error, shard)
     fitted = make_correction(correction)
+    check_workers(fitted, engine, workers, resume=resume)
     path = correction_path(out, source)
-    watched = WatchedCloud(open_cloud(source, column=column), LARGE_SIZE)
-    selection = RowSelection(watched, drop_invalid=drop_invalid)
-    with progress_bar() as progress:
-        fitted.fit_cloud(selection, progress=progress)
-    sample = watched.sample()
-    fitted.save(path)
+    # Others keep nothing on their way that a later run could go on from.
+    journal = journal_beside(out, resume=resume) if isinstance(fitted, ClosedForm) else None
+    cloud = open_cloud(source, column=column, on_error=on_error)
+    selection = one_cloud(RowSelection(cloud, drop_invalid=drop_invalid))
+    asked = {"correction": text_of(fitted), "column": column, "drop_invalid": drop_invalid}
+    with (
+        warnings_shown(quiet=quiet),
+        progress_bar(quiet=quiet, mode=progress) as report,
+        reading_plan(
+            cloud, asked, engine=engine, workers=workers, on_error=on_error, shard_rows=shard,
+            journal=journal, resume=resume,
+        ) as plan,
+    ):  # fmt: skip
+        sample = fit_and_sample(fitted, selection, LARGE_SIZE, progress=report, plan=plan)
+        fitted.save(path)
+        left_out = {**selection.left_out, **skipped_count(plan.skipped)}
     facts = {
         "correction": text_of(fitted),
         "file": str(path),
         **about(fitted),
-        "left_out": selection.left_out,
+        "left_out": left_out,
+        **skipped_shards(plan.skipped),
         "learned": learned(fitted),
         "mean_cosine": {
             "rows": len(sample),
@@ -153,6 +187,12 @@ def apply(
     ],
     column: ColumnOption = None,
     as_json: JsonOption = False,
+    engine: scaling.Engine = "local",
+    workers: FileWorkers = None,
+    on_error: scaling.OnError = "stop",
+    resume: Resume = False,
+    progress: options.ProgressMode = None,
+    quiet: options.Quiet = False,
     debug: DebugOption = False,
 ) -> None:
     """Correct every vector of a file, in a new file of the same kind."""
@@ -160,11 +200,21 @@ def apply(
     from isoscope.corrections.applying import apply_to_files
 
     del debug
+    check_scale(engine, workers, on_error, None)
     correction = load_correction(file)
-    with progress_bar() as progress:
-        written = apply_to_files(correction, source, out, column=column, progress=progress)
-    facts = [vars(one) for one in written]
-    show(facts, [apply_line(one) for one in written], as_json)
+    with (
+        warnings_shown(quiet=quiet),
+        progress_bar(quiet=quiet, mode=progress) as report,
+    ):
+        applied = apply_to_files(
+            correction, source, out,
+            column=column, engine=engine, workers=workers, on_error=on_error,
+            journal=journal_beside(out, resume=resume), resume=resume, progress=report,
+        )  # fmt: skip
+        skipped_count(applied.skipped)
+    facts = [vars(one) for one in applied.written]
+    facts += [{"source": name, "skipped": why} for name, why in applied.skipped.items()]
+    show(facts, apply_lines(applied), as_json)
 
 
 @correct_app.command("refresh", help=REFRESH_HELP, epilog=REFRESH_EXAMPLE)
@@ -178,25 +228,48 @@ def refresh(
     column: ColumnOption = None,
     drop_invalid: DropOption = False,
     as_json: JsonOption = False,
+    engine: scaling.Engine = "local",
+    workers: scaling.Threads = None,
+    on_error: scaling.OnError = "stop",
+    shard: scaling.ShardRows = None,
+    resume: Resume = False,
+    progress: options.ProgressMode = None,
+    quiet: options.Quiet = False,
     debug: DebugOption = False,
 ) -> None:
     """Take new vectors into a correction."""
     from isoscope.corrections import load_correction, refreshed  # imports scikit-learn
+    from isoscope.corrections.base import one_cloud
+    from isoscope.corrections.reading_plan import reading_plan
 
     del debug
+    check_scale(engine, workers, on_error, shard)
     old = load_correction(file)
-    path = correction_path(file if out is None else out, source)
-    refuse_corrected(source, column)
-    selection = RowSelection(open_cloud(source, column=column), drop_invalid=drop_invalid)
-    with progress_bar() as progress:
-        new = refreshed(old, selection, refuse_same=True, progress=progress)
-    new.save(path)
+    name = file if out is None else out
+    path = correction_path(name, source)
+    journal = journal_beside(name, resume=resume)
+    refuse_corrected(source, column, on_error)
+    cloud = open_cloud(source, column=column, on_error=on_error)
+    selection = one_cloud(RowSelection(cloud, drop_invalid=drop_invalid))
+    asked = {"refreshes": old.fingerprint, "column": column, "drop_invalid": drop_invalid}
+    with (
+        warnings_shown(quiet=quiet),
+        progress_bar(quiet=quiet, mode=progress) as report,
+        reading_plan(
+            cloud, asked, engine=engine, workers=workers, on_error=on_error, shard_rows=shard,
+            journal=journal, resume=resume,
+        ) as plan,
+    ):  # fmt: skip
+        new = refreshed(old, selection, refuse_same=True, progress=report, plan=plan)
+        new.save(path)
+        left_out = {**selection.left_out, **skipped_count(plan.skipped)}
     facts = {
         "correction": old.name,
         "file": str(path),
         "rows_before": old.fitted_on_.rows,
         **about(new),
-        "left_out": selection.left_out,
+        "left_out": left_out,
+        **skipped_shards(plan.skipped),
         "learned": learned(new),
     }
     show(facts, refresh_lines(facts), as_json)
@@ -217,69 +290,19 @@ def correction_path(out: str, source: str) -> Path:
     return path
 
 
-def about(correction: Correction) -> dict[str, Any]:
-    """Return what every fitted correction has."""
-    seen = correction.fitted_on_
-    return {
-        "rows": seen.rows,
-        "width": int(correction.n_features_in_),
-        "new_width": correction._output_width,
-        "dtype": seen.dtype,
-        "fingerprint": correction.fingerprint,
-    }
+def journal_beside(out: str, *, resume: bool) -> Path | None:
+    """Return the folder that keeps what a run has done; None where nothing is kept.
 
-
-def show(facts: Any, lines: list[str], as_json: bool) -> None:
-    """Print for a program or for a person, unless nobody listens any more."""
-    if not as_json:
-        screen = console()
-        for line in lines:
-            screen.print(line)
-        return
-    try:
-        print(json.dumps(facts, indent=2, ensure_ascii=False), flush=True)
-    except BrokenPipeError:
-        silence_stdout()
-
-
-def fit_lines(facts: dict[str, Any]) -> list[str]:
-    """Say what was learned from what."""
-    width, new_width = facts["width"], facts["new_width"]
-    becomes = "" if new_width == width else f", which become {new_width:,}"
-    lines = [
-        f"{facts['correction']} fitted on {facts['rows']:,} rows of {width:,} dimensions"
-        f" ({facts['dtype']}){becomes}",
-        *(as_line(name, fact) for name, fact in facts["learned"].items()),
-        *left_out_lines(facts),
-    ]
-    cosine = facts["mean_cosine"]
-    if cosine["before"] is not None and cosine["after"] is not None:
-        lines.append(
-            f"mean cosine of {cosine['rows']:,} rows: {cosine['before']:.4f} before, "
-            f"{cosine['after']:.4f} after"
-        )
-    return [*lines, f"written to {facts['file']}"]
-
-
-def refresh_lines(facts: dict[str, Any]) -> list[str]:
-    """Say how many rows there were and are."""
-    before, after = facts["rows_before"], facts["rows"]
-    return [
-        f"{facts['correction']}: {before:,} rows before, {after:,} with the new ones",
-        *(as_line(name, fact) for name, fact in facts["learned"].items()),
-        *left_out_lines(facts),
-        f"written to {facts['file']}",
-    ]
-
-
-def left_out_lines(facts: dict[str, Any]) -> list[str]:
-    """Say which rows did not count."""
-    return [f"left out, {why}: {count:,} rows" for why, count in facts["left_out"].items()]
-
-
-def apply_line(one: Written) -> str:
-    """Say what became of one file."""
-    note = ", noted in its metadata" if one.marked else ""
-    if one.without:
-        note += f"; {one.without:,} rows have no vector (NULL)"
-    return f"{one.source} → {one.out}: {one.rows:,} rows of {one.width:,} dimensions{note}"
+    Refuses to go on where nothing can be kept.
+    """
+    if is_postgres(out):
+        return None
+    location = Location(out)
+    if location.is_remote:
+        if resume:
+            raise UsageError(f"--resume needs an --out on this machine; nothing is kept of {out}")
+        return None
+    path = location.path
+    if path.name in ("", ".."):
+        path = path.resolve()
+    return Path(f"{path}.journal")

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from sklearn.utils.validation import check_is_fitted
 
-from isoscope.clouds.writing import Change, rewrite_files
-from isoscope.corrections.naming import text_of
-from isoscope.corrections.rows import corrected_rows
+from isoscope.clouds.writing import rewrite_files
+from isoscope.corrections.file_change import change_of
+from isoscope.corrections.file_work import FileRun
+from isoscope.engines.choosing import LOCAL
+from isoscope.engines.local import cores
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Mapping
+    from pathlib import Path
 
     from isoscope.clouds.writing import Written
     from isoscope.corrections.base import Correction
+    from isoscope.engines.sharded import OnError
     from isoscope.measures.reading import Progress
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What became of the files of a source."""
+
+    written: list[Written]
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Files that were left out, and why."""
 
 
 def apply_to_files(
@@ -24,8 +38,13 @@ def apply_to_files(
     out: str,
     *,
     column: str | None = None,
+    engine: str = LOCAL,
+    workers: int | None = None,
+    on_error: OnError = "stop",
+    journal: Path | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
-) -> list[Written]:
+) -> Applied:
     """Correct every vector of a source, and write it in the format that it came in.
 
     See ``isoscope.clouds.writing.rewrite_files`` for what is kept. Parquet, Arrow and safetensors
@@ -42,32 +61,32 @@ def apply_to_files(
         column of it, a new table, or ``.npy``.
     column : str, optional
         Which array of a file that holds several.
+    engine : str
+        ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster. What is no pattern of several files
+        is always read and written by this process.
+    workers : int, optional
+        Processes of the local engine, by default this one with all its threads; actors of Ray, by
+        default one per core of the cluster. The files are the same with any of them.
+    on_error : {"stop", "skip"}
+        Whether a file of a pattern that cannot be read ends the run, or is left out.
+    journal : Path, optional
+        Folder that keeps which files of a pattern are written, so that a killed run can go on; it
+        is removed when the run is done. ``out`` is a folder of this machine then.
+    resume : bool
+        Go on where a journal ends.
     progress : callable, optional
         Called with what is done, rows done, and rows in all.
 
     Returns
     -------
-    list of Written
-        What was written, file by file.
+    Applied
+        What was written, file by file, and what was left out.
     """
     check_is_fitted(correction)
-
-    def apply(rows: NDArray[Any]) -> NDArray[Any]:
-        # What ``transform`` does, without its checks, which a file has been through already.
-        corrected: NDArray[Any] = corrected_rows(
-            rows,
-            correction._correct,
-            correction._output_width,
-            renormalize=correction.renormalize,
-            threads=not correction.own_threads,
-        )
-        return corrected
-
-    change = Change(
-        apply,
-        correction.n_features_in_,
-        correction._output_width,
-        text_of(correction),
-        correction.fingerprint,
-    )
-    return rewrite_files(source, out, change, column=column, progress=progress)
+    run = FileRun(correction, column, engine, workers, on_error, journal, resume)
+    written = rewrite_files(
+        source, out, change_of(correction, cores()),
+        column=column, progress=progress, carry_out=run,
+        skipped=run.skipped if on_error == "skip" else None,
+    )  # fmt: skip
+    return Applied(written, run.skipped)

@@ -17,12 +17,13 @@ from isoscope.clouds.arrays import ArrayCloud, TensorCloud, is_tensor
 from isoscope.clouds.opening import open_cloud
 from isoscope.clouds.selection import RowSelection, finite_rows
 from isoscope.corrections.fitted_on import fitted_on
-from isoscope.corrections.reading import read_summary
+from isoscope.corrections.reading import kept_rows, read_with_sample
 from isoscope.corrections.rows import corrected_rows
 from isoscope.corrections.stored_arrays import Slot, check_arrays
 from isoscope.corrections.validation import validate_data
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.moments import MomentParts
+from isoscope.measures.shard_reading import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,11 +33,15 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.contract import Array, Cloud, CloudGroup
     from isoscope.corrections.fitted_on import FittedOn
+    from isoscope.corrections.reading import Matrix
     from isoscope.corrections.stored_arrays import Slots
     from isoscope.measures.reading import Progress
 
 FLOATS = (np.float64, np.float32, np.float16)
 """Types that come out as they went in; everything else becomes the first."""
+
+NOTE = "note"
+"""What progress calls the read that tells what a correction was fitted on."""
 
 WIDTH = "n_features_in"
 """Name of the number of dimensions among the arrays for a file."""
@@ -76,7 +81,9 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._learn_and_note(in_memory(self._vectors(X, reset=True)), None)
         return self
 
-    def fit_cloud(self, cloud: Any, *, progress: Progress | None = None) -> Self:
+    def fit_cloud(
+        self, cloud: Any, *, progress: Progress | None = None, plan: Plan | None = None
+    ) -> Self:
         """Learn from a cloud of any size, batch by batch.
 
         Parameters
@@ -86,11 +93,11 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             ``RowSelection(cloud, drop_invalid=True)`` leaves them out.
         progress : callable, optional
             Called with the name of the read, rows done, and rows in all.
+        plan : Plan, optional
+            What becomes of shards that cannot be read. Only corrections that follow from sums are
+            fitted by other workers, and keep a journal.
         """
-        self._check_params()
-        group = one_cloud(cloud)
-        self._forget_names(group.widths[0])
-        self._learn_and_note(group, progress)
+        self._fit_group(one_cloud(cloud), progress, plan)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -200,12 +207,45 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Learn from a group of one cloud, which may be read several times."""
         raise NotImplementedError
 
-    def _learn_and_note(self, group: CloudGroup, progress: Progress | None) -> None:
-        """Learn, and note what from in one cheap read more."""
-        self._learn(group, progress)
+    def _fit_group(
+        self,
+        group: CloudGroup,
+        progress: Progress | None,
+        plan: Plan | None = None,
+        sample_size: int = 0,
+    ) -> Matrix:
+        """Learn from a group of one cloud, and return some of its rows at random."""
+        self._check_params()
+        self._forget_names(group.widths[0])
+        return self._learn_and_note(group, progress, plan, sample_size)
+
+    def _learn_and_note(
+        self,
+        group: CloudGroup,
+        progress: Progress | None,
+        plan: Plan | None = None,
+        sample_size: int = 0,
+    ) -> Matrix:
+        """Learn, and note what from in one cheap read more, which also draws the sample."""
+        plan = Plan() if plan is None else plan
+        if plan.on_error == "stop":
+            self._learn(group, progress)
+            return self._note(group, progress, plan, sample_size)
+        # What cannot be read shows in the cheap read, and is left out of the others.
+        sample = self._note(group, progress, plan, sample_size)
+        self._learn(kept_rows(group, plan), progress)
+        return sample
+
+    def _note(
+        self, group: CloudGroup, progress: Progress | None, plan: Plan, sample_size: int
+    ) -> Matrix:
+        """Note what a group holds."""
         parts = MomentParts(scatter=False, dimensions=False, mean=False)
-        summary = read_summary(group, parts, progress=progress)
+        summary, sample = read_with_sample(
+            group, parts, sample_size, progress=progress, plan=plan, stage=NOTE
+        )
         self._fitted_on = fitted_on(summary.moments, group.dtypes[0])
+        return sample
 
     def _correct(self, rows: Array) -> Array:
         """Correct some rows, float32 or float64, array or tensor; never in place.
@@ -274,7 +314,7 @@ def in_memory(vectors: Array) -> Cloud:
     return ArrayCloud(vectors, "X", fewest=1)
 
 
-def one_cloud(source: Any) -> CloudGroup:
+def one_cloud(source: Any) -> RowSelection:
     """Open a source that must hold one cloud, and let only finite rows pass."""
     group = open_cloud(source)
     if len(group.names) != 1:

@@ -17,7 +17,7 @@ from isoscope.clouds.contract import EPSILON
 from isoscope.corrections.base import Correction, in_memory, one_cloud
 from isoscope.corrections.fitted_on import fitted_on
 from isoscope.corrections.parameters import plain_parameters
-from isoscope.corrections.reading import read_summary
+from isoscope.corrections.reading import forgotten_if_refused, read_summary, read_with_sample
 from isoscope.corrections.stored_arrays import Slot
 from isoscope.corrections.summary import Precision, Summary
 from isoscope.errors import DataError, UsageError
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.contract import CloudGroup
     from isoscope.corrections.fitted_on import FittedOn
-    from isoscope.corrections.reading import Weights
+    from isoscope.corrections.reading import Matrix, Weights
     from isoscope.corrections.stored_arrays import Slots
     from isoscope.measures.reading import Progress
+    from isoscope.measures.shard_reading import Plan
 
     Arrays = dict[str, NDArray[Any]]
 
@@ -75,7 +76,7 @@ class ClosedForm(Correction):
         self._check_params()
         vectors = self._vectors(X, reset=True)
         weights = checked_weights(sample_weight, len(vectors))
-        return self._take(in_memory(vectors), weights, None)
+        return self._fit_summary(read_summary(in_memory(vectors), self._parts(), weights=weights))
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more vectors: the same as one fit on all of them together."""
@@ -90,7 +91,12 @@ class ClosedForm(Correction):
         return self
 
     def fit_cloud(
-        self, cloud: Any, *, sample_weight: Any = None, progress: Progress | None = None
+        self,
+        cloud: Any,
+        *,
+        sample_weight: Any = None,
+        progress: Progress | None = None,
+        plan: Plan | None = None,
     ) -> Self:
         """Learn from a cloud of any size in one read.
 
@@ -103,11 +109,18 @@ class ClosedForm(Correction):
             Weight of each row, in the order of the cloud.
         progress : callable, optional
             Called with the name of the read, rows done, and rows in all.
+        plan : Plan, optional
+            Who reads, and what becomes of shards that cannot be read; not with weights.
         """
-        self._check_params()
         group = one_cloud(cloud)
+        if sample_weight is None:
+            self._fit_group(group, progress, plan)
+            return self
+        self._check_params()
         self._forget_names(group.widths[0])
-        return self._take(group, checked_weights(sample_weight), progress)
+        weights = checked_weights(sample_weight)
+        summary = read_summary(group, self._parts(), weights=weights, progress=progress, plan=plan)
+        return self._fit_summary(summary)
 
     def fit_moments(self, moments: Moments, stored: str = "float64") -> Self:
         """Learn from sums that were taken before, by ``measure``, elsewhere or in parts.
@@ -180,10 +193,20 @@ class ClosedForm(Correction):
         self._prepare(solution)
         self._solution = solution
 
-    def _take(self, group: CloudGroup, weights: Weights | None, progress: Progress | None) -> Self:
-        return self._fit_summary(
-            read_summary(group, self._parts(), weights=weights, progress=progress)
+    def _learn_and_note(
+        self,
+        group: CloudGroup,
+        progress: Progress | None,
+        plan: Plan | None = None,
+        sample_size: int = 0,
+    ) -> Matrix:
+        """Learn from the one read that tells all."""
+        summary, sample = read_with_sample(
+            group, self._parts(), sample_size, progress=progress, plan=plan
         )
+        with forgotten_if_refused(plan):
+            self._fit_summary(summary)
+        return sample
 
     def _fit_summary(self, summary: Summary) -> Self:
         """Learn from a summary, which several corrections may share."""

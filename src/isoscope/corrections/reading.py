@@ -1,17 +1,22 @@
-"""One read of a cloud for the sums that a correction needs, with a weight for every row."""
+"""One read of a cloud for the sums that a correction needs, by any workers or with weights."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from isoscope.clouds.arrays import is_tensor
+from isoscope.clouds.selection import RowSelection
 from isoscope.corrections.single_precision import SingleMoments
 from isoscope.corrections.summary import Summary
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.kernels import moments_kernel_for
-from isoscope.measures.reading import merged, run
+from isoscope.measures.reading import FirstWork, merged, run
+from isoscope.measures.shard_reading import Plan, read, without_skipped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -22,6 +27,10 @@ if TYPE_CHECKING:
     from isoscope.measures.reading import Batches, Progress
 
     Weights = NDArray[np.float64]
+    Matrix = NDArray[np.float64]
+
+FIT = "fit"
+"""What progress and journals call the read that a correction follows from."""
 
 
 class WeightedTaker:
@@ -57,11 +66,58 @@ def read_summary(
     weights: Weights | None = None,
     precision: Precision = "double",
     progress: Progress | None = None,
+    plan: Plan | None = None,
 ) -> Summary:
     """Sum over the rows of a group of one cloud; a single row is enough.
 
-    The same read as the one that measures begin with: batches over threads, sums in float64, or
-    with products in ``single`` precision of what is stored in that or half, tensors excepted.
+    Rows with weights, and products in ``single`` precision, are left to the threads of this
+    process; all else is read as ``read_with_sample`` does.
+    """
+    if weights is None and precision == "double":
+        return read_with_sample(group, parts, 0, progress=progress, plan=plan)[0]
+    if plan is not None:
+        raise UsageError(
+            "rows with weights, or summed in single precision, are read by this process; give no "
+            "plan"
+        )
+    return read_weighted(group, parts, weights, precision, progress)
+
+
+def read_with_sample(
+    group: CloudGroup,
+    parts: MomentParts,
+    size: int,
+    *,
+    progress: Progress | None = None,
+    plan: Plan | None = None,
+    stage: str = FIT,
+) -> tuple[Summary, Matrix]:
+    """Sum over the rows of a group of one cloud, and keep ``size`` of them at random.
+
+    The same read as the one that measures begin with: shards over threads or other workers, sums
+    in float64. Sums and rows are the same bit by bit whoever reads.
+    """
+    widths = dict(zip(group.names, group.widths, strict=True))
+    work = FirstWork(parts, widths, size, rows=getattr(group, "certain_rows", None))
+    state = read(group, work, stage, plan or Plan(), progress).state
+    if isinstance(group, RowSelection):
+        group.left_out = dict(state.left_out)
+    (name,) = group.names
+    if name not in state.moments:
+        raise DataError(f"{name}: no row is left to learn from")
+    return Summary(state.moments[name], group.dtypes[0]), state.samples[name].vectors
+
+
+def read_weighted(
+    group: CloudGroup,
+    parts: MomentParts,
+    weights: Weights | None,
+    precision: Precision,
+    progress: Progress | None,
+) -> Summary:
+    """Sum with a weight for every row, or in the precision of what is stored: batches over threads.
+
+    Tensors and vectors in double precision are summed in double either way.
     """
     takers: list[WeightedTaker] = []
 
@@ -69,7 +125,7 @@ def read_summary(
         takers.append(WeightedTaker(parts, weights, precision))
         return takers[-1]
 
-    run(group, new, None, progress, "fit")
+    run(group, new, None, progress, FIT)
     states = [taker.kernel.result() for taker in takers if taker.kernel is not None]
     moments = merged([state for state in states if state is not None])
     if moments is None:
@@ -78,3 +134,25 @@ def read_summary(
         raise UsageError(f"there are {len(weights):,} weights for {moments.rows:,} rows")
     single = any(isinstance(taker.kernel, SingleMoments) for taker in takers)
     return Summary(moments, group.dtypes[0], "single" if single else "double")
+
+
+def kept_rows(group: CloudGroup, plan: Plan) -> CloudGroup:
+    """Return a group without the shards that a read left out, for reads by this process."""
+    rest = without_skipped(group, plan)
+    # Rows of shards are numbered with gaps, which a selection closes.
+    return rest if rest is group else RowSelection(rest, drop_invalid=True)
+
+
+@contextmanager
+def forgotten_if_refused(plan: Plan | None) -> Iterator[None]:
+    """Let a journal forget a read that is over where its sums do not allow what was asked for.
+
+    No run can go on from there, and the next call should not have to delete it first.
+    """
+    try:
+        yield
+    except UsageError:
+        if plan is not None and plan.journal is not None:
+            for step in plan.journal.steps:
+                plan.journal.forget(step)
+        raise

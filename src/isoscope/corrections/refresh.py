@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from isoscope.corrections.base import one_cloud
 from isoscope.corrections.closed_form import ClosedForm
 from isoscope.corrections.fitted_on import fingerprint_of
-from isoscope.corrections.naming import all_corrections
-from isoscope.corrections.reading import read_summary
+from isoscope.corrections.from_sums import names_from_sums
+from isoscope.corrections.reading import forgotten_if_refused, read_summary
 from isoscope.corrections.summary import Summary
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.moments import Moments
@@ -20,6 +20,7 @@ from isoscope.measures.moments import Moments
 if TYPE_CHECKING:
     from isoscope.corrections.base import Correction
     from isoscope.measures.reading import Progress
+    from isoscope.measures.shard_reading import Plan
 
 
 def refreshed(
@@ -29,6 +30,7 @@ def refreshed(
     sample_weight: Any = None,
     refuse_same: bool = False,
     progress: Progress | None = None,
+    plan: Plan | None = None,
 ) -> ClosedForm:
     """Return the correction that the old vectors and new ones together would give.
 
@@ -48,6 +50,8 @@ def refreshed(
         twice. Once others were added to them, nothing tells them apart.
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
+    plan : Plan, optional
+        Who reads the new vectors, and what becomes of shards that cannot be read; not with weights.
 
     Returns
     -------
@@ -56,10 +60,9 @@ def refreshed(
     """
     check_is_fitted(correction)
     if not isinstance(correction, ClosedForm):
-        able = [name for name, kind in all_corrections().items() if issubclass(kind, ClosedForm)]
         raise UsageError(
             f"{correction.name} needs all its vectors again and cannot be refreshed; "
-            f"{', '.join(able)} can"
+            f"{names_from_sums()} can"
         )
     known = correction._summary()
     if not known.moments.rows:
@@ -76,12 +79,15 @@ def refreshed(
         group = one_cloud(more)
         check_width(correction, group.widths[0])
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        new = read_summary(group, correction._parts(), weights=weights, progress=progress)
-    if refuse_same and fingerprint_of(new.moments) == correction.fitted_on_.fingerprint:
-        raise UsageError(
-            f"the {new.moments.rows:,} vectors are those that the correction was fitted on; "
-            "name new ones"
+        new = read_summary(
+            group, correction._parts(), weights=weights, progress=progress, plan=plan
         )
+    with forgotten_if_refused(plan):
+        if refuse_same and fingerprint_of(new.moments) == correction.fitted_on_.fingerprint:
+            raise UsageError(
+                f"the {new.moments.rows:,} vectors are those that the correction was fitted on; "
+                "name new ones"
+            )
     fresh: ClosedForm = clone(correction)
     fresh._forget_names(correction.n_features_in_)
     fresh._fit_summary(known.merge(new))

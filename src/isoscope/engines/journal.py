@@ -7,6 +7,7 @@ file as it was or as it was to be; what is damaged otherwise is noticed by its c
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,6 +95,11 @@ class Journal:
         """Steps that are finished."""
         return tuple(step for step, finished in self._finished.items() if finished)
 
+    @property
+    def known(self) -> bool:
+        """Whether anything is kept, finished or not."""
+        return bool(self._finished)
+
     def done(self, step: str) -> bool:
         """Whether a step is finished."""
         return self._finished.get(step, False)
@@ -166,17 +172,31 @@ class Journal:
 
 @contextmanager
 def journal_while(
-    folder: str | Path | None, configuration: Mapping[str, Any], *, resume: bool
+    folder: str | Path | None,
+    configuration: Mapping[str, Any],
+    *,
+    resume: bool,
+    worth: float = 0.0,
 ) -> Iterator[Journal | None]:
-    """Give out the journal of a run, which goes when all went well and stays otherwise.
+    """Give out the journal of a run, which goes when all went well, and when it holds nothing.
 
-    None where there is no folder: nothing is kept.
+    None where there is no folder: nothing is kept. After an error in fewer than ``worth`` seconds
+    nothing is kept either: to begin again is no trouble, and a folder in the way would be.
     """
     if folder is None:
         yield None
         return
+    began = time.monotonic()
     with Journal.open(folder, configuration, resume=resume) as journal:
-        yield journal
+        try:
+            yield journal
+        except BaseException:
+            short = not resume and time.monotonic() - began < worth
+            if (
+                short or not journal.known
+            ):  # a wrong call leaves nothing that the right one must delete
+                journal.remove()
+            raise
         journal.remove()
 
 

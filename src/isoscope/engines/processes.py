@@ -13,8 +13,16 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from isoscope.engines.workers import BadShard, Shard, SingleThread, Value, attempt, no_tick
-from isoscope.errors import DataError, UsageError
+from isoscope.engines.workers import (
+    BadShard,
+    Shard,
+    SingleThread,
+    Value,
+    attempt,
+    no_tick,
+    packed,
+)
+from isoscope.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,9 +43,7 @@ class Processes:
         self.workers = workers
         # Not forked: a fork of a process with threads may wait for a lock that nobody holds.
         context = multiprocessing.get_context("spawn")
-        self._executor = ProcessPoolExecutor(
-            workers, mp_context=context, initializer=follow_parent
-        )
+        self._executor = ProcessPoolExecutor(workers, mp_context=context, initializer=follow_parent)
         self._folder = tempfile.TemporaryDirectory(prefix="isoscope-")
         self._numbers = itertools.count()
 
@@ -59,9 +65,11 @@ class Processes:
         del tick
         # Through a file, once a worker: with every shard a plan of many megabytes would travel.
         path = Path(self._folder.name) / f"work-{next(self._numbers)}"
-        path.write_bytes(pickled(work))
+        path.write_bytes(packed(work))
         try:
-            futures = {self._executor.submit(work_on, str(path), shard): n for n, shard in shards}
+            futures = {
+                self._executor.submit(work_on, str(path), packed(shard)): n for n, shard in shards
+            }
             for future in as_completed(futures):
                 number = futures.pop(future)  # a state that was handed on is not held here
                 yield number, future.result()
@@ -92,23 +100,12 @@ class Memory:
     threads = SingleThread()
 
 
-def pickled(work: Any) -> bytes:
-    """Return a work as bytes, or say that its source cannot leave this process."""
-    try:
-        return pickle.dumps(work)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise UsageError(
-            "what is read exists in this process only, and workers are other processes; write it "
-            "to a file, or leave --workers and --engine out"
-        ) from error
-
-
-def work_on(path: str, shard: Any) -> Any:
+def work_on(path: str, shard: bytes) -> Any:
     """Work one shard through in a worker."""
     if path != Memory.path:
         Memory.work = pickle.loads(Path(path).read_bytes())
         Memory.path = path
     Memory.threads.hold()
-    found = attempt(Memory.work, shard, no_tick)
+    found = attempt(Memory.work, pickle.loads(shard), no_tick)
     Memory.threads.hold()  # the work may have brought torch
     return found

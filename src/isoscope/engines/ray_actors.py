@@ -10,13 +10,23 @@ from __future__ import annotations
 import itertools
 import logging
 import os
+import pickle
+import socket
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from isoscope.engines.local import cores
-from isoscope.engines.workers import BadShard, Shard, SingleThread, Value, attempt, no_tick
+from isoscope.engines.workers import (
+    BadShard,
+    Shard,
+    SingleThread,
+    Value,
+    attempt,
+    no_tick,
+    packed,
+)
 from isoscope.errors import DataError, UsageError
 from isoscope.version import __version__
 
@@ -27,6 +37,9 @@ if TYPE_CHECKING:
 
 RETRIES = 20
 """How often a call is repeated whose worker died: more are no accident, but the call's doing."""
+
+PATIENCE = 5.0
+"""Seconds within which a cluster takes a call."""
 
 
 class RayActors:
@@ -48,6 +61,7 @@ class RayActors:
         self._ours = not ray.is_initialized()
         if self._ours:
             connect(ray, address, workers)
+            print_deaths(ray, False)
         try:
             self.workers = self._sized(workers, accelerators)
             kind = ray.remote(Actor).options(
@@ -84,6 +98,7 @@ class RayActors:
     def _leave(self) -> None:
         if self._ours:
             self._ray.shutdown()
+            print_deaths(self._ray, True)
 
     def run(
         self, work: Work[Shard, Value], shards: Sequence[tuple[int, Shard]], tick: Tick
@@ -93,7 +108,7 @@ class RayActors:
         from ray.util import ActorPool
 
         ray, token = self._ray, next(self._numbers)
-        held = ray.put(work)
+        held = ray.put(packed(work))
         caller = Caller(__version__, str(Path.cwd()))
         pool: Any = ActorPool(self._actors)
         under_way: set[int] = set()
@@ -101,7 +116,7 @@ class RayActors:
         def begin(actor: Any, item: tuple[int, Shard]) -> Any:
             under_way.add(item[0])
             # In a list, so that Ray hands on the reference, and actors fetch the work once.
-            return actor.work_on.remote(token, [held], caller, *item)
+            return actor.work_on.remote(token, [held], caller, item[0], packed(item[1]))
 
         for item in shards:
             pool.submit(begin, item)
@@ -138,14 +153,14 @@ class Actor:
         self._threads = SingleThread()
 
     def work_on(
-        self, token: int, held: list[Any], caller: Caller, number: int, shard: Any
+        self, token: int, held: list[Any], caller: Caller, number: int, shard: bytes
     ) -> tuple[int, Any]:
         """Work one shard through."""
         if token != self._token:
             self._begin(held, caller)
             self._token = token
         self._threads.hold()
-        found = attempt(self._work, shard, no_tick)  # type: ignore[arg-type]
+        found = attempt(self._work, pickle.loads(shard), no_tick)  # type: ignore[arg-type]
         self._threads.hold()  # the work may have brought torch
         return number, found
 
@@ -159,12 +174,13 @@ class Actor:
             os.chdir(caller.folder)
         import ray
 
-        self._work = ray.get(held[0])
+        self._work = pickle.loads(ray.get(held[0]))
 
 
 def library() -> Any:
     """Import Ray, or say how to get it."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
     try:
         import ray
     except ImportError as error:
@@ -176,13 +192,27 @@ def connect(ray: Any, address: str, workers: int | None) -> None:
     """Join a cluster, or start a Ray of our own."""
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     if not address:
-        ray.init(num_cpus=workers or cores(), include_dashboard=False, **quiet)
+        # By its name: without one Ray joins a cluster that it finds.
+        ray.init("local", num_cpus=workers or cores(), include_dashboard=False, **quiet)
         return
     try:
+        refuse_silence(address)
         ray.init(address, **quiet)
-    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+    except (ConnectionError, ValueError, RuntimeError, OSError, OverflowError) as error:
         first = str(error).strip().splitlines()[:1]
         raise UsageError(
             f"--engine ray:{address}: no Ray answers ({' '.join(first)}); ray status shows whether "
-            "one runs"
+            "one runs, and one with tokens wants RAY_AUTH_MODE=token"
         ) from error
+
+
+def refuse_silence(address: str) -> None:
+    """Raise where nobody listens at ``host:port``: Ray itself would ask there for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), PATIENCE).close()
+
+
+def print_deaths(ray: Any, wanted: bool) -> None:
+    """Tell Ray whether to print that a worker died: on standard output, amid what --json prints."""
+    ray._private.worker._worker_logs_enabled = wanted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -11,7 +12,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from isoscope.errors import DataError
+from isoscope.errors import DataError, UsageError
 
 ShardIn = TypeVar("ShardIn", contravariant=True)
 Shard = TypeVar("Shard")
@@ -54,6 +55,17 @@ def attempt(work: Work[Shard, Value], shard: Shard, tick: Tick) -> Value | BadSh
         return work(shard, tick)
     except (DataError, OSError) as error:
         return BadShard(str(error))
+
+
+def packed(value: Any) -> bytes:
+    """Return a work or a shard as bytes, or say that it cannot leave this process."""
+    try:
+        return pickle.dumps(value)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise UsageError(
+            "what is read exists in this process only, and workers are other processes; write it "
+            "to a file, or leave --workers and --engine out"
+        ) from error
 
 
 def no_tick(done: int) -> None:

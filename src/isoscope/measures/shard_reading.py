@@ -315,6 +315,8 @@ def pieces(
                 yield Piece(number, count - 1, None)
         except (DataError, OSError) as error:
             collector.bad(number, error)
+            if count:  # or the thread would go on with half a chunk of a bad shard
+                yield Piece(number, count - 1, None)
             continue
         collector.expect(number, count)
 

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from isoscope.measures.space import Space
 
 Precision = Literal["data", "double"]
+WORTH_KEEPING = 10.0
+"""Seconds of reading after which a run that failed is kept, to go on from."""
+
 ALL = "all"
 """Stands for every measure, in place of names."""
 
@@ -207,7 +210,7 @@ def measure(
         "shard_rows": shard_rows,
     }
     with (
-        journal_while(journal, configuration, resume=resume) as kept,
+        journal_while(journal, configuration, resume=resume, worth=WORTH_KEEPING) as kept,
         readers(engine, workers) as pool,
     ):
         plan = Plan(workers, pool, kept, on_error, shard_rows, bad)

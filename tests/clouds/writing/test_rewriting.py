@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import numpy as np
@@ -15,8 +18,8 @@ from pyarrow import feather, parquet
 
 import isoscope
 from isoscope.clouds.opening import FORMATS
-from isoscope.clouds.writing import Change, rewrite_files
-from isoscope.clouds.writing.rewriting import WRITERS
+from isoscope.clouds.writing import Change, Written, rewrite_files
+from isoscope.clouds.writing.rewriting import WRITERS, Plan, refuse_corrected
 from isoscope.errors import DataError, UsageError
 
 VECTORS = shifted(0, 10_000, 4).astype(np.float32)
@@ -214,6 +217,45 @@ def test_a_packaged_model(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="have no words"):
         rewrite_files("package:minilm", str(tmp_path / "x.txt"), first, column=other)
     rewrite_files("package:minilm", str(tmp_path / "x.npy"), first, column=other)
+
+
+def test_files_that_say_nothing_are_left_to_others(tmp_path: Path) -> None:
+    for k in range(2):
+        parquet.write_table(pyarrow.table({"v": list(VECTORS[:9])}), tmp_path / f"{k}.parquet")
+    (tmp_path / "0.parquet").write_bytes(b"PAR1 and no more")
+    pattern = str(tmp_path / "*.parquet")
+    with pytest.raises(DataError, match="0.parquet"):
+        refuse_corrected(pattern, None)
+    refuse_corrected(pattern, None, "skip")
+    rewrite_files(str(tmp_path / "1.parquet"), str(tmp_path / "2.parquet"), change(4))
+    with pytest.raises(UsageError, match="2.parquet holds vectors that moved has corrected"):
+        refuse_corrected(pattern, None, "skip")
+
+
+def test_files_that_cannot_be_opened_are_left_out(tmp_path: Path) -> None:
+    for k in range(3):
+        np.save(tmp_path / f"part-{k}.npy", VECTORS[:50, : 4 if k else 3])
+    source, skipped = str(tmp_path / "part-*.npy"), {"before.npy": "why"}
+    written = rewrite_files(source, str(tmp_path / "new"), change(4), skipped=skipped)
+    assert [Path(one.out).name for one in written] == ["part-1.npy", "part-2.npy"]
+    assert list(skipped) == ["before.npy", str(tmp_path / "part-0.npy")]
+    assert "has 3 dimensions" in skipped[str(tmp_path / "part-0.npy")]
+    with pytest.raises(UsageError, match="so --out is a folder"):
+        rewrite_files(source, str(tmp_path / "w.npy"), change(4), skipped={})
+
+
+def test_somebody_else_may_write(tmp_path: Path, source: Path) -> None:
+    plans: list[Plan] = []
+
+    def carry_out(planned: Sequence[Plan], progress: Any) -> list[Written]:
+        assert progress is None
+        plans.extend(planned)
+        return [Written(plan.name, str(plan.out), 0, 4, False) for plan in planned]
+
+    (written,) = rewrite_files(str(source), str(tmp_path / "w.npy"), change(4), carry_out=carry_out)
+    assert (written.source, written.out) == (str(source), str(tmp_path / "w.npy"))
+    assert not (tmp_path / "w.npy").exists()
+    assert pickle.loads(pickle.dumps(plans[0])).name == str(source)
 
 
 PEAK = """

@@ -77,7 +77,7 @@ class Rewrite:
         if good is not None:
             row = int(np.flatnonzero(~good)[0])
             raise DataError(
-                f"{self.cloud.name}: row {first_row + row}{label_of(labels or {}, row)} "
+                f"{self.location}: row {first_row + row}{label_of(labels or {}, row)} "
                 f"{self.cloud.fault}, which no correction can mend; take it out of the file first"
             )
         wide = vectors.astype(np.float32) if vectors.dtype == np.float16 else vectors
@@ -86,7 +86,7 @@ class Rewrite:
         if fits is not None:
             row = first_row + int(np.flatnonzero(~fits)[0])
             raise DataError(
-                f"{self.cloud.name}: row {row} is too large for {self.cloud.dtype} once corrected; "
+                f"{self.location}: row {row} is too large for {self.cloud.dtype} once corrected; "
                 "store the vectors in a wider type first"
             )
         self.report(first_row + len(stored))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from isoscope.clouds.addresses import is_postgres, redacted
+from isoscope.clouds.bad_files import open_all
 from isoscope.clouds.location import WILDCARDS, Location, matches
 from isoscope.clouds.opening import FORMATS, open_file
 from isoscope.clouds.packages import PREFIX, open_package
@@ -22,15 +23,20 @@ from isoscope.clouds.writing.parquet import parquet_mark, write_parquet
 from isoscope.clouds.writing.safetensors import safetensors_mark, write_safetensors
 from isoscope.clouds.writing.target import atomic_output, check_target, compressed
 from isoscope.clouds.writing.word_text import write_word_text
-from isoscope.errors import UsageError
+from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from isoscope.clouds.bad_files import OnError
     from isoscope.clouds.contract import Cloud
     from isoscope.clouds.writing.change import Change
 
     Progress = Callable[[str, int, int | None], None]
+    CarryOut = Callable[["Sequence[Plan]", Progress | None], list["Written"]]
+
+APPLY = "apply"
+"""What progress calls it when vectors are changed."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Plan:
-    """One file that is to be written."""
+    """One file that is to be written; it can be pickled."""
 
     cloud: Cloud
     source: Location
@@ -92,6 +98,11 @@ class Plan:
     writer: Writer
     mark: str = ""
     in_folder: bool = False
+
+    @property
+    def name(self) -> str:
+        """The file that is read."""
+        return str(self.source)
 
 
 def rewrite_files(
@@ -101,6 +112,8 @@ def rewrite_files(
     *,
     column: str | None = None,
     progress: Progress | None = None,
+    skipped: dict[str, str] | None = None,
+    carry_out: CarryOut | None = None,
 ) -> list[Written]:
     """Change every vector of a source and write it in the format that it came in.
 
@@ -120,6 +133,12 @@ def rewrite_files(
         Which array of a file that holds several.
     progress : callable, optional
         Called with what is done, rows done, and rows in all.
+    skipped : dict of str to str, optional
+        Files of a pattern that cannot be opened are left out, and noted here with the reason.
+        Without it they are errors.
+    carry_out : callable, optional
+        Writes the files of a source, given the plan of each and ``progress``; by default one after
+        the other.
 
     Returns
     -------
@@ -128,23 +147,29 @@ def rewrite_files(
     """
     if is_postgres(out):
         return [rewrite_table(source, out, change, column, progress)]
-    plans = planned(source, out, change, column)
+    plans = planned(source, out, change, column, skipped)
     if plans[0].in_folder:
         make_folder(out)
-    counts = [plan.cloud.rows for plan in plans]
-    total = None if None in counts else sum(count or 0 for count in counts)
+    if carry_out is not None:
+        return carry_out(plans, progress)
     written: list[Written] = []
-    before = 0
+    total, before = rows_in_all(plans), 0
 
     def report(rows: int) -> None:
         if progress is not None:
-            progress("apply", before + rows, total)
+            progress(APPLY, before + rows, total)
 
     for plan in plans:
         one = carried_out(plan, change, report)
         written.append(one)
         before += one.rows
     return written
+
+
+def rows_in_all(plans: Sequence[Plan]) -> int | None:
+    """Return the rows of all files together; None where only reading tells."""
+    counts = [plan.cloud.rows for plan in plans]
+    return None if None in counts else sum(count or 0 for count in counts)
 
 
 def rewrite_table(
@@ -155,13 +180,19 @@ def rewrite_table(
 
     def report(rows: int, total: int | None) -> None:
         if progress is not None:
-            progress("apply", rows, total)
+            progress(APPLY, rows, total)
 
     rows, without = write_table(source, out, change, column, report)
     return Written(redacted(source), redacted(out), rows, change.new_width, True, without)
 
 
-def planned(source: str, out: str, change: Change, column: str | None) -> list[Plan]:
+def planned(
+    source: str,
+    out: str,
+    change: Change,
+    column: str | None,
+    skipped: dict[str, str] | None = None,
+) -> list[Plan]:
     """Open every file and refuse all that can be refused before the first is written."""
     if not source or not out:
         raise UsageError("name a file")
@@ -170,8 +201,8 @@ def planned(source: str, out: str, change: Change, column: str | None) -> list[P
         writer = writer_for(target, PACKAGED, f"{shown} is written as")
         return [checked(Plan(cloud, Location(shown), target, writer), change)]
     files, folder = found(source), is_folder(source, out)
-    plans = []
-    for file in files:
+
+    def plan(file: Location, _: Plan | None) -> Plan:
         target = Location(f"{out.rstrip('/')}/{last_name(file)}" if folder else out)
         cloud = open_file(file, column)
         own = WRITERS.get(file.ending)
@@ -182,12 +213,19 @@ def planned(source: str, out: str, change: Change, column: str | None) -> list[P
             writer = writer_for(target, family, f"{file} stays")
             text = own.mark(file) if own.mark else None
             mark = marked(text, change, cloud.column, str(file)) if own.mark else ""
-        plans.append(checked(Plan(cloud, file, target, writer, mark, folder), change))
+        return checked(Plan(cloud, file, target, writer, mark, folder), change)
+
+    plans, bad = open_all(files, plan, "stop" if skipped is None else "skip")
+    if skipped is not None:
+        skipped.update(bad)
     return plans
 
 
-def refuse_corrected(source: str, column: str | None) -> None:
-    """Refuse vectors of which their source says that they have been through a correction."""
+def refuse_corrected(source: str, column: str | None, on_error: OnError = "stop") -> None:
+    """Refuse vectors of which their source says that they have been through a correction.
+
+    With ``"skip"`` files that say nothing, as they cannot be read, are left to whoever reads them.
+    """
     if is_postgres(source):
         from isoscope.clouds.writing.postgres import refuse_corrected_table
 
@@ -195,12 +233,22 @@ def refuse_corrected(source: str, column: str | None) -> None:
     if not is_file(source):
         return
     for file in found(source):
-        own = WRITERS.get(file.ending)
-        marks = read_marks(own.mark(file), str(file)) if own and own.mark else []
-        chosen = open_file(file, column).column if marks else None
+        try:
+            marks = marks_of(file, column)
+        except (DataError, OSError):
+            if on_error == "stop":
+                raise
+            continue
         for mark in marks:
-            if mark.get("column") == chosen:
-                raise already_corrected(mark, str(file))
+            raise already_corrected(mark, str(file))
+
+
+def marks_of(file: Location, column: str | None) -> list[dict[str, Any]]:
+    """Return the corrections that the vectors of a file have been through, as it says itself."""
+    own = WRITERS.get(file.ending)
+    marks = read_marks(own.mark(file), str(file)) if own and own.mark else []
+    chosen = open_file(file, column).column if marks else None
+    return [mark for mark in marks if mark.get("column") == chosen]
 
 
 def is_file(source: str) -> bool:
