@@ -33,6 +33,8 @@ benchmark: $(VENV)/benchmark
 	$(BIN)/python benchmarks/train.py
 	$(BIN)/python benchmarks/pretrain.py
 	$(BIN)/python benchmarks/report.py
+	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/faults.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

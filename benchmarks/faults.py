@@ -141,12 +141,12 @@ def faults() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for number in range(4):
-            lines = (f"{text}\n" for text in sentences(1_000, seed=number))
+            lines = (f"{text}\n" for text in sentences(250, seed=number))
             (folder / f"texts-{number}.txt").write_text("".join(lines))
-            np.save(folder / f"vectors-{number}.npy", cloud(150_000, 512) + number)
+            np.save(folder / f"vectors-{number}.npy", cloud(100_000, 512) + number)
         tool = [str(Path(sys.executable).with_name("isoscope"))]
         profile = [*tool, "profile", "package:minilm", "--text", f"{folder}/texts-*.txt"]
-        profile += ["--shard", "100", "--workers", "2"]
+        profile += ["--shard", "25", "--workers", "2"]
         measure = [*tool, "measure", f"{folder}/vectors-*.npy", "--shard", "16384"]
         targets = [
             Target("profile on Ray", [*profile, "--engine", "ray"]),
