@@ -117,12 +117,17 @@ class Stage(Generic[Shard, State]):
 
     def skip(self, number: int, message: str) -> None:
         """Leave a bad shard out, or stop."""
-        name = self.shards[number].name
         if self.on_error == "stop":
-            raise DataError(message if name in message else f"{name}: {message}")
+            raise DataError(self._named(self.shards[number].name, message))
         self._skipped[number] = message
         self.tree.add(number, None)
         self._settle(number)
+
+    def _named(self, name: str, message: str) -> str:
+        """Name a shard in a message that does not name its file, and say what else can be done."""
+        file = name.rsplit(", ", 1)[0]  # without its rows, which the message may know better
+        named = message if file in message else f"{name}: {message}"
+        return named + ("; --on-error skip leaves it out" if len(self.shards) > 1 else "")
 
     def _settle(self, number: int) -> None:
         self._finished.add(number)
