@@ -53,21 +53,21 @@ WORDS = tuple(
 FOLDER = Path(tempfile.gettempdir())
 
 
-def sentences(count: int, seed: int = 0) -> Iterator[str]:
-    """Yield made sentences of 5 to 24 words."""
+def sentences(count: int, seed: int = 0, longest: int = 24) -> Iterator[str]:
+    """Yield made sentences of some words, a fifth of the longest at least."""
     random = np.random.default_rng(seed)
     for first in range(0, count, 10_000):
         rows = min(10_000, count - first)
-        lengths = random.integers(5, 25, rows)
-        words = random.integers(0, len(WORDS), (rows, 24))
+        lengths = random.integers(1 + longest // 5, longest + 1, rows)
+        words = random.integers(0, len(WORDS), (rows, longest))
         for row, length in zip(words, lengths, strict=True):
             yield "the " + " ".join(WORDS[word] for word in row[:length])
 
 
-def written(count: int, path: Path) -> Path:
+def written(count: int, path: Path, longest: int = 24) -> Path:
     """Write made sentences to a file, a line each."""
     with path.open("w") as file:
-        file.writelines(f"{text}\n" for text in sentences(count))
+        file.writelines(f"{text}\n" for text in sentences(count, longest=longest))
     return path
 
 
@@ -139,8 +139,8 @@ def memory() -> None:
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         small = small_model(Path(folder) / "model")
         for engine in ("local", "ray"):
-            for count in (10_000, 100_000, 1_000_000):
-                texts = written(count, Path(folder) / "texts.txt")
+            for count in (10_000, 1_000_000):
+                texts = written(count, Path(folder) / "texts.txt", longest=4)
                 start = time.perf_counter()
                 with watched() as peaks:
                     isoscope.profile(

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from faults_for_tests import Nested, Reading, environment, numbered
 
 from isoscope.engines.choosing import open_pool, ray_address
 from isoscope.engines.processes import Processes
@@ -61,13 +62,14 @@ def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPa
 def test_a_ray_of_its_own_ends_with_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = pytest.importorskip("ray")
     monkeypatch.setenv("RAY_ADDRESS", "192.0.2.1:6379")  # of a cluster that was not asked for
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
     with open_pool("ray", 1) as pool:
         assert isinstance(pool, RayActors)
         assert pool.workers == 1
         assert ray.is_initialized()
         assert ray.cluster_resources()["CPU"] == 1
-        found = dict(pool.run(lambda shard, _: shard**2, [(0, 3), (1, 4)], no_tick))
-    assert found == {0: 9, 1: 16}
+        found = dict(pool.run(Reading(), numbered(2), no_tick))
+    assert found == {0: Nested(0), 1: Nested(1)}
     assert not ray.is_initialized()
 
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 from safetensors.numpy import load_file
 
-from isoscope.engines.checkpoints import Checkpoints
 from isoscope.engines.journal import Journal
 from isoscope.errors import DataError, UsageError
 
@@ -337,29 +336,6 @@ def test_killed_at_any_place_of_a_save(tmp_path: Path, place: str, state: int) -
     assert entry is not None
     assert entry.facts["n"] == state
     assert (entry.arrays["x"] == state).all()
-
-
-def test_states_are_saved_every_so_often(tmp_path: Path) -> None:
-    now, made = [0.0], [0]
-
-    def state() -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        made[0] += 1
-        now[0] += 2  # what making and saving it takes
-        return {"x": np.zeros(1)}, {"time": now[0]}
-
-    with Journal.open(tmp_path / "j", {}) as journal:
-        checkpoints = Checkpoints(journal, "s", every=10, clock=lambda: now[0])
-        saved = []
-        for second in range(0, 60, 3):
-            now[0] = max(now[0], second)
-            if checkpoints.offer(state):
-                saved.append(now[0])
-        assert saved == [14.0, 35.0, 56.0]  # saved at 12; 18 later, nine times what it took
-        assert made == [3]
-        assert not journal.done("s")
-        entry = journal.load("s")
-        assert entry is not None
-        assert entry.facts == {"time": 56.0}
 
 
 def test_the_configuration_can_be_read_by_a_person(tmp_path: Path) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +24,7 @@ from faults_for_tests import (
     Threads,
     are_gone,
     balanced,
+    environment,
     numbered,
     turns,
 )
@@ -67,6 +71,14 @@ def test_a_wrong_call_is_raised_as_what_it_is(pool: Processes) -> None:
     with pytest.raises(UsageError, match=r"^there is no column of shard 0; has: text$"):
         done(pool, Reading(wrong=frozenset({0})), 1)
     assert done(pool, Reading(), 2) == {0: Nested(0), 1: Nested(1)}  # they are still there
+
+
+def test_what_cannot_be_sent_is_one_clear_line(pool: Processes) -> None:
+    with pytest.raises(UsageError, match="exists in this process only, and workers are other"):
+        done(pool, lambda shard, _: shard, 1)
+    with pytest.raises(UsageError, match="exists in this process only"):
+        list(pool.run(Reading(), [(0, threading.Lock())], no_tick))
+    assert done(pool, Reading(), 2) == {0: Nested(0), 1: Nested(1)}
 
 
 def test_a_worker_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,6 +156,33 @@ def test_after_an_error_nobody_waits_for_what_workers_are_at(tmp_path: Path) -> 
         fail_meanwhile(pool)
     assert slow.processes()
     assert are_gone(slow.processes())
+
+
+DRIVER = """
+import sys, time
+from pathlib import Path
+from faults_for_tests import Slow, die, numbered
+from isoscope.engines.processes import Processes
+from isoscope.engines.workers import no_tick
+
+if __name__ == "__main__":
+    with Processes(2) as pool:
+        for _ in pool.run(Slow(sys.argv[1]), numbered(2), no_tick):
+            while not list(Path(sys.argv[1]).glob("1 in *")):
+                time.sleep(0.01)
+            die()
+"""
+
+
+@needs_proc
+def test_workers_do_not_outlive_who_started_them(tmp_path: Path) -> None:
+    killed = subprocess.run(
+        [sys.executable, "-c", DRIVER, tmp_path], check=False, env=environment()
+    )
+    assert killed.returncode == -signal.SIGKILL
+    workers = Slow(str(tmp_path)).processes()
+    assert workers
+    assert are_gone(workers)
 
 
 def test_what_workers_were_sent_is_cleaned_up(

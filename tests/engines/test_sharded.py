@@ -51,7 +51,7 @@ def test_all_shards_are_merged_in_their_order() -> None:
     ("bad", "message"),
     [
         ({1: BAD[1]}, "^shard 1: row 3 holds NaN; --on-error skip leaves it out$"),
-        ({3: BAD[3]}, "^shard 3: ends early; --on-error skip leaves it out$"),  # which says so itself
+        ({3: BAD[3]}, "^shard 3: ends early; --on-error skip leaves it out$"),
     ],
 )
 def test_a_bad_shard_stops_the_run_and_is_named(bad: dict[int, str], message: str) -> None:

@@ -18,8 +18,12 @@ from command_line import runner
 from faults_for_tests import environment, fatal_texts, turns
 from pyarrow import parquet
 
+from isoscope.clouds.texts.shards import TextShard
+from isoscope.engines.workers import Tick
 from isoscope.errors import DataError
 from isoscope.profiles import profile
+from isoscope.profiles.layer_sums import LayerProjections, LayerSums
+from isoscope.profiles.works import FirstWork, SecondWork, Survey
 
 RANDOM = np.random.default_rng(12)
 WORDS = ("the", "a", "of", "in", "cat", "dog", "bird", "river", "bank", "money", "boat", "old")
@@ -131,31 +135,90 @@ def test_killed_three_times_is_as_if_it_never_was(
     assert not journal.exists()
 
 
-@pytest.mark.filterwarnings("default:left out")
-def test_a_bad_file_is_named_and_counted(
-    model: str, pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    isoscope = runner(monkeypatch, capsys)
+def test_what_the_first_read_left_out_is_not_in_the_second(
+    model: str, pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though it could be read by then."""
+    first, second = FirstWork.__call__, SecondWork.__call__
+    projected: list[int] = []
+
+    def failing(self: FirstWork, shard: TextShard, tick: Tick) -> LayerSums:
+        if shard.number == 1:
+            raise DataError(f"{shard.name}: the disk was asleep")
+        return first(self, shard, tick)
+
+    def noting(self: SecondWork, shard: TextShard, tick: Tick) -> LayerProjections:
+        projected.append(shard.number)
+        return second(self, shard, tick)
+
+    monkeypatch.setattr(FirstWork, "__call__", failing)
+    monkeypatch.setattr(SecondWork, "__call__", noting)
+    with pytest.warns(UserWarning, match="left out: .*a.txt, texts 9 to 16: the disk was asleep"):
+        found = profile(model, pattern, on_error="skip", **OPTIONS)
+    assert projected == [0, *range(2, 9)]
+    assert found.left_out["shards that could not be read"] == 1
+    (name,) = found.extra["skipped_shards"]
+    assert name.endswith("a.txt, texts 9 to 16")
+
+
+@pytest.fixture
+def with_a_bad_file(pattern: str, tmp_path: Path) -> str:
+    """The same three files, the second of which ends early."""
+    folder = tmp_path / "texts"
+    folder.mkdir()
     for path in Path(pattern).parent.iterdir():
         content = path.read_bytes()
         whole = path.name != "b.jsonl.gz"
-        (tmp_path / path.name).write_bytes(content if whole else content[: len(content) // 2])
-    bad = str(tmp_path / "b.jsonl.gz")
-    call = ("profile", model, "--text", tmp_path / "*", "--shard", "8", "--device", "cpu", "--json")
-    stopped = isoscope(*call)
+        (folder / path.name).write_bytes(content if whole else content[: len(content) // 2])
+    return str(folder / "*")
+
+
+def bad_of(pattern: str) -> str:
+    return str(Path(pattern).parent / "b.jsonl.gz")
+
+
+def test_a_run_that_goes_on_remembers_its_bad_file(
+    model: str, with_a_bad_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not counted again, and could be good by now."""
+    options = {**OPTIONS, "on_error": "skip", "journal": tmp_path / "journal", "resume": True}
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FirstWork, "__call__", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            profile(model, with_a_bad_file, **options)
+    monkeypatch.setattr(Survey, "__call__", stopped)
+    with pytest.warns(UserWarning, match="left out: .*b.jsonl.gz"):
+        found = profile(model, with_a_bad_file, **options)
+    assert list(found.extra["skipped_shards"]) == [bad_of(with_a_bad_file)]
+
+
+@pytest.mark.filterwarnings("default:left out")
+def test_a_bad_file_is_named_and_counted(
+    model: str,
+    with_a_bad_file: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    isoscope = runner(monkeypatch, capsys)
+    bad = bad_of(with_a_bad_file)
+    call = ("profile", model, "--text", with_a_bad_file, "--shard", "8", "--device", "cpu")
+    stopped = isoscope(*call, "--json")
     assert (stopped.code, stopped.out) == (1, "")
     assert stopped.error.count("\n") == 1
     assert bad in stopped.error
 
-    left = isoscope(*call, "--on-error", "skip")
+    left = isoscope(*call, "--json", "--on-error", "skip")
     assert left.code == 0
     found = json.loads(left.out)
     assert found["left_out"]["shards that could not be read"] == 1
     assert list(found["skipped_shards"]) == [bad]
     assert f"left out: {bad}" in left.error
-    (tmp_path / "b.jsonl.gz").unlink()
-    alone = json.loads(isoscope(*call).out)
+    Path(bad).unlink()
+    alone = json.loads(isoscope(*call, "--json").out)
     assert "skipped_shards" not in alone
     for mine, theirs in zip(found["rows"], alone["rows"], strict=True):
         assert (mine["measure"], mine["value"]) == (theirs["measure"], theirs["value"])

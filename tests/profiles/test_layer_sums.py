@@ -24,7 +24,7 @@ from isoscope.profiles.layer_sums import LayerProjections, LayerSums
 from isoscope.profiles.massive import MassiveRule, median_lengths
 from isoscope.profiles.request import ProfileOptions
 from isoscope.profiles.second_pass import EVERYTHING, ORDINARY
-from isoscope.profiles.works import FirstWork, SecondWork, layer_clouds
+from isoscope.profiles.works import TOKENS_PER_SHARD, FirstWork, SecondWork, layer_clouds
 
 State = LayerSums | LayerProjections
 RANDOM = np.random.default_rng(2)
@@ -208,3 +208,22 @@ def test_a_layer_without_tokens_is_an_error(sums: list[LayerSums], rule: Massive
     for state in (none, one):
         with pytest.raises(DataError, match="embedding: fewer than two tokens are left"):
             state.layers(rule)
+
+
+def test_no_two_tokens_of_a_text_share_a_number(sums: list[LayerSums]) -> None:
+    for shard, state in enumerate(sums):
+        for name in LAYERS:
+            indices = state.samples[name].indices
+            assert set(indices // TOKENS_PER_SHARD) == {shard}
+            assert len(set(indices)) == len(indices)
+
+
+def test_a_work_that_has_begun_can_be_sent(model: Model, rule: MassiveRule) -> None:
+    """Without its reader, which has a file open."""
+    work = FirstWork(model, open_texts(TEXTS), options(), rule)
+    shards = cut_texts(work.texts, [survey_file(work.texts, size=16)], 16)
+    begun = work.reader.read(shards[1])
+    assert next(begun).index == 16
+    again = pickle.loads(pickle.dumps(work))
+    assert again(shards[0], no_tick).met.texts == 16
+    work.reader.close()

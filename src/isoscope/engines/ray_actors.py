@@ -180,7 +180,6 @@ class Actor:
 def library() -> Any:
     """Import Ray, or say how to get it."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
     try:
         import ray
     except ImportError as error:
@@ -198,7 +197,7 @@ def connect(ray: Any, address: str, workers: int | None) -> None:
     try:
         refuse_silence(address)
         ray.init(address, **quiet)
-    except (ConnectionError, ValueError, RuntimeError, OSError, OverflowError) as error:
+    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
         first = str(error).strip().splitlines()[:1]
         raise UsageError(
             f"--engine ray:{address}: no Ray answers ({' '.join(first)}); ray status shows whether "

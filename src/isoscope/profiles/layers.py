@@ -99,17 +99,24 @@ class LayerProfile:
         if kept is not None:
             found = PilotRead(**kept.facts)
         else:
-            work = Pilot(self.model, self._run.texts, self.options)
-            shard = self._run.shards[0]
-            ((_, seen),) = self._run.pool.run(work, [(0, shard)], no_tick)
-            if isinstance(seen, BadShard):
-                raise DataError(seen.message)
-            found = seen
+            found = self._piloted(Pilot(self.model, self._run.texts, self.options))
             if journal is not None:
                 journal.save(step, {}, vars(found))
         self.model.settle(found.device, found.dtype)
         multiple = self.options.max_norm_multiple or MULTIPLE
         return MassiveRule({name: multiple * median for name, median in found.medians.items()})
+
+    def _piloted(self, work: Pilot) -> PilotRead:
+        """Look at the first shard that can be read."""
+        why = ""
+        for shard in self._run.shards:
+            ((_, found),) = self._run.pool.run(work, [(0, shard)], no_tick)
+            if not isinstance(found, BadShard):
+                return found
+            why = found.message
+            if self._run.on_error == "stop":
+                break
+        raise DataError(why)
 
     def _first(self, rule: MassiveRule, spool: SpoolFolder) -> LayerSums:
         stage = self._run.stage(self._step(FIRST), LayerSums, FIRST)
