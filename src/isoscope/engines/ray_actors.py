@@ -110,7 +110,8 @@ class RayActors:
         ray, token = self._ray, next(self._numbers)
         held = ray.put(packed(work))
         caller = Caller(__version__, str(Path.cwd()))
-        pool: Any = ActorPool(self._actors)
+        # Every actor twice: its next shard waits beside it while the driver takes the last one in.
+        pool: Any = ActorPool([*self._actors, *self._actors])
         under_way: set[int] = set()
 
         def begin(actor: Any, item: tuple[int, Shard]) -> Any:
