@@ -48,8 +48,7 @@ def skipped_count(skipped: Mapping[str, str]) -> dict[str, int]:
     if not skipped:
         return {}
     for name, why in list(skipped.items())[:NAMED]:
-        named = name.rsplit(", ", 1)[0] in why
-        warnings.warn(f"left out: {why if named else f'{name}: {why}'}", stacklevel=3)
+        warnings.warn(f"left out: {why if name in why else f'{name}: {why}'}", stacklevel=3)
     if len(skipped) > NAMED:
         warnings.warn(f"left out: {len(skipped) - NAMED:,} more; --json names them", stacklevel=3)
     return {SKIPPED: len(skipped)}
