@@ -18,7 +18,7 @@ from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.study_tables import indented, show_outcome, show_run
 from isoscope.cli.warned import warnings_shown
-from isoscope.engines.choosing import open_pool, ray_address
+from isoscope.engines.choosing import on_accelerators, open_pool, ray_address
 from isoscope.errors import IsoscopeError, UsageError
 from isoscope.models.steps import parse_every
 from isoscope.results.files import check_writable
@@ -287,7 +287,10 @@ def run_shared(
     folder.prepare()
     failed: list[str] = []
     count = len(studies)
-    with watch.shown() as report, open_pool(*who, accelerators=on_device(asked)) as pool:
+    with (
+        watch.shown() as report,
+        open_pool(*who, accelerators=on_accelerators(asked["device"])) as pool,
+    ):
         outcomes = run_spread(studies, sources, folder, pool, again=again, **asked)
         for number, outcome in enumerate(outcomes, start=1):
             study = outcome.study
@@ -300,11 +303,6 @@ def run_shared(
             if report is not None:
                 report("studies", number, count)
     close(folder, studies, failed)
-
-
-def on_device(asked: dict[str, Any]) -> bool:
-    """Whether workers compute on accelerators."""
-    return asked["device"] is not None and not str(asked["device"]).startswith("cpu")
 
 
 def close(folder: StudyFolder, studies: Sequence[Study], failed: Sequence[str]) -> None:

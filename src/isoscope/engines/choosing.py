@@ -42,6 +42,11 @@ def open_pool(
     return Processes(workers)
 
 
+def on_accelerators(device: str | None) -> bool:
+    """Whether workers compute on accelerators, from the device that the user names."""
+    return device is not None and not str(device).startswith("cpu")
+
+
 def ray_address(engine: str) -> str | None:
     """Return the address of Ray, empty for one of our own; None for the local engine."""
     kind, colon, address = engine.partition(":")

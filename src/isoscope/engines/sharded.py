@@ -96,6 +96,12 @@ class Stage(Generic[Shard, State]):
             if number not in self._finished
         ]
 
+    def leave_out(self, known: Mapping[str, str]) -> None:
+        """Leave out the shards that an earlier stage did: this one must count the same."""
+        for number, shard in self.missing:
+            if shard.name in known:
+                self.skip(number, known[shard.name])
+
     def run(self, pool: Pool, work: Work[Shard, State]) -> Gathered[State]:
         """Work all shards through that are not done yet."""
         for number, found in pool.run(work, self.missing, self.tick):

@@ -126,9 +126,7 @@ def read(
         stage, shards, [shard.group.rows for shard in shards], work.kind, plan.journal,
         plan.on_error, progress,
     )  # fmt: skip
-    for number, shard in whole.missing:
-        if shard.name in plan.skipped:  # by the first of two reads: the second must not count it
-            whole.skip(number, plan.skipped[shard.name])
+    whole.leave_out(plan.skipped)
     if plan.pool is not None:
         found = whole.run(plan.pool, work)
     else:

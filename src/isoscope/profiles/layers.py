@@ -73,12 +73,13 @@ class LayerProfile:
             rule = self._pilot()
             sums = self._first(rule, spool)
             self.met, taker = sums.met, sums.contextual
-            reads = {name: sums.layers(rule)[name] for name in self.group.names}
+            found = sums.layers(rule)
+            reads = {name: found[name] for name in self.group.names}
             plans: dict[Key, Plan] = {}
             stored = dict(zip(self.group.names, self.group.dtypes, strict=True))
             for name, read in reads.items():
-                for which, found in variants(read).items():
-                    plans[name, which] = self.request.plan(found, stored[name])
+                for which, one in variants(read).items():
+                    plans[name, which] = self.request.plan(one, stored[name])
             projections = self._second(rule, plans, spool)
         contextual = {} if taker is None else taker.result(mean_cosines(reads))
         return [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.clouds.identity import identity_of
 from isoscope.clouds.texts import SampledTexts, open_texts
-from isoscope.engines.choosing import LOCAL, open_pool, ray_address
+from isoscope.engines.choosing import LOCAL, on_accelerators, open_pool, ray_address
 from isoscope.engines.journal import journal_while, refuse_unfinished
 from isoscope.errors import UsageError
 from isoscope.models.checkpoint_cache import CheckpointCache
@@ -194,11 +194,6 @@ def refuse_workers(engine: str, workers: int | None) -> None:
             "--engine and --workers are for reading texts; add --text, without which only weights "
             "are measured"
         )
-
-
-def on_accelerators(device: str | None) -> bool:
-    """Whether workers compute on accelerators."""
-    return device is not None and not str(device).startswith("cpu")
 
 
 def released(model: Model, profile_one: Callable[[Model], Result], *, keep: bool) -> Result:

@@ -54,9 +54,7 @@ class TextRun:
 
     def gathered(self, stage: Stage[Shard, State], work: Work[Shard, State]) -> State:
         """Do a read; shards that an earlier one left out are left out again."""
-        for number, shard in stage.missing:
-            if shard.name in self.skipped:
-                stage.skip(number, self.skipped[shard.name])
+        stage.leave_out(self.skipped)
         found = stage.run(self.pool, work)
         self.skipped.update(found.skipped)
         return found.state

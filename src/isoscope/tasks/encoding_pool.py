@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from isoscope.engines.choosing import LOCAL, open_pool, ray_address
+from isoscope.engines.choosing import LOCAL, on_accelerators, open_pool, ray_address
 from isoscope.errors import UsageError
 from isoscope.models.precision import dtype_name
 from isoscope.results.scaled import check_scale
@@ -36,7 +36,7 @@ class EncodingPool:
         check_scale(engine, workers, "stop", None)
         distant = ray_address(engine) is not None
         self.device = "cpu" if distant and device is None else device
-        accelerators = self.device is not None and not str(self.device).startswith("cpu")
+        accelerators = on_accelerators(self.device)
         self._settles = distant and accelerators
         self._open = partial(open_pool, engine, workers, accelerators=accelerators)
         self._opened = ExitStack()
