@@ -78,7 +78,7 @@ class Moments:
     """The same sums for each block of rows, where intervals are wanted."""
 
     @classmethod
-    def empty(cls, width: int, parts: MomentParts = MomentParts()) -> Moments:  # noqa: B008
+    def empty(cls, width: int, parts: MomentParts = MomentParts()) -> Moments:
         """Return the state of no rows, which changes nothing when merged."""
         zeros = np.zeros(width)
         counts = np.zeros(width, np.int64)

@@ -109,7 +109,7 @@ class LayerClouds:
         self,
         model: Model,
         texts: TextSource,
-        rule: TokenRule = TokenRule(),  # noqa: B008  frozen
+        rule: TokenRule = TokenRule(),
         *,
         layers: Iterable[str] | None = None,
         budget: int = TOKEN_BUDGET,
