@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import sys
 import threading
+from types import ModuleType
 
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import ThreadpoolController, threadpool_info
 
-from isoscope.engines.local import accumulate, in_parallel, one_blas_thread
+from isoscope.engines.local import BlasLimit, accumulate, in_parallel, one_blas_thread
 
 
 class Collector:
@@ -58,6 +60,26 @@ def test_overlapping_runs_restore_the_threads_of_blas() -> None:
     assert set(threads()) == {1}
     second.__exit__(None, None, None)
     assert threads() == before
+
+
+def test_blas_is_looked_for_again_after_an_import_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+
+    class Counted(ThreadpoolController):
+        def __init__(self) -> None:
+            looked.append(1)
+            super().__init__()
+
+    monkeypatch.setattr("isoscope.engines.local.ThreadpoolController", Counted)
+    limit = BlasLimit()
+    for _ in range(3):
+        with limit():
+            pass
+    assert len(looked) == 1
+    monkeypatch.setitem(sys.modules, "a_new_module", ModuleType("a_new_module"))
+    with limit():
+        pass
+    assert len(looked) == 2
 
 
 def test_none_is_an_item_like_any_other() -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import queue
+import sys
 import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -155,6 +156,8 @@ class BlasLimit:
         self._lock = threading.Lock()
         self._users = 0
         self._limit: Any = None
+        self._controller: Any = None
+        self._modules = 0
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
@@ -162,7 +165,7 @@ class BlasLimit:
         with self._lock:
             self._users += 1
             if self._users == 1:
-                self._limit = threadpool_limits(limits=1, user_api="blas")
+                self._limit = self._libraries().limit(limits=1, user_api="blas")
         try:
             yield
         finally:
@@ -170,6 +173,16 @@ class BlasLimit:
                 self._users -= 1
                 if self._users == 0:
                     self._limit.restore_original_limits()
+
+    def _libraries(self) -> Any:
+        """Return the loaded libraries of BLAS.
+
+        To find them takes milliseconds, as long as a whole read of a small cloud. Libraries come
+        with modules, so they are looked for again only after an import.
+        """
+        if len(sys.modules) != self._modules:
+            self._controller, self._modules = ThreadpoolController(), len(sys.modules)
+        return self._controller
 
 
 one_blas_thread = BlasLimit()
