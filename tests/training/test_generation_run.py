@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -88,6 +89,13 @@ def test_the_same_run_gives_the_same_numbers(model: Any, data: Path, tmp_path: P
     assert one.stopped_at is None
     assert Outcome.from_facts(one.to_facts()) == one
     assert [path.name for path in (tmp_path / "one").iterdir()] == ["checkpoint-8"]
+
+
+def test_a_training_of_one_step_has_no_warm_up(model: Any, data: Path, tmp_path: Path) -> None:
+    settings = replace(SHORT, batch_size=64, epochs=1)
+    found = finetune_generation(run_of(model, data, tmp_path, settings=settings))
+    assert len(found.history) == 1
+    assert np.isfinite(found.history[0]["task_loss"])
 
 
 def test_nothing_is_printed(

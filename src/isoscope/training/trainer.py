@@ -154,6 +154,15 @@ class CalibratedTrainer(Trainer):
                 optimiser.add_param_group({"params": own, "lr": rate, "weight_decay": 0.0})
         return optimiser
 
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        """Return the schedule; a training too short for its warm-up has none.
+
+        transformers rounds the share of warm-up steps upwards and divides by the steps after them.
+        """
+        if self.args.get_warmup_steps(num_training_steps) >= num_training_steps:
+            self.args.warmup_steps = 0
+        return super().create_scheduler(num_training_steps, optimizer)
+
     def compute_loss(
         self,
         model: Any,
