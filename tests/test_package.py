@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +13,6 @@ import numpy as np
 import pytest
 
 import isoscope
-from isoscope.clouds import opening
-from isoscope.clouds.texts import opening as texts_opening
-from isoscope.results import measuring
-from isoscope.tasks import intervals
 
 SOURCE = Path(isoscope.__file__).parent
 LEFT_TO_RIGHT = [
@@ -69,13 +66,21 @@ def test_packages_import_only_from_their_left() -> None:
                 assert package in allowed, f"{path} imports {node.module}"
 
 
-@pytest.mark.parametrize(
-    "module", [opening, texts_opening, measuring, intervals], ids=lambda m: m.__name__
+WITH_EXAMPLES = sorted(
+    path.relative_to(SOURCE).with_suffix("").as_posix().replace("/", ".")
+    for path in SOURCE.rglob("*.py")
+    if ">>> " in path.read_text("utf-8")
 )
-def test_examples_in_docstrings(module: object) -> None:
-    found = doctest.testmod(module)  # type: ignore[arg-type]
-    assert found.attempted > 0
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_examples_in_docstrings(name: str) -> None:
+    found = doctest.testmod(importlib.import_module(f"isoscope.{name}"))
     assert found.failed == 0
+
+
+def test_there_are_examples() -> None:
+    assert {"clouds.opening", "clouds.texts.opening", "results.measuring"} <= set(WITH_EXAMPLES)
 
 
 # The kernel's high-water mark of this process; getrusage would include the parent's before exec.
@@ -86,6 +91,7 @@ print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) /
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     """A 1 GB file, all measures: a fifth of it would show that rows are kept."""

@@ -169,9 +169,9 @@ def threshold(
     >>> vectors = np.random.default_rng(0).normal(size=(1000, 16)) + 1
     >>> found = threshold(vectors, corrections="none,center")
     >>> round(found.result.value("random-pairs/99%"), 2)
-    0.8
+    0.82
     >>> round(found.result.value("random-pairs/99%", "center"), 2)
-    0.55
+    0.56
     """
     check_level(level)
     at = [float(score) for score in np.atleast_1d(np.asarray(at, np.float64))]
