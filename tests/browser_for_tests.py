@@ -13,25 +13,29 @@ import pytest
 WIDE, NARROW = 1100, 360
 
 
-def need_browser() -> None:
-    """Skip where a browser, its driver or selenium is missing."""
+@contextmanager
+def running_browser() -> Iterator[Any]:
+    """Start Chromium, with its console and its requests on record.
+
+    Skips where the browser, its driver or selenium is missing.
+    """
     pytest.importorskip("selenium", reason="selenium is not installed")
     for program in ("chromium", "chromedriver"):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
-
-
-@contextmanager
-def browser() -> Iterator[Any]:
-    """Start Chromium, with its console and its requests on record."""
-    need_browser()
     from selenium import webdriver
     from selenium.webdriver.chrome.options import Options
     from selenium.webdriver.chrome.service import Service
 
     options = Options()
     options.binary_location = str(shutil.which("chromium"))
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--hide-scrollbars",
+    ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
@@ -39,6 +43,16 @@ def browser() -> Iterator[Any]:
         yield driver
     finally:
         driver.quit()
+
+
+def as_new(driver: Any) -> None:
+    """Undo what the tests before have set, and forget what they have recorded."""
+    driver.get("about:blank")
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    driver.set_window_size(1200, 900)
+    console_errors(driver)
+    requests(driver)
 
 
 def resize(driver: Any, width: int, *, dark: bool = False) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import typer.main
 
-from isoscope.cli.app import main
+from isoscope.cli.app import app, main
 
 
 class Finished(NamedTuple):
@@ -21,12 +22,16 @@ class Finished(NamedTuple):
 
 Run = Callable[..., Finished]
 
+COMMAND = typer.main.get_command(app)
+"""What typer makes of the signatures of all commands, which takes longer than most tests."""
+
 
 def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Return a function that runs ``isoscope`` with some arguments and environment variables."""
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.delenv("ISOSCOPE_DATA", raising=False)
+    monkeypatch.setattr("isoscope.cli.app.app", COMMAND)
 
     def run(*arguments: str | Path, **variables: str) -> Finished:
         for name, value in variables.items():

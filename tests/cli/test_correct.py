@@ -52,6 +52,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     return call
 
 
+@pytest.mark.slow
 def test_fit_apply_and_refresh_as_a_user_does(tmp_path: Path) -> None:
     def command(*arguments: str | Path) -> str:
         return subprocess.run(

@@ -1,4 +1,4 @@
-"""The command line as a user has it: a process, its output, its exit code."""
+"""``isoscope measure``: its output, its exit codes, and what only a process of its own shows."""
 
 from __future__ import annotations
 
@@ -13,20 +13,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from clouds_for_tests import shifted
+from command_line import Finished, Run, runner
 
 import isoscope
 
 COMMAND = [sys.executable, "-c", "from isoscope.cli.app import main; main()"]
 
 
-def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "COLUMNS": "120", "NO_COLOR": "1", **variables},
-    )
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture
@@ -35,19 +31,19 @@ def vectors(tmp_path: Path) -> Path:
     return tmp_path / "vectors.npy"
 
 
-def failed(process: subprocess.CompletedProcess[str], code: int, words: str) -> None:
+def failed(finished: Finished, code: int, words: str) -> None:
     """Check that an error is one line on standard error and nothing else."""
-    assert process.returncode == code, process.stderr
-    assert process.stdout == ""
-    assert process.stderr.count("\n") == 1
-    assert process.stderr.startswith("isoscope: ")
-    assert words in process.stderr
+    assert finished.code == code, finished.error
+    assert finished.out == ""
+    assert finished.error.count("\n") == 1
+    assert finished.error.startswith("isoscope: ")
+    assert words in finished.error
 
 
-def test_the_table_a_person_reads(vectors: Path) -> None:
-    process = run("measure", vectors)
-    assert process.returncode == 0, process.stderr
-    lines = process.stdout.splitlines()
+def test_the_table_a_person_reads(run: Run, vectors: Path) -> None:
+    finished = run("measure", vectors)
+    assert finished.code == 0, finished.error
+    lines = finished.out.splitlines()
     header = [line.split("┃")[1:-1] for line in lines if line.startswith("┃")][:2]
     names = ["".join(cell.strip() for cell in cells) for cells in zip(*header, strict=True)]
     assert names == ["measure", "none", "center", "all-but-the-top", "whiten"]
@@ -55,46 +51,46 @@ def test_the_table_a_person_reads(vectors: Path) -> None:
     assert "mean_cosine" in first
     assert any("i1 *" in line for line in lines)
     assert sum(line.startswith("Verdict:") for line in lines) == 1
-    assert "best" not in process.stdout
-    assert process.stderr == ""
+    assert "best" not in finished.out
+    assert finished.error == ""
 
 
-def test_json_is_the_result(vectors: Path) -> None:
-    process = run("measure", vectors, "--json", "--corrections", "none,center")
-    result = isoscope.Result.from_json(process.stdout)
+def test_json_is_the_result(run: Run, vectors: Path) -> None:
+    finished = run("measure", vectors, "--json", "--corrections", "none,center")
+    result = isoscope.Result.from_json(finished.out)
     expected = isoscope.measure(vectors, corrections=["none", "center"])
     assert result.to_rows() == expected.to_rows()
     assert "measure" in result.command
     assert "--json" in result.command
 
 
-def test_some_measures_and_a_file(vectors: Path, tmp_path: Path) -> None:
+def test_some_measures_and_a_file(run: Run, vectors: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.json"
-    process = run("measure", vectors, "--measures", "inter_sim,i1", "--out", out)
-    assert process.returncode == 0
+    finished = run("measure", vectors, "--measures", "inter_sim,i1", "--out", out)
+    assert finished.code == 0
     assert {row.measure for row in isoscope.Result.load(out)} == {"mean_cosine", "i1"}
     run("measure", vectors, "--out", tmp_path / "r.md")
     assert "| measure |" in (tmp_path / "r.md").read_text()
 
 
-def test_tables_alone_are_shown(vectors: Path) -> None:
-    process = run("measure", vectors, "--measures", "spectrum", "--corrections", "none")
-    assert "spectrum (none): 8 rows, here the first 5" in process.stdout
+def test_tables_alone_are_shown(run: Run, vectors: Path) -> None:
+    finished = run("measure", vectors, "--measures", "spectrum", "--corrections", "none")
+    assert "spectrum (none): 8 rows, here the first 5" in finished.out
 
 
-def test_a_gate(vectors: Path) -> None:
+def test_a_gate(run: Run, vectors: Path) -> None:
     passes = run("measure", vectors, "--fail-if", "mean_cosine>0.99")
-    assert passes.returncode == 0
+    assert passes.code == 0
     trips = run("measure", vectors, "--json", "--fail-if", "mean_cosine>0.01")
-    assert trips.returncode == 3
-    assert "vectors: mean_cosine (none) is 0." in trips.stderr
-    json.loads(trips.stdout)
+    assert trips.code == 3
+    assert "vectors: mean_cosine (none) is 0." in trips.error
+    json.loads(trips.out)
     tail = run("measure", vectors, "--measures", "i1", "--fail-if", "cosine_quantiles/99%>0.1")
-    assert tail.returncode == 3
+    assert tail.code == 3
     whole = run("measure", vectors, "--fail-if", "cosine_quantiles>0.1")
-    assert "is not one number" in whole.stderr
+    assert "is not one number" in whole.error
     centred = run("measure", vectors, "--measures", "i1", "--fail-if", "mean_cosine@center>0.5")
-    assert centred.returncode == 0
+    assert centred.code == 0
 
 
 @pytest.mark.parametrize(
@@ -122,12 +118,12 @@ def test_a_gate(vectors: Path) -> None:
         ([""], 2, "name a file"),
     ],
 )
-def test_wrong_calls(vectors: Path, arguments: list[str], code: int, words: str) -> None:
+def test_wrong_calls(run: Run, vectors: Path, arguments: list[str], code: int, words: str) -> None:
     filled = [str(vectors) if word == "VECTORS" else word for word in arguments]
     failed(run("measure", *filled), code, words)
 
 
-def test_bad_data(tmp_path: Path) -> None:
+def test_bad_data(run: Run, tmp_path: Path) -> None:
     array = shifted(0, 50, 4)
     array[13, 2] = np.nan
     np.save(tmp_path / "nan.npy", array)
@@ -135,23 +131,23 @@ def test_bad_data(tmp_path: Path) -> None:
     failed(run("measure", tmp_path / "nan.npy", "--out", out), 1, "row 13 holds NaN")
     assert not out.exists()
     dropped = run("measure", tmp_path / "nan.npy", "--drop-invalid")
-    assert dropped.returncode == 0
-    assert "left out, not finite: 1 row" in dropped.stdout
+    assert dropped.code == 0
+    assert "left out, not finite: 1 row" in dropped.out
     (tmp_path / "text.npy").write_text("hello")
     failed(run("measure", tmp_path / "text.npy"), 1, "not a whole .npy file")
 
 
-def test_a_gate_on_something_undefined(tmp_path: Path) -> None:
+def test_a_gate_on_something_undefined(run: Run, tmp_path: Path) -> None:
     np.save(tmp_path / "zero.npy", np.zeros((5, 3)))
-    process = run("measure", tmp_path / "zero.npy", "--fail-if", "mean_cosine>0.5")
-    assert process.returncode == 1
-    assert "cannot be judged" in process.stderr
+    finished = run("measure", tmp_path / "zero.npy", "--fail-if", "mean_cosine>0.5")
+    assert finished.code == 1
+    assert "cannot be judged" in finished.error
 
 
-def test_debug_shows_the_traceback(tmp_path: Path) -> None:
-    process = run("measure", tmp_path / "absent.npy", "--debug")
-    assert process.returncode == 2
-    assert "Traceback" in process.stderr
+def test_debug_shows_the_traceback(run: Run, tmp_path: Path) -> None:
+    finished = run("measure", tmp_path / "absent.npy", "--debug")
+    assert finished.code == 2
+    assert "Traceback" in finished.error
 
 
 def test_a_closed_pipe_does_not_lose_the_gate(vectors: Path) -> None:
@@ -204,26 +200,31 @@ def test_ctrl_c_ends_at_once_even_in_a_decomposition(tmp_path: Path) -> None:
 
 
 def test_terminals_without_mathematical_letters() -> None:
-    process = run("list", "measures", PYTHONIOENCODING="ascii")
-    assert process.returncode == 0
+    process = subprocess.run(
+        [*COMMAND, "list", "measures"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "120", "NO_COLOR": "1", "PYTHONIOENCODING": "ascii"},
+    )
     assert "mean_cosine" in process.stdout
 
 
-def test_wide_tables_are_stacked_rather_than_cut(vectors: Path) -> None:
+def test_wide_tables_are_stacked_rather_than_cut(run: Run, vectors: Path) -> None:
     names = "none,center,all-but-the-top,all-but-the-top:n_components=3,whiten"
-    process = run("measure", vectors, "--corrections", names, COLUMNS="60")
-    assert process.stdout.count("participation_ratio") == 3
-    assert "…" not in process.stdout
+    finished = run("measure", vectors, "--corrections", names, COLUMNS="60")
+    assert finished.out.count("participation_ratio") == 3
+    assert "…" not in finished.out
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_may_not_be_written(vectors: Path, tmp_path: Path) -> None:
+def test_a_folder_that_may_not_be_written(run: Run, vectors: Path, tmp_path: Path) -> None:
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o500)
     failed(run("measure", vectors, "--out", folder / "r.json"), 2, "cannot be written")
 
 
-def test_help_has_examples() -> None:
-    assert "isoscope measure package:glove" in run("measure", "--help").stdout
-    assert run("--version").stdout.startswith("isoscope ")
-    assert "Everyday" in run("--help").stdout
+def test_help_has_examples(run: Run) -> None:
+    assert "isoscope measure package:glove" in run("measure", "--help").out
+    assert run("--version").out.startswith("isoscope ")
+    assert "Everyday" in run("--help").out

@@ -3,15 +3,12 @@
 Pure noise, noise behind or inside a real file, and files that are well formed but strange (headers
 of any shape, any JSON, tables of any type). What isoscope reads must equal what the format's own
 library, or a plain reader of a few lines, reads: so nothing is cut off or shifted silently.
-
-ISOSCOPE_FUZZ_CASES=10000 tries that many files of each format instead of 120.
 """
 
 from __future__ import annotations
 
 import io
 import json
-import os
 import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,6 +18,7 @@ import numpy as np
 import pyarrow
 import pytest
 from formats_for_tests import FORMATS, PLAIN, compress
+from fuzz_cases import DRAWN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
@@ -29,7 +27,7 @@ import isoscope
 from isoscope.clouds import Batch
 from isoscope.errors import IsoscopeError
 
-CASES = int(os.environ.get("ISOSCOPE_FUZZ_CASES", "120"))
+pytestmark = pytest.mark.fuzz
 VECTORS = np.random.default_rng(0).standard_normal((5, 3))
 WORDS = ["a", "b", "ü", "d", "e"]
 LENIENT = (".safetensors",)
@@ -211,7 +209,7 @@ def test_a_clean_error_or_a_right_answer(folder: Path, ending: str) -> None:
     if kind.compression:
         files = st.one_of(files, st.tuples(files, st.integers(0, 300)).map(lambda f: f[0][: f[1]]))
 
-    @settings(max_examples=CASES)
+    @settings(max_examples=DRAWN)
     @given(files)
     def check(content: bytes) -> None:
         path.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """Damaged files of every format: a clean error or a right answer, never anything else.
 
-10,000 mutations each of a small real file: bytes changed, cut out, doubled, the end cut off. A
-right answer is one that holds as many numbers as the reader says, in rows of one width.
+Mutations of a small real file: bytes changed, cut out, doubled, the end cut off. A right answer is
+one that holds as many numbers as the reader says, in rows of one width.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import numpy as np
 import pyarrow
 import pytest
 import safetensors.numpy
+from fuzz_cases import DAMAGED
 from pyarrow import feather, parquet
 
 import isoscope
 from isoscope.errors import IsoscopeError
 
 VECTORS = np.random.default_rng(0).standard_normal((12, 3)).astype(np.float32)
-CASES = 10_000
+pytestmark = pytest.mark.fuzz
 
 
 def seeds() -> dict[str, bytes]:
@@ -77,7 +78,7 @@ def test_damaged_files(tmp_path: Path, ending: str) -> None:
     content = seeds()[ending]
     path = tmp_path / f"x{ending}"
     read = 0
-    for _ in range(CASES):
+    for _ in range(DAMAGED):
         path.unlink(missing_ok=True)  # a new file: to truncate one may wait for the disk
         path.write_bytes(mutated(content, random))
         try:
@@ -90,4 +91,4 @@ def test_damaged_files(tmp_path: Path, ending: str) -> None:
         for batch in batches:
             assert batch.vectors.shape[1] == cloud.widths[0]
         read += 1
-    assert 0 < read < CASES
+    assert 0 < read < DAMAGED

@@ -1,11 +1,7 @@
-"""What was written is what is read: every format, any finite numbers, any words.
-
-ISOSCOPE_FUZZ_CASES=10000 tries that many cloud files of each format instead of 120.
-"""
+"""What was written is what is read: every format, any finite numbers, any words."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
@@ -15,13 +11,14 @@ import numpy as np
 import pytest
 from clouds_for_tests import joined, labels
 from formats_for_tests import FORMATS, FileFormat
+from fuzz_cases import DRAWN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import isoscope
 from isoscope.clouds import contract, word_text
 
-CASES = int(os.environ.get("ISOSCOPE_FUZZ_CASES", "120"))
+pytestmark = pytest.mark.fuzz
 AWKWARD = ["", " ", "\r", "a\rb", "\n", "\t", "\x00", "\x85", "\u2028", "\ufeff", '"', "'", ","]
 AWKWARD += ["nan", "NULL", "null", "1.0", "12 3", "x 1.0 2.0\rb", "\\", "\\x41", "a b", "#", "\x1a"]
 ANY_TEXT = st.one_of(
@@ -78,7 +75,7 @@ def test_what_was_written_is_read(folder: Path, ending: str) -> None:
     kind = FORMATS[ending]
     path = folder / f"x{ending}"
 
-    @settings(max_examples=CASES)
+    @settings(max_examples=DRAWN)
     @given(contents(ending, kind), st.sampled_from((64, 1 << 23)))
     def check(content: tuple[list[str], np.ndarray, dict], chunk: int) -> None:
         words, vectors, options = content
@@ -101,7 +98,7 @@ def test_words_with_spaces_in_text(folder: Path) -> None:
     """The last d fields are the vector, whatever stands before them."""
     path = folder / "spaces.txt"
 
-    @settings(max_examples=CASES)
+    @settings(max_examples=DRAWN)
     @given(st.lists(ANY_TEXT.filter(lambda word: "\n" not in word), min_size=1, max_size=6))
     def check(words: list[str]) -> None:
         path.unlink(missing_ok=True)

@@ -150,6 +150,7 @@ def test_modules_alone(plain: Any) -> None:
     assert kinds(fitted.to_sentence_transformers()) == ["Dense", "Normalize"]
 
 
+@pytest.mark.slow
 def test_it_loads_without_isoscope_bit_for_bit(normalized: Any, tmp_path: Path) -> None:
     vectors = normalized.encode(TEXTS)
     (tmp_path / "texts").write_text("\n".join(TEXTS))

@@ -58,7 +58,6 @@ def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPa
         open_pool("ray", 1)
 
 
-@pytest.mark.xdist_group("ray")
 def test_a_ray_of_its_own_ends_with_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = pytest.importorskip("ray")
     monkeypatch.setenv("RAY_ADDRESS", "192.0.2.1:6379")  # of a cluster that was not asked for

@@ -41,8 +41,6 @@ from isoscope.version import __version__
 
 ray = pytest.importorskip("ray")
 
-pytestmark = pytest.mark.xdist_group("ray")
-
 
 @pytest.fixture(scope="module")
 def pool(ray_cluster: str) -> Iterator[RayActors]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from browser_for_tests import as_new
 from explored_for_tests import LONG, MARKUP, small_spaces
 
 from isoscope.explore import running
@@ -16,16 +16,9 @@ pytest.importorskip("starlette", reason="the package starlette is not installed"
 pytest.importorskip("uvicorn", reason="the package uvicorn is not installed")
 pytest.importorskip("selenium", reason="the package selenium is not installed")
 
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or DRIVER is None, reason="chromium and chromedriver are not installed"
-)
 
 SHOWN, TOKEN = 400, "the-token"
 
@@ -44,17 +37,9 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(CHROMIUM)
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(executable_path=DRIVER)
-    driver = webdriver.Chrome(options=options, service=service)
-    driver.set_window_size(1200, 900)
-    yield driver
-    driver.quit()
+def browser(chromium: Any) -> Any:
+    as_new(chromium)
+    return chromium
 
 
 @pytest.fixture

@@ -33,6 +33,7 @@ def assert_same(one: isoscope.Result, other: isoscope.Result, tolerance: float) 
         assert right[key] == pytest.approx(value, rel=tolerance, abs=tolerance), key
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32), offset=OFFSETS, dtype=st.sampled_from(["float32", "float64"]))
 def test_row_order_threads_and_batch_size(seed: int, offset: float, dtype: str) -> None:
     cloud = shifted(seed, 600, 6, offset).astype(dtype)

@@ -37,14 +37,6 @@ def _small_shards() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def _running_ray() -> Iterator[None]:
-    ray = pytest.importorskip("ray")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    yield
-    ray.shutdown()
-
-
 def encoded(bert: Model, pool: Pool) -> Vectors:
     """Encode texts, and words in them, and return the bytes of every layer."""
     said: list[int] = []
@@ -79,7 +71,7 @@ def test_two_processes_find_what_one_finds(
         assert rows.tobytes() == again[name].tobytes() == by_one_process[f"{name} texts"]
 
 
-@pytest.mark.usefixtures("_running_ray")
+@pytest.mark.usefixtures("ray_cluster")
 @pytest.mark.parametrize("workers", [1, 2])
 def test_actors_find_what_a_process_finds(
     bert: Model, by_one_process: Vectors, workers: int

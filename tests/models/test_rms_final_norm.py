@@ -177,6 +177,7 @@ print(json.dumps([refused, opened]))
 """
 
 
+@pytest.mark.slow
 def test_without_isoscope_it_is_an_unknown_architecture(
     saved: dict[str, tuple[Any, Path]],
 ) -> None:

@@ -75,7 +75,6 @@ def test_two_processes_find_the_same(model: str, pattern: str, by_one: Found) ->
     assert found_by(model, pattern, workers=2) == by_one
 
 
-@pytest.mark.xdist_group("ray")
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ray_finds_the_same(
     ray_cluster: str, model: str, pattern: str, by_one: Found, workers: int
@@ -105,7 +104,6 @@ profile(
 """
 
 
-@pytest.mark.xdist_group("ray")
 def test_killed_three_times_is_as_if_it_never_was(
     ray_cluster: str, model: str, pattern: str, by_one: Found, tmp_path: Path
 ) -> None:

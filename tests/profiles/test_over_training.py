@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("transformers")
 
+pytestmark = pytest.mark.slow
 NOISES = {"step0": 0.0, "step2": 0.0, "step10": 0.2, "step100": 0.4, "step1000": 0.8}
 TEXTS = ["the cat sat on the bank.", "a dog ran in the river.", "a bird flew and the dog saw it."]
 FEW: dict[str, Any] = {"measures": "mean_cosine,mean_norm", "intervals": False}

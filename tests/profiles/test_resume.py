@@ -19,6 +19,7 @@ from isoscope.errors import UsageError
 from isoscope.profiles import profile
 from isoscope.profiles.works import FirstWork, Pilot, SecondWork, Survey
 
+pytestmark = pytest.mark.slow
 OPTIONS: dict[str, Any] = {"shard_texts": 9, "budget": 60, "spool_limit": 0}
 
 # Every finished shard is kept, and the process dies by kill -9 in the second batch of one.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from browser_for_tests import NARROW, WIDE, browser, console_errors, need_browser, requests, resize
+from browser_for_tests import NARROW, WIDE, as_new, console_errors, requests, resize
 
 import isoscope
 
@@ -24,10 +23,9 @@ PATIENCE = 30.0
 
 
 @pytest.fixture(scope="module")
-def driver() -> Iterator[Any]:
-    need_browser()
-    with browser() as opened:
-        yield opened
+def driver(chromium: Any) -> Any:
+    as_new(chromium)
+    return chromium
 
 
 @pytest.fixture(scope="module")

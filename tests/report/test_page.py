@@ -120,6 +120,7 @@ def test_json_cannot_end_its_script() -> None:
         as_script(float("nan"))
 
 
+@pytest.mark.slow
 def test_all_numbers_are_there_up_to_a_limit(measured: Result) -> None:
     text = page([measured])
     assert f"All {len(measured.rows)} numbers" in text

@@ -40,6 +40,7 @@ from isoscope.studies import (
 )
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:.*in the release"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
 ]

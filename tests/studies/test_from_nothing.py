@@ -21,6 +21,7 @@ from isoscope.training.pretraining.ablating import ablate
 from isoscope.training.pretraining.plan import Plan
 from isoscope.training.pretraining.pretraining import pretrain
 
+pytestmark = pytest.mark.slow
 TOY: dict[str, Any] = {
     "layers": 1, "width": 16, "heads": 2, "feed_forward": 32, "vocabulary": 280, "context": 12,
     "batch_size": 4,

@@ -21,6 +21,7 @@ from isoscope.training.finetuning import finetune
 from isoscope.training.outcomes import Outcome
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:.*in the release"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
 ]

@@ -15,6 +15,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 pytest.importorskip("zuko")
 
+pytestmark = pytest.mark.slow
 SCRIPT = Path(__file__).with_name("in_processes.py")
 NAMES = ("none", "cosreg", "spectrum", "flow", "flow-vocabulary", "flow-hidden")
 TWO = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
