@@ -69,7 +69,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     need the same service are one group, so that the service starts once. The long groups come
     first: with one of them at the end, the other processes would have nothing left to do.
     """
-    groups: dict[Path, str] = {}
+    # A number each: the group becomes part of the name that is printed for a test.
+    files = sorted({item.path for item in items})
+    groups = {path: str(number) for number, path in enumerate(files)}
     slow: set[str] = set()
     for item in items:
         for service, fixture in SERVICES_BY_FIXTURE.items():
@@ -77,11 +79,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(service)
                 groups[item.path] = service
     for item in items:
-        group = groups.get(item.path, str(item.path))
+        group = groups[item.path]
         item.add_marker(pytest.mark.xdist_group(group))
         if item.get_closest_marker("slow") or group in SERVICES:
             slow.add(group)
-    items.sort(key=lambda item: groups.get(item.path, str(item.path)) not in slow)
+    items.sort(key=lambda item: groups[item.path] not in slow)
 
 
 def pytest_collection_finish() -> None:
