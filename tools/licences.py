@@ -72,8 +72,13 @@ def licence(metadata: PackageMetadata) -> str:
 
 def allowed(expression: str) -> bool:
     """Return whether one side of every choice in an expression is allowed in all its parts."""
-    choices = re.sub(r"[()]", "", expression).split(" OR ")
-    return any(all(part in ALLOWED for part in choice.split(" AND ")) for choice in choices)
+    signs = {"AND": "and", "OR": "or", "(": "(", ")": ")"}
+    tokens = re.findall(r"[()]|[^\s()]+(?: WITH [^\s()]+)?", expression)
+    words = " ".join(signs.get(token) or str(token in ALLOWED) for token in tokens)
+    try:
+        return bool(eval(words))  # of True, False, and, or and parentheses: nothing else is left
+    except SyntaxError:  # a name that is no expression
+        return False
 
 
 def main() -> int:

@@ -28,7 +28,7 @@ CORE = (
     "tests/corrections/test_whiten.py",
     "tests/measures/test_against_oracle.py",
     "tests/results/test_result.py",
-    "tests/tools",
+    "tests/tools/test_lock.py",
 )
 """At most 200 tests of what everything else rests on, whatever has changed."""
 
