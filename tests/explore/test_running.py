@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import logging
 import socket
 import threading
 import urllib.error
@@ -78,6 +79,15 @@ def test_nothing_is_said_of_requests(capfd: pytest.CaptureFixture[str], address:
     status_of(address)
     status_of(address + "nowhere")
     assert capfd.readouterr() == ("", "")
+
+
+def test_handlers_of_other_libraries_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[bool] = []
+    handler = logging.NullHandler()
+    monkeypatch.setattr(handler, "close", lambda: closed.append(True))
+    with running.listen() as sock:
+        running.make_server(small_spaces(), sock.getsockname()[1], "token")
+    assert not closed
 
 
 def test_it_listens_on_this_machine_alone() -> None:

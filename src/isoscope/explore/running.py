@@ -60,6 +60,8 @@ def make_server(spaces: Spaces, port: int, token: str) -> Server:
         Config(
             make_app(spaces, token, port),
             log_level="error",
+            # uvicorn's own configuration closes the handlers of every other library.
+            log_config=None,
             access_log=False,
             server_header=False,
             lifespan="off",
