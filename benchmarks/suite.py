@@ -85,7 +85,7 @@ def offered(python: Path, name: str, links: str) -> str:
         env={**os.environ, "PIP_FIND_LINKS": links},
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
-    return re.findall(rf"{name}-([\w.]+)", said)[-1]
+    return str(re.findall(rf"{name}-([\w.]+)", said)[-1])
 
 
 def run_all() -> dict[str, Record]:

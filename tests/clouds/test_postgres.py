@@ -339,8 +339,9 @@ def test_a_connection_that_is_cut_while_reading(large: str, postgres: Server) ->
 
 def test_a_state_that_is_lost_between_two_reads(large: str, postgres: Server) -> None:
     cloud = opened(large)
-    postgres.run(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'isoscope'"
+    postgres.run(  # and wait until it is gone, or its snapshot may still be there
+        "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+        "WHERE application_name = 'isoscope'"
     )
     with pytest.raises(DataError, match="PostgreSQL says: .*snapshot"):
         next(cloud.read())
