@@ -148,7 +148,7 @@ def page(records: dict[str, Record]) -> str:
         "python benchmarks/suite.py",
         "```",
         "",
-        f"Machine: two cores, 24 GiB, no accelerator, nothing else running; {', '.join(dates)}. "
+        f"Machine: two cores, 24 GiB, no accelerator, little else running; {', '.join(dates)}. "
         "Fresh clones, pip without a cache; a cold run includes the setup. Seeds are those of the "
         "tests.",
         "",

@@ -36,6 +36,9 @@ SERVICES = {
 
 SERVICES_BY_FIXTURE = {"ray": "ray_head", "postgres": "postgres", "browser": "chromium"}
 
+# Else Ray keeps one in the home folder, which may not be writable.
+os.environ.setdefault("RAY_AUTH_TOKEN", "0123456789abcdef" * 4)
+
 hypothesis.settings.register_profile(
     "isoscope", deadline=None, derandomize=True, max_examples=40, print_blob=True
 )

@@ -42,7 +42,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-# ── What is not at the top of the package ────────────────────────────────────────────────────────
+# What is not at the top of the package.
 # All names inside isoscope that this file uses. What moves is changed here and nowhere else.
 MAIN = "isoscope.cli.app:main"
 APP = "isoscope.cli.app:app"
@@ -64,7 +64,6 @@ REGISTRIES = {
 }
 COUNTED = ("figures",)
 """Registries of functions, whose names are nobody's business but the code's."""
-# ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = ROOT / "tests" / "guards"
@@ -203,7 +202,7 @@ def all_guards() -> dict[str, Guard]:
     return guards
 
 
-# ── Running ──────────────────────────────────────────────────────────────────────────────────────
+# Running.
 
 
 def run_commands(guard: Guard) -> str:
@@ -437,7 +436,7 @@ def normal(text: str, folder: Path) -> str:
     return text
 
 
-# ── Guards that are no commands ──────────────────────────────────────────────────────────────────
+# Guards that are no commands.
 
 
 def arithmetic(guard: Guard) -> str:
@@ -680,7 +679,7 @@ SPECIAL = (
 )
 
 
-# ── Comparing and storing ────────────────────────────────────────────────────────────────────────
+# Comparing and storing.
 
 
 def run_guards(

@@ -72,6 +72,16 @@ def test_a_ray_of_its_own_ends_with_the_pool(monkeypatch: pytest.MonkeyPatch) ->
     assert not ray.is_initialized()
 
 
+def test_a_ray_that_does_not_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object, **__: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory", "/nowhere/.ray")
+
+    ray = pytest.importorskip("ray")
+    monkeypatch.setattr(ray, "init", failing)
+    with pytest.raises(UsageError, match=r"^--engine ray: Ray does not start \(.*set RAY_AUTH"):
+        open_pool("ray", 1)
+
+
 @pytest.fixture
 def silent() -> Iterator[int]:
     """A port that nobody else gets, and at which nobody listens."""

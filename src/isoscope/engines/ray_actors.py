@@ -192,18 +192,28 @@ def connect(ray: Any, address: str, workers: int | None) -> None:
     """Join a cluster, or start a Ray of our own."""
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     if not address:
-        # By its name: without one Ray joins a cluster that it finds.
-        ray.init("local", num_cpus=workers or cores(), include_dashboard=False, **quiet)
+        try:
+            # By its name: without one Ray joins a cluster that it finds.
+            ray.init("local", num_cpus=workers or cores(), include_dashboard=False, **quiet)
+        except (OSError, RuntimeError, ray.exceptions.RayError) as error:
+            raise UsageError(
+                f"--engine ray: Ray does not start ({first_line(error)}); where the home folder "
+                "cannot be written, set RAY_AUTH_TOKEN"
+            ) from error
         return
     try:
         refuse_silence(address)
         ray.init(address, **quiet)
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
-        first = str(error).strip().splitlines()[:1]
         raise UsageError(
-            f"--engine ray:{address}: no Ray answers ({' '.join(first)}); ray status shows whether "
-            "one runs, and one with tokens wants RAY_AUTH_MODE=token"
+            f"--engine ray:{address}: no Ray answers ({first_line(error)}); ray status shows "
+            "whether one runs, and one with tokens wants RAY_AUTH_MODE=token"
         ) from error
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what Ray says, which goes on for a page."""
+    return "".join(str(error).strip().splitlines()[:1])
 
 
 def refuse_silence(address: str) -> None:
