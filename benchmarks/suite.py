@@ -106,7 +106,7 @@ def run_all() -> dict[str, Record]:
         found["make quick, nothing changed"] = timed(first, "make quick")
         for path in ("src/isoscope/measures/space.py", "src/isoscope/clouds/npy.py"):
             with (first / path).open("a") as file:
-                file.write("\n# changed\n")
+                file.write("\n\n# changed\n")
         found["make quick, two modules changed"] = timed(first, "make quick")
         newer = {"PIP_FIND_LINKS": links}
         found["make demo, newer releases offered"] = timed(second, "make demo", **newer)
