@@ -17,6 +17,7 @@ import isoscope
 SOURCE = Path(isoscope.__file__).parent
 LEFT_TO_RIGHT = [
     "errors",
+    "typing",
     "version",
     "files",
     "clouds",

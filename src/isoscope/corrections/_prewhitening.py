@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.measures.moments import Moments
-
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
+    from isoscope.typing import Matrix, Vector
 
 
 SHARES = np.concatenate(([0.0], np.geomspace(1e-6, 1.0, 61)))

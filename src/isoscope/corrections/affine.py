@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from isoscope.clouds.contract import Array
     from isoscope.corrections.closed_form import Arrays
     from isoscope.corrections.stored_arrays import Slots
-
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
+    from isoscope.typing import Matrix, Vector
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.contract import Array, Cloud, CloudGroup
     from isoscope.corrections.fitted_on import FittedOn
-    from isoscope.corrections.reading import Matrix
     from isoscope.corrections.stored_arrays import Slots
     from isoscope.measures.reading import Progress
+    from isoscope.typing import Matrix
 
 FLOATS = (np.float64, np.float32, np.float16)
 """Types that come out as they went in; everything else becomes the first."""

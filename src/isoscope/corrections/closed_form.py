@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.contract import CloudGroup
     from isoscope.corrections.fitted_on import FittedOn
-    from isoscope.corrections.reading import Matrix, Weights
+    from isoscope.corrections.reading import Weights
     from isoscope.corrections.stored_arrays import Slots
     from isoscope.measures.reading import Progress
     from isoscope.measures.shard_reading import Plan
+    from isoscope.typing import Matrix
 
     Arrays = dict[str, NDArray[Any]]
 

@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from isoscope.corrections.stored_arrays import Slots
     from isoscope.measures.moments import Moments
     from isoscope.measures.reading import Progress
-
-    Matrix = NDArray[np.float64]
-    Vector = NDArray[np.float64]
+    from isoscope.typing import Matrix, Vector
 
 
 class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]

@@ -18,11 +18,8 @@ from isoscope.corrections.naming import all_corrections
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from isoscope.corrections.base import Correction
-
-    Single = NDArray[np.float32]
+    from isoscope.typing import Single
 
 
 def to_sentence_transformers(correction: Correction, model: Any = None) -> Any:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.contract import Array, CloudGroup
     from isoscope.measures.reading import Batches, Progress
+    from isoscope.typing import Matrix
 
-    Matrix = NDArray[np.float64]
 
 SAMPLED_PER_CLUSTER = 256
 """Rows of the sample for each cluster, where they fit into memory."""

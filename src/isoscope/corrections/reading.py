@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from isoscope.measures.kernels import MomentsKernel
     from isoscope.measures.moments import MomentParts
     from isoscope.measures.reading import Batches, Progress
+    from isoscope.typing import Matrix
 
     Weights = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
 
 FIT = "fit"
 """What progress and journals call the read that a correction follows from."""

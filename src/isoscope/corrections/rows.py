@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +15,9 @@ from isoscope.measures.kernels.numpy_kernel import square_norms, within_single_r
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from isoscope.clouds.contract import Array
+    from isoscope.typing import Floats
 
-    Floats = NDArray[np.floating[Any]]
 
 WORTH_A_THREAD = 4
 """Blocks from which on several threads pay."""

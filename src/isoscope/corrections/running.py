@@ -6,20 +6,16 @@ of about one eps(float32) of the largest variance.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isoscope.measures.kernels.numpy_kernel import blocks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from isoscope.measures.kernels.numpy_kernel import WorkingMemory
+    from isoscope.typing import Floats, Matrix, Vector
 
-    Floats = NDArray[np.floating[Any]]
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
 
 PENDING = 64
 """Directions between means that wait for one product instead of many of rank one."""

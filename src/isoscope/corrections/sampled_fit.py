@@ -8,9 +8,9 @@ from isoscope.corrections.base import one_cloud
 
 if TYPE_CHECKING:
     from isoscope.corrections.base import Correction
-    from isoscope.corrections.reading import Matrix
     from isoscope.measures.reading import Progress
     from isoscope.measures.shard_reading import Plan
+    from isoscope.typing import Matrix
 
 
 def fit_and_sample(

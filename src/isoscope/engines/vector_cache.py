@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Keys = NDArray[np.uint8]
+    from isoscope.typing import Keys
+
 
 VARIABLE = "ISOSCOPE_CACHE"
 OFF = "off"

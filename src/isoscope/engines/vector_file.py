@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Keys = NDArray[np.uint8]
+    from isoscope.typing import Keys
+
     Vectors = NDArray[np.floating[Any]]
 
 FORMAT = "isoscope vectors 1"

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
+    from isoscope.typing import Vector
+
 
 EVEN_SHARES = 8.0
 """A dimension is the minimum in 1/d of the vectors by chance. Below 80 dimensions 10 % is no more

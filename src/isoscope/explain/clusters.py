@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
     from isoscope.explain.contract import Question
     from isoscope.explain.token_sample import TokenSample
+    from isoscope.typing import Vector
 
     Labels = NDArray[np.intp]
-    Vector = NDArray[np.float64]
 
 NUMBER = 27
 """Of clusters: as many as the paper has for BERT and RoBERTa."""

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from isoscope.measures.moments import Moments
     from isoscope.models.opening import Model
     from isoscope.models.revisions import Checkpoint, Training
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
 
 FURTHER = 0.1
 """Mean lengths by which the mean must move away to have drifted. Of n random rows the mean is

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from isoscope.explain.sentence_groups import SentenceGroup
     from isoscope.measures.reading import Progress
     from isoscope.models.opening import Model
+    from isoscope.typing import Places
 
-    Places = NDArray[np.intp]
 
 MARKS = (".", ",")
 

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
+    from isoscope.typing import Mask, Vector
+
     Matrix = NDArray[np.float32]
-    Vector = NDArray[np.float64]
     Numbers = NDArray[np.int64]
-    Mask = NDArray[np.bool_]
 
 CLASSES = 300
 """Positions that the probe tells apart: 0 to 299, as in the paper. Later tokens are left out."""

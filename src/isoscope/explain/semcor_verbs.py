@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from isoscope.explain.verb_forms import Tense
     from isoscope.measures.reading import Progress
     from isoscope.models.opening import Model
+    from isoscope.typing import Matrix
 
-    Matrix = NDArray[np.float64]
 
 SEMCOR = "semcor-pos"
 """The task that reads the same file."""

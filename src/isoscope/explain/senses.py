@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
+    from isoscope.typing import Matrix, Vector
+
     Labels = NDArray[np.int64]
 
 SAME = "distance/same_tense_same_sense"

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
     from isoscope.explain.contract import Question
     from isoscope.tasks.intervals import Estimate
+    from isoscope.typing import Places
 
-    Places = NDArray[np.intp]
 
 WORDS = (*MARKS, "the", "of")
 NEIGHBOURS = 5

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from isoscope.clouds.contract import Cloud
     from isoscope.explain.known_frequencies import Frequencies
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
     Rows = NDArray[np.int64]
 
 BIN = 1_000

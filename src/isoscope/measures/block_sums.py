@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.clouds.dealing import Dealt
-
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
+    from isoscope.typing import Matrix, Vector
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,9 @@ from isoscope.measures.projections import ViewShape
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
     from isoscope.measures.geometry import CentredGeometry, Geometry
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
 
 NONE = "none"
 DEFAULT_CORRECTIONS = (NONE, "center", "all-but-the-top", "whiten")

@@ -9,11 +9,9 @@ import numpy as np
 from isoscope.measures.registry import TableValue, register
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from isoscope.measures.space import Space
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
 
 LISTED = 32
 """Dimensions that the table of outliers shows."""

@@ -18,12 +18,9 @@ from isoscope.clouds.contract import EPSILON
 from isoscope.engines.local import in_parallel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from isoscope.measures.moments import Moments
+    from isoscope.typing import Matrix, Vector
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
 
 REPEATED_GAP = 1e-6
 """Eigenvalues closer than this, relative to the larger one, count as repeated (float64 sums)."""

@@ -27,14 +27,11 @@ from isoscope.measures.space import Spectrum
 from isoscope.measures.spectral_bias import BIASES
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from isoscope.measures.registry import Measure
     from isoscope.measures.space import Space
     from isoscope.measures.spaces import Reads
+    from isoscope.typing import Matrix
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
 
 LEVEL = 0.95
 FEWEST_ROWS = 62

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
+    from isoscope.typing import Matrix, Vector
+
     Counts = NDArray[np.int64]
 
 

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.measures.space import Space
+    from isoscope.typing import Matrix
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
 
 NEIGHBOURS = 10
 STRIPE = 512

@@ -19,9 +19,8 @@ from isoscope.measures.registry import Value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
 
 OUTLIER_DEVIATIONS = 3.0
 """Kovaleva et al. 2021: an outlier of a LayerNorm is this many deviations from its mean."""

@@ -16,11 +16,9 @@ import numpy as np
 from isoscope.measures.registry import Value, register
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from isoscope.measures.space import Partition, Space
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
 
 LN10 = math.log(10.0)
 CUT = "which of several equal top components are removed is a choice"

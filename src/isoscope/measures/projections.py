@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
+    from isoscope.typing import Matrix, Vector
 
 
 @dataclass(frozen=True)

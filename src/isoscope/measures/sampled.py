@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.measures.space import Space, SpaceSample
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
     Indices = NDArray[np.int64]
 
 QUANTILES = (1, 5, 50, 95, 99)

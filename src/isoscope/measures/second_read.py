@@ -14,13 +14,10 @@ from isoscope.measures.projections import Exponents, ProjectionPlan
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from isoscope.measures.corrections import View
     from isoscope.measures.geometry import Geometry
     from isoscope.measures.moments import Moments
 
-    Vector = NDArray[np.float64]
 
 Scaling = Literal["plain", "scaled"]
 

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
+    from isoscope.typing import Vector
+
     Counts = NDArray[np.int64]
 
 

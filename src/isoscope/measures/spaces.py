@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from isoscope.measures.moments import Moments
     from isoscope.measures.projections import Projections
     from isoscope.measures.second_read import Scaling, SecondRead
+    from isoscope.typing import Matrix, Vector
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
 
 SETTLED = "the coordinate axes nearest to each eigenspace"
 PRINCIPAL = "the principal axes of the cloud before whitening"

@@ -21,9 +21,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
 
 STRIPE = 512
 """Rows of the table of pairs that are held at a time."""

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from isoscope.models.mentions import Mention
     from isoscope.models.opening import Model
     from isoscope.models.pooling import Watch
+    from isoscope.typing import Keys
 
-    Keys = NDArray[np.uint8]
 
 WORD_POOLING = "mean"
 """How the tokens of a word become one vector."""

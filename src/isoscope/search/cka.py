@@ -32,10 +32,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from isoscope.typing import Matrix, Vector
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
 
 FEWEST_ROWS = 4
 """HSIC₁ divides by n − 3."""

@@ -20,7 +20,8 @@ from isoscope.tasks.intervals import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
+    from isoscope.typing import Vector
+
 
 LEVEL = 0.95
 

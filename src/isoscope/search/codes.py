@@ -14,12 +14,9 @@ from isoscope.search.exact import without_itself
 from isoscope.search.faiss_library import load_faiss
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from isoscope.search.spaces import SearchSpace
+    from isoscope.typing import Ids, Single
 
-    Ids = NDArray[np.int64]
-    Single = NDArray[np.float32]
 
 RESCORED = 4
 """Candidates a neighbour that are rescored."""

@@ -26,12 +26,9 @@ from isoscope.search.indexes import by_hnsw, by_ivf
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from isoscope.search.spaces import SearchSpace
+    from isoscope.typing import Ids, Vector
 
-    Ids = NDArray[np.int64]
-    Vector = NDArray[np.float64]
 
 SEARCHES = 2_000
 """Queries that indexes and codes are asked: a recall is then known to about a hundredth."""

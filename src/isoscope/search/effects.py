@@ -16,12 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from isoscope.search.two_sides import Side, TwoSides
+    from isoscope.typing import Matrix, Vector
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
 
 QUANTILES = (5, 50, 95)
 

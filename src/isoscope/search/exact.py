@@ -16,13 +16,9 @@ from isoscope.search.faiss_library import load_faiss
 from isoscope.search.spaces import NOBODY
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from isoscope.search.spaces import SearchSpace
+    from isoscope.typing import Ids, Single, Vector
 
-    Ids = NDArray[np.int64]
-    Vector = NDArray[np.float64]
-    Single = NDArray[np.float32]
 
 MARGIN = 6
 """Neighbours beyond k that are looked at: products round, and ties go on behind the k-th."""

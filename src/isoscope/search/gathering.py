@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from isoscope.clouds.contract import CloudGroup
     from isoscope.measures.reading import Progress
     from isoscope.tasks.corrected import NamedCorrection
-
-    Matrix = NDArray[np.float64]
+    from isoscope.typing import Matrix
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,8 @@ from isoscope.errors import UsageError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
+    from isoscope.typing import Vector
+
     Labels = NDArray[np.bool_]
 
 FEWEST_ACCEPTED = 10

@@ -9,17 +9,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from isoscope.search.exact import without_itself
 from isoscope.search.faiss_library import load_faiss
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from isoscope.search.spaces import SearchSpace
+    from isoscope.typing import Ids
 
-    Ids = NDArray[np.int64]
 
 LINKS, BUILD_EFFORT, SEARCH_EFFORT = 16, 64, 40
 """M, efConstruction and efSearch of HNSW: what pgvector takes unless told otherwise."""

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.tasks.problem import Items
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
     Labels = NDArray[np.bool_]
 
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from isoscope.results.result import Row
     from isoscope.search.goals import Goal
     from isoscope.tasks.advice.own_centres import Centres
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
     Labels = NDArray[np.bool_]
 
 FEWEST_PAIRS = 20

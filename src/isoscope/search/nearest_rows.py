@@ -20,7 +20,8 @@ from isoscope.tasks.scoring import unit_rows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Places = NDArray[np.intp]
+    from isoscope.typing import Places
+
 
 STRIPE = 512
 """Rows whose cosines with all others are held at a time."""

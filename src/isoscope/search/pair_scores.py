@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from isoscope.search.shortened import Code
     from isoscope.tasks.intervals import Score
+    from isoscope.typing import Mask, Matrix
 
-    Mask = NDArray[np.bool_]
-    Matrix = NDArray[np.float64]
 
 UNKNOWN_ROWS = 2**62
 """In place of the number of rows where only reading tells: reading then finds rows missing."""

@@ -48,8 +48,8 @@ from isoscope.tasks.advice.holm import holm
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
+    from isoscope.typing import Matrix, Vector
+
     Labels = NDArray[np.bool_]
 
 PERMUTATIONS = 999

@@ -34,7 +34,8 @@ from isoscope.tasks.intervals import Estimate, quantile
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Single = NDArray[np.float32]
+    from isoscope.typing import Single
+
 
 FEWEST_PAIRS = 10
 """A share that fewer pairs than this speak for is not told from 0."""

@@ -30,16 +30,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from isoscope.measures.reading import Progress
     from isoscope.search.gathering import Gathered
     from isoscope.search.shortened import Code, Shortening
     from isoscope.search.spaces import SearchSpace
     from isoscope.tasks.intervals import Estimate, Score
+    from isoscope.typing import Ids
 
-    Ids = NDArray[np.int64]
 
 FULL = ("none", "float32")
 """The vectors as they are, which all others are compared with."""

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.search.two_sides import TwoSides
-
-    Matrix = NDArray[np.float64]
+    from isoscope.typing import Matrix
 
 
 @dataclass(frozen=True)

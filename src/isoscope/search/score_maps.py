@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from isoscope.search.random_pairs import RandomPairs
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
 
 MapKind = Literal["percentile", "probability"]
 FORMAT = "isoscope score maps"

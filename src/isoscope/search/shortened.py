@@ -13,11 +13,9 @@ from isoscope.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
     from isoscope.corrections.whiten import Whiten
+    from isoscope.typing import Matrix
 
-    Matrix = NDArray[np.float64]
 
 Way = Literal["as they are", "truncate", "pca", "whiten"]
 WAYS: tuple[Way, ...] = ("truncate", "pca", "whiten")

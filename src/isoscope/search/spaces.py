@@ -10,11 +10,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Matrix = NDArray[np.float64]
-    Single = NDArray[np.float32]
+    from isoscope.typing import Ids, Mask, Matrix, Single
+
     Codes = NDArray[np.uint8]
-    Ids = NDArray[np.int64]
-    Mask = NDArray[np.bool_]
 
 SHORTEST = 1e-6
 """Vectors shorter than this share of the median have no direction but that of rounding: one that

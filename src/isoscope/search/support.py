@@ -35,8 +35,8 @@ from isoscope.clouds.row_keys import row_keys
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
+    from isoscope.typing import Matrix, Vector
+
     Units = NDArray[np.int64]
 
 SAMPLE = 4_000

@@ -14,12 +14,9 @@ from isoscope.search.spaces import restricted, search_space
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
     from isoscope.search.spaces import SearchSpace
+    from isoscope.typing import Mask, Matrix
 
-    Mask = NDArray[np.bool_]
-    Matrix = NDArray[np.float64]
     Change = Callable[[Matrix], Matrix]
 
 

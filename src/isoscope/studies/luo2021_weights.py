@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from isoscope.models.opening import Model
     from isoscope.studies.registry import Subject
+    from isoscope.typing import Matrix
 
-    Matrix = NDArray[np.float64]
 
 OFTEN = 0.1
 """Share of vectors in which a dimension must be an extreme to be ranked in the norms."""

@@ -13,11 +13,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
     from isoscope.results.result import Row
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
 
 FEWEST = 4
 """Checkpoints from which on thirds of a training mean something."""

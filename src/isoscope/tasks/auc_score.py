@@ -23,9 +23,9 @@ from isoscope.tasks.bounded_scores import bounded_score, check_lengths, undefine
 from isoscope.tasks.intervals import Score
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Vector = NDArray[np.float64]
+    from isoscope.typing import Vector
 
 
 def auc(labels: ArrayLike, scores: ArrayLike, level: float = 0.95) -> Score:

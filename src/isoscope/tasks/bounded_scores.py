@@ -25,7 +25,8 @@ from isoscope.tasks.intervals import FEWEST, ROUNDING, Score, check_level, quant
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Vector = NDArray[np.float64]
+    from isoscope.typing import Vector
+
 
 SHARE = (0.0, 1.0)
 CORRELATION = (-1.0, 1.0)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from isoscope.models.mentions import Mention
     from isoscope.tasks.intervals import Score
     from isoscope.tasks.problem import Items
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
 
 TRAIN, TEST = "train", "test"
 CHOSEN_ON = ("dev", "trial")

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from isoscope.tasks.intervals import Score
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
     Classes = NDArray[np.intp]
 
 ONE_CLASS = "one class only"

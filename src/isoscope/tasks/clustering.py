@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from isoscope.tasks.examples import LabelledText
     from isoscope.tasks.intervals import Score
     from isoscope.tasks.problem import Items
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
 
 V_MEASURE = "v-measure"
 SEEDS = 10

@@ -15,8 +15,8 @@ from isoscope.tasks.scoring import unit_rows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
-    Places = NDArray[np.intp]
+    from isoscope.typing import Places, Vector
+
 
 QUERIES_AT_ONCE, DOCUMENTS_AT_ONCE = 256, 4096
 DECIMALS = 12

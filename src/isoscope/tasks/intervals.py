@@ -48,9 +48,10 @@ from isoscope.errors import DataError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Vector = NDArray[np.float64]
+    from isoscope.typing import Vector
+
 
 FEWEST = 4
 """Below this many pairs a spread of influences says nothing."""

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.tasks.problem import Items
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
 
 AUC, SPEARMAN, PEARSON = (f"{SCORE}/{metric}" for metric in ("auc", "spearman", "pearson"))
 

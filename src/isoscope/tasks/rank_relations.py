@@ -46,10 +46,8 @@ from isoscope.tasks.intervals import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from isoscope.typing import Mask, Vector
 
-    Vector = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
 
 FEWEST_CLUSTERS = 5
 """Below this many clusters the spread of what leaving one out does says little."""

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from isoscope.tasks.intervals import Score
     from isoscope.tasks.problem import Items
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
 
 METRICS = ("ndcg@10", "recall@1", "recall@10", "recall@100", "mrr@10")
 CUT = 10

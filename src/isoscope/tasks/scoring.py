@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from isoscope.tasks.intervals import Estimate, Score
     from isoscope.tasks.vocabulary import WordVectors
     from isoscope.tasks.word_pairs import WordPair
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
 
 CORRELATIONS: dict[str, Callable[..., Score]] = {"pearson": pearson, "spearman": spearman}
 SHOWN_MISSING = 5

@@ -29,7 +29,8 @@ from isoscope.tasks.intervals import Difference, Estimate, p_value, quantile
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
+    from isoscope.typing import Vector
+
     Rows = NDArray[np.intp]
 
 Found = TypeVar("Found", bound=Estimate)

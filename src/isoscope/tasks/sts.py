@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from isoscope.tasks.examples import TextPair
     from isoscope.tasks.problem import Items
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
 
 CORRELATIONS: dict[str, Callable[..., Score]] = {"spearman": spearman, "pearson": pearson}
 SCORE = "cosine"

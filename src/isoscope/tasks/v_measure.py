@@ -42,7 +42,8 @@ from isoscope.tasks.intervals import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Vector = NDArray[np.float64]
+    from isoscope.typing import Vector
+
     Counts = NDArray[np.float64]
 
 

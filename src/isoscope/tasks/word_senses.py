@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from isoscope.tasks.examples import WordInContext
     from isoscope.tasks.problem import Items
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
 
 THRESHOLDS = tuple(round(0.1 * k, 1) for k in range(1, 10))
 ACCURACY, AUC, BEST, LEARNED = "accuracy", "cosine/auc", "accuracy/best", "accuracy/learned"

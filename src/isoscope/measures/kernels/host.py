@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from isoscope.measures.block_sums import BlockSums
     from isoscope.measures.projections import ProjectionPlan
+    from isoscope.typing import Vector
 
-    Vector = NDArray[np.float64]
     Indices = NDArray[np.int64]
 
 PRODUCT_ROUNDINGS = 8.0

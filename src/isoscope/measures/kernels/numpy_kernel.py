@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from isoscope.clouds.dealing import Dealt
     from isoscope.measures.moments import MomentParts, Moments
     from isoscope.measures.projections import Exponents, ProjectionPlan, ViewShape
+    from isoscope.typing import Doubles, Floats
 
-    Floats = NDArray[np.floating[Any]]
-    Doubles = NDArray[np.float64]
 
 BLOCK_ELEMENTS = 393_216
 """Numbers in one block: 512 rows of 768. Smaller ones fit the cache better, but then threads

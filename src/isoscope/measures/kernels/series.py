@@ -8,17 +8,17 @@ scale, a few power sums serve all families and both signs, at the price of one e
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import DTypeLike, NDArray
+    from numpy.typing import DTypeLike
 
-    Doubles = NDArray[np.float64]
-    Floats = NDArray[np.floating[Any]]
+    from isoscope.typing import Doubles, Floats
+
 
 POWERS_PER_EXPONENTIAL = 10
 """A power and its sum take about a tenth of the time of an exponential of both signs."""

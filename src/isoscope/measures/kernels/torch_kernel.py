@@ -20,13 +20,11 @@ from isoscope.measures.kernels.numpy_kernel import within_single_range
 from isoscope.measures.projections import Projections
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from isoscope.clouds.dealing import Dealt
     from isoscope.measures.moments import MomentParts, Moments
     from isoscope.measures.projections import Exponents, ProjectionPlan, ViewShape
+    from isoscope.typing import Doubles
 
-    Doubles = NDArray[np.float64]
 
 NUMPY_TYPES = {torch.float32: np.float32, torch.float64: np.float64}
 
