@@ -19,7 +19,7 @@ import numpy as np
 from sides import ROUNDS, best, cloud, peak_memory, run, write_npy
 
 import isoscope
-from isoscope.clouds.contract import rows_per_batch
+from isoscope.data.base import rows_per_batch
 
 SIZE = (100_000, 768)
 PEER_SIZE = (20_000, 384)

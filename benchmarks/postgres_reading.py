@@ -28,7 +28,7 @@ from psycopg import sql
 from sides import best, blocks, run
 
 import isoscope
-from isoscope.clouds.postgres_rows import HEADER, ID_KINDS, TRAILER, VECTOR_KINDS, RowFormat
+from isoscope.data.postgres.copy_format import HEADER, ID_KINDS, TRAILER, VECTOR_KINDS, RowFormat
 
 ROWS, WIDTH = 100_000, 384
 ROUNDS = 5

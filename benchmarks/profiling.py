@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from sides import best
 
-from isoscope.clouds.texts import open_texts
+from isoscope.data.texts import open_texts
 from isoscope.engines.workers import Here
 from isoscope.models.layers import LayerClouds, padded
 from isoscope.models.opening import open_model

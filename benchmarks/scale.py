@@ -23,7 +23,7 @@ import psutil
 from sides import best, cloud, run, write_npy
 
 import isoscope
-from isoscope.clouds.texts import open_texts
+from isoscope.data.texts import open_texts
 from isoscope.engines.choosing import open_pool
 from isoscope.engines.journal import Journal
 from isoscope.models.opening import open_model

@@ -19,8 +19,8 @@ import numpy as np
 from sides import best, cloud, run
 
 import isoscope
-from isoscope.clouds.sample import lowest_indices
 from isoscope.corrections import fit_together, make_correction
+from isoscope.data.sampling import lowest_indices
 from isoscope.engines.local import one_blas_thread
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS, NONE
 from isoscope.search.codes import RESCORED, by_bits, by_int8

@@ -21,7 +21,7 @@ from pyarrow import parquet
 from sides import best, blocks, peak_memory, run, write_npy
 
 import isoscope
-from isoscope.clouds.contract import rows_per_batch
+from isoscope.data.base import rows_per_batch
 
 ROUNDS = 5
 LARGE = (325_000, 768)

@@ -104,7 +104,7 @@ def run_all() -> dict[str, Record]:
         found["make test, cold"] = timed(first, "make test")
         found["make test, warm"] = timed(first, "make test")
         found["make quick, nothing changed"] = timed(first, "make quick")
-        for path in ("src/isoscope/measures/space.py", "src/isoscope/clouds/npy.py"):
+        for path in ("src/isoscope/measures/space.py", "src/isoscope/data/formats/npy.py"):
             with (first / path).open("a") as file:
                 file.write("\n\n# changed\n")
         found["make quick, two modules changed"] = timed(first, "make quick")

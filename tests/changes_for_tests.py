@@ -8,7 +8,7 @@ import numpy as np
 from clouds_for_tests import joined
 
 import isoscope
-from isoscope.clouds.writing import Change, Written, rewrite_files
+from isoscope.data import Change, Written, rewrite_files
 
 
 def moved(rows: np.ndarray) -> np.ndarray:

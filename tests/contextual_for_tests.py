@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.clouds.contract import Batch
+from isoscope.data.base import Batch
 
 Rows = dict[str, NDArray[Any]]
 

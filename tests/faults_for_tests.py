@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.clouds.texts import open_texts
-from isoscope.clouds.texts.contract import TextRow
-from isoscope.clouds.texts.joined import JoinedTexts
-from isoscope.clouds.texts.lines import LineTexts
+from isoscope.data.texts import open_texts
+from isoscope.data.texts.base import TextRow
+from isoscope.data.texts.readers import JoinedTexts, LineTexts
 from isoscope.engines.workers import Tick
 from isoscope.errors import DataError, UsageError
 

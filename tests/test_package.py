@@ -17,10 +17,10 @@ import isoscope
 SOURCE = Path(isoscope.__file__).parent
 LEFT_TO_RIGHT = [
     "errors",
+    "moved",
     "typing",
     "version",
-    "files",
-    "clouds",
+    "data",
     "engines",
     "measures",
     "corrections",
@@ -81,7 +81,7 @@ def test_examples_in_docstrings(name: str) -> None:
 
 
 def test_there_are_examples() -> None:
-    assert {"clouds.opening", "clouds.texts.opening", "results.measuring"} <= set(WITH_EXAMPLES)
+    assert {"data.open", "data.texts.open", "results.measuring"} <= set(WITH_EXAMPLES)
 
 
 # The kernel's high-water mark of this process; getrusage would include the parent's before exec.

@@ -47,9 +47,9 @@ from typing import Any
 MAIN = "isoscope.cli.app:main"
 APP = "isoscope.cli.app:app"
 REGISTRIES = {
-    "formats of vectors": "isoscope.clouds.opening:FORMATS",
-    "formats of texts": "isoscope.clouds.texts.opening:FORMATS",
-    "packages": "isoscope.clouds.packages:PACKAGES",
+    "formats of vectors": "isoscope.data.open:FORMATS",
+    "formats of texts": "isoscope.data.texts.open:FORMATS",
+    "packages": "isoscope.data.formats.packages:PACKAGES",
     "measures": "isoscope:all_measures",
     "measures of context": "isoscope.measures.contextual:CONTEXTUAL_MEASURES",
     "corrections": "isoscope.corrections:all_corrections",

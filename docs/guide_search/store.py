@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from isoscope.clouds.texts import open_texts
+from isoscope.data.texts import open_texts
 from isoscope.search.sources import open_source
 
 paragraphs: dict[str, list[tuple[str, str]]] = {}

@@ -9,9 +9,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds import Batch, Cloud, CloudGroup, open_cloud
+from isoscope.data.base import Batch, Cloud, CloudGroup
+from isoscope.data.open import open_cloud
 from isoscope.errors import DataError, IsoscopeError, UsageError
 from isoscope.measures.registry import Measure, all_measures
+from isoscope.moved import install
 from isoscope.results.measuring import measure
 from isoscope.results.result import Result, Row, Table
 from isoscope.version import __version__
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from isoscope.search.thresholds import threshold
     from isoscope.tasks.advising import advise
     from isoscope.tasks.evaluating import evaluate
+
 
 __all__ = [
     "Batch",
@@ -64,6 +67,9 @@ LATER = {
     "threshold": "isoscope.search.thresholds",
 }
 """Names whose modules take long to import or need a library that few calls use."""
+
+
+install()
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,7 @@ from formats_for_tests import FORMATS, PLAIN
 from pyarrow import feather, parquet
 
 from isoscope.cli.app import main
-from isoscope.clouds import CloudGroup
+from isoscope.data import CloudGroup
 from isoscope.results import measuring
 
 BAD = 213

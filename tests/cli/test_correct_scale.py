@@ -122,7 +122,7 @@ def test_ray_fits_refreshes_and_applies_to_the_same_bytes(
 KILLED = """
 import os, signal, sys
 from isoscope.cli.app import main
-from isoscope.clouds.writing import change
+from isoscope.data import change
 from isoscope.engines import shard_journal, sharded
 from isoscope.measures import reading
 

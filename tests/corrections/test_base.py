@@ -209,7 +209,7 @@ def test_clouds_that_cannot_be_learned_from_are_refused(tmp_path: Path) -> None:
         Center().fit_cloud(tmp_path / "holed.npy")
     with pytest.raises(ValueError, match="NaN"):
         Center().fit(holed)
-    selection = isoscope.clouds.RowSelection(
+    selection = isoscope.data.RowSelection(
         isoscope.open_cloud(tmp_path / "holed.npy"), drop_invalid=True
     )
     fitted = Center().fit_cloud(selection)

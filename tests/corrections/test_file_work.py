@@ -12,10 +12,10 @@ import pytest
 from clouds_for_tests import shifted
 from pyarrow import parquet
 
-from isoscope.clouds.writing.rewriting import Written, carried_out
 from isoscope.corrections import Center, Whiten
 from isoscope.corrections.applying import Applied, apply_to_files
 from isoscope.corrections.file_work import WrittenFiles
+from isoscope.data.rewrite import Written, carried_out
 from isoscope.errors import DataError, UsageError
 
 ROWS = 5_000

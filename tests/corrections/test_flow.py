@@ -15,9 +15,9 @@ from scipy.stats import multivariate_normal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import isoscope
-from isoscope.clouds import RowSelection, open_cloud
-from isoscope.clouds.sample import draw
 from isoscope.corrections import Flow, make_correction
+from isoscope.data import RowSelection, open_cloud
+from isoscope.data.sampling import draw
 from isoscope.errors import DataError, UsageError
 
 torch = pytest.importorskip("torch", reason="the extra flow is not installed")

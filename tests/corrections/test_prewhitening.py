@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from isoscope.clouds.arrays import ArrayCloud
 from isoscope.corrections._prewhitening import Prewhitening, prewhiten
 from isoscope.corrections.reading import read_summary
+from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError
 from isoscope.measures.moments import MomentParts
 

@@ -9,15 +9,15 @@ import pytest
 from clouds_for_tests import joined, shifted
 
 import isoscope
-from isoscope.clouds.arrays import ArrayCloud
-from isoscope.clouds.sample import lowest_indices
-from isoscope.clouds.selection import RowSelection
 from isoscope.corrections.reading import (
     forgotten_if_refused,
     kept_rows,
     read_summary,
     read_with_sample,
 )
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.sampling import lowest_indices
+from isoscope.data.selection import RowSelection
 from isoscope.engines.journal import Journal
 from isoscope.engines.workers import Here
 from isoscope.errors import DataError, UsageError

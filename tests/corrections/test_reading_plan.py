@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import isoscope
-from isoscope.clouds.arrays import ArrayCloud
-from isoscope.clouds.postgres import PostgresCloud
 from isoscope.corrections import Center
 from isoscope.corrections.applying import apply_to_files
 from isoscope.corrections.reading_plan import reading_plan
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.postgres.cloud import PostgresCloud
 from isoscope.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import pytest
 from clouds_for_tests import shifted
 
 import isoscope
-from isoscope.clouds.sample import lowest_indices
-from isoscope.clouds.selection import RowSelection
 from isoscope.corrections import Correction, make_correction
 from isoscope.corrections.sampled_fit import fit_and_sample
+from isoscope.data.sampling import lowest_indices
+from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError
 from isoscope.measures.shard_reading import Plan
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from changes_for_tests import change, moved
 
-from isoscope.clouds.writing.rewriting import planned
 from isoscope.corrections.unfinished import UNFINISHED, unfinished_folder, written_by_way_of
+from isoscope.data.rewrite import planned
 from isoscope.errors import DataError, UsageError
 
 VECTORS = np.arange(12, dtype=np.float32).reshape(4, 3)

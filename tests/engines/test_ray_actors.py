@@ -31,7 +31,7 @@ from faults_for_tests import (
 )
 
 import isoscope
-from isoscope.clouds.contract import rows_per_batch
+from isoscope.data.base import rows_per_batch
 from isoscope.engines import ray_actors
 from isoscope.engines.ray_actors import Actor, Caller, RayActors
 from isoscope.engines.sharded import Stage

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoscope.clouds.texts import open_texts
+from isoscope.data.texts import open_texts
 from isoscope.errors import DataError
 from isoscope.explain.clusters import (
     CLUSTERS,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoscope.clouds.texts import open_texts
+from isoscope.data.texts import open_texts
 from isoscope.explain import counting
 from isoscope.explain.counting import token_counts, word_counts
 

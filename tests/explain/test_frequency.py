@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from isoscope.clouds.texts import open_texts
+from isoscope.data.texts import open_texts
 from isoscope.explain.contract import Explanation, MissingError, Question
 from isoscope.explain.counting import token_counts
 from isoscope.explain.frequency import FREQUENCY, is_strong, relations, sentence_of

@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from isoscope.clouds.texts import open_texts
+from isoscope.data.texts import open_texts
 from isoscope.explain.contract import MissingError
 from isoscope.explain.counting import token_counts
 from isoscope.explain.known_frequencies import (

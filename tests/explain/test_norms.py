@@ -119,7 +119,7 @@ def test_nothing_to_look_for_and_nowhere_to_look() -> None:
 
 def asked(folder: Path, outlier: int | None) -> Explanation:
     """Ask about a tiny model; a made text in which one dimension or none stands out was read."""
-    from isoscope.clouds.texts import open_texts
+    from isoscope.data.texts import open_texts
     from isoscope.models.opening import open_model
 
     model = open_model(str(folder))

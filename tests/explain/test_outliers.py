@@ -229,7 +229,7 @@ def test_a_norm_that_makes_one_dimension_large(
     pytest.importorskip("transformers")
     from tiny_models import save_tiny_model
 
-    from isoscope.clouds.texts import open_texts
+    from isoscope.data.texts import open_texts
     from isoscope.models.opening import open_model
 
     for seed in (0, 1, 2):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tiny_models import HIDDEN, POSITIONS, WORDS, save_tiny_model
 
-from isoscope.clouds.texts import open_texts
+from isoscope.data.texts import open_texts
 from isoscope.explain import position_probe
 from isoscope.explain.contract import Explanation, MissingError, Question
 from isoscope.explain.position import (

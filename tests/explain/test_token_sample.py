@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from isoscope.clouds.texts import open_texts
+from isoscope.data.texts import open_texts
 from isoscope.errors import DataError, UsageError
 from isoscope.explain import token_sample
 from isoscope.explain.token_sample import TokenSample, drawn_texts, read_tokens

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from isoscope.clouds.arrays import ArrayCloud
-from isoscope.clouds.contract import rows_per_batch
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.base import rows_per_batch
 from isoscope.explain.known_frequencies import Frequencies
 from isoscope.explain.unused import (
     DIFFERENCE,

@@ -6,7 +6,7 @@ from clouds_for_tests import shifted
 from scipy.stats import t
 
 from isoscope import measure
-from isoscope.clouds.dealing import BLOCKS, Dealt, hashed
+from isoscope.data.blocks import BLOCKS, Dealt, hashed
 from isoscope.results.result import Row
 
 SUMS = ("mean_cosine", "mean_offset", "mean_norm", "norm_of_mean")

@@ -12,7 +12,9 @@ from scipy.stats import skew
 from isoscope import measure
 from isoscope.measures.neighbours import occurrences, two_nearest
 
-THEIRS = json.loads((Path(__file__).parents[1] / "data/scikit_dimension_0_5_0.json").read_text())
+THEIRS = json.loads(
+    (Path(__file__).parents[1] / "other_packages/scikit_dimension_0_5_0.json").read_text()
+)
 
 
 def test_hubness_follows_its_definition() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from clouds_for_tests import shifted
 
-from isoscope.clouds.arrays import ArrayCloud
+from isoscope.data.arrays import ArrayCloud
 from isoscope.engines.journal import Journal
 from isoscope.measures.moments import MomentParts
 from isoscope.measures.projections import Exponents, ProjectionPlan, ViewShape

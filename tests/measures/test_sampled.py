@@ -6,7 +6,7 @@ from clouds_for_tests import shifted
 from scipy.stats import t
 
 import isoscope
-from isoscope.clouds.dealing import BLOCKS, Dealt
+from isoscope.data.blocks import BLOCKS, Dealt
 
 QUANTILES = [1, 5, 50, 95, 99]
 

@@ -21,13 +21,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import isoscope
-from isoscope.clouds.arrays import ArrayCloud
-from isoscope.clouds.contract import Batch, CloudGroup, rows_per_batch
-from isoscope.clouds.dealing import Dealer
-from isoscope.clouds.labelled import LabelledCloud
-from isoscope.clouds.parts import FileParts
-from isoscope.clouds.selection import RowSelection
-from isoscope.clouds.shards import Shard, shards_of
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.base import Batch, CloudGroup, rows_per_batch
+from isoscope.data.blocks import Dealer
+from isoscope.data.combine import FileParts, LabelledCloud
+from isoscope.data.selection import RowSelection
+from isoscope.data.shards import Shard, shards_of
 from isoscope.engines.journal import Journal
 from isoscope.engines.sharded import Stage
 from isoscope.engines.workers import Here
@@ -61,7 +60,7 @@ Bits = dict[str, tuple[str, tuple[int, ...], bytes]]
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("isoscope.clouds.contract.BATCH_ELEMENTS", 1)
+    monkeypatch.setattr("isoscope.data.base.BATCH_ELEMENTS", 1)
     assert rows_per_batch(WIDTH) == STEP
 
 
@@ -488,7 +487,7 @@ def test_a_read_goes_on_from_the_shards_that_are_kept(tmp_path: Path, pool: Any)
 KILLED = """
 import json, os, signal, sys
 import isoscope
-from isoscope.clouds import contract
+from isoscope.data import base as contract
 from isoscope.engines import shard_journal
 from isoscope.measures import reading
 

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 import isoscope
 
-STORED = json.loads((Path(__file__).parents[1] / "data" / "isoscore_2_0_1.json").read_text())
+STORED = json.loads(
+    (Path(__file__).parents[1] / "other_packages" / "isoscore_2_0_1.json").read_text()
+)
 
 
 @pytest.mark.parametrize("cloud", STORED["clouds"], ids=lambda c: f"{c['rows']}x{c['width']}")

@@ -11,7 +11,7 @@ import torch
 from tiny_models import ARCHITECTURES
 
 import isoscope
-from isoscope.clouds.texts import open_texts
+from isoscope.data.texts import open_texts
 from isoscope.errors import UsageError
 from isoscope.models.layers import LayerClouds, TokenRule
 from isoscope.models.opening import Model, open_model

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import isoscope
-from isoscope.clouds.location import Location
+from isoscope.data.location import Location
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoscope.clouds.texts import open_texts
-from isoscope.clouds.texts.shards import cut_texts, survey_file
+from isoscope.data.texts import open_texts
+from isoscope.data.texts.shards import cut_texts, survey_file
 from isoscope.engines.journal import Journal
 from isoscope.engines.workers import no_tick
 from isoscope.errors import DataError

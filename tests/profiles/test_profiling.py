@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 import isoscope
-from isoscope.clouds.texts import open_texts
+from isoscope.data.texts import open_texts
 from isoscope.errors import DataError, UsageError
 from isoscope.models.layers import LayerClouds, TokenRule
 from isoscope.models.opening import Model, open_model

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from faults_for_tests import environment
 
-from isoscope.clouds.texts.shards import TextShard
+from isoscope.data.texts.shards import TextShard
 from isoscope.errors import UsageError
 from isoscope.profiles import profile
 from isoscope.profiles.works import FirstWork, Pilot, SecondWork, Survey

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from isoscope.clouds.dealing import Dealt
+from isoscope.data.blocks import Dealt
 from isoscope.profiles.spool import Spool, SpoolFolder
 
 Batch = tuple[dict[str, torch.Tensor], Dealt | None]

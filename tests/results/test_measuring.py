@@ -6,7 +6,7 @@ import torch
 from clouds_for_tests import cross_polytope, shifted
 
 import isoscope
-from isoscope.clouds.contract import Batch
+from isoscope.data.base import Batch
 from isoscope.errors import DataError, UsageError
 
 

@@ -8,7 +8,7 @@ import pytest
 from clouds_for_tests import shifted
 
 import isoscope
-from isoscope.clouds.arrays import ArrayCloud
+from isoscope.data.arrays import ArrayCloud
 from isoscope.results import provisional as module
 from isoscope.results.result import Result
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import isoscope
-from isoscope.clouds.arrays import ArrayCloud
-from isoscope.clouds.labelled import LabelledCloud
 from isoscope.corrections import Center, Whiten
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.combine import LabelledCloud
 from isoscope.errors import DataError, UsageError
 from isoscope.search.differing import diff
 from isoscope.tasks.sentence_protocol import SentenceProtocol

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoscope.clouds.arrays import ArrayCloud
-from isoscope.clouds.selection import RowSelection
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError, UsageError
 from isoscope.search.in_step import InStep
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from isoscope.clouds.arrays import ArrayCloud
 from isoscope.corrections import Center, ClusterRemoval, Whiten
+from isoscope.data.arrays import ArrayCloud
 from isoscope.measures.moments import MomentParts
 from isoscope.search import keeping
 from isoscope.search.keeping import (

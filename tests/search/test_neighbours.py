@@ -14,7 +14,7 @@ from scipy import stats
 from searched_by_hand import cosines, hamming, overlap, rescored, top, units
 
 import isoscope
-from isoscope.clouds.batches import BatchesCloud
+from isoscope.data.arrays import BatchesCloud
 from isoscope.results.neighboured import WORDS, measure_name
 from isoscope.search import consequences
 from isoscope.search.codes import Int8
@@ -173,7 +173,7 @@ def test_fitted_on_all_rows_and_searched_in_a_sample() -> None:
     cloud = shifted(0, 3000, 12)
     cloud[:1500] += 4.0  # two halves: means of samples differ
     result = neighbours(cloud, ["none", "center"], sample=400, seed=3)
-    drawn = isoscope.clouds.sample.draw(isoscope.open_cloud(cloud), 400, 3)
+    drawn = isoscope.data.sampling.draw(isoscope.open_cloud(cloud), 400, 3)
     rows = np.concatenate([b.vectors for batch in drawn.batches() for b in batch.values()])
     kept = overlap(
         top(cosines(rows - cloud.mean(axis=0)), K), top(cosines(rows.astype(float)), K)

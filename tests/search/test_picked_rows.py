@@ -7,8 +7,8 @@ import pytest
 from clouds_for_tests import shifted
 
 import isoscope
-from isoscope.clouds.batches import BatchesCloud
-from isoscope.search.picked_rows import PickedRows
+from isoscope.data.arrays import BatchesCloud
+from isoscope.data.selection import PickedRows
 
 
 def read(cloud: PickedRows) -> int:

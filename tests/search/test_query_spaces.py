@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoscope.clouds.opening import open_cloud
+from isoscope.data.open import open_cloud
 from isoscope.errors import DataError, UsageError
 from isoscope.search.query_spaces import sampled_rows, two_sided_spaces
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from isoscope.clouds.arrays import ArrayCloud
+from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError, UsageError
 from isoscope.search import row_matching
 from isoscope.search.row_matching import match_rows

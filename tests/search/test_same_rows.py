@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.neighbors import NearestNeighbors
 
-from isoscope.clouds.arrays import ArrayCloud
+from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import UsageError
 from isoscope.measures.moments import MomentParts
 from isoscope.search.same_rows import SameRows, compare_same_rows

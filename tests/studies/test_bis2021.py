@@ -9,7 +9,7 @@ import pytest
 from benchmark_files import OTHER_SIZE
 from scipy import stats
 
-from isoscope.clouds.arrays import ArrayCloud
+from isoscope.data.arrays import ArrayCloud
 from isoscope.results.result import Row
 from isoscope.studies import run_study
 from isoscope.studies.bis2021 import WORD_SETS, average

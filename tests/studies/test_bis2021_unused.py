@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isoscope.clouds.arrays import ArrayCloud
+from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import UsageError
 from isoscope.explain.unused import DIFFERENCE, MEASURE
 from isoscope.results.result import Result, Row

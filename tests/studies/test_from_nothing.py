@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from isoscope.clouds.texts import open_texts
+from isoscope.data.texts import open_texts
 from isoscope.errors import UsageError
 from isoscope.results.result import Result, Row
 from isoscope.studies import from_nothing, run_study

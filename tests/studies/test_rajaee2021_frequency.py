@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isoscope.clouds.texts import open_texts
 from isoscope.corrections import make_correction
+from isoscope.data.texts import open_texts
 from isoscope.explain.counting import token_counts
 from isoscope.explain.frequency_directions import FIRST
 from isoscope.explain.known_frequencies import Frequencies

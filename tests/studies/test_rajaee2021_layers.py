@@ -10,7 +10,7 @@ import pytest
 
 from isoscope.results.result import Result, Row
 from isoscope.studies import find_study, run_study
-from isoscope.studies.rajaee2021_layers import LAST
+from isoscope.studies.last_layer import LAST
 
 Folder = Callable[[str], Path]
 TEXTS = [

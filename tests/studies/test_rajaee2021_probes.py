@@ -19,15 +19,9 @@ from isoscope.models.opening import open_model
 from isoscope.results.result import Result, Row
 from isoscope.studies import find_study, run_study
 from isoscope.studies.last_layer import LAST, read_last_layer
+from isoscope.studies.rajaee2021_layers import BERT
 from isoscope.studies.rajaee2021_probes import AVERAGE, averages, deciding
-from isoscope.studies.rajaee2021_sts import (
-    BERT,
-    CLUSTER,
-    GLOBAL,
-    NONE,
-    PAPERS_SETTINGS,
-    Settings,
-)
+from isoscope.studies.rajaee2021_sts import CLUSTER, GLOBAL, NONE, PAPERS_SETTINGS, Settings
 from isoscope.tasks.probes import Lesson, MlpProbe
 
 pytestmark = OTHER_SIZE

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isoscope.clouds.arrays import ArrayCloud
-from isoscope.clouds.texts.memory import MadeTexts
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.texts.readers import MadeTexts
 from isoscope.errors import UsageError
 from isoscope.results.result import Result, Row
 from isoscope.studies import Study, find_study, run_study

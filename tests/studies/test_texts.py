@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from isoscope.clouds.texts import open_texts
+from isoscope.data.texts import open_texts
 from isoscope.errors import DataError, UsageError
 from isoscope.studies import find_study
 from isoscope.studies.texts import find_text, some_texts, sst_2_train, sts_b_dev

@@ -9,7 +9,7 @@ import pytest
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from isoscope.clouds.arrays import ArrayCloud
+from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError, UsageError
 from isoscope.tasks.corrected import NamedCorrection, fitted, in_memory, named
 

@@ -11,7 +11,7 @@ from benchmark_files import OTHER_SIZE
 from scipy import stats
 from sklearn.preprocessing import StandardScaler
 
-from isoscope.clouds.arrays import ArrayCloud
+from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError, UsageError
 from isoscope.results.result import Result
 from isoscope.tasks import evaluate

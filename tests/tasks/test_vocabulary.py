@@ -10,8 +10,8 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from isoscope.clouds import open_cloud
-from isoscope.clouds.arrays import ArrayCloud
+from isoscope.data import open_cloud
+from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError, UsageError
 from isoscope.tasks.vocabulary import PartOfGroup, WordedGroup, collect, read_vocabulary
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 
-from isoscope.clouds.addresses import ADDRESS, redacted, redacted_argument
+from isoscope.data.location import ADDRESS, redacted, redacted_argument
 
 
 def command_line() -> str:

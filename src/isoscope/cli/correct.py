@@ -13,14 +13,13 @@ from isoscope.cli.journals import Resume
 from isoscope.cli.learned import learned, mean_cosine
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import warnings_shown
-from isoscope.clouds.addresses import is_postgres
-from isoscope.clouds.location import Location
-from isoscope.clouds.opening import open_cloud
-from isoscope.clouds.sample import LARGE_SIZE
-from isoscope.clouds.selection import RowSelection
-from isoscope.clouds.writing.rewriting import refuse_corrected
+from isoscope.data.location import Location, is_postgres
+from isoscope.data.open import open_cloud
+from isoscope.data.output import check_place
+from isoscope.data.rewrite import refuse_corrected
+from isoscope.data.sampling import LARGE_SIZE
+from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
-from isoscope.files import check_place
 from isoscope.results.scaled import check_scale, skipped_count, skipped_shards
 
 ENDING = ".safetensors"
@@ -128,11 +127,13 @@ def fit(
     debug: DebugOption = False,
 ) -> None:
     """Learn a correction from vectors, in one read for most, and write it to a file."""
-    from isoscope.corrections import make_correction  # imports scikit-learn
     from isoscope.corrections.base import one_cloud
     from isoscope.corrections.closed_form import ClosedForm
     from isoscope.corrections.from_sums import check_workers
-    from isoscope.corrections.naming import text_of
+    from isoscope.corrections.naming import (
+        make_correction,  # imports scikit-learn
+        text_of,
+    )
     from isoscope.corrections.reading_plan import reading_plan
     from isoscope.corrections.sampled_fit import fit_and_sample
 
@@ -196,8 +197,8 @@ def apply(
     debug: DebugOption = False,
 ) -> None:
     """Correct every vector of a file, in a new file of the same kind."""
-    from isoscope.corrections import load_correction  # imports scikit-learn
     from isoscope.corrections.applying import apply_to_files
+    from isoscope.corrections.storage import load_correction  # imports scikit-learn
 
     del debug
     check_scale(engine, workers, on_error, None)
@@ -238,9 +239,10 @@ def refresh(
     debug: DebugOption = False,
 ) -> None:
     """Take new vectors into a correction."""
-    from isoscope.corrections import load_correction, refreshed  # imports scikit-learn
     from isoscope.corrections.base import one_cloud
     from isoscope.corrections.reading_plan import reading_plan
+    from isoscope.corrections.refresh import refreshed  # imports scikit-learn
+    from isoscope.corrections.storage import load_correction
 
     del debug
     check_scale(engine, workers, on_error, shard)

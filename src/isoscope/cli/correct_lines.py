@@ -10,9 +10,9 @@ from isoscope.cli.output import console, silence_stdout
 from isoscope.results.scaled import SKIPPED
 
 if TYPE_CHECKING:
-    from isoscope.clouds.writing import Written
     from isoscope.corrections.applying import Applied
     from isoscope.corrections.base import Correction
+    from isoscope.data.rewrite import Written
 
 
 def about(correction: Correction) -> dict[str, Any]:

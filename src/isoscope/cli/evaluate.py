@@ -17,8 +17,9 @@ from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.results.files import check_writable
 from isoscope.results.joining import joined
 from isoscope.results.measuring import listed
-from isoscope.tasks import evaluate, relate
 from isoscope.tasks.encoding_pool import encoding_pool
+from isoscope.tasks.evaluating import evaluate
+from isoscope.tasks.relating import relate
 from isoscope.tasks.sentence_protocol import ISOTROPY, SentenceProtocol
 
 ON_TEXTS = options.OF_TEXTS

@@ -100,7 +100,7 @@ def explain_command(
     pictures = pictures_of(html, figures)
     if out is not None:
         check_writable(out)
-    from isoscope.explain import explain  # imports torch and transformers
+    from isoscope.explain.explaining import explain  # imports torch and transformers
 
     screen = Console(stderr=True, emoji=False, markup=False)
     with plain_warnings(), progress_bar(screen, unit="") as progress:

@@ -15,7 +15,7 @@ from rich.padding import Padding
 from isoscope.cli.options import Data
 from isoscope.cli.output import console
 from isoscope.errors import UsageError
-from isoscope.measures.contextual import CONTEXTUAL_MEASURES, ContextualMeasure
+from isoscope.measures.contextual.descriptions import CONTEXTUAL_MEASURES, ContextualMeasure
 from isoscope.measures.registry import Measure, all_measures
 from isoscope.tasks.data_folder import data_folder
 from isoscope.tasks.registry import Task, all_tasks, own_kinds
@@ -90,7 +90,7 @@ def list_corrections(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show every correction with its options, written NAME:option=value:option=value."""
-    from isoscope.corrections import all_corrections  # imports scikit-learn
+    from isoscope.corrections.naming import all_corrections  # imports scikit-learn
 
     kinds = {name: described(kind) for name, kind in all_corrections().items()}
     everything = {"none": ("The cloud as it is.", {}), **kinds}

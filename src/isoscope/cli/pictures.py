@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from isoscope.data.output import check_place
 from isoscope.errors import UsageError
-from isoscope.files import check_place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoscope.results.result import Result
+
 
 NEEDED = ("jinja2", "vl_convert")
 ENDINGS = (".html", ".htm")

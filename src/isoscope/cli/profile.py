@@ -149,7 +149,7 @@ def profile_command(
     """Look inside transformers: every layer over a text in one pass, or the weights alone."""
     del debug  # the frame looks for it, so that it works before the options are parsed
     pictures = pictures_of(html, figures)
-    from isoscope.profiles import profile  # imports torch and transformers
+    from isoscope.profiles.profiling import profile  # imports torch and transformers
 
     journal = journal_of(out, resume=resume)
     screen = Console(stderr=True, emoji=False, markup=False)

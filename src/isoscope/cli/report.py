@@ -10,7 +10,7 @@ import typer
 from isoscope.cli import options
 from isoscope.cli.output import silence_stdout
 from isoscope.cli.pictures import pictures_of
-from isoscope.files import check_place, write_atomically
+from isoscope.data.output import check_place, write_atomically
 from isoscope.results.loading import load_results
 from isoscope.results.measuring import listed
 from isoscope.results.render import UNCORRECTED

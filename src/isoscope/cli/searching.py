@@ -10,7 +10,7 @@ from isoscope.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from isoscope.measures.reading import Progress
+    from isoscope.engines.sharded import Progress
     from isoscope.results.result import Result
     from isoscope.tasks.advice.own_centres import Centres
 
@@ -53,7 +53,7 @@ class Search:
             return
         if self.pairs is not None and rows is not None:
             raise UsageError("--pairs names rows of the whole source; leave --sample out")
-        from isoscope.clouds.opening import open_cloud
+        from isoscope.data.open import open_cloud
         from isoscope.search.faiss_library import load_faiss
         from isoscope.search.gathering import check_sizes
         from isoscope.search.shortened import check_components, parse_components
@@ -85,8 +85,8 @@ class Search:
         """Return what there is to say; with ``rows``, of a sample of so many rows, as all else."""
         if not self.neighbours and self.reduce is None and self.queries is None:
             return []
-        from isoscope.clouds.opening import open_cloud
-        from isoscope.clouds.sample import draw
+        from isoscope.data.open import open_cloud
+        from isoscope.data.sampling import draw
 
         cloud: Any = open_cloud(source, column=column)
         if rows is not None and (cloud.rows is None or rows < cloud.rows):

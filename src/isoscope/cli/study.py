@@ -11,10 +11,9 @@ import typer
 from isoscope.cli.output import console, silence_stdout
 from isoscope.cli.study_run import EXAMPLES, run_command
 from isoscope.cli.study_tables import indented, show_outcome, show_table
-from isoscope.files import write_atomically
+from isoscope.data.output import write_atomically
 from isoscope.results.files import check_writable
 from isoscope.results.result import Result, Row
-from isoscope.studies import all_studies, find_study
 from isoscope.studies.comparing import (
     beside_printed,
     compared_markdown,
@@ -23,10 +22,12 @@ from isoscope.studies.comparing import (
     summary,
 )
 from isoscope.studies.folder import USUAL, StudyFolder
+from isoscope.studies.registry import all_studies, find_study
 from isoscope.studies.render import DESCRIPTIVE, figures, number
 
 if TYPE_CHECKING:
-    from isoscope.studies import Study
+    from isoscope.studies.registry import Study
+
 
 study_app = typer.Typer(help="Run an experiment of a paper on models of your own.")
 

@@ -22,15 +22,18 @@ from isoscope.engines.choosing import on_accelerators, open_pool, ray_address
 from isoscope.errors import IsoscopeError, UsageError
 from isoscope.models.steps import parse_every
 from isoscope.results.files import check_writable
-from isoscope.studies import all_studies, find_study, run_study
 from isoscope.studies.folder import USUAL, StudyFolder
+from isoscope.studies.registry import all_studies, find_study
+from isoscope.studies.running import run_study
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from isoscope.cli.progress import Mode
     from isoscope.engines.sharded import Progress
-    from isoscope.studies import Study, StudyRun
+    from isoscope.studies.registry import Study
+    from isoscope.studies.running import StudyRun
+
 
 EXAMPLES = """Examples:
 

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
-from isoscope.clouds.arrays import TensorCloud
 from isoscope.corrections._flow_map import FlowMap, LinearStep, in_blocks
 from isoscope.corrections._flow_rows import sampled_rows
 from isoscope.corrections._glow import Glow
 from isoscope.corrections._glow_training import Training, train
 from isoscope.corrections._prewhitening import prewhiten
 from isoscope.corrections.reading import read_summary
+from isoscope.data.arrays import TensorCloud
 from isoscope.errors import DataError
 from isoscope.measures.moments import MomentParts
 
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from isoscope.clouds.contract import CloudGroup
     from isoscope.corrections._prewhitening import Prewhitening
     from isoscope.corrections.flow import Flow
-    from isoscope.measures.reading import Progress
+    from isoscope.data.base import CloudGroup
+    from isoscope.engines.sharded import Progress
+
 
 FEWEST_ROWS = 3
 """Two vectors to learn a scale from, and one to hold out."""

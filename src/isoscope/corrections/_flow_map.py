@@ -9,18 +9,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from isoscope.clouds.arrays import is_tensor
-from isoscope.clouds.contract import rows_per_batch
 from isoscope.corrections._flow_rows import wide_tensor
 from isoscope.corrections._glow import Glow
 from isoscope.corrections._prewhitening import Prewhitening
+from isoscope.data.arrays import is_tensor
+from isoscope.data.base import rows_per_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Array
+    from isoscope.data.base import Array
+
 
 LINEAR, NETWORK = "linear.", "network."
 """Stand before the names of the arrays of the two parts."""

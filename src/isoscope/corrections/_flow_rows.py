@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from isoscope.clouds.arrays import is_tensor
-from isoscope.clouds.sample import lowest_indices
+from isoscope.data.arrays import is_tensor
+from isoscope.data.sampling import lowest_indices
 from isoscope.measures.reading import with_progress
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from isoscope.clouds.contract import Array, Batch, CloudGroup
-    from isoscope.measures.reading import Progress
+    from isoscope.data.base import Array, Batch, CloudGroup
+    from isoscope.engines.sharded import Progress
 
 
 def sampled_rows(group: CloudGroup, size: int, seed: int, progress: Progress | None) -> Tensor:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.contract import EPSILON
+from isoscope.data.base import EPSILON
 from isoscope.errors import DataError
 from isoscope.measures.geometry import SUM_ROUNDINGS, dead_variance, oriented
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from isoscope.clouds.arrays import is_tensor
 from isoscope.corrections.base import FLOATS
 from isoscope.corrections.closed_form import ClosedForm
 from isoscope.corrections.rows import corrected_rows
 from isoscope.corrections.stored_arrays import Slot
+from isoscope.data.arrays import is_tensor
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Array
     from isoscope.corrections.closed_form import Arrays
     from isoscope.corrections.stored_arrays import Slots
+    from isoscope.data.base import Array
     from isoscope.typing import Matrix, Vector
 
 

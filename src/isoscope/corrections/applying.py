@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from sklearn.utils.validation import check_is_fitted
 
-from isoscope.clouds.writing import rewrite_files
 from isoscope.corrections.file_change import change_of
 from isoscope.corrections.file_work import FileRun
+from isoscope.data.rewrite import rewrite_files
 from isoscope.engines.choosing import LOCAL
 from isoscope.engines.local import cores
 
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from isoscope.clouds.writing import Written
     from isoscope.corrections.base import Correction
-    from isoscope.engines.sharded import OnError
-    from isoscope.measures.reading import Progress
+    from isoscope.data.rewrite import Written
+    from isoscope.engines.sharded import OnError, Progress
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def apply_to_files(
 ) -> Applied:
     """Correct every vector of a source, and write it in the format that it came in.
 
-    See ``isoscope.clouds.writing.rewrite_files`` for what is kept. Parquet, Arrow and safetensors
+    See ``isoscope.data.rewrite_files`` for what is kept. Parquet, Arrow and safetensors
     files and columns of PostgreSQL note the correction, and one that carries it already is refused.
 
     Parameters

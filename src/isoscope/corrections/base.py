@@ -13,14 +13,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from isoscope.clouds.arrays import ArrayCloud, TensorCloud, is_tensor
-from isoscope.clouds.opening import open_cloud
-from isoscope.clouds.selection import RowSelection, finite_rows
 from isoscope.corrections.fitted_on import fitted_on
 from isoscope.corrections.reading import kept_rows, read_with_sample
 from isoscope.corrections.rows import corrected_rows
 from isoscope.corrections.stored_arrays import Slot, check_arrays
 from isoscope.corrections.validation import validate_data
+from isoscope.data.arrays import ArrayCloud, TensorCloud, is_tensor
+from isoscope.data.open import open_cloud
+from isoscope.data.selection import RowSelection, finite_rows
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.moments import MomentParts
 from isoscope.measures.shard_reading import Plan
@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Array, Cloud, CloudGroup
     from isoscope.corrections.fitted_on import FittedOn
     from isoscope.corrections.stored_arrays import Slots
-    from isoscope.measures.reading import Progress
+    from isoscope.data.base import Array, Cloud, CloudGroup
+    from isoscope.engines.sharded import Progress
     from isoscope.typing import Matrix
+
 
 FLOATS = (np.float64, np.float32, np.float16)
 """Types that come out as they went in; everything else becomes the first."""

@@ -13,13 +13,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from isoscope.clouds.contract import EPSILON
 from isoscope.corrections.base import Correction, in_memory, one_cloud
 from isoscope.corrections.fitted_on import fitted_on
 from isoscope.corrections.parameters import plain_parameters
 from isoscope.corrections.reading import forgotten_if_refused, read_summary, read_with_sample
 from isoscope.corrections.stored_arrays import Slot
 from isoscope.corrections.summary import Precision, Summary
+from isoscope.data.base import EPSILON
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.moments import MomentParts, Moments
 
@@ -28,14 +28,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import CloudGroup
     from isoscope.corrections.fitted_on import FittedOn
     from isoscope.corrections.reading import Weights
     from isoscope.corrections.stored_arrays import Slots
-    from isoscope.measures.reading import Progress
+    from isoscope.data.base import CloudGroup
+    from isoscope.engines.sharded import Progress
     from isoscope.measures.shard_reading import Plan
     from isoscope.typing import Matrix
 
+
+if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
 MOMENTS = "moments."

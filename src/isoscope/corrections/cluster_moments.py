@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import CloudGroup
     from isoscope.corrections.kmeans import Nearest
-    from isoscope.measures.reading import Batches, Progress
+    from isoscope.data.base import CloudGroup
+    from isoscope.engines.sharded import Progress
+    from isoscope.measures.shard_reading import Batches
+
 
 BUFFERED = 1_024
 """Rows of one cluster that wait for a product."""

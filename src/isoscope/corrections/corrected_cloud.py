@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.arrays import is_tensor
-from isoscope.clouds.contract import Cloud
+from isoscope.data.arrays import is_tensor
+from isoscope.data.base import Cloud
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isoscope.clouds.contract import Batch, CloudGroup
     from isoscope.corrections.base import Correction
+    from isoscope.data.base import Batch, CloudGroup
 
 
 class CorrectedCloud(Cloud):

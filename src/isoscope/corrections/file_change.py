@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.contract import rows_per_batch
-from isoscope.clouds.writing import Change
 from isoscope.corrections.naming import text_of
 from isoscope.corrections.rows import Blocks
+from isoscope.data.base import rows_per_batch
+from isoscope.data.change import Change
 from isoscope.engines.local import deal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.corrections.base import Correction
+
 
 PIECES = 8
 """Pieces of a batch, which threads share."""

@@ -6,13 +6,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.addresses import redacted
-from isoscope.clouds.identity import identity_of
-from isoscope.clouds.location import Location
-from isoscope.clouds.writing.rewriting import APPLY, Written, carried_out, rows_in_all
 from isoscope.corrections.file_change import change_of
 from isoscope.corrections.naming import text_of
 from isoscope.corrections.unfinished import unfinished_folder, written_by_way_of
+from isoscope.data.identity import identity_of
+from isoscope.data.location import Location, redacted
+from isoscope.data.rewrite import APPLY, Written, carried_out, rows_in_all
 from isoscope.engines.choosing import LOCAL, open_pool, ray_address
 from isoscope.engines.journal import journal_while
 from isoscope.engines.local import cores, one_blas_thread
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.writing import Change
-    from isoscope.clouds.writing.rewriting import Plan
     from isoscope.corrections.base import Correction
+    from isoscope.data.change import Change
+    from isoscope.data.rewrite import Plan
     from isoscope.engines.journal import Journal
     from isoscope.engines.shard_journal import Entry
     from isoscope.engines.sharded import OnError, Progress

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.clouds.contract import EPSILON
+from isoscope.data.base import EPSILON
 
 if TYPE_CHECKING:
     from isoscope.measures.moments import Moments
+
 
 NORMALIZED_ELSEWHERE = 1e-5
 """Vectors brought to length 1 in single precision miss it by less, whatever they are stored in."""

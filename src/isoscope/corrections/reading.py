@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from isoscope.clouds.arrays import is_tensor
-from isoscope.clouds.selection import RowSelection
 from isoscope.corrections.single_precision import SingleMoments
 from isoscope.corrections.summary import Summary
+from isoscope.data.arrays import is_tensor
+from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.kernels import moments_kernel_for
 from isoscope.measures.reading import FirstWork, merged, run
@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Array, CloudGroup
     from isoscope.corrections.summary import Precision
+    from isoscope.data.base import Array, CloudGroup
+    from isoscope.engines.sharded import Progress
     from isoscope.measures.kernels import MomentsKernel
     from isoscope.measures.moments import MomentParts
-    from isoscope.measures.reading import Batches, Progress
+    from isoscope.measures.shard_reading import Batches
     from isoscope.typing import Matrix
 
+
+if TYPE_CHECKING:
     Weights = NDArray[np.float64]
 
 FIT = "fit"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.identity import identity_of
-from isoscope.clouds.postgres import PostgresCloud
+from isoscope.data.identity import identity_of
+from isoscope.data.postgres.cloud import PostgresCloud
 from isoscope.engines.choosing import LOCAL, open_pool, ray_address
 from isoscope.engines.journal import journal_while
 from isoscope.measures.shard_reading import Plan
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from isoscope.clouds.contract import CloudGroup
+    from isoscope.data.base import CloudGroup
     from isoscope.engines.sharded import OnError
 
 

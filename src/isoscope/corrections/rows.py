@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.clouds.arrays import is_tensor
-from isoscope.clouds.contract import rows_per_batch
+from isoscope.data.arrays import is_tensor
+from isoscope.data.base import rows_per_batch
 from isoscope.engines.local import accumulate, cores
 from isoscope.measures.kernels.numpy_kernel import square_norms, within_single_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isoscope.clouds.contract import Array
+    from isoscope.data.base import Array
     from isoscope.typing import Floats
 
 

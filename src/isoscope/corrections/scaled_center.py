@@ -16,10 +16,11 @@ from isoscope.errors import UsageError
 from isoscope.measures.moments import MomentParts
 
 if TYPE_CHECKING:
-    from isoscope.clouds.contract import Array
     from isoscope.corrections.closed_form import Arrays
     from isoscope.corrections.stored_arrays import Slots
     from isoscope.corrections.summary import Summary
+    from isoscope.data.base import Array
+
 
 SAME_DIRECTION = 1e-12
 """With 1 − ‖m̂‖² up to this all vectors point the same way, and nothing is left to turn back."""

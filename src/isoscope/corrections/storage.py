@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.location import Location
-from isoscope.clouds.safetensors import METADATA, read_whole_header
-from isoscope.clouds.streams import first_line, readable
 from isoscope.corrections.fitted_on import FittedOn
 from isoscope.corrections.header import METADATA_NAME, Header, fingerprint_of
 from isoscope.corrections.naming import all_corrections
 from isoscope.corrections.parameters import plain_parameters, restored_parameters
+from isoscope.data.formats.safetensors import METADATA, read_whole_header
+from isoscope.data.location import Location, first_line, readable
+from isoscope.data.output import write_atomically
 from isoscope.errors import DataError, UsageError
-from isoscope.files import write_atomically
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
 
     from isoscope.corrections.base import Correction
 
+
+if TYPE_CHECKING:
     Arrays = Mapping[str, NDArray[Any]]
 
 WRONG_STATE = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from isoscope.clouds.contract import EPSILON
+from isoscope.data.base import EPSILON
 from isoscope.measures.geometry import centred_geometry_of
 
 if TYPE_CHECKING:
     from isoscope.measures.geometry import CentredGeometry
     from isoscope.measures.moments import Moments
+
 
 Precision = Literal["double", "single"]
 

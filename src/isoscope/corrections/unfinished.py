@@ -8,16 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isoscope.clouds.location import Location
-from isoscope.clouds.writing.rewriting import carried_out
+from isoscope.data.location import Location
+from isoscope.data.output import PREFIX, cannot_be_written
+from isoscope.data.rewrite import carried_out
 from isoscope.errors import UsageError
-from isoscope.files import PREFIX, cannot_be_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from isoscope.clouds.writing import Change, Written
-    from isoscope.clouds.writing.rewriting import Plan
+    from isoscope.data.change import Change
+    from isoscope.data.rewrite import Plan, Written
+
 
 UNFINISHED = f"{PREFIX}unfinished"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, BinaryIO
 
+from isoscope.data.output import cannot_be_written
 from isoscope.errors import UsageError
-from isoscope.files import cannot_be_written
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,17 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from isoscope.clouds.streams import readable
+from isoscope.data.location import readable
+from isoscope.data.output import PREFIX, cannot_be_written, write_atomically
 from isoscope.engines.folder_lock import FolderLock
 from isoscope.engines.journal_entry import Entry, read_about, read_entry, write_entry
 from isoscope.errors import DataError, UsageError
-from isoscope.files import PREFIX, cannot_be_written, write_atomically
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from numpy.typing import NDArray
+
 
 CONFIGURATION = "configuration.json"
 LOCK = "lock"

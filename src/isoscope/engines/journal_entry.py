@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.clouds.safetensors import METADATA
-from isoscope.clouds.streams import readable
+from isoscope.data.formats.safetensors import METADATA
+from isoscope.data.location import readable
+from isoscope.data.output import atomic_file
 from isoscope.errors import DataError, UsageError
-from isoscope.files import atomic_file
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 STORED = {
     "float64": "F64", "float32": "F32", "float16": "F16", "bool": "BOOL",

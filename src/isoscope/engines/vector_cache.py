@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.data.output import write_atomically
 from isoscope.engines.vector_file import KEY_BYTES, DamagedFileError, VectorFile, file_bytes
 from isoscope.errors import IsoscopeError, UsageError
-from isoscope.files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

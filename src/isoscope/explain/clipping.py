@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.arrays import ArrayCloud
+from isoscope.data.arrays import ArrayCloud
 from isoscope.measures.contextual.persistence import OUTLIER_SHARE
 from isoscope.measures.moments import MomentParts
 from isoscope.measures.reading import first_read

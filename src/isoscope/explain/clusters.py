@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from isoscope.explain.token_sample import TokenSample
     from isoscope.typing import Vector
 
+
+if TYPE_CHECKING:
     Labels = NDArray[np.intp]
 
 NUMBER = 27
@@ -120,7 +122,7 @@ def explain_clusters(question: Question) -> Explanation:
 
 def clusters_of(vectors: NDArray[Any], clusters: int, seed: int) -> Labels:
     """Return the cluster of every vector: those that cluster-pc-removal finds with this seed."""
-    from isoscope.corrections import ClusterRemoval  # imports scikit-learn
+    from isoscope.corrections.cluster_removal import ClusterRemoval  # imports scikit-learn
 
     with warnings.catch_warnings():
         # Fewer clusters, where vectors repeat, are seen by their number.

@@ -13,11 +13,12 @@ from isoscope.explain.token_sample import TokenSample, read_tokens
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from isoscope.clouds.texts import TextSource
-    from isoscope.measures.reading import Progress
+    from isoscope.data.texts.base import TextSource
+    from isoscope.engines.sharded import Progress
     from isoscope.models.opening import Model
     from isoscope.models.revisions import Training
     from isoscope.results.result import Row, Table
+
 
 CORRECTION = "cluster-pc-removal"
 """What topics that compare before and after compare, unless a user says otherwise."""

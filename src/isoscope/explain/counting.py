@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.texts import TextSource
+    from isoscope.data.texts.base import TextSource
+
 
 WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 """A word, with apostrophes inside, or one mark of punctuation."""

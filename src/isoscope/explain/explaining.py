@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoscope.clouds.texts import open_texts
+from isoscope.data.texts.open import open_texts
 from isoscope.errors import DataError, UsageError
 from isoscope.explain.contract import CORRECTION, MOST_TOKENS, Explanation, MissingError, Question
 from isoscope.explain.topics import chosen_topics
@@ -24,8 +24,8 @@ from isoscope.tasks.data_folder import data_folder
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from isoscope.engines.sharded import Progress
     from isoscope.explain.contract import Topic
-    from isoscope.measures.reading import Progress
     from isoscope.models.steps import Every
 
 

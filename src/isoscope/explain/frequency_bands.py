@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.arrays import ArrayCloud
+from isoscope.data.arrays import ArrayCloud
 from isoscope.measures.corrections import NONE
 from isoscope.results.measuring import measure
 from isoscope.results.result import Row
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.explain.known_frequencies import Frequencies
+
 
 LAST_RANKS = (100, 1_000, 10_000)
 BANDS = (

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.arrays import ArrayCloud
-from isoscope.clouds.sample import lowest_indices
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.sampling import lowest_indices
 from isoscope.measures.corrections import NONE
 from isoscope.results.result import Row, Table
 from isoscope.tasks.intervals import Score, pearson, spearman
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.explain.known_frequencies import Frequencies
+
 
 COMPONENTS = 3
 MEASURE = "correlation_with_log_frequency"
@@ -72,7 +73,7 @@ def frequency_directions(
     seed : int
         Of the points that are drawn.
     """
-    from isoscope.corrections import Whiten  # imports scikit-learn
+    from isoscope.corrections.whiten import Whiten  # imports scikit-learn
 
     cloud = ArrayCloud(vectors)
     pca = Whiten().fit_cloud(cloud)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.clouds.sample import lowest_indices
+from isoscope.data.sampling import lowest_indices
 from isoscope.errors import DataError
 from isoscope.explain.verb_forms import tense_of
 from isoscope.models.mentions import Mention
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.engines.sharded import Progress
     from isoscope.explain.verb_forms import Tense
-    from isoscope.measures.reading import Progress
     from isoscope.models.opening import Model
     from isoscope.typing import Matrix
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.clouds.arrays import ArrayCloud
+from isoscope.data.arrays import ArrayCloud
 from isoscope.explain.contract import Explanation, MissingError, Question, Topic
 from isoscope.explain.semcor_verbs import (
     OCCURRENCES_OF_A_SENSE,
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
     from isoscope.typing import Matrix, Vector
 
+
+if TYPE_CHECKING:
     Labels = NDArray[np.int64]
 
 SAME = "distance/same_tense_same_sense"

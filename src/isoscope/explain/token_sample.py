@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.row_keys import row_keys
-from isoscope.clouds.sample import lowest_indices
-from isoscope.clouds.texts.memory import MadeTexts
+from isoscope.data.sampling import lowest_indices, row_keys
+from isoscope.data.texts.readers import MadeTexts
 from isoscope.errors import DataError
 from isoscope.models.layers import LayerClouds, TokenRule
 from isoscope.models.tokens import TextTokenizer
@@ -23,9 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.texts import TextSource
-    from isoscope.measures.reading import Progress
+    from isoscope.data.texts.base import TextSource
+    from isoscope.engines.sharded import Progress
     from isoscope.models.opening import Model
+
 
 MEMORY = 2 * 10**9
 """Bytes that vectors of all layers may take; of large models fewer tokens are read."""

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Cloud
+    from isoscope.data.base import Cloud
     from isoscope.explain.known_frequencies import Frequencies
     from isoscope.typing import Vector
 
+
+if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 BIN = 1_000

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.clouds.arrays import ArrayCloud
 from isoscope.corrections.reading import read_summary
+from isoscope.data.arrays import ArrayCloud
 from isoscope.measures.moments import MomentParts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 TIED = 0.999
 """Variances from this share of the largest on are one: a whitened cloud has no first component."""

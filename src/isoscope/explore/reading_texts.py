@@ -12,8 +12,9 @@ from isoscope.explore.explored import Colouring, Explored
 from isoscope.results.measuring import listed
 
 if TYPE_CHECKING:
+    from isoscope.engines.sharded import Progress
     from isoscope.explain.token_sample import TokenSample
-    from isoscope.measures.reading import Progress
+
 
 MOST_TOKENS = 20_000
 """Tokens that are read, unless another number is asked for."""
@@ -54,7 +55,7 @@ def read_model(
     progress : callable, optional
         Called with the name of the read, texts done, and texts in all.
     """
-    from isoscope.clouds.texts import open_texts
+    from isoscope.data.texts.open import open_texts
     from isoscope.explain.token_sample import read_tokens
     from isoscope.models.opening import open_model
 

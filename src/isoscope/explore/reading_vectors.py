@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.arrays import is_tensor
-from isoscope.clouds.opening import open_cloud
-from isoscope.clouds.parts import clouds_of
-from isoscope.clouds.sample import lowest_indices
-from isoscope.clouds.selection import RowSelection
+from isoscope.data.arrays import is_tensor
+from isoscope.data.combine import clouds_of
+from isoscope.data.open import open_cloud
+from isoscope.data.sampling import lowest_indices
+from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError, UsageError
 from isoscope.explore.explored import Colouring, Explored
 from isoscope.models.sources import CONFIG, GGUF
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Batch, Cloud
-    from isoscope.measures.reading import Progress
+    from isoscope.data.base import Batch, Cloud
+    from isoscope.engines.sharded import Progress
+
 
 MEMORY = 2 * 10**9
 """Bytes that vectors as they are may take; of larger sources a random part is read."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.clouds.arrays import ArrayCloud
-from isoscope.clouds.sample import lowest_indices
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.sampling import lowest_indices
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.explore.planes import Plane, find_plane
 from isoscope.measures.corrections import NONE
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from isoscope.explore.explored import Explored
     from isoscope.results.result import Row
+
 
 CORRECTIONS = (NONE, "center", "all-but-the-top", "whiten", "cluster-pc-removal")
 """What a page offers, in this order."""
@@ -139,7 +140,7 @@ class Spaces:
         vectors = self.explored.layers[layer]
         if correction == NONE:
             return made(vectors.copy(), find_plane(vectors, self.measured))
-        from isoscope.corrections import make_correction  # imports scikit-learn
+        from isoscope.corrections.naming import make_correction  # imports scikit-learn
 
         before = self._get(layer, NONE).points(self.measured)
         try:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.dealing import BLOCKS
+from isoscope.data.blocks import BLOCKS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.dealing import Dealt
+    from isoscope.data.blocks import Dealt
     from isoscope.typing import Matrix, Vector
 
 

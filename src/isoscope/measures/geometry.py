@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.clouds.contract import EPSILON
+from isoscope.data.base import EPSILON
 from isoscope.engines.local import in_parallel
 
 if TYPE_CHECKING:

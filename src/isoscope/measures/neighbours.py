@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.clouds.sample import LARGE_SIZE
+from isoscope.data.sampling import LARGE_SIZE
 from isoscope.measures.registry import Value, counted, register
 from isoscope.measures.sampled import NO_DIRECTIONS, directions
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from isoscope.clouds.dealing import BLOCKS
+from isoscope.data.blocks import BLOCKS
 from isoscope.measures.norm_bins import BINS
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.sample import Sample, lowest
+from isoscope.data.sampling import Sample, lowest
 from isoscope.measures.moments import Moments
 from isoscope.measures.projections import Projections
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.engines.shard_journal import Entry
+
 
 MOMENTS, SAMPLE = "moments", "sample"
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
-from isoscope.clouds.arrays import is_tensor
-from isoscope.clouds.contract import CloudGroup, rows_per_batch
-from isoscope.clouds.dealing import Dealer
-from isoscope.clouds.sample import Sample, SampleTaker
-from isoscope.clouds.selection import RowSelection
+from isoscope.data.arrays import is_tensor
+from isoscope.data.base import CloudGroup, rows_per_batch
+from isoscope.data.blocks import Dealer
+from isoscope.data.sampling import Sample, SampleTaker
+from isoscope.data.selection import RowSelection
 from isoscope.engines.local import Accumulator, accumulate, cores
 from isoscope.engines.sharded import Progress
 from isoscope.errors import DataError
@@ -28,6 +28,7 @@ from isoscope.measures.shard_reading import (
 if TYPE_CHECKING:
     from isoscope.measures.moments import MomentParts, Moments
     from isoscope.measures.projections import ProjectionPlan, Projections
+
 
 __all__ = ["Batches", "FirstRead", "Plan", "Progress", "first_read", "second_read"]
 

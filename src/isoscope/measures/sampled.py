@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.dealing import BLOCKS
-from isoscope.clouds.sample import DEFAULT_SIZE, LARGE_SIZE
+from isoscope.data.blocks import BLOCKS
+from isoscope.data.sampling import DEFAULT_SIZE, LARGE_SIZE
 from isoscope.measures.intervals import (
     FEW_DOCUMENTS,
     FEW_ROWS,
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from isoscope.measures.space import Space, SpaceSample
     from isoscope.typing import Vector
 
+
+if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 QUANTILES = (1, 5, 50, 95, 99)

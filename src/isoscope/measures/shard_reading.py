@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
-from isoscope.clouds.arrays import is_tensor
-from isoscope.clouds.contract import Batch, rows_per_batch
-from isoscope.clouds.shards import Shard, shards_of
-from isoscope.clouds.wrapped import WrappedGroup
+from isoscope.data.arrays import is_tensor
+from isoscope.data.base import Batch, WrappedGroup, rows_per_batch
+from isoscope.data.shards import Shard, shards_of
 from isoscope.engines.local import cores, deal
 from isoscope.engines.merge_tree import MergeTree
 from isoscope.engines.shard_journal import State
@@ -26,9 +25,10 @@ from isoscope.engines.sharded import Gathered, OnError, Progress, Stage
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
-    from isoscope.clouds.contract import CloudGroup
+    from isoscope.data.base import CloudGroup
     from isoscope.engines.journal import Journal
     from isoscope.engines.workers import Pool, Tick
+
 
 Batches: TypeAlias = Mapping[str, Batch]
 StateOut = TypeVar("StateOut", covariant=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.sample import Sample
+    from isoscope.data.sampling import Sample
     from isoscope.measures.corrections import View
     from isoscope.measures.geometry import Geometry
     from isoscope.measures.moments import Moments

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoscope.clouds.texts.windows import WINDOW_CHARACTERS, WINDOW_TEXTS, windows
+from isoscope.data.texts.shards import WINDOW_CHARACTERS, WINDOW_TEXTS, windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from isoscope.clouds.texts import Text
+    from isoscope.data.texts.base import Text
     from isoscope.models.tokens import TokenizedText
+
 
 __all__ = ["TOKEN_BUDGET", "WINDOW_CHARACTERS", "WINDOW_TEXTS", "batched", "windows"]
 

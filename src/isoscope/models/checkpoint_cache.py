@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from isoscope.data.output import cannot_be_written, write_atomically
 from isoscope.errors import DataError, UsageError
-from isoscope.files import cannot_be_written, write_atomically
 from isoscope.models.hub import SMALL_FILES, WEIGHTS, refusal
 from isoscope.models.opening import Model
 from isoscope.models.precision import dtype_name
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from isoscope.models.revisions import Checkpoint
+
 
 MARK = ".isoscope-checkpoint.json"
 """A folder with this file was made here, and may be deleted here."""

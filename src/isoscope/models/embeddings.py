@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.contract import NO_LABELS, Batch, Cloud
-from isoscope.clouds.packages import WordList
+from isoscope.data.base import NO_LABELS, Batch, Cloud
+from isoscope.data.formats.packages import WordList
 from isoscope.errors import DataError, UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.models.opening import Model
+
 
 WHICH = ("input", "output")
 

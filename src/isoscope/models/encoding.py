@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.texts.contract import Progress
+    from isoscope.data.texts.base import Progress
     from isoscope.engines.vector_cache import VectorCache
     from isoscope.engines.workers import Pool
     from isoscope.models.mentions import Mention

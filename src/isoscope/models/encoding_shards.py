@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.texts.contract import Progress
+    from isoscope.data.texts.base import Progress
     from isoscope.engines.workers import Pool, Tick
     from isoscope.models.mentions import Mention
     from isoscope.models.opening import Model
+
 
 SHARD_TEXTS = 1_024
 """Texts of a shard: enough that neighbours have a length, few enough that small sets are shared."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.contract import Batch, LazyLabels
+from isoscope.data.base import Batch, LazyLabels
 from isoscope.errors import UsageError, unknown_name
 from isoscope.models.batching import TOKEN_BUDGET, batched
 from isoscope.models.capture import captured
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Labels
-    from isoscope.clouds.texts import TextSource
+    from isoscope.data.base import Labels
+    from isoscope.data.texts.base import TextSource
     from isoscope.models.opening import Model
+
 
 WORDS_PER_TEXT = 1 << 24
 """Room for the words of one text in the number of a word."""

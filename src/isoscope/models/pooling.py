@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from isoscope.clouds.texts.contract import Text, TextSource, check_unicode
+from isoscope.data.texts.base import Text, TextSource, check_unicode
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.models.batching import TOKEN_BUDGET
 from isoscope.models.layers import LayerClouds, TokenRule
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Array
-    from isoscope.clouds.texts.contract import Progress, TextRow
+    from isoscope.data.base import Array
+    from isoscope.data.texts.base import Progress, TextRow
     from isoscope.models.mentions import Mention
     from isoscope.models.opening import Model
+
 
 POOLINGS = ("mean", "cls", "last", "max")
 
@@ -238,7 +239,7 @@ def corrected(tokens: torch.Tensor, correction: Any, layer: str) -> torch.Tensor
     """Correct tokens where they are; a transformer of somebody else's gets an array."""
     import torch
 
-    from isoscope.corrections import Correction
+    from isoscope.corrections.base import Correction
 
     if isinstance(correction, Correction):
         found: Array = correction.transform(tokens)

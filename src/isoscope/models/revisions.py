@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.packages import PREFIX
+from isoscope.data.formats.packages import PREFIX
 from isoscope.errors import UsageError
 from isoscope.models.hub import is_an_answer, refusal
 from isoscope.models.quiet import first_line, library, quietly
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoscope.models.steps import Every
+
 
 EVERYTHING = "*"
 MOST_NAMED = 5

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.location import Location
-from isoscope.clouds.matrix_file import MatrixFileCloud, MatrixLayout, fill
-from isoscope.clouds.safetensors import STORED, read_header, tensor_layout, whole_numbers
+from isoscope.data.formats.matrix import MatrixFileCloud, MatrixLayout, fill
+from isoscope.data.formats.safetensors import STORED, read_header, tensor_layout, whole_numbers
+from isoscope.data.location import Location
 from isoscope.errors import DataError
 from isoscope.models.weight_files import PIECE, WeightFiles, check_present, places
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from isoscope.clouds.contract import Cloud
+    from isoscope.data.base import Cloud
     from isoscope.models.stored_names import Shape
 
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.packages import PREFIX, installed_folder
+from isoscope.data.formats.packages import PREFIX, installed_folder
 from isoscope.errors import DataError, UsageError, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
 
 GGUF = ".gguf"
 CONFIG = "config.json"

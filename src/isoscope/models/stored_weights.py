@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from isoscope.clouds.contract import Cloud
+    from isoscope.data.base import Cloud
     from isoscope.models.opening import Model
     from isoscope.models.stored_names import Shape
     from isoscope.models.weight_files import WeightFiles

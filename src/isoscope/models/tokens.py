@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.texts import Text
+    from isoscope.data.texts.base import Text
+
 
 NO_WORD = -1
 """The word of a token that belongs to none, such as a separator."""

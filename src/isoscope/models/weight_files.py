@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from isoscope.clouds.arrays import ArrayCloud
+from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from isoscope.clouds.contract import Cloud
+    from isoscope.data.base import Cloud
     from isoscope.models.stored_names import Shape
+
 
 SAFETENSORS = "model.safetensors"
 PICKLE = "pytorch_model.bin"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.clouds.sample import SampleTaker
+from isoscope.data.sampling import SampleTaker
 from isoscope.errors import DataError
 from isoscope.profiles.layer_sums import MASSIVE, ORDINARY, LayerSums
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     import torch
 
-    from isoscope.clouds.contract import Batch
-    from isoscope.clouds.dealing import Dealer, Dealt
-    from isoscope.measures.contextual import ContextualTaker
+    from isoscope.data.base import Batch
+    from isoscope.data.blocks import Dealer, Dealt
+    from isoscope.measures.contextual.taker import ContextualTaker
     from isoscope.measures.kernels.torch_kernel import TorchMoments
     from isoscope.measures.moments import MomentParts, Moments
     from isoscope.models.layers import ReadSoFar

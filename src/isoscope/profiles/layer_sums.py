@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.sample import Sample, lowest
+from isoscope.data.sampling import Sample, lowest
 from isoscope.errors import DataError
-from isoscope.measures.contextual import ContextualTaker
+from isoscope.measures.contextual.taker import ContextualTaker
 from isoscope.measures.moments import Moments
 from isoscope.measures.projections import Projections
 from isoscope.measures.read_states import by_kind_and_name, merged_by_name
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from isoscope.engines.shard_journal import Entry
     from isoscope.profiles.massive import MassiveRule
 
+
+if TYPE_CHECKING:
     Arrays = Mapping[str, NDArray[Any]]
 
 ORDINARY, MASSIVE, SAMPLE = "ordinary", "massive", "sample"

@@ -17,9 +17,9 @@ from isoscope.profiles.works import FirstWork, Pilot, PilotRead, SecondWork, lay
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from isoscope.clouds.texts import TextSource
-    from isoscope.clouds.texts.shards import TextShard
-    from isoscope.measures.contextual import Contextual
+    from isoscope.data.texts.base import TextSource
+    from isoscope.data.texts.shards import TextShard
+    from isoscope.measures.contextual.result import Contextual
     from isoscope.measures.projections import Projections
     from isoscope.measures.reading import FirstRead
     from isoscope.models.layers import ReadSoFar
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from isoscope.profiles.second_pass import Key
     from isoscope.profiles.text_run import TextRun
     from isoscope.results.request import Described, Plan, Request
+
 
 FIRST, SECOND, PILOT = "first read", "second read", "pilot"
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.clouds.row_keys import row_keys
+from isoscope.data.sampling import row_keys
+from isoscope.data.texts.shards import windows
 from isoscope.errors import DataError
-from isoscope.models.batching import TOKEN_BUDGET, batched, windows
+from isoscope.models.batching import TOKEN_BUDGET, batched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.models.layers import LayerClouds
+
 
 MULTIPLE = 5.0
 """Tokens longer than this many median lengths of their layer are massive."""

@@ -7,8 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.identity import identity_of
-from isoscope.clouds.texts import SampledTexts, open_texts
+from isoscope.data.identity import identity_of
+from isoscope.data.texts.open import open_texts
+from isoscope.data.texts.readers import SampledTexts
 from isoscope.engines.choosing import LOCAL, on_accelerators, open_pool, ray_address
 from isoscope.engines.journal import journal_while, refuse_unfinished
 from isoscope.errors import UsageError
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from isoscope.engines.journal import Journal
-    from isoscope.engines.sharded import OnError
-    from isoscope.measures.reading import Progress
+    from isoscope.engines.sharded import OnError, Progress
     from isoscope.models.steps import Every
     from isoscope.profiles.text_run import TextRun
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoscope.clouds.dealing import Dealer
+from isoscope.data.blocks import Dealer
 from isoscope.errors import UsageError, unknown_name
-from isoscope.measures.contextual import CONTEXTUAL_MEASURES
+from isoscope.measures.contextual.descriptions import CONTEXTUAL_MEASURES
 from isoscope.measures.registry import all_measures, default_measures
 from isoscope.models.batching import TOKEN_BUDGET
 from isoscope.models.layers import TokenRule
@@ -19,7 +19,8 @@ from isoscope.results.request import Request
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from isoscope.measures.reading import Progress
+    from isoscope.engines.sharded import Progress
+
 
 Subwords = Literal["first", "mean", "last"]
 CORRECTIONS = "none,center"

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
     import torch
 
-    from isoscope.clouds.dealing import Dealt
-    from isoscope.measures.kernels.torch_kernel import TorchProjector
+    from isoscope.data.blocks import Dealt
     from isoscope.measures.projections import ProjectionPlan, Projections
     from isoscope.profiles.massive import MassiveRule
+
 
 EVERYTHING, ORDINARY = "all", "ordinary"
 

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
-from isoscope.clouds.dealing import Dealt
+from isoscope.data.blocks import Dealt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Self
 
     import torch
+
 
 LIMIT = 4 * 10**9
 """Bytes that are spooled at most unless somebody says otherwise."""

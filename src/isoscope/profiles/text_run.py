@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from isoscope.clouds.texts.shards import FileSurvey, cut_texts, sources_of, whole_survey
+from isoscope.data.texts.shards import FileSurvey, cut_texts, sources_of, whole_survey
 from isoscope.engines.sharded import OnError, Shard, Stage
 from isoscope.engines.workers import BadShard
 from isoscope.errors import DataError
@@ -14,12 +14,13 @@ from isoscope.profiles.works import File, Survey
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from isoscope.clouds.texts import TextSource, TextSurvey
-    from isoscope.clouds.texts.shards import TextShard
+    from isoscope.data.texts.base import TextSource, TextSurvey
+    from isoscope.data.texts.shards import TextShard
     from isoscope.engines.journal import Journal
     from isoscope.engines.shard_journal import State
     from isoscope.engines.sharded import Progress
     from isoscope.engines.workers import Pool, Work
+
 
 SURVEY = "survey"
 NO_TEXTS = FileSurvey(0, 0, 0, "", (), ())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.arrays import ArrayCloud
+from isoscope.data.arrays import ArrayCloud
 from isoscope.measures.corrections import NONE
 from isoscope.measures.norm_weights import NormWeights
 from isoscope.models.norms import LAYER_NORM
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.measures.reading import Progress
+    from isoscope.engines.sharded import Progress
     from isoscope.models.norms import Norm
     from isoscope.models.opening import Model
     from isoscope.models.positions import PositionTable
     from isoscope.profiles.request import ProfileOptions
+
 
 EMBEDDING, UNEMBEDDING = "embedding matrix", "unembedding matrix"
 POSITIONS = "positional embeddings"

@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.texts.contract import TextSource
-from isoscope.clouds.texts.shards import ShardReader, survey_file
-from isoscope.measures.contextual import ContextualTaker
+from isoscope.data.texts.base import TextSource
+from isoscope.data.texts.shards import ShardReader, survey_file
+from isoscope.measures.contextual.taker import ContextualTaker
 from isoscope.measures.moments import MomentParts
 from isoscope.models.layers import LayerClouds
 from isoscope.profiles.first_pass import FirstPass
@@ -21,13 +21,14 @@ from isoscope.profiles.spool import Spool
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from isoscope.clouds.texts.contract import Text, TextRow
-    from isoscope.clouds.texts.shards import FileSurvey, TextShard
+    from isoscope.data.texts.base import Text, TextRow
+    from isoscope.data.texts.shards import FileSurvey, TextShard
     from isoscope.engines.workers import Tick
     from isoscope.measures.projections import ProjectionPlan
     from isoscope.models.opening import Model
     from isoscope.profiles.request import ProfileOptions
     from isoscope.profiles.second_pass import Key
+
 
 TOKENS_PER_SHARD = 1 << 40
 """Room for the numbers of a shard's tokens: only reading tells how many there are."""

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.opening import open_cloud
-from isoscope.clouds.row_keys import row_keys
-from isoscope.clouds.selection import RowSelection
-from isoscope.clouds.single import SingleCloud
+from isoscope.data.combine import SingleCloud
+from isoscope.data.open import open_cloud
+from isoscope.data.sampling import row_keys
+from isoscope.data.selection import RowSelection
 from isoscope.measures.corrections import NONE
 from isoscope.results.result import Result, Table
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import CloudGroup
+    from isoscope.data.base import CloudGroup
+
 
 POINTS = 500
 """Vectors that are drawn of each space: four spaces side by side make a full scatter."""
@@ -63,7 +64,7 @@ def projections(
     column, drop_invalid, seed
         As for ``isoscope.measure``.
     """
-    from isoscope.corrections import make_correction  # imports scikit-learn
+    from isoscope.corrections.naming import make_correction  # imports scikit-learn
 
     group: Any = RowSelection(open_cloud(source, column=column), drop_invalid=drop_invalid)
     clouds = list(dict.fromkeys((row.subject, row.part) for row in result.rows))

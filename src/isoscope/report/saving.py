@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from isoscope.data.output import cannot_be_written, write_atomically
 from isoscope.errors import UsageError
-from isoscope.files import cannot_be_written, write_atomically
 from isoscope.report.gallery import figures_of
 from isoscope.report.page import page
 from isoscope.report.theme import themed
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoscope.results.result import Result
+
 
 FORMATS = ("png", "svg", "pdf")
 SCALE = 2.0

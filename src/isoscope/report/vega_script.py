@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 from importlib import metadata
 
+from isoscope.data.output import write_atomically
 from isoscope.engines.vector_cache import open_cache
 from isoscope.errors import IsoscopeError, UsageError
-from isoscope.files import write_atomically
 
 GLOBAL = "window.vegaEmbed = vegaEmbed;"
 """What the piece does when it is loaded."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isoscope.data.output import check_place
 from isoscope.errors import UsageError
-from isoscope.files import check_place
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 ENDINGS = (".json", ".md")
 

@@ -6,14 +6,14 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from isoscope.clouds.selection import RowSelection
-from isoscope.clouds.single import SingleCloud
+from isoscope.data.combine import SingleCloud
+from isoscope.data.selection import RowSelection
 from isoscope.measures.corrections import NONE
 from isoscope.measures.partition import log_i1
 from isoscope.measures.registry import find_measure
 
 if TYPE_CHECKING:
-    from isoscope.clouds.contract import CloudGroup
+    from isoscope.data.base import CloudGroup
     from isoscope.measures.space import Space
     from isoscope.results.request import Request
 
@@ -22,7 +22,8 @@ def corrected_spaces(request: Request, group: CloudGroup, name: str) -> list[Spa
     """Fit each correction that is not a view on one cloud, and describe what it makes of it."""
     if not request.fitted_names:
         return []
-    from isoscope.corrections import CorrectedCloud, make_correction  # imports scikit-learn
+    from isoscope.corrections.corrected_cloud import CorrectedCloud
+    from isoscope.corrections.naming import make_correction  # imports scikit-learn
 
     cloud = SingleCloud(group, name)
     spaces = []
@@ -56,7 +57,8 @@ class LocalIsotropy:
 
     def log_i1(self, n_clusters: int, seed: int) -> float | None:
         """Cluster with a seed, centre, and take ln I1; None where there are fewer clusters."""
-        from isoscope.corrections import ClusterRemoval, CorrectedCloud  # imports scikit-learn
+        from isoscope.corrections.cluster_removal import ClusterRemoval
+        from isoscope.corrections.corrected_cloud import CorrectedCloud  # imports scikit-learn
 
         progress = self.request.progress
         centring = ClusterRemoval(n_clusters, n_components=0, random_state=self.request.seed + seed)

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from isoscope.clouds.dealing import DOCUMENT, Dealer
-from isoscope.clouds.identity import identity_of
-from isoscope.clouds.labelled import LabelledCloud
-from isoscope.clouds.opening import open_cloud
-from isoscope.clouds.sample import draw
-from isoscope.clouds.selection import RowSelection
+from isoscope.data.blocks import DOCUMENT, Dealer
+from isoscope.data.combine import LabelledCloud
+from isoscope.data.identity import identity_of
+from isoscope.data.open import open_cloud
+from isoscope.data.sampling import draw
+from isoscope.data.selection import RowSelection
 from isoscope.engines.choosing import LOCAL
 from isoscope.engines.journal import journal_while, refuse_unfinished
 from isoscope.errors import UsageError
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS, NONE
 from isoscope.measures.intervals import IntervalEstimator
-from isoscope.measures.reading import Plan
 from isoscope.measures.registry import (
     TableValue,
     Value,
@@ -29,7 +28,7 @@ from isoscope.measures.registry import (
     default_measures,
     find_measure,
 )
-from isoscope.measures.shard_reading import without_skipped
+from isoscope.measures.shard_reading import Plan, without_skipped
 from isoscope.results.asked import check_width, parse_corrections
 from isoscope.results.fitted import corrected_spaces, with_clusters
 from isoscope.results.provisional import Provisional
@@ -42,10 +41,10 @@ from isoscope.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from isoscope.engines.sharded import OnError
-    from isoscope.measures.reading import Progress
+    from isoscope.engines.sharded import OnError, Progress
     from isoscope.measures.registry import Measure
     from isoscope.measures.space import Space
+
 
 Precision = Literal["data", "double"]
 WORTH_KEEPING = 10.0

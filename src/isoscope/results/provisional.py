@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.clouds.arrays import ArrayCloud
-from isoscope.clouds.parts import FileParts
-from isoscope.clouds.sample import LARGE_SIZE, draw_rows
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.combine import FileParts
+from isoscope.data.sampling import LARGE_SIZE, draw_rows
 
 if TYPE_CHECKING:
-    from isoscope.clouds.contract import CloudGroup
-    from isoscope.measures.reading import FirstRead, Progress
+    from isoscope.data.base import CloudGroup
+    from isoscope.engines.sharded import Progress
+    from isoscope.measures.reading import FirstRead
     from isoscope.results.result import Result
+
 
 Ask = Callable[["CloudGroup"], "Result"]
 """Measures a cloud, here a sampled one, as the user asked for the whole."""

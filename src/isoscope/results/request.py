@@ -5,24 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from isoscope.clouds.sample import DEFAULT_SIZE, LARGE_SIZE
+from isoscope.data.sampling import DEFAULT_SIZE, LARGE_SIZE
 from isoscope.errors import DataError
 from isoscope.measures.corrections import NONE, CorrectionName, build_view
 from isoscope.measures.geometry import geometry_of
 from isoscope.measures.moments import MomentParts
-from isoscope.measures.reading import Plan as ReadPlan
 from isoscope.measures.reading import first_read, second_read
 from isoscope.measures.second_read import Wanted, plan_second_read
+from isoscope.measures.shard_reading import Plan as ReadPlan
 from isoscope.measures.spaces import Reads, raw_space, view_space
 from isoscope.results.asked import is_view
 
 if TYPE_CHECKING:
-    from isoscope.clouds.dealing import Dealer
-    from isoscope.clouds.selection import RowSelection
+    from isoscope.data.blocks import Dealer
+    from isoscope.data.selection import RowSelection
+    from isoscope.engines.sharded import Progress
     from isoscope.measures.corrections import View
     from isoscope.measures.geometry import Geometry
     from isoscope.measures.projections import Projections
-    from isoscope.measures.reading import FirstRead, Progress
+    from isoscope.measures.reading import FirstRead
     from isoscope.measures.registry import Measure, Need
     from isoscope.measures.second_read import SecondRead
     from isoscope.measures.space import Space

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isoscope.data.output import write_atomically
 from isoscope.errors import DataError, UsageError
-from isoscope.files import write_atomically
 from isoscope.measures.registry import find_measure
 from isoscope.results.files import check_ending
 
 if TYPE_CHECKING:
     import pandas
+
 
 SCHEMA_VERSION = 1
 

@@ -28,12 +28,13 @@ from isoscope.search.sources import open_source
 from isoscope.search.two_sides import read_apart, read_in_step
 
 if TYPE_CHECKING:
-    from isoscope.clouds.contract import CloudGroup
     from isoscope.corrections.base import Correction
-    from isoscope.measures.reading import Progress
+    from isoscope.data.base import CloudGroup
+    from isoscope.engines.sharded import Progress
     from isoscope.search.permutation import EqualityTest
     from isoscope.search.two_sides import TwoSides
     from isoscope.tasks.sentence_protocol import SentenceProtocol
+
 
 SAMPLE = 10_000
 """Rows of each cloud whose neighbours are looked for."""

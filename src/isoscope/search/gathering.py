@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.opening import open_cloud
-from isoscope.clouds.sample import draw
-from isoscope.clouds.selection import RowSelection
-from isoscope.clouds.watched import WatchedCloud
 from isoscope.corrections.base import one_cloud
+from isoscope.data.open import open_cloud
+from isoscope.data.sampling import draw
+from isoscope.data.selection import PickedRows, RowSelection, WatchedCloud
 from isoscope.errors import DataError, UsageError
-from isoscope.search.picked_rows import PickedRows
 from isoscope.tasks.corrected import fitted, in_memory
 
 if TYPE_CHECKING:
@@ -21,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import CloudGroup
-    from isoscope.measures.reading import Progress
+    from isoscope.data.base import CloudGroup
+    from isoscope.engines.sharded import Progress
     from isoscope.tasks.corrected import NamedCorrection
     from isoscope.typing import Matrix
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.contract import Batch, Cloud, LazyLabels
+from isoscope.data.base import Batch, Cloud, LazyLabels
 from isoscope.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from isoscope.clouds.contract import CloudGroup
+    from isoscope.data.base import CloudGroup
+
 
 A, B = "A", "B"
 """What the two clouds are called while they are compared."""

@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import clone
 
-from isoscope.clouds.row_keys import row_keys
-from isoscope.clouds.selection import keep
-from isoscope.clouds.wrapped import WrappedGroup
 from isoscope.corrections.closed_form import ClosedForm
 from isoscope.corrections.reading import read_summary
+from isoscope.data.base import WrappedGroup
+from isoscope.data.sampling import row_keys
+from isoscope.data.selection import keep
 from isoscope.search.clustered import apart, clustered_mean
 from isoscope.search.nearest_rows import nearest_rows, shared
 from isoscope.search.paired_halves import PairCosines
@@ -39,11 +39,12 @@ from isoscope.search.paired_halves import PairCosines
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from isoscope.clouds.contract import Batch, CloudGroup
     from isoscope.corrections.base import Correction
-    from isoscope.measures.reading import Progress
+    from isoscope.data.base import Batch, CloudGroup
+    from isoscope.engines.sharded import Progress
     from isoscope.search.two_sides import Side, TwoSides
     from isoscope.tasks.intervals import Difference, Score
+
 
 SAMPLE = 4_096
 """Rows of each cloud."""

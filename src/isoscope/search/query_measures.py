@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.selection import RowSelection
+from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.results.asked import check_width, parse_corrections
@@ -22,9 +22,10 @@ from isoscope.tasks.advice.own_centres import OWN
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isoscope.measures.reading import Progress
+    from isoscope.engines.sharded import Progress
     from isoscope.search.query_spaces import TwoSided
     from isoscope.tasks.advice.own_centres import Centres
+
 
 SAMPLE = 5_000
 QUANTILES = (5, 50, 95, 99)

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.sample import draw
-from isoscope.clouds.selection import RowSelection
-from isoscope.corrections import Center, Correction, fit_together, make_correction
+from isoscope.corrections.base import Correction
+from isoscope.corrections.center import Center
+from isoscope.corrections.naming import make_correction
 from isoscope.corrections.own_centre import centred_on, has_centre
+from isoscope.corrections.together import fit_together
+from isoscope.data.sampling import draw
+from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.corrections import NONE
 from isoscope.tasks.advice.own_centres import OWN, Centres, check_centres
@@ -21,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import CloudGroup
-    from isoscope.measures.reading import Progress
+    from isoscope.data.base import CloudGroup
+    from isoscope.engines.sharded import Progress
 
 
 @dataclass(frozen=True)

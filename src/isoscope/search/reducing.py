@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.opening import open_cloud
+from isoscope.data.open import open_cloud
 from isoscope.engines.local import in_parallel, one_blas_thread
 from isoscope.measures.registry import counted
 from isoscope.results.measuring import versions
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from isoscope.measures.reading import Progress
+    from isoscope.engines.sharded import Progress
     from isoscope.search.gathering import Gathered
     from isoscope.search.shortened import Code, Shortening
     from isoscope.search.spaces import SearchSpace

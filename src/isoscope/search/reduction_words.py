@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from isoscope.search.gathering import Gathered
     from isoscope.search.spaces import SearchSpace
 
+
 ENOUGH = 0.95
 """Share of the neighbours from which on shorter vectors are spoken of as good enough."""
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.arrays import ArrayCloud, is_tensor
-from isoscope.clouds.dealing import DOCUMENT
-from isoscope.clouds.row_keys import row_keys
+from isoscope.data.arrays import ArrayCloud, is_tensor
+from isoscope.data.blocks import DOCUMENT
+from isoscope.data.sampling import row_keys
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.search.in_step import InStep, unequal
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import CloudGroup
+    from isoscope.data.base import CloudGroup
+
 
 ID_LABELS = ("id", "word")
 """Labels that name rows, where nothing else is said."""

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from isoscope.data.output import write_atomically
 from isoscope.errors import DataError, UsageError
-from isoscope.files import write_atomically
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.arrays import ArrayCloud
-from isoscope.clouds.opening import open_cloud
 from isoscope.corrections.base import one_cloud
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.open import open_cloud
 from isoscope.errors import UsageError
 from isoscope.tasks.sentence_protocol import SentenceProtocol
 
 if TYPE_CHECKING:
-    from isoscope.clouds.contract import CloudGroup
-    from isoscope.measures.reading import Progress
+    from isoscope.data.base import CloudGroup
+    from isoscope.engines.sharded import Progress
 
 
 def open_source(
@@ -55,7 +55,7 @@ def encoded(
     source: Any, text: Any, protocol: SentenceProtocol, progress: Progress | None
 ) -> ArrayCloud:
     """Turn texts into the vectors of one layer of a model."""
-    from isoscope.clouds.texts import open_texts
+    from isoscope.data.texts.open import open_texts
     from isoscope.tasks.one_layer import one_layer_encoder
 
     encoder, layers = one_layer_encoder(source, protocol, "a search is in")

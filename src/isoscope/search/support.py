@@ -30,13 +30,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.clouds.row_keys import row_keys
+from isoscope.data.sampling import row_keys
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.typing import Matrix, Vector
 
+
+if TYPE_CHECKING:
     Units = NDArray[np.int64]
 
 SAMPLE = 4_000

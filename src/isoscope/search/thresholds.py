@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.arrays import ArrayCloud
-from isoscope.clouds.selection import RowSelection
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.results.asked import check_width, parse_corrections
@@ -41,9 +41,10 @@ from isoscope.tasks.own_pair_problem import OwnPairProblem, own_pair_task
 from isoscope.tasks.sentence_protocol import SentenceProtocol
 
 if TYPE_CHECKING:
-    from isoscope.clouds.contract import CloudGroup
-    from isoscope.measures.reading import Progress
+    from isoscope.data.base import CloudGroup
+    from isoscope.engines.sharded import Progress
     from isoscope.tasks.advice.own_centres import Centres
+
 
 MOST_ROWS = 20_000
 """All pairs of so many rows take two gigabytes."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.clouds.dealing import Dealer
-from isoscope.clouds.sample import SampleTaker, lowest, on_host
-from isoscope.clouds.selection import RowSelection
-from isoscope.clouds.single import SingleCloud
+from isoscope.data.blocks import Dealer
+from isoscope.data.combine import SingleCloud
+from isoscope.data.sampling import SampleTaker, lowest, on_host
+from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError
 from isoscope.measures.kernels import MomentsKernel, moments_kernel_for
 from isoscope.measures.reading import check, first_read, merged, run
@@ -20,10 +20,12 @@ from isoscope.search.in_step import A, B, InStep
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import CloudGroup
-    from isoscope.clouds.sample import Sample
+    from isoscope.data.base import CloudGroup
+    from isoscope.data.sampling import Sample
+    from isoscope.engines.sharded import Progress
     from isoscope.measures.moments import MomentParts, Moments
-    from isoscope.measures.reading import Batches, Progress
+    from isoscope.measures.shard_reading import Batches
+
 
 FEWEST_ROWS = 50
 """Rows of each cloud below which shares of a twentieth and permutations of rows say little."""

@@ -16,7 +16,8 @@ from isoscope.studies.subjects import open_subject
 from isoscope.studies.texts import CNN_DM
 
 if TYPE_CHECKING:
-    from isoscope.clouds.texts import TextSource
+    from isoscope.data.texts.base import TextSource
+
 
 WORDS = "words"
 FEW, SOME = 13, 85

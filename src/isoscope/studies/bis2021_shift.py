@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.clouds.arrays import ArrayCloud
+from isoscope.data.arrays import ArrayCloud
 from isoscope.results.measuring import measure
 from isoscope.results.result import Row
 from isoscope.studies.bis2021 import PAPER, singular_ratios
@@ -22,6 +22,7 @@ from isoscope.tasks.intervals import pearson
 if TYPE_CHECKING:
     from isoscope.models.opening import Model
     from isoscope.results.result import Result
+
 
 SHIFTS = (0.0, 1.0, 2.0, 4.0)
 SPHERE_POINTS = 1_000

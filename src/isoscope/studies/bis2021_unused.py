@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.clouds.single import SingleCloud
+from isoscope.data.combine import SingleCloud
 from isoscope.errors import UsageError
 from isoscope.explain.unused import (
     BY_NAME,

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isoscope.data.output import cannot_be_written
 from isoscope.errors import DataError, UsageError
-from isoscope.files import cannot_be_written
 from isoscope.results.loading import load_result
 from isoscope.studies.registry import find_study, turn
 from isoscope.studies.running import as_subject, judged, run_study
@@ -25,6 +25,7 @@ from isoscope.version import __version__
 if TYPE_CHECKING:
     from isoscope.studies.registry import Study
     from isoscope.studies.running import StudyRun
+
 
 USUAL = "studies"
 """Where studies are looked for, and several are kept, unless a user says otherwise."""

@@ -25,10 +25,11 @@ from isoscope.studies.texts import spare_text, wikitext_train
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isoscope.clouds.texts import TextSource
+    from isoscope.data.texts.base import TextSource
     from isoscope.results.result import Result, Row
     from isoscope.studies.registry import Request, Subject
     from isoscope.training.pretraining.plan import Plan
+
 
 PREFIX = "pretrain:"
 TINY = "tiny"

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.row_keys import row_keys
-from isoscope.clouds.sample import on_host
+from isoscope.data.sampling import on_host, row_keys
 from isoscope.errors import DataError
 from isoscope.measures.moments import MomentParts
 from isoscope.models.layers import LayerClouds, TokenRule
@@ -20,10 +19,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.texts import TextSource
+    from isoscope.data.texts.base import TextSource
+    from isoscope.engines.sharded import Progress
     from isoscope.measures.moments import Moments
-    from isoscope.measures.reading import Progress
     from isoscope.models.opening import Model
+
 
 TOKENS_OF_A_TEXT = 1 << 24
 """Room for the tokens of one text in the number of a token."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.arrays import ArrayCloud
+from isoscope.data.arrays import ArrayCloud
 from isoscope.results.measuring import measure
 from isoscope.results.result import Result, Row, Table
 from isoscope.studies.claims import Claim
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from isoscope.studies.registry import Subject
+
 
 SENTENCES = 2_000
 """One token of each makes a thousand pairs."""
@@ -131,7 +132,7 @@ def before_and_after(
     dimensions: list[int] | None = None,
 ) -> list[Row]:
     """Return the cosine before and after a correction, and what the paper says of the latter."""
-    from isoscope.corrections import make_correction  # imports scikit-learn
+    from isoscope.corrections.naming import make_correction  # imports scikit-learn
 
     correction: Any = make_correction(name)
     how, extra = "fitted on all tokens of the layer", {}
@@ -177,7 +178,7 @@ def scatter(request: Request, spaces: tuple[str, ...]) -> Result:
     Whitened coordinates are those on the components, each divided by its deviation; of several
     components with variance 1 no one is the first, and the order is that from before.
     """
-    from isoscope.corrections import Whiten  # imports scikit-learn
+    from isoscope.corrections.whiten import Whiten  # imports scikit-learn
 
     results = []
     for subject, read in read_subjects(request, last=True):

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.arrays import ArrayCloud
-from isoscope.clouds.opening import open_cloud
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.open import open_cloud
 from isoscope.errors import UsageError
 from isoscope.results.measuring import measure, versions
 from isoscope.results.result import Result, Row, Table
@@ -23,7 +23,8 @@ from isoscope.studies.subjects import names_a_model, open_subject
 from isoscope.studies.texts import STS_B
 
 if TYPE_CHECKING:
-    from isoscope.clouds.contract import CloudGroup
+    from isoscope.data.base import CloudGroup
+
 
 PACKAGED = (MINILM, SMOLLM2)
 """Packages that hold models; as vectors they would be embedding matrices, which have no text."""

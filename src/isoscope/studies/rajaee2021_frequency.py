@@ -10,7 +10,7 @@ import gc
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isoscope.clouds.arrays import ArrayCloud
+from isoscope.data.arrays import ArrayCloud
 from isoscope.explain.counting import token_counts
 from isoscope.explain.frequency_directions import FIRST, frequency_directions
 from isoscope.explain.known_frequencies import from_text, from_wordfreq, has_wordfreq
@@ -30,12 +30,13 @@ from isoscope.studies.subjects import open_subject, provenance_of
 from isoscope.studies.texts import STS_B
 
 if TYPE_CHECKING:
-    from isoscope.clouds.texts import TextSource
+    from isoscope.data.texts.base import TextSource
     from isoscope.explain.frequency_directions import Directions
     from isoscope.explain.known_frequencies import Frequencies
     from isoscope.explain.token_sample import TokenSample
     from isoscope.models.opening import Model
     from isoscope.studies.rajaee2021_sts import Settings
+
 
 ALL_TOKENS = 10**9
 """More than any text has that fits into memory."""
@@ -81,7 +82,7 @@ def in_spaces(
 
     Figures of clusters are means over seeds; their picture is that of the first.
     """
-    from isoscope.corrections import make_correction  # imports scikit-learn
+    from isoscope.corrections.naming import make_correction  # imports scikit-learn
 
     tokens = sample.layers[layer]
 

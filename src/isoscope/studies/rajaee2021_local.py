@@ -10,8 +10,8 @@ import gc
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.arrays import ArrayCloud
-from isoscope.clouds.sample import lowest_indices
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.sampling import lowest_indices
 from isoscope.results.measuring import measure
 from isoscope.results.result import Result, Row, Table
 from isoscope.studies.claims import Claim
@@ -29,7 +29,8 @@ from isoscope.studies.texts import STS_B
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Cloud
+    from isoscope.data.base import Cloud
+
 
 CENTRED = f"{CLUSTER}:n_components=0"
 """Removing no direction of a cluster but its mean."""
@@ -67,7 +68,8 @@ def figure_2(request: Request) -> Result:
 
 def measured(tokens: NDArray[Any], clusters: int, seed: int) -> Result:
     """Measure and draw tokens as they are, and with every cluster on its own mean."""
-    from isoscope.corrections import ClusterRemoval, CorrectedCloud  # imports scikit-learn
+    from isoscope.corrections.cluster_removal import ClusterRemoval
+    from isoscope.corrections.corrected_cloud import CorrectedCloud  # imports scikit-learn
 
     cloud = ArrayCloud(tokens)
     names = [
@@ -96,7 +98,7 @@ def measured(tokens: NDArray[Any], clusters: int, seed: int) -> Result:
 
 def scatter(cloud: Cloud, points: NDArray[Any], labels: NDArray[Any], space: str) -> Table:
     """Project some tokens on the first two principal components that all of them have."""
-    from isoscope.corrections import Whiten  # imports scikit-learn
+    from isoscope.corrections.whiten import Whiten  # imports scikit-learn
 
     whole = Whiten().fit_cloud(cloud)
     coordinates = (points - whole.mean_) @ whole.components_[:2].T

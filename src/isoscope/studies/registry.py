@@ -15,12 +15,13 @@ from isoscope.studies.reference import misprints
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from isoscope.clouds.texts import TextSource
-    from isoscope.measures.reading import Progress
+    from isoscope.data.texts.base import TextSource
+    from isoscope.engines.sharded import Progress
     from isoscope.models.steps import Every
     from isoscope.results.result import Result
     from isoscope.studies.claims import Claim
     from isoscope.studies.scales import Scale
+
 
 Key: TypeAlias = tuple[str, str, str, str]
 """Subject, part, correction and measure of a printed number."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.addresses import redacted
+from isoscope.data.location import redacted
+from isoscope.data.output import write_atomically
 from isoscope.engines.choosing import LOCAL
 from isoscope.errors import UsageError
-from isoscope.files import write_atomically
 from isoscope.results.files import check_ending
 from isoscope.results.finetuned import SETTINGS
 from isoscope.results.render import REMARKS
@@ -26,10 +26,11 @@ from isoscope.tasks.data_folder import data_folder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoscope.measures.reading import Progress
+    from isoscope.engines.sharded import Progress
     from isoscope.models.steps import Every
     from isoscope.results.result import Result, Row
     from isoscope.studies.claims import Verdict
+
 
 KEPT = (MODELS, SETTINGS, REMARKS)
 """What a recipe says of a result as a whole."""
@@ -109,7 +110,7 @@ def run_study(
         How vectors and words are found, as for ``isoscope.tasks.evaluate``; the same for every
         source.
     text : str, Path, list of str or TextSource, optional
-        What ``isoscope.clouds.texts.open_texts`` takes, for studies of layers; by default the
+        What ``isoscope.data.texts.open_texts`` takes, for studies of layers; by default the
         paper's own text from the folder of benchmarks.
     text_column : str, optional
         Which column of a table holds the texts.

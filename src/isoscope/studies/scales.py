@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.packages import PREFIX
+from isoscope.data.formats.packages import PREFIX
 from isoscope.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoscope.studies.registry import Study
+
 
 MINI, PAPER = "mini", "paper"
 

@@ -6,15 +6,16 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.location import Location
-from isoscope.clouds.opening import FORMATS, open_cloud
-from isoscope.clouds.packages import PACKAGES, PREFIX
+from isoscope.data.formats.packages import PACKAGES, PREFIX
+from isoscope.data.location import Location
+from isoscope.data.open import FORMATS, open_cloud
 from isoscope.studies.render import MODELS
 
 if TYPE_CHECKING:
-    from isoscope.clouds.contract import CloudGroup
+    from isoscope.data.base import CloudGroup
     from isoscope.models.opening import Model
     from isoscope.studies.registry import Request, Subject
+
 
 HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 

@@ -6,17 +6,18 @@ import importlib.util
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.sample import lowest_indices
-from isoscope.clouds.texts import open_texts
-from isoscope.clouds.texts.memory import MadeTexts
+from isoscope.data.sampling import lowest_indices
+from isoscope.data.texts.open import open_texts
+from isoscope.data.texts.readers import MadeTexts
 from isoscope.errors import DataError, UsageError
 from isoscope.studies.registry import TextNeed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from isoscope.clouds.texts import TextSource
+    from isoscope.data.texts.base import TextSource
     from isoscope.studies.registry import Study
+
 
 SPARE = "sotu"
 STS_B_FOLDERS = ("STS/STSBenchmark", "STSBenchmark", "stsbenchmark", "")

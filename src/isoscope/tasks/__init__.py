@@ -1,6 +1,7 @@
 """What a space is good for: benchmarks with their data, protocol, scores and intervals."""
 
-from isoscope.tasks import (  # noqa: F401 - they register their tasks
+# They register tasks, which are listed in this order, and how tasks are prepared.
+from isoscope.tasks import (  # noqa: F401, I001
     boolq_data,
     clustering,
     glue_data,
@@ -11,6 +12,8 @@ from isoscope.tasks import (  # noqa: F401 - they register their tasks
     sick_data,
     sts_data,
     wic_data,
+    word_similarity,
+    families,
 )
 from isoscope.tasks.evaluating import evaluate
 from isoscope.tasks.registry import Task, all_tasks, find_task

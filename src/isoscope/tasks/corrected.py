@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from isoscope.clouds.arrays import is_tensor
+from isoscope.data.arrays import is_tensor
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import CloudGroup
-    from isoscope.measures.reading import Progress
+    from isoscope.data.base import CloudGroup
+    from isoscope.engines.sharded import Progress
+
 
 NONE = "none"
 
@@ -66,7 +67,8 @@ def fitted(
     """
     from sklearn.base import clone
 
-    from isoscope.corrections import Correction, fit_together
+    from isoscope.corrections.base import Correction
+    from isoscope.corrections.together import fit_together
 
     copies = [
         NamedCorrection(
@@ -104,7 +106,7 @@ def from_name(text: str) -> NamedCorrection:
     """Make a correction of its name and options."""
     if text == NONE:
         return NamedCorrection(NONE, None)
-    from isoscope.corrections import make_correction
+    from isoscope.corrections.naming import make_correction
 
     return NamedCorrection(text, make_correction(text))
 

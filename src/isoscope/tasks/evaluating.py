@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.opening import open_cloud
-from isoscope.clouds.selection import RowSelection
+from isoscope.data.open import open_cloud
+from isoscope.data.selection import RowSelection
 from isoscope.engines.choosing import LOCAL
 from isoscope.errors import UsageError
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
@@ -26,8 +26,8 @@ from isoscope.tasks.word_similarity import WordSimilarity
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from isoscope.clouds.contract import CloudGroup
-    from isoscope.measures.reading import Progress
+    from isoscope.data.base import CloudGroup
+    from isoscope.engines.sharded import Progress
     from isoscope.tasks.corrected import CorrectionLike, NamedCorrection
     from isoscope.tasks.encoding_pool import EncodingPool
     from isoscope.tasks.registry import Task

@@ -17,7 +17,6 @@ from isoscope.results.measuring import choose_measures, listed, versions
 from isoscope.results.render import REMARKS
 from isoscope.results.result import Result, Row, Table
 from isoscope.results.scored import KIND, SCORES
-from isoscope.tasks import families  # noqa: F401 - they say how they are prepared
 from isoscope.tasks.best_layers import with_best_layers
 from isoscope.tasks.encoding_pool import encoding_pool
 from isoscope.tasks.job_scoring import SECONDS, scored_job
@@ -27,11 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from isoscope.clouds.texts.contract import Progress
+    from isoscope.data.texts.base import Progress
     from isoscope.tasks.corrected import NamedCorrection
     from isoscope.tasks.encoding_pool import EncodingPool
     from isoscope.tasks.registry import Task
     from isoscope.tasks.sentence_protocol import SentenceProtocol
+
 
 ALL, LAST = "all", "last"
 EPOCHS_REMARK = "Scores after every epoch: in the tables of --json and --out FILE.json."

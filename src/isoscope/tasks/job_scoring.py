@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.texts.contract import Progress
+    from isoscope.data.texts.base import Progress
     from isoscope.models.encoding import Encoder
     from isoscope.tasks.corrected import NamedCorrection
     from isoscope.tasks.problem import Problem
     from isoscope.tasks.sentence_protocol import SentenceProtocol
     from isoscope.tasks.sentence_spaces import Level, Space
+
 
 SECONDS = "seconds"
 

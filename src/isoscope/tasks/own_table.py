@@ -7,13 +7,14 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.word_text import LONGEST_LINE
+from isoscope.data.formats.word_text import LONGEST_LINE
 from isoscope.errors import DataError
 from isoscope.tasks.text_file import BLANKS, json_rows, text_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
 
 JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
 

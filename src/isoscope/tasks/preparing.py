@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.clouds.texts import open_texts
+from isoscope.data.texts.open import open_texts
 from isoscope.errors import UsageError
 from isoscope.tasks.fit_texts import FitTexts
 from isoscope.tasks.folds import FOLDS, dealt
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from isoscope.tasks.problem import Items, Problem
     from isoscope.tasks.sentence_protocol import SentenceProtocol
+
 
 TRAIN = "train"
 

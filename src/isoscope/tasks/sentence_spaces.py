@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from isoscope.clouds.arrays import ArrayCloud
 from isoscope.corrections.affine import AffineCorrection
+from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError, UsageError
 from isoscope.models.encoding import WORD_POOLING
 from isoscope.models.pooling import layer_names, pooled_spaces
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.texts.contract import Progress
+    from isoscope.data.texts.base import Progress
     from isoscope.models.encoding import Encoder
     from isoscope.models.mentions import Mention
     from isoscope.tasks.fit_texts import FitTexts
+
 
 Level = Literal["token", "sentence"]
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.arrays import ArrayCloud
-from isoscope.clouds.row_keys import row_keys
 from isoscope.corrections.closed_form import ClosedForm
 from isoscope.corrections.together import fit_summary_together, parts_together
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.sampling import row_keys
 from isoscope.errors import DataError
 from isoscope.tasks.corrected import NamedCorrection, fitted
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.measures.kernels.torch_kernel import TorchMoments
+
 
 MOST_TOKENS = 50_000
 """Tokens of a layer that a correction sees which does not follow from sums."""

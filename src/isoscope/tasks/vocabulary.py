@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.arrays import is_tensor
-from isoscope.clouds.contract import Batch, LazyLabels
+from isoscope.data.arrays import is_tensor
+from isoscope.data.base import Batch, LazyLabels
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import CloudGroup
-    from isoscope.measures.reading import Progress
+    from isoscope.data.base import CloudGroup
+    from isoscope.engines.sharded import Progress
+
 
 WORD = "word"
 """Label under which word vectors, packages and vocabulary files carry their words."""

@@ -11,16 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isoscope.tasks import word_pairs
-from isoscope.tasks.registry import (
-    DataFile,
-    OwnFileTask,
-    Task,
-    register,
-    register_opener,
-)
+from isoscope.tasks.registry import DataFile, OwnFileTask, Task, register, register_opener
 
 if TYPE_CHECKING:
     from isoscope.tasks.word_pairs import PairLayout, WordPair
+
 
 SCORES = ("cosine", "inner")
 METRICS = tuple(f"{score}/{metric}" for score in SCORES for metric in ("pearson", "spearman"))

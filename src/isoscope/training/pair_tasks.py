@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from isoscope.training.pair_data import PairData
 
+
 FAMILIES = (translation_data.FAMILY, summary_data.FAMILY)
 
 

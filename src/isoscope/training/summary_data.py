@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoscope.clouds.location import Location
-from isoscope.clouds.texts.delimited import records
+from isoscope.data.location import Location
+from isoscope.data.texts.readers import records
 from isoscope.errors import DataError
 from isoscope.tasks.data_folder import data_folder, find_file, lookup
 from isoscope.training.pair_data import PairData, WrittenPair, hold_out, left_out_note, whole_pairs
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 FAMILY = "summarize"
 SAMPLE = "cnn_dailymail.csv"

@@ -11,8 +11,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from isoscope.clouds.location import Location
-from isoscope.clouds.texts.lines import text_lines
+from isoscope.data.location import Location
+from isoscope.data.texts.readers import text_lines
 from isoscope.errors import DataError, UsageError
 from isoscope.tasks.data_folder import VARIABLE, data_folder
 from isoscope.training.pair_data import PairData, WrittenPair, hold_out, left_out_note, whole_pairs

@@ -16,7 +16,7 @@ from contextual_for_tests import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoscope.clouds.contract import Batch
+from isoscope.data.base import Batch
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.contextual import CONTEXTUAL_MEASURES, Contextual, ContextualTaker
 

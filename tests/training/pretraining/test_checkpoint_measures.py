@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import isoscope
-from isoscope.clouds.texts import open_texts
+from isoscope.data.texts import open_texts
 from isoscope.training.pretraining.plan import Plan
 
 torch = pytest.importorskip("torch")

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from isoscope.clouds.arrays import is_tensor
+from isoscope.data.arrays import is_tensor
 from isoscope.errors import DataError
 from isoscope.measures.contextual.hashing import occurrence_keys
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Array, Labels
+    from isoscope.data.base import Array, Labels
 
+
+if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 Subwords = Literal["first", "mean", "last"]

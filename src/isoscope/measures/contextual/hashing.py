@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.clouds.row_keys import row_keys
+from isoscope.data.sampling import row_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
+
 
 HIGHEST = 2**64 - 1
 

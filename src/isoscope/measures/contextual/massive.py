@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.sample import on_host
+from isoscope.data.sampling import on_host
 from isoscope.measures.contextual.text_arrays import texts_from_arrays, texts_to_arrays
 from isoscope.measures.norm_bins import BINS, EDGES, count_norms, median_norm
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Array, Labels
+    from isoscope.data.base import Array, Labels
+
 
 LISTED = 20
 """Tokens of each layer that are kept by name."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from isoscope.clouds.arrays import is_tensor
+from isoscope.data.arrays import is_tensor
 from isoscope.engines.local import one_blas_thread
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.measures.contextual.explained import (
@@ -52,9 +52,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.clouds.contract import Array, Batch, Labels
+    from isoscope.data.base import Array, Batch, Labels
     from isoscope.measures.contextual.kernel import LayerKernel
     from isoscope.measures.contextual.occurrences import Fetch
+
 
 DEFAULT_LIMIT = 2**30
 OCCURRENCE_SHARE = 4

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from isoscope.clouds.arrays import is_tensor
+from isoscope.data.arrays import is_tensor
 from isoscope.measures.kernels import numpy_kernel
 
 if TYPE_CHECKING:
-    from isoscope.clouds.contract import Array
-    from isoscope.clouds.dealing import Dealt
+    from isoscope.data.base import Array
+    from isoscope.data.blocks import Dealt
     from isoscope.measures.moments import MomentParts, Moments
     from isoscope.measures.projections import ProjectionPlan, Projections
 

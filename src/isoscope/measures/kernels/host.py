@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.dealing import BLOCKS
+from isoscope.data.blocks import BLOCKS
 from isoscope.errors import DataError
 from isoscope.measures.moments import Moments
 from isoscope.measures.norm_bins import BINS, count_norms
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from isoscope.measures.projections import ProjectionPlan
     from isoscope.typing import Vector
 
+
+if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 PRODUCT_ROUNDINGS = 8.0

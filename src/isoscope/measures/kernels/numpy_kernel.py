@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-    from isoscope.clouds.dealing import Dealt
+    from isoscope.data.blocks import Dealt
     from isoscope.measures.moments import MomentParts, Moments
     from isoscope.measures.projections import Exponents, ProjectionPlan, ViewShape
     from isoscope.typing import Doubles, Floats

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from isoscope.clouds.dealing import BLOCKS
+from isoscope.data.blocks import BLOCKS
 from isoscope.measures.block_sums import BlockSums
 from isoscope.measures.kernels.host import ViewSums, check_lengths, moments_from, safe_exponent
 from isoscope.measures.kernels.numpy_kernel import within_single_range
 from isoscope.measures.projections import Projections
 
 if TYPE_CHECKING:
-    from isoscope.clouds.dealing import Dealt
+    from isoscope.data.blocks import Dealt
     from isoscope.measures.moments import MomentParts, Moments
     from isoscope.measures.projections import Exponents, ProjectionPlan, ViewShape
     from isoscope.typing import Doubles

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.arrays import ArrayCloud
 from isoscope.corrections.closed_form import ClosedForm
 from isoscope.corrections.summary import Summary
 from isoscope.corrections.together import parts_together
+from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError
 from isoscope.measures.kernels import moments_kernel_for
 from isoscope.measures.reading import merged
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.measures.moments import MomentParts, Moments
+
 
 MOST_ROWS = 50_000
 """Rows that a correction sees which does not follow from sums."""

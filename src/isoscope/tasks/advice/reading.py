@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.contract import CloudGroup
-from isoscope.clouds.opening import FORMATS, open_cloud
-from isoscope.clouds.texts import open_texts
 from isoscope.corrections.base import one_cloud
+from isoscope.data.base import CloudGroup
+from isoscope.data.open import FORMATS, open_cloud
+from isoscope.data.texts.open import open_texts
 from isoscope.errors import UsageError
 from isoscope.models.opening import Model
 from isoscope.tasks.advice.fitting import MOST_ROWS, Background, moments_of
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.engines.sharded import Progress
     from isoscope.measures.moments import MomentParts
-    from isoscope.measures.reading import Progress
     from isoscope.tasks.own_pairs import OwnPairs
     from isoscope.tasks.problem import Problem
     from isoscope.tasks.registry import Task

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.arrays import is_tensor
-from isoscope.clouds.selection import RowSelection
 from isoscope.corrections.base import one_cloud
+from isoscope.data.arrays import is_tensor
+from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError
 from isoscope.measures.kernels import moments_kernel_for
 from isoscope.tasks.advice.fitting import MOST_ROWS, Background
@@ -18,9 +18,9 @@ from isoscope.tasks.token_fits import TokenSample
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from isoscope.engines.sharded import Progress
     from isoscope.measures.kernels import MomentsKernel
     from isoscope.measures.moments import MomentParts
-    from isoscope.measures.reading import Progress
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def source_rows(
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
     """
-    from isoscope.clouds.opening import open_cloud
+    from isoscope.data.open import open_cloud
 
     group = open_cloud(source, column=column)
     one_cloud(group)  # which refuses several

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoscope.clouds.texts import SampledTexts, TextSource, open_texts
+from isoscope.data.texts.base import TextSource
+from isoscope.data.texts.open import open_texts
+from isoscope.data.texts.readers import SampledTexts
 from isoscope.engines.journal import journal_while, refuse_unfinished
 from isoscope.errors import UsageError
 from isoscope.measures.registry import counted
@@ -38,10 +40,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from isoscope.engines.journal import Journal
-    from isoscope.measures.reading import Progress
+    from isoscope.engines.sharded import Progress
     from isoscope.training.pretraining.corpus import Corpus
     from isoscope.training.pretraining.effects import Effect
     from isoscope.training.pretraining.grid import Cell, Factor
+
 
 VALIDATION = "validation"
 READ_TEXTS = 200

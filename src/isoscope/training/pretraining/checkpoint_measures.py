@@ -23,9 +23,10 @@ from isoscope.results.ablated import (
 from isoscope.results.measuring import measure
 
 if TYPE_CHECKING:
-    from isoscope.clouds.texts import TextSource
+    from isoscope.data.texts.base import TextSource
     from isoscope.measures.moments import Moments
     from isoscope.models.opening import Model
+
 
 OF_MATRICES = "i1,i1_scaled,mean_cosine,mean_norm"
 Place = tuple[str, str]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.clouds.texts import open_texts
+from isoscope.data.texts.open import open_texts
 from isoscope.errors import DataError
 from isoscope.training.made_model import SPECIAL, byte_pair_tokenizer
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.training.pretraining.plan import Size
+
 
 HELD_OUT = 20
 """One text in so many is for validation."""

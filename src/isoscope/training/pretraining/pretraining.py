@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
 
+from isoscope.data.output import PREFIX, cannot_be_written
 from isoscope.engines.journal import CONFIGURATION, Journal
 from isoscope.errors import DataError, UsageError
-from isoscope.files import PREFIX, cannot_be_written
 from isoscope.models.precision import device_name
 from isoscope.models.quiet import quietly
 from isoscope.results.pretrained import LOSS, PERPLEXITY, PRETRAINING
@@ -26,8 +26,9 @@ from isoscope.training.pretraining.corpus import Corpus, make_corpus
 from isoscope.training.pretraining.learning import JUDGED_BLOCKS, Learner
 
 if TYPE_CHECKING:
-    from isoscope.measures.reading import Progress
+    from isoscope.engines.sharded import Progress
     from isoscope.training.pretraining.plan import Plan
+
 
 JOURNAL, RESULT = "journal", "result.json"
 STATE = "state"

@@ -1,0 +1,340 @@
+"""Checks that every source shares: is this a cloud at all?
+
+What every source of vectors looks like to the rest of isoscope.
+
+A *cloud* is n vectors of one width. Several clouds that are read together, such as the layers of
+a model in one forward pass, are a *cloud group*; a single cloud is a group of one. Everything to
+the right of this package sees batches only, so that n never has to fit into memory.
+
+A cloud group seen through another: the same clouds, read in another way.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoscope.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from isoscope.data.location import Location
+
+
+def checked_shape(shape: Sequence[int], where: str, fewest: int = 2) -> tuple[int, int]:
+    """Return (rows, width) of a two-dimensional, non-empty array, or say what is wrong with it."""
+    if len(shape) != 2:
+        raise DataError(
+            f"{where} is {len(shape)}-dimensional, shape {tuple(shape)}; "
+            "a cloud has two dimensions: one row per vector"
+        )
+    rows, width = int(shape[0]), int(shape[1])
+    if width == 0:
+        raise DataError(f"{where} has shape ({rows}, 0): vectors without dimensions")
+    if rows == 0:
+        raise DataError(f"{where} has shape (0, {width}): there are no vectors in it")
+    if rows < fewest:
+        raise DataError(
+            f"{where} holds a single vector; how evenly a space is filled needs at least two"
+        )
+    return rows, width
+
+
+def check_rows(indices: NDArray[np.int64], rows: int | None, where: str) -> None:
+    """Refuse rows that are not sorted, not different, or not there."""
+    if len(indices) and (
+        indices[0] < 0 or (rows is not None and indices[-1] >= rows) or (np.diff(indices) < 1).any()
+    ):
+        raise UsageError(f"{where}: rows to read must be sorted, different, and from 0 to rows − 1")
+
+
+def stored_type(dtype: DTypeLike, where: str) -> str:
+    """Name the floating type behind a numpy dtype, or refuse it.
+
+    numpy has no bfloat16: files written from ``ml_dtypes`` carry it as two bytes of ``void``.
+    """
+    kind = np.dtype(dtype)
+    if kind.name in ("float16", "float32", "float64", "bfloat16"):
+        return kind.name
+    if kind.kind == "V" and kind.itemsize == 2 and kind.names is None:
+        return "bfloat16"
+    if kind.hasobject:
+        raise DataError(
+            f"{where} holds Python objects (which are never unpickled), not numbers; "
+            "make one plain float array of the vectors"
+        )
+    raise DataError(
+        f"{where} holds {kind.name}; vectors are float16, bfloat16, float32 or float64 "
+        "(numpy: array.astype('float32'))"
+    )
+
+
+def is_cloud(shape: Sequence[int], dtype: DTypeLike) -> bool:
+    """Whether an array could be meant as a cloud."""
+    try:
+        stored_type(dtype, "")
+    except DataError:
+        return False
+    return len(shape) == 2 and shape[0] > 0 and shape[1] > 0
+
+
+def widen_bfloat16(bits: np.ndarray) -> np.ndarray:
+    """Turn the bits of bfloat16 into float32: its upper half, so a shift is exact."""
+    wide = bits.astype(np.uint32)
+    np.left_shift(wide, 16, out=wide)
+    return wide.view(np.float32)
+
+
+Array: TypeAlias = Any
+"""A two-dimensional numpy array or torch tensor."""
+
+Labels: TypeAlias = Mapping[str, NDArray[Any]]
+
+EPSILON = {
+    "float16": 2.0**-10,
+    "bfloat16": 2.0**-7,
+    "float32": 2.0**-23,
+    "float64": 2.0**-52,
+}
+"""Distance from 1 to the next number, for each dtype in which vectors may be stored."""
+
+BATCH_ELEMENTS = 1_572_864
+"""Numbers in one batch: 2,048 rows of 768. Large enough for BLAS, small enough for the cache."""
+
+
+class Batch(NamedTuple):
+    """Consecutive rows of a cloud.
+
+    A batch is never written to again by the source that gave it out: several may be in flight.
+    """
+
+    vectors: Array
+    first_row: int
+    labels: Labels
+
+
+@runtime_checkable
+class CloudGroup(Protocol):
+    """Clouds that are read together, batch by batch, in the same order every time."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of each cloud."""
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Number of dimensions of each cloud."""
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """Name of the type in which each cloud is stored, a key of ``EPSILON``."""
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows, or None when only reading tells."""
+
+    def batches(self) -> Iterator[Mapping[str, Batch]]:
+        """Read from the start. May be called any number of times."""
+
+
+class Cloud(ABC):
+    """n vectors of one width: a cloud group of one.
+
+    Parameters
+    ----------
+    name : str
+        What results call the cloud.
+    rows : int or None
+        Number of vectors; None when only reading tells.
+    width : int
+        Number of dimensions.
+    dtype : str
+        Type in which the vectors are stored, a key of ``EPSILON``.
+    """
+
+    population = False
+    """Whether the rows are all there are, such as a vocabulary: then a number has no error."""
+    column: str | None = None
+    """Which array of its file this is, where a file may hold several."""
+    caveat = ""
+    """What a reader of numbers about the cloud must know, such as that its codes are lossy."""
+    fault = "holds NaN or an infinity"
+    """What is wrong with a row that is not finite, for messages."""
+    invalid = "not finite"
+    """The same as a reason for leaving rows out."""
+    start = 0
+    """Row of its file that is row 0 here: only a piece of a cloud begins further on."""
+
+    def __init__(self, name: str, rows: int | None, width: int, dtype: str) -> None:
+        self.name = name
+        self.rows = rows
+        self.width = width
+        self.dtype = dtype
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of the cloud, as a group of one."""
+        return (self.name,)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Number of dimensions, as a group of one."""
+        return (self.width,)
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """Stored type, as a group of one."""
+        return (self.dtype,)
+
+    @property
+    def where(self) -> str:
+        """Where the vectors are, for messages: the file, where there is one."""
+        return self.name
+
+    @property
+    def location(self) -> Location | None:
+        """The file that the vectors are in; None where they are elsewhere, or in several."""
+        return getattr(self, "_location", None)  # as all readers of a file call it
+
+    def place(self, name: str, row: int) -> str:
+        """Say where a row is, for messages; a group of one knows which cloud is meant."""
+        del name
+        return f"{self.where}: row {self.start + row}"
+
+    def batches(self) -> Iterator[Mapping[str, Batch]]:
+        """Read from the start, one batch after the other."""
+        for batch in self.read():
+            yield {self.name: batch}
+
+    @abstractmethod
+    def read(self) -> Iterator[Batch]:
+        """Yield the batches of this cloud from its first row on."""
+
+    def read_rows(self, indices: NDArray[np.int64]) -> Array | None:
+        """Return some rows without reading the rest, or None where that cannot be done.
+
+        Parameters
+        ----------
+        indices : array of int64
+            Rows to read, sorted, each once.
+
+        Returns
+        -------
+        array or None
+            The same rows, in the same type, as a read of everything gives; None where rows can
+            only be found by reading those before them, as in text or compressed files.
+        """
+        del indices
+        return None
+
+    def cut(self, rows: int) -> Sequence[Cloud]:
+        """Return pieces that are read by themselves; the cloud where it can only be read whole.
+
+        The batches of the pieces, one after the other, are those of the cloud, but rows are
+        numbered from 0 within each piece.
+
+        Parameters
+        ----------
+        rows : int
+            Rows of a piece at most, a multiple of ``rows_per_batch(width)``. A file that is read
+            in stretches of its own, such as Parquet's row groups, is cut between them only.
+        """
+        del rows
+        return (self,)
+
+    def _even_pieces(self, rows: int) -> Iterator[tuple[Self, int, int]]:
+        """Yield a copy for every ``rows`` rows, its first row, and the one behind its last.
+
+        What the copy reads is left to whoever knows how the rows are stored.
+        """
+        count = self.rows or 0
+        for first in range(0, count, rows):
+            last = min(first + rows, count)
+            piece = copy.copy(self)
+            piece.rows, piece.start = last - first, self.start + first
+            yield piece, first, last
+
+    def __repr__(self) -> str:
+        rows = "?" if self.rows is None else f"{self.rows:,}"
+        return f"<{type(self).__name__} {self.name!r}: {rows} × {self.width} {self.dtype}>"
+
+
+class LazyLabels(Mapping[str, NDArray[Any]]):
+    """Labels that are made when somebody asks for them, as most readers never do."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], NDArray[Any]]]) -> None:
+        self._makers = makers
+
+    def __getitem__(self, key: str) -> NDArray[Any]:
+        return self._makers[key]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+NO_LABELS: Labels = {}
+
+
+def rows_per_batch(width: int) -> int:
+    """Rows of this width that make a batch of ``BATCH_ELEMENTS``, within sensible bounds."""
+    return int(np.clip(BATCH_ELEMENTS // max(width, 1), 128, 4_096))
+
+
+class WrappedGroup:
+    """What a group says of its clouds, passed on; how they are read is up to the wrapper."""
+
+    def __init__(self, group: CloudGroup) -> None:
+        self._group = group
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of each cloud."""
+        return self._group.names
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Number of dimensions of each cloud."""
+        return self._group.widths
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """Stored type of each cloud."""
+        return self._group.dtypes
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows before anything is left out, which is what progress counts."""
+        return self._group.rows
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with rows that are not finite, as the cloud below says it."""
+        return str(getattr(self._group, "fault", Cloud.fault))
+
+    @property
+    def invalid(self) -> str:
+        """Why such rows are left out."""
+        return str(getattr(self._group, "invalid", Cloud.invalid))
+
+    def place(self, name: str, row: int) -> str:
+        """Say where a row is, for messages."""
+        below = getattr(self._group, "place", None)
+        return f"{name}: row {row}" if below is None else str(below(name, row))
+
+
+STORED_AS: dict[str, np.dtype[Any]] = {
+    "float16": np.dtype(np.float16),
+    "bfloat16": np.dtype(np.uint16),
+    "float32": np.dtype(np.float32),
+    "float64": np.dtype(np.float64),
+}
+"""How numbers of each stored type are held; numpy has no bfloat16, so that is its bits."""

@@ -1,0 +1,151 @@
+"""JSON lines: an object a line, one of whose fields is a vector.
+
+Writing JSON lines: one field of every object changed, all others kept in their order.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+import numpy as np
+
+from isoscope.data.base import Batch, Cloud, rows_per_batch
+from isoscope.data.formats.registry import choose
+from isoscope.data.location import readable, steady
+from isoscope.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from isoscope.data.change import Rewrite
+    from isoscope.data.location import Location
+
+
+NUMBERS = frozenset((int, float))
+"""Types of JSON numbers; a truth value is no number."""
+
+
+class JsonLinesCloud(Cloud):
+    """The vectors of one field; other fields with a plain value are labels."""
+
+    column: str
+
+    def __init__(self, location: Location, column: str, first: dict[str, Any]) -> None:
+        super().__init__(f"{location.stem}:{column}", None, len(first[column]), "float64")
+        self._location, self.column = location, column
+        self._size = location.size()
+        plain = (str, int, float, bool, type(None))
+        self._labels = [key for key, value in first.items() if isinstance(value, plain)]
+
+    @property
+    def where(self) -> str:
+        """The file."""
+        return str(self._location)
+
+    def read(self) -> Iterator[Batch]:
+        """Yield the rows in order."""
+        step = rows_per_batch(self.width)
+        where = str(self._location)
+        first = 0
+        vectors: list[np.ndarray] = []
+        labels: list[list[Any]] = []
+        with steady(self._location, self._size), self._location.stream() as file:
+            for row, entry in enumerate(objects(file, where)):
+                vectors.append(self.vector(entry, row))
+                labels.append([entry.get(name) for name in self._labels])
+                if len(vectors) == step:
+                    yield self._batch(vectors, labels, first)
+                    first, vectors, labels = row + 1, [], []
+        if vectors:
+            yield self._batch(vectors, labels, first)
+
+    def vector(self, entry: dict[str, Any], row: int) -> np.ndarray:
+        """Return the vector of one object, or say what is wrong with it."""
+        vector = entry.get(self.column)
+        where = f"{self._location}: row {row}"
+        if not isinstance(vector, list):
+            raise DataError(f"{where} has no list in the field {self.column!r}")
+        if len(vector) != self.width:
+            raise DataError(f"{where} has {len(vector)} numbers, the first has {self.width}")
+        if not NUMBERS.issuperset(map(type, vector)):
+            raise DataError(f"{where} holds something that is not a number in {self.column!r}")
+        try:
+            return np.array(vector, np.float64)
+        except OverflowError as error:
+            raise DataError(f"{where} holds a whole number beyond float64's range") from error
+
+    def _batch(self, vectors: list[np.ndarray], labels: list[list[Any]], first: int) -> Batch:
+        columns: dict[str, np.ndarray] = {}
+        for position, name in enumerate(self._labels):
+            column = np.empty(len(labels), dtype=object)
+            column[:] = [row[position] for row in labels]
+            columns[name] = column
+        return Batch(np.stack(vectors), first, columns)
+
+
+def objects(lines: Iterable[bytes | str], where: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a file's lines; blank ones are passed over."""
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
+            raise DataError(f"{where}: line {number} is not JSON") from error
+        if not isinstance(entry, dict):
+            raise DataError(f"{where}: line {number} is not a JSON object")
+        yield entry
+
+
+def open_json_lines(location: Location, column: str | None) -> Cloud:
+    """Open the field of vectors of a JSON lines file, named or the only one."""
+    where = str(location)
+    with readable(where), location.stream() as file:
+        first = next(objects(file, where), None)
+    if first is None:
+        raise DataError(f"{where} has no rows")
+    everything = {key: type(value).__name__ for key, value in first.items()}
+    candidates = [key for key, value in first.items() if is_vector(value)]
+    chosen = choose(column, candidates, everything, where)
+    if chosen not in candidates:
+        raise DataError(f"{where}: the field {chosen!r} of the first row is not a list of numbers")
+    return JsonLinesCloud(location, chosen, first)
+
+
+def is_vector(value: Any) -> bool:
+    """Whether a JSON value is a list of numbers with something in it."""
+    return isinstance(value, list) and bool(value) and NUMBERS.issuperset(map(type, value))
+
+
+def write_json_lines(rewrite: Rewrite, file: BinaryIO) -> None:
+    """Write an object a line; numbers have the digits that double precision needs."""
+    where, cloud = str(rewrite.location), cast("JsonLinesCloud", rewrite.cloud)
+    step = rows_per_batch(cloud.width)
+    pending: list[dict[str, Any]] = []
+    first = 0
+
+    def write_pending() -> None:
+        vectors = np.array([entry[cloud.column] for entry in pending], np.float64)
+        changed = rewrite.changed(vectors, first).tolist()
+        for entry, vector in zip(pending, changed, strict=True):
+            entry[cloud.column] = vector
+        file.write(b"".join(line(entry) for entry in pending))
+
+    with readable(where), rewrite.location.stream() as source:
+        for row, entry in enumerate(objects(source, where)):
+            cloud.vector(entry, row)
+            pending.append(entry)
+            if len(pending) == step:
+                write_pending()
+                first, pending = row + 1, []
+        if pending:
+            write_pending()
+
+
+def line(entry: dict[str, Any]) -> bytes:
+    """Return one object as a line of UTF-8."""
+    try:
+        return json.dumps(entry, ensure_ascii=False).encode() + b"\n"
+    except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can write down
+        return json.dumps(entry).encode() + b"\n"

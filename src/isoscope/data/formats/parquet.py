@@ -1,0 +1,156 @@
+"""Writing Parquet: one column changed, all others, the schema and the encodings kept."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from isoscope.data.base import Cloud, rows_per_batch
+from isoscope.data.formats.arrow import arrow_input
+from isoscope.data.formats.columns import (
+    BUFFER,
+    ColumnFile,
+    OpenColumns,
+    as_lists,
+    changed_schema,
+    open_columns,
+    schema_mark,
+    vectors_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isoscope.data.change import Rewrite
+    from isoscope.data.location import Location
+
+
+class ParquetColumns(OpenColumns):
+    """An open Parquet file; its stretches are row groups."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+        """Arrow's own object, for what only Parquet files have."""
+
+    @property
+    def schema(self) -> Any:
+        """Names and types of the columns."""
+        return self.file.schema_arrow
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, from the footer."""
+        return int(self.file.metadata.num_rows)
+
+    @cached_property
+    def stretches(self) -> list[int]:
+        """Number of rows of each row group, from the footer."""
+        meta = self.file.metadata
+        return [meta.row_group(k).num_rows for k in range(meta.num_row_groups)]
+
+    @property
+    def count(self) -> int:
+        """Number of row groups."""
+        return int(self.file.metadata.num_row_groups)
+
+    def read(self, stretch: int, column: str, step: int) -> Iterator[Any]:
+        """Yield one column of one row group."""
+        for batch in self.file.iter_batches(step, row_groups=[stretch], columns=[column]):
+            # By name: asked for "v", Arrow gives a column called "v.x" too.
+            yield batch.column(column)
+
+
+class ParquetFile(ColumnFile):
+    """A Parquet file."""
+
+    @contextmanager
+    def opened(self) -> Iterator[ParquetColumns]:
+        """Open the file."""
+        from pyarrow import parquet
+
+        with arrow_input(self.location) as source:
+            file = parquet.ParquetFile(source, buffer_size=BUFFER, pre_buffer=False)
+            yield ParquetColumns(file)
+
+
+def open_parquet(location: Location, column: str | None) -> Cloud:
+    """Open a Parquet file."""
+    return open_columns(ParquetFile(location), column)
+
+
+LARGEST_ROW_GROUP = 1 << 26
+"""Bytes from which on a row group is cut: all of one is in memory before it is written."""
+
+CODECS = ("SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")
+VERSIONS = ("1.0", "2.4", "2.6")
+
+
+def parquet_mark(location: Location) -> str | None:
+    """Return what the file says of its corrections."""
+    with ParquetFile(location).opened() as source:
+        return schema_mark(source.schema)
+
+
+def write_parquet(rewrite: Rewrite, file: BinaryIO) -> None:
+    """Write the table with its row groups, large ones in pieces."""
+    import pyarrow
+    from pyarrow import parquet
+
+    with ParquetFile(rewrite.location).opened() as opened:
+        source = opened.file
+        schema, position = changed_schema(source.schema_arrow, rewrite)
+        with parquet.ParquetWriter(file, schema, **settings(source, position)) as writer:
+            first = 0
+            for group in range(source.num_row_groups):
+                pending: list[Any] = []
+                for batch in source.iter_batches(
+                    rows_per_batch(rewrite.cloud.width), row_groups=[group]
+                ):
+                    pending.append(changed_batch(batch, rewrite, schema, position, first))
+                    first += batch.num_rows
+                    if sum(part.nbytes for part in pending) >= LARGEST_ROW_GROUP:
+                        writer.write_table(pyarrow.Table.from_batches(pending, schema))
+                        pending = []
+                if pending:
+                    writer.write_table(pyarrow.Table.from_batches(pending, schema))
+
+
+def changed_batch(batch: Any, rewrite: Rewrite, schema: Any, position: int, first: int) -> Any:
+    """Return a record batch with its vectors changed."""
+    import pyarrow
+
+    where = f"{rewrite.location}:{rewrite.cloud.column}"
+    vectors = vectors_of(batch.column(position), rewrite.cloud.width, where, first)
+    rows = rewrite.changed(vectors, first)
+    columns = batch.columns
+    columns[position] = as_lists(rows, schema.field(position).type)
+    return pyarrow.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def settings(source: Any, position: int) -> dict[str, Any]:
+    """Return how a file was written, as far as it tells: codecs, dictionaries, names, version."""
+    group = source.metadata.row_group(0)
+    chunks = [group.column(k) for k in range(group.num_columns)]
+    vectors = source.schema_arrow.names[position]
+    split = [chunk for chunk in chunks if "BYTE_STREAM_SPLIT" in chunk.encodings]
+    dictionaries = [
+        chunk.path_in_schema
+        for chunk in chunks
+        if chunk.has_dictionary_page
+        and chunk not in split
+        and chunk.path_in_schema.split(".")[0] != vectors  # no two corrected numbers are equal
+    ]
+    version = source.metadata.format_version
+    return {
+        "compression": {
+            chunk.path_in_schema: chunk.compression if chunk.compression in CODECS else "NONE"
+            for chunk in chunks
+        },
+        "use_dictionary": dictionaries or False,
+        "use_byte_stream_split": [chunk.path_in_schema for chunk in split] or False,
+        "use_compliant_nested_type": not any(
+            ".list.item" in chunk.path_in_schema for chunk in chunks
+        ),
+        "version": version if version in VERSIONS else VERSIONS[-1],
+    }

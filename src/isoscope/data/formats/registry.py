@@ -1,0 +1,102 @@
+"""Which of several arrays in a container is meant.
+
+Which reader a file's ending calls for, or why none does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from isoscope.errors import DataError, UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from isoscope.data.location import Location
+
+
+def choose(
+    column: str | None, candidates: Sequence[str], everything: Mapping[str, str], where: str
+) -> str:
+    """Return the named array, or the only one that could be meant.
+
+    Parameters
+    ----------
+    column : str or None
+        What the user named.
+    candidates : sequence of str
+        Two-dimensional floating arrays.
+    everything : mapping of str to str
+        Every array of the container, with a description such as ``float32 (100, 3)``.
+    where : str
+        The file, for messages.
+    """
+    if column is not None:
+        if column in everything:
+            return column
+        raise unknown_name(f"array in {where}", column, candidates or everything)
+    if len(candidates) == 1:
+        return candidates[0]
+    if not candidates:
+        held = ", ".join(f"{name}: {what}" for name, what in everything.items()) or "nothing"
+        raise DataError(f"{where} holds no two-dimensional float array; it holds {held}")
+    listed = ", ".join(f"{name} {everything[name]}" for name in candidates)
+    raise UsageError(
+        f"{where} holds {len(candidates)} arrays that could be meant; "
+        f"name one with --column (column= in Python): {listed}"
+    )
+
+
+Opener = TypeVar("Opener")
+
+
+@dataclass(frozen=True)
+class Format(Generic[Opener]):
+    """How files with some ending are opened."""
+
+    opener: Opener
+    streamed: bool = False
+    """Read from front to back, so that it may be compressed as well."""
+
+
+def opener_of(
+    location: Location, formats: Mapping[str, Format[Opener]], packaged: Iterable[str]
+) -> Opener:
+    """Return the opener for a file that is there.
+
+    Parameters
+    ----------
+    location : Location
+        The file.
+    formats : mapping of str to Format
+        What every ending means.
+    packaged : iterable of str
+        What can be opened without a file, for the message that there is none.
+    """
+    if not location.is_remote and location.path.is_dir():
+        inside = sorted(p.name for p in location.path.iterdir() if p.suffix in formats)
+        held = f"; in it: {', '.join(inside[:5])}" if inside else ""
+        raise UsageError(f"{location} is a folder; name a file{held}")
+    if not location.exists():
+        raise UsageError(
+            f"there is no file {location}; to try isoscope without one: {', '.join(packaged)}"
+        )
+    found = formats.get(location.ending)
+    if found is None:
+        raise UsageError(
+            f"{location}: isoscope does not read {location.ending or 'files without an ending'}; "
+            f"it reads {', '.join(formats)}"
+        )
+    if location.compression and not found.streamed:
+        raise UsageError(
+            f"{location}: a {location.ending} file is read by seeking in it, which "
+            f"{location.compression} does not allow; decompress it first"
+        )
+    return found.opener
+
+
+def refuse_column(source: str, column: str | None) -> None:
+    """Say that this source has nothing to choose from."""
+    if column is not None:
+        raise UsageError(f"{source} is one matrix; leave --column out")

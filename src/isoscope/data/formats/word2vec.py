@@ -1,0 +1,143 @@
+"""TODO: describe this module."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from isoscope.data.base import Batch, Cloud, LazyLabels, rows_per_batch
+from isoscope.data.formats.registry import refuse_column
+from isoscope.data.formats.word_text import as_words, header_line
+from isoscope.data.location import readable, steady
+from isoscope.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isoscope.data.change import Rewrite
+    from isoscope.data.location import Location
+
+
+LONGEST_WORD = 10_000
+CHUNK = 1 << 21
+"""Bytes read at a time."""
+
+WIDEST = 1_000_000
+"""More dimensions than this are a sign of a file of another kind."""
+
+
+class Word2VecCloud(Cloud):
+    """word2vec's binary form: a header line, then word, space and float32 numbers a row."""
+
+    population = True  # a vocabulary
+
+    def __init__(self, location: Location, rows: int, width: int) -> None:
+        super().__init__(location.stem, rows, width, "float32")
+        self._location = location
+        self._size = location.size()
+
+    @property
+    def where(self) -> str:
+        """The file."""
+        return str(self._location)
+
+    def read(self) -> Iterator[Batch]:
+        """Yield the rows in order, with the label ``word``."""
+        where, step = self.where, rows_per_batch(self.width)
+        rows = self.rows or 0
+        with steady(self._location, self._size), self._location.stream() as file:
+            file.readline()
+            stream = WordStream(file, 4 * self.width, where)
+            for first in range(0, rows, step):
+                words, numbers = stream.take(min(step, rows - first), first)
+                vectors = np.frombuffer(numbers, "<f4").reshape(-1, self.width)
+                labels = LazyLabels({"word": partial(as_words, words)})
+                yield Batch(vectors.astype(np.float32, copy=False), first, labels)
+            if stream.has_more():
+                raise DataError(f"{where} holds more than the {rows:,} vectors of its header")
+
+
+class WordStream:
+    """Words and vectors, one after the other, out of a stream of bytes."""
+
+    def __init__(self, file: BinaryIO, size: int, where: str) -> None:
+        self._file, self._size, self._where = file, size, where
+        self._buffer, self._position = b"", 0
+
+    def take(self, count: int, first: int) -> tuple[list[bytes], bytes]:
+        """Return the next words and their vectors' bytes; ``first`` is the row they start at."""
+        words: list[bytes] = []
+        vectors: list[memoryview] = []
+        view = memoryview(self._buffer)
+        while len(words) < count:
+            space = self._buffer.find(b" ", self._position, self._position + LONGEST_WORD)
+            last = space + 1 + self._size
+            if space < 0 or last > len(self._buffer):
+                self._fill(first + len(words), space)
+                view = memoryview(self._buffer)
+                continue
+            # Some writers put a line feed behind a vector.
+            word = self._buffer[self._position : space].lstrip(b"\n")
+            if not word:
+                raise self._no_word(first + len(words))
+            words.append(word)
+            vectors.append(view[space + 1 : last])
+            self._position = last
+        return words, b"".join(vectors)
+
+    def _fill(self, row: int, space: int) -> None:
+        """Read on, because this row is not in the buffer as a whole."""
+        rest = self._buffer[self._position :]
+        if space < 0 and len(rest) >= LONGEST_WORD:
+            raise self._no_word(row)
+        more = self._file.read(max(CHUNK, self._size))
+        if not more and space < 0:
+            raise self._no_word(row)
+        if not more:
+            raise DataError(f"{self._where} ends early: in the middle of row {row}")
+        self._buffer, self._position = rest + more, 0
+
+    def _no_word(self, row: int) -> DataError:
+        return DataError(
+            f"{self._where}: row {row} has no word in front of its vector; the file may be "
+            "truncated, or a vector before it too short"
+        )
+
+    def has_more(self) -> bool:
+        """Whether anything but white space follows."""
+        return bool(self._buffer[self._position :].strip() or self._file.read().strip())
+
+
+def open_word2vec(location: Location, column: str | None) -> Cloud:
+    """Open word2vec's binary form."""
+    refuse_column(str(location), column)
+    with readable(str(location)), location.stream() as file:
+        fields = file.readline(100).split()
+    if len(fields) != 2 or not all(field.isdigit() for field in fields):
+        raise DataError(
+            f"{location} is not in word2vec's binary form: it does not begin with count and width"
+        )
+    rows, width = int(fields[0]), int(fields[1])
+    if rows < 2 or not 0 < width <= WIDEST:
+        raise DataError(f"{location}: its header promises {rows:,} vectors of {width:,} numbers")
+    return Word2VecCloud(location, rows, width)
+
+
+def write_word2vec(rewrite: Rewrite, file: BinaryIO) -> None:
+    """Write words, byte for byte, with changed vectors."""
+    where, cloud = str(rewrite.location), rewrite.cloud
+    total, step = cloud.rows or 0, rows_per_batch(cloud.width)
+    with readable(where), rewrite.location.stream() as source:
+        source.readline()
+        stream = WordStream(source, 4 * cloud.width, where)
+        file.write(header_line(total, rewrite.change.new_width))
+        for first in range(0, total, step):
+            words, numbers = stream.take(min(step, total - first), first)
+            rows = rewrite.changed(np.frombuffer(numbers, "<f4").reshape(-1, cloud.width), first)
+            file.write(
+                b"".join(word + b" " + row.tobytes() for word, row in zip(words, rows, strict=True))
+            )
+        if stream.has_more():
+            raise DataError(f"{where} holds more than the {total:,} vectors of its header")

@@ -1,0 +1,252 @@
+"""Addresses without what nobody else should read: users, passwords, keys.
+
+What can happen to a file, a decompressor or a network while it is read, in one line.
+
+Where a file is: on this machine, or behind any address that fsspec knows.
+"""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import io
+import re
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from isoscope.errors import DataError, IsoscopeError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+POSTGRES = ("postgresql://", "postgres://")
+"""How libpq's addresses begin."""
+
+OWN_PARAMETERS = ("table", "column", "id")
+"""What isoscope takes out of the address of a table; all else is libpq's."""
+
+SHOWN = frozenset((*OWN_PARAMETERS, "host", "hostaddr", "port", "dbname", "service", "sslmode"))
+"""Parameters that may be seen by anybody; what is not listed may be a secret."""
+
+HIDDEN = "…"
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+PLACE = re.compile(r"(\[[0-9A-Fa-f:.%]*\]|[\w.%-]*)(:\d*)?")
+
+
+def is_postgres(text: object) -> bool:
+    """Whether a source is the address of a table in PostgreSQL."""
+    return isinstance(text, str) and text.startswith(POSTGRES)
+
+
+def redacted(address: str) -> str:
+    """Return an address without user, password and parameters that may be secret.
+
+    Where signs that should be percent-encoded make it doubtful which part is the password, all
+    of the address is hidden. What is no address stays as it is.
+    """
+    scheme, sign, rest = address.partition("://")
+    if not sign:
+        return address
+    if not is_postgres(address):
+        authority, slash, path = rest.partition("/")
+        place = authority.rpartition("@")[2]
+        if "@" in path and not PLACE.fullmatch(place):  # a slash in a password
+            return f"{scheme}://{HIDDEN}"
+        if scheme.startswith("http"):  # signed addresses have their secret behind the ?
+            path = path.partition("?")[0]
+        return f"{scheme}://{place}{slash}{path}"
+    head, _, query = rest.partition("?")
+    place = head.rpartition("@")[2]
+    hosts = place.partition("/")[0].split(",")
+    if "@" in query or not all(PLACE.fullmatch(host) for host in hosts):
+        return f"{scheme}://{HIDDEN}"
+    shown = [part for part in query.split("&") if part.partition("=")[0] in SHOWN]
+    return f"{scheme}://{place}" + ("?" + "&".join(shown) if shown else "")
+
+
+def redacted_argument(argument: str) -> str:
+    """Return an argument of a command line, such as ``--out=ADDRESS``, without secrets."""
+    found = ADDRESS.search(argument)
+    if found is None:
+        return argument
+    return argument[: found.start()] + redacted(argument[found.start() :])
+
+
+@contextmanager
+def readable(where: str) -> Iterator[None]:
+    """Turn what file systems and decompressors raise into one clear line."""
+    try:
+        yield
+    except IsoscopeError:
+        raise
+    except (EOFError, OSError, zlib.error) as error:
+        raise DataError(f"{where} cannot be read: {first_line(error)}") from error
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of an exception's message, which may be long."""
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0]
+
+
+COMPRESSIONS = (".gz", ".zst")
+WILDCARDS = "*?["
+MARKS = ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", "modified", "created")
+"""What file systems call that which changes with a file, the surest first."""
+
+
+@dataclass(frozen=True)
+class Location:
+    """One file, named by a path or by an address such as ``s3://bucket/vectors.parquet``."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the name is an address rather than a path."""
+        return "://" in self.text
+
+    @property
+    def path(self) -> Path:
+        """The path of a local file."""
+        try:
+            return Path(self.text).expanduser()
+        except RuntimeError as error:  # ~name of somebody unknown
+            raise UsageError(f"{self.text}: {error}") from error
+
+    @property
+    def compression(self) -> str:
+        """``.gz``, ``.zst`` or nothing."""
+        suffix = self._name.suffix.lower()
+        return suffix if suffix in COMPRESSIONS else ""
+
+    @property
+    def ending(self) -> str:
+        """The ending that says what is inside, below a compression."""
+        return self._inner.suffix.lower()
+
+    @property
+    def stem(self) -> str:
+        """The name without folders and endings."""
+        return self._inner.stem
+
+    @property
+    def _name(self) -> PurePosixPath:
+        return PurePosixPath(self.text.split("://", 1)[-1])
+
+    @property
+    def _inner(self) -> PurePosixPath:
+        return self._name.with_suffix("") if self.compression else self._name
+
+    def size(self) -> int:
+        """Return the number of bytes in the file."""
+        if not self.is_remote:
+            return self.path.stat().st_size
+        filesystem, path = remote(self.text)
+        return int(filesystem.size(path))
+
+    def stamp(self) -> tuple[int | None, str]:
+        """Return what tells one state of the file from another, as far as can be known unread.
+
+        Returns
+        -------
+        tuple of int or None, and str
+            Its size and its checksum or time of change, whichever its file system has.
+        """
+        with readable(self.text):
+            if not self.is_remote:
+                status = self.path.stat()
+                return status.st_size, str(status.st_mtime_ns)
+            filesystem, path = remote(self.text)
+            found = filesystem.info(path)
+        marks = [str(found[key]) for key in MARKS if found.get(key) is not None]
+        return found.get("size"), next(iter(marks), "")
+
+    def open(self) -> BinaryIO:
+        """Open the file for reading, with seeking."""
+        if not self.is_remote:
+            # Unbuffered: readers fill megabytes at a time, and a buffer would copy them again.
+            return cast("BinaryIO", self.path.open("rb", buffering=0))
+        filesystem, path = remote(self.text)
+        return cast("BinaryIO", filesystem.open(path, "rb"))
+
+    def stream(self) -> BinaryIO:
+        """Open the file for reading from front to back, decompressed."""
+        raw = self.open()
+        if self.compression == ".gz":
+            return cast("BinaryIO", ClosingGzip(raw))
+        if self.compression == ".zst":
+            import pyarrow
+
+            return cast("BinaryIO", io.BufferedReader(pyarrow.CompressedInputStream(raw, "zstd")))
+        return cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", raw), 1 << 20))
+
+    def exists(self) -> bool:
+        """Whether there is a file, or folder, of this name."""
+        if not self.is_remote:
+            with readable(self.text):
+                return self.path.exists()
+        filesystem, path = remote(self.text)
+        return bool(filesystem.exists(path))
+
+
+@contextmanager
+def steady(location: Location, size: int) -> Iterator[None]:
+    """Read a file that had this size when it was opened, or say that it has changed since.
+
+    A file whose rows are not counted beforehand could lose some between two reads unseen.
+    """
+    with readable(str(location)):
+        yield
+        now = location.size()
+        if now != size:
+            raise DataError(
+                f"{location} changed while it was read: it had {size:,} bytes, now it has {now:,}"
+            )
+
+
+class ClosingGzip(gzip.GzipFile):
+    """A gzip stream that closes the file below it."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        super().__init__(fileobj=raw)
+        self._raw = raw
+
+    def close(self) -> None:
+        """Close the stream and the file."""
+        super().close()
+        self._raw.close()
+
+
+def remote(address: str) -> tuple[Any, str]:
+    """Return the file system of an address and the path in it."""
+    import fsspec
+
+    try:
+        filesystem, path = fsspec.core.url_to_fs(address)
+    except ImportError as error:
+        raise UsageError(f"{address}: {error}") from error
+    except ValueError as error:
+        raise UsageError(f"{address}: {error}") from error
+    return filesystem, path
+
+
+def matches(pattern: str) -> list[Location]:
+    """Return the files that a pattern with * ? or [ ] names, sorted; itself without any."""
+    if not any(sign in pattern for sign in WILDCARDS):
+        return [Location(pattern)]
+    if "://" in pattern:
+        filesystem, path = remote(pattern)
+        found = [filesystem.unstrip_protocol(match) for match in filesystem.glob(path)]
+    else:
+        found = glob.glob(str(Path(pattern).expanduser()))  # noqa: PTH207  absolute patterns too
+    if not found:
+        raise UsageError(f"no file matches {pattern}")
+    return [Location(name) for name in sorted(found)]

@@ -1,0 +1,196 @@
+"""Opening the files of a pattern, some of which may be bad.
+
+One way in: from whatever the user has to a cloud.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
+
+import numpy as np
+
+from isoscope.data.arrays import (
+    ArrayCloud,
+    TensorCloud,
+    is_batches,
+    is_tensor,
+    open_batches,
+    refuse_one_shot,
+)
+from isoscope.data.base import CloudGroup
+from isoscope.data.combine import FileParts, JoinedCloud, check_alike, find_parts, is_pattern
+from isoscope.data.formats.arrow import open_arrow
+from isoscope.data.formats.faiss import open_faiss
+from isoscope.data.formats.fvecs import open_fvecs
+from isoscope.data.formats.jsonl import open_json_lines
+from isoscope.data.formats.npy import open_npy
+from isoscope.data.formats.npz import open_npz
+from isoscope.data.formats.packages import PACKAGES, PREFIX, open_package
+from isoscope.data.formats.parquet import open_parquet
+from isoscope.data.formats.registry import Format, opener_of, refuse_column
+from isoscope.data.formats.safetensors import open_safetensors
+from isoscope.data.formats.word2vec import open_word2vec
+from isoscope.data.formats.word_text import open_word_text
+from isoscope.data.location import Location, first_line, is_postgres, matches, readable
+from isoscope.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from isoscope.data.base import Cloud
+
+
+OnError: TypeAlias = Literal["stop", "skip"]
+"""What becomes of a file that cannot be opened."""
+
+Opened = TypeVar("Opened")
+
+
+def check_on_error(on_error: str) -> None:
+    """Refuse anything but the words that are known."""
+    if on_error not in get_args(OnError):
+        raise UsageError(f"on_error is {' or '.join(get_args(OnError))}, not {on_error!r}")
+
+
+def open_all(
+    files: Sequence[Location],
+    opener: Callable[[Location, Opened | None], Opened],
+    on_error: OnError,
+) -> tuple[list[Opened], dict[str, str]]:
+    """Open files that belong together.
+
+    Parameters
+    ----------
+    files : sequence of Location
+        At least one.
+    opener : callable
+        Opens a file, given also what became of the first good one; None for that itself.
+    on_error : {"stop", "skip"}
+        Whether a bad file is an error, or left out as long as another one is good. A wrong call,
+        which is no fault of a file, always is an error.
+
+    Returns
+    -------
+    list, dict of str to str
+        What the good files hold, and what is wrong with each bad one.
+    """
+    good: list[Opened] = []
+    bad: dict[str, str] = {}
+    failures: list[Exception] = []
+    for file in files:
+        try:
+            good.append(opener(file, good[0] if good else None))
+        except (DataError, OSError) as error:
+            if on_error == "stop":
+                raise
+            bad[str(file)] = first_line(error)
+            failures.append(error)
+    if not good:
+        raise failures[0]
+    return good, bad
+
+
+FORMATS: dict[str, Format[Callable[[Location, str | None], Cloud]]] = {
+    ".npy": Format(open_npy),
+    ".npz": Format(open_npz),
+    ".safetensors": Format(open_safetensors),
+    ".parquet": Format(open_parquet),
+    ".arrow": Format(open_arrow),
+    ".feather": Format(open_arrow),
+    ".txt": Format(open_word_text, streamed=True),
+    ".vec": Format(open_word_text, streamed=True),
+    ".bin": Format(open_word2vec, streamed=True),
+    ".fvecs": Format(open_fvecs, streamed=True),
+    ".jsonl": Format(open_json_lines, streamed=True),
+    ".faiss": Format(open_faiss),
+    ".index": Format(open_faiss),
+}
+"""What every file ending means. A new format is a file of its own and a line here."""
+
+
+def open_cloud(source: Any, column: str | None = None, *, on_error: OnError = "stop") -> CloudGroup:
+    """Open a cloud of vectors.
+
+    Parameters
+    ----------
+    source : str, Path, array, tensor or batches
+        A file (``.npy``, ``.npz``, ``.safetensors``, ``.parquet``, ``.feather``, ``.arrow``,
+        ``.txt``, ``.vec``, ``.bin``, ``.fvecs``, ``.jsonl``, ``.faiss``, ``.index``), a path or
+        any fsspec address; ``parts-*.parquet`` joins files, ``layer_{layer}.npy`` makes a part of
+        each; ``package:glove`` or ``package:minilm``; a column of a PostgreSQL table,
+        ``postgresql://host/database?table=…&column=…``; a two-dimensional numpy array, torch
+        tensor, or anything numpy makes an array of; a list of such batches, or a function that
+        returns a new iterable of them. A cloud is returned as it is.
+    column : str, optional
+        Which array of a file that holds several.
+    on_error : {"stop", "skip"}
+        What becomes of files of ``parts-*.parquet`` that cannot be opened, or that do not have the
+        width and type of the others: ``"skip"`` leaves them out, and ``bad`` of the cloud says why.
+        A file that is named, or that is a part, is always an error.
+
+    Returns
+    -------
+    CloudGroup
+        The cloud; nothing but its header has been read.
+
+    Examples
+    --------
+    >>> import numpy as np, isoscope
+    >>> isoscope.open_cloud(np.eye(3))
+    <ArrayCloud 'array': 3 × 3 float64>
+    """
+    check_on_error(on_error)
+    if isinstance(source, str | os.PathLike):
+        return open_location(os.fspath(source), column, on_error)
+    refuse_column("a cloud that is not a file", column)
+    if isinstance(source, CloudGroup):
+        return source
+    if is_tensor(source):
+        return TensorCloud(source)
+    refuse_one_shot(source)
+    if is_batches(source):
+        return open_batches(source)
+    if np.ma.isMaskedArray(source):
+        raise DataError("a masked array says nothing of how to fill its gaps; pass .filled() of it")
+    try:
+        array = np.asarray(source)
+    except ValueError as error:
+        raise DataError(f"the rows do not make an array: {error}") from error
+    if array.ndim == 0:
+        raise DataError(f"{type(source).__name__} is nothing that vectors can be read from")
+    return ArrayCloud(array)
+
+
+def open_location(text: str, column: str | None, on_error: OnError) -> CloudGroup:
+    """Open what a string names: a package, a file, or a pattern of files."""
+    if not text:
+        raise UsageError("name a file")
+    if text.startswith(PREFIX):
+        return open_package(text, column)
+    if is_postgres(text):
+        from isoscope.data.postgres.cloud import open_postgres
+
+        return open_postgres(text, column)
+    if is_pattern(text) and not Location(text).exists():
+        found = find_parts(text)
+        return FileParts({part: open_file(Location(name), column) for part, name in found.items()})
+    files = [Location(text)] if Location(text).exists() else matches(text)
+    if len(files) == 1:
+        return open_file(files[0], column)
+
+    def open_alike(file: Location, first: Cloud | None) -> Cloud:
+        cloud = open_file(file, column)
+        if first is not None:
+            check_alike(cloud, first, text)
+        return cloud
+
+    clouds, bad = open_all(files, open_alike, on_error)
+    return JoinedCloud(clouds, text, bad)
+
+
+def open_file(location: Location, column: str | None) -> Cloud:
+    """Open one file by its ending."""
+    opener = opener_of(location, FORMATS, [PREFIX + name for name in PACKAGES])
+    with readable(str(location)):
+        return opener(location, column)

@@ -1,0 +1,168 @@
+"""Writing files so that a killed run leaves the old one or the new one, never half of one.
+
+Files that appear whole or not at all: written under another name, then renamed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import secrets
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from isoscope.data.location import remote
+from isoscope.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isoscope.data.location import Location
+
+
+PREFIX = ".isoscope-"
+"""How the names of temporary files begin."""
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write to a temporary file in the same folder, then rename it; text becomes UTF-8."""
+    with atomic_file(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """Give out a temporary file in the same folder, which is renamed when all went well.
+
+    Otherwise what was there stays, and nothing is left over.
+    """
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=PREFIX, delete=False) as file:
+            temporary = Path(file.name)
+            yield cast("BinaryIO", file)
+            file.flush()
+            os.fsync(file.fileno())
+        # Temporary files are private; the result gets the rights that open() would give it.
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        temporary.replace(path)
+    except BaseException as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise UsageError(cannot_be_written(path, error)) from error
+        raise
+
+
+def check_place(path: Path, option: str = "--out") -> None:
+    """Refuse a name for an option under which nothing could be written, before any work is done."""
+    if path.is_dir():
+        raise UsageError(f"{option} {path} is a folder; name a file")
+    if not path.parent.is_dir():
+        raise UsageError(f"{option} {path}: there is no folder {path.parent}")
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=PREFIX):
+            pass
+    except OSError as error:
+        raise UsageError(f"{option} {cannot_be_written(path, error)}") from error
+
+
+def cannot_be_written(name: object, error: OSError) -> str:
+    """Say that a file cannot be written, and why."""
+    return f"{name} cannot be written: {error.strerror or error}"
+
+
+GZIP_LEVEL = 6
+"""gzip's own default; Python's takes three times as long for one percent."""
+
+
+class Target(io.RawIOBase):
+    """An output file whose failures say which file it was.
+
+    Closing it leaves the file below open: some writers close what they are given.
+    """
+
+    def __init__(self, file: Any, name: str) -> None:
+        self._file, self._name = file, name
+
+    def writable(self) -> bool:
+        """Say that this can be written to."""
+        return True
+
+    def seekable(self) -> bool:
+        """Whether the file can go back, as zip archives like to."""
+        return bool(self._file.seekable())
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a byte."""
+        return int(self._file.seek(offset, whence))
+
+    def tell(self) -> int:
+        """Return the current byte."""
+        return int(self._file.tell())
+
+    def write(self, data: Any) -> int:
+        """Write all bytes."""
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise UsageError(cannot_be_written(self._name, error)) from error
+        return memoryview(data).nbytes
+
+
+@contextmanager
+def atomic_output(location: Location) -> Iterator[BinaryIO]:
+    """Give out a file that takes the place of ``location`` when all went well.
+
+    Otherwise what was there stays, and nothing is left over.
+    """
+    with remote_file(location) if location.is_remote else atomic_file(location.path) as file:
+        yield cast("BinaryIO", Target(file, str(location)))
+
+
+@contextmanager
+def remote_file(location: Location) -> Iterator[BinaryIO]:
+    """Write beside an address, then move: closing a broken upload would publish half of it."""
+    filesystem, path = remote(str(location))
+    folder, _, last = path.rpartition("/")
+    temporary = f"{folder}/{PREFIX}{secrets.token_hex(8)}-{last}"
+    try:
+        try:
+            file = filesystem.open(temporary, "wb")
+        except OSError as error:
+            raise UsageError(cannot_be_written(location, error)) from error
+        with file:
+            yield file
+        filesystem.mv(temporary, path)
+    except BaseException:
+        with suppress(Exception):  # what went wrong first is what matters
+            filesystem.rm(temporary)
+        raise
+
+
+@contextmanager
+def compressed(file: BinaryIO, compression: str) -> Iterator[BinaryIO]:
+    """Compress what goes into a file, as ``Location.stream`` takes it out again."""
+    if compression == ".gz":
+        with gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as packed:
+            yield cast("BinaryIO", packed)
+    elif compression == ".zst":
+        import pyarrow
+
+        with pyarrow.CompressedOutputStream(file, "zstd") as packed:
+            yield packed
+    else:
+        yield file
+
+
+def check_target(location: Location) -> None:
+    """Refuse a file that could not be written, before any work is done."""
+    if location.is_remote:
+        remote(str(location))
+    else:
+        check_place(location.path)

@@ -1,0 +1,1 @@
+"""Tables of PostgreSQL with pgvector, as clouds and as places to write to."""

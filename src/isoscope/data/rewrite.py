@@ -1,0 +1,355 @@
+"""One way out: the files of a source, changed, in the format that they came in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from isoscope.data.change import Rewrite, already_corrected, marked, read_marks
+from isoscope.data.combine import is_pattern
+from isoscope.data.formats.arrow import arrow_mark, write_arrow
+from isoscope.data.formats.fvecs import write_fvecs
+from isoscope.data.formats.jsonl import write_json_lines
+from isoscope.data.formats.npy import write_npy
+from isoscope.data.formats.npz import write_npz
+from isoscope.data.formats.packages import (
+    PREFIX,
+    open_package,
+    write_packaged_npy,
+    write_packaged_text,
+)
+from isoscope.data.formats.parquet import parquet_mark, write_parquet
+from isoscope.data.formats.safetensors import safetensors_mark, write_safetensors
+from isoscope.data.formats.word2vec import write_word2vec
+from isoscope.data.formats.word_text import write_word_text
+from isoscope.data.location import WILDCARDS, Location, is_postgres, matches, redacted
+from isoscope.data.open import FORMATS, open_all, open_file
+from isoscope.data.output import atomic_output, check_target, compressed
+from isoscope.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from isoscope.data.base import Cloud
+    from isoscope.data.change import Change
+    from isoscope.data.open import OnError
+
+
+if TYPE_CHECKING:
+    Progress = Callable[[str, int, int | None], None]
+    CarryOut = Callable[["Sequence[Plan]", Progress | None], list["Written"]]
+
+APPLY = "apply"
+"""What progress calls it when vectors are changed."""
+
+
+@dataclass(frozen=True)
+class Writer:
+    """How a family of files is written."""
+
+    write: Callable[[Rewrite, BinaryIO], None]
+    mark: Callable[[Location], str | None] | None = None
+    """Reads what a file says of its corrections; None where a format has no room for that."""
+
+
+ARROW = Writer(write_arrow, arrow_mark)
+TEXT = Writer(write_word_text)
+
+WRITERS: dict[str, Writer] = {
+    ".npy": Writer(write_npy),
+    ".npz": Writer(write_npz),
+    ".safetensors": Writer(write_safetensors, safetensors_mark),
+    ".parquet": Writer(write_parquet, parquet_mark),
+    ".arrow": ARROW,
+    ".feather": ARROW,
+    ".txt": TEXT,
+    ".vec": TEXT,
+    ".bin": Writer(write_word2vec),
+    ".fvecs": Writer(write_fvecs),
+    ".jsonl": Writer(write_json_lines),
+}
+"""How files of every ending are written; endings with the same writer are one family."""
+
+PACKAGED: dict[str, Writer] = {
+    ".npy": Writer(write_packaged_npy),
+    ".txt": Writer(write_packaged_text),
+    ".vec": Writer(write_packaged_text),
+}
+"""How vectors are written that come from no file, or from one that is only read."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file that was written."""
+
+    source: str
+    out: str
+    rows: int
+    width: int
+    marked: bool
+    """Whether the file says which correction it carries."""
+    without: int = 0
+    """Rows of a table that had no vector, and have none now."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One file that is to be written; it can be pickled."""
+
+    cloud: Cloud
+    source: Location
+    out: Location
+    writer: Writer
+    mark: str = ""
+    in_folder: bool = False
+
+    @property
+    def name(self) -> str:
+        """The file that is read."""
+        return str(self.source)
+
+
+def rewrite_files(
+    source: str,
+    out: str,
+    change: Change,
+    *,
+    column: str | None = None,
+    progress: Progress | None = None,
+    skipped: dict[str, str] | None = None,
+    carry_out: CarryOut | None = None,
+) -> list[Written]:
+    """Change every vector of a source and write it in the format that it came in.
+
+    Row by row, so that memory does not grow with the file. A file takes the place of ``out`` only
+    when it is whole. Ids, other columns, arrays, metadata and the order of rows stay as they are.
+
+    Parameters
+    ----------
+    source : str
+        A file, a pattern of files, a packaged cloud, or a column of a PostgreSQL table.
+    out : str
+        A file of the same family, or a folder; a pattern needs a folder. For a table: a new
+        column of it, a new table, or ``.npy``.
+    change : Change
+        What is done to every vector.
+    column : str, optional
+        Which array of a file that holds several.
+    progress : callable, optional
+        Called with what is done, rows done, and rows in all.
+    skipped : dict of str to str, optional
+        Files of a pattern that cannot be opened are left out, and noted here with the reason.
+        Without it they are errors.
+    carry_out : callable, optional
+        Writes the files of a source, given the plan of each and ``progress``; by default one after
+        the other.
+
+    Returns
+    -------
+    list of Written
+        What was written, file by file.
+    """
+    if is_postgres(out):
+        return [rewrite_table(source, out, change, column, progress)]
+    plans = planned(source, out, change, column, skipped)
+    if plans[0].in_folder:
+        make_folder(out)
+    if carry_out is not None:
+        return carry_out(plans, progress)
+    written: list[Written] = []
+    total, before = rows_in_all(plans), 0
+
+    def report(rows: int) -> None:
+        if progress is not None:
+            progress(APPLY, before + rows, total)
+
+    for plan in plans:
+        one = carried_out(plan, change, report)
+        written.append(one)
+        before += one.rows
+    return written
+
+
+def rows_in_all(plans: Sequence[Plan]) -> int | None:
+    """Return the rows of all files together; None where only reading tells."""
+    counts = [plan.cloud.rows for plan in plans]
+    return None if None in counts else sum(count or 0 for count in counts)
+
+
+def rewrite_table(
+    source: str, out: str, change: Change, column: str | None, progress: Progress | None
+) -> Written:
+    """Write to a database, where a table or a column of it is what a file is elsewhere."""
+    from isoscope.data.postgres.writer import write_table
+
+    def report(rows: int, total: int | None) -> None:
+        if progress is not None:
+            progress(APPLY, rows, total)
+
+    rows, without = write_table(source, out, change, column, report)
+    return Written(redacted(source), redacted(out), rows, change.new_width, True, without)
+
+
+def planned(
+    source: str,
+    out: str,
+    change: Change,
+    column: str | None,
+    skipped: dict[str, str] | None = None,
+) -> list[Plan]:
+    """Open every file and refuse all that can be refused before the first is written."""
+    if not source or not out:
+        raise UsageError("name a file")
+    if not is_file(source):
+        cloud, target, shown = opened(source, column), Location(out), redacted(source)
+        writer = writer_for(target, PACKAGED, f"{shown} is written as")
+        return [checked(Plan(cloud, Location(shown), target, writer), change)]
+    files, folder = found(source), is_folder(source, out)
+
+    def plan(file: Location, _: Plan | None) -> Plan:
+        target = Location(f"{out.rstrip('/')}/{last_name(file)}" if folder else out)
+        cloud = open_file(file, column)
+        own = WRITERS.get(file.ending)
+        if own is None:
+            writer, mark = writer_for(target, PACKAGED, f"{file} is written as"), ""
+        else:
+            family = {ending: writer for ending, writer in WRITERS.items() if writer is own}
+            writer = writer_for(target, family, f"{file} stays")
+            text = own.mark(file) if own.mark else None
+            mark = marked(text, change, cloud.column, str(file)) if own.mark else ""
+        return checked(Plan(cloud, file, target, writer, mark, folder), change)
+
+    plans, bad = open_all(files, plan, "stop" if skipped is None else "skip")
+    if skipped is not None:
+        skipped.update(bad)
+    return plans
+
+
+def refuse_corrected(source: str, column: str | None, on_error: OnError = "stop") -> None:
+    """Refuse vectors of which their source says that they have been through a correction.
+
+    With ``"skip"`` files that say nothing, as they cannot be read, are left to whoever reads them.
+    """
+    if is_postgres(source):
+        from isoscope.data.postgres.writer import refuse_corrected_table
+
+        refuse_corrected_table(source, column)
+    if not is_file(source):
+        return
+    for file in found(source):
+        try:
+            marks = marks_of(file, column)
+        except (DataError, OSError):
+            if on_error == "stop":
+                raise
+            continue
+        for mark in marks:
+            raise already_corrected(mark, str(file))
+
+
+def marks_of(file: Location, column: str | None) -> list[dict[str, Any]]:
+    """Return the corrections that the vectors of a file have been through, as it says itself."""
+    own = WRITERS.get(file.ending)
+    marks = read_marks(own.mark(file), str(file)) if own and own.mark else []
+    chosen = open_file(file, column).column if marks else None
+    return [mark for mark in marks if mark.get("column") == chosen]
+
+
+def is_file(source: str) -> bool:
+    """Whether a source is files, rather than a package or a table."""
+    return not source.startswith(PREFIX) and not is_postgres(source)
+
+
+def opened(source: str, column: str | None) -> Cloud:
+    """Open a package or a table."""
+    if source.startswith(PREFIX):
+        return open_package(source, column)
+    from isoscope.data.postgres.cloud import open_postgres
+
+    return open_postgres(source, column)
+
+
+def found(source: str) -> list[Location]:
+    """Return the files that a source names, each with a name of its own."""
+    if is_pattern(source) and not Location(source).exists():
+        raise UsageError(
+            f"{source} names several clouds, and a correction belongs to one; "
+            "apply it to each, or to all with *"
+        )
+    files = [Location(source)] if Location(source).exists() else matches(source)
+    names = [last_name(file) for file in files]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{source}: two files are called {name}; name one folder at a time")
+    return files
+
+
+def last_name(file: Location) -> str:
+    """Return the name of a file without its folder."""
+    return file.text.rpartition("/")[2]
+
+
+def is_folder(source: str, out: str) -> bool:
+    """Whether files go into a folder: it is there, or ends like one, or there are several."""
+    location = Location(out)
+    if out.endswith("/") or (not location.is_remote and location.path.is_dir()):
+        return True
+    several = any(sign in source for sign in WILDCARDS) and not Location(source).exists()
+    if several and location.ending in FORMATS:
+        raise UsageError(f"{source} names several files, so --out is a folder, not {out}")
+    return several
+
+
+def make_folder(out: str) -> None:
+    """Make a folder for several files, unless it is there."""
+    location = Location(out)
+    if location.is_remote or location.path.is_dir():
+        return
+    try:
+        location.path.mkdir()
+    except OSError as error:
+        raise UsageError(f"--out {out} cannot be made: {error.strerror or error}") from error
+
+
+def writer_for(target: Location, family: Mapping[str, Writer], what: str) -> Writer:
+    """Return the writer for the ending of a file, or refuse another family."""
+    writer = family.get(target.ending)
+    streamed = target.ending in FORMATS and FORMATS[target.ending].streamed
+    if writer is None or (target.compression and not streamed):
+        raise UsageError(f"--out {target}: {what} {' or '.join(family)}")
+    return writer
+
+
+def checked(plan: Plan, change: Change) -> Plan:
+    """Refuse a width that does not fit, and files that cannot or must not be written."""
+    change.check_width(plan.cloud.width, str(plan.source))
+    if same_file(plan.source, plan.out):
+        raise UsageError(f"--out {plan.out} is the file that is read; name another")
+    # A folder that is yet to be made must be possible where it is to be.
+    new = plan.in_folder and not plan.out.is_remote and not plan.out.path.parent.exists()
+    check_target(Location(str(plan.out.path.parent)) if new else plan.out)
+    return plan
+
+
+def same_file(one: Location, other: Location) -> bool:
+    """Whether two names are those of one file."""
+    if one.text == other.text:
+        return True
+    if one.is_remote or other.is_remote or not (one.exists() and other.exists()):
+        return False
+    return one.path.samefile(other.path)
+
+
+def carried_out(plan: Plan, change: Change, report: Callable[[int], None]) -> Written:
+    """Write one file."""
+    done = 0
+
+    def count(rows: int) -> None:
+        nonlocal done
+        done = rows
+        report(rows)
+
+    rewrite = Rewrite(plan.cloud, plan.source, change, plan.mark, count)
+    with atomic_output(plan.out) as file, compressed(file, plan.out.compression) as packed:
+        plan.writer.write(rewrite, packed)
+    return Written(str(plan.source), str(plan.out), done, change.new_width, bool(plan.mark))

@@ -1,0 +1,204 @@
+"""Random-looking numbers that rows get from their positions, the same wherever they are read.
+
+A random sample of rows that does not depend on the order in which rows arrive.
+
+Each row gets a random-looking number from its index and the seed, and the rows with the smallest
+numbers are the sample. So any number of threads or machines draw the same one, in one read,
+without knowing n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.data.arrays import ArrayCloud, is_tensor
+from isoscope.data.base import Cloud
+from isoscope.data.combine import FileParts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from isoscope.data.base import Batch, CloudGroup
+    from isoscope.data.blocks import Dealt
+
+
+def row_keys(indices: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
+    """Mix index and seed into 64 random-looking bits (SplitMix64; Steele, Lea & Flood 2014)."""
+    start = np.uint64((seed * 0xD1342543DE82EF95 + 1) % 2**64)
+    z = (indices.astype(np.uint64) + start) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+DEFAULT_SIZE = 1_024
+LARGE_SIZE = 4_096
+"""For measures of neighbours, which a small sample moves far apart."""
+
+
+KEYS_AT_ONCE = 4_000_000
+"""Rows whose keys are held at a time when only a few are read."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The sampled rows in the order of their indices."""
+
+    keys: NDArray[np.uint64]
+    indices: NDArray[np.int64]
+    vectors: NDArray[np.float64]
+    groups: NDArray[np.int64]
+    """The document of each row, or its position where rows are not dealt by documents."""
+
+    def where(self, kept: NDArray[np.bool_]) -> Sample:
+        """Return some of the rows."""
+        return Sample(self.keys[kept], self.indices[kept], self.vectors[kept], self.groups[kept])
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the sample as named arrays, for a file."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+class SampleTaker:
+    """Collects the sample from the batches of one thread.
+
+    Where ``rows`` are known to come, only keys in the lowest part of their range are looked at:
+    twice as many as needed on average, so that too few are as good as impossible.
+    """
+
+    def __init__(self, width: int, size: int, seed: int, rows: int | None = None) -> None:
+        self._size = size
+        self._seed = seed
+        self._width = width
+        self._found: list[Sample] = []
+        self._held = 0
+        likely = 1.0 if rows is None else min(1.0, 2 * size / max(rows, 1))
+        self._highest = np.uint64(min(int(likely * 2**64), 2**64 - 1))
+
+    def add(self, batch: Batch, dealt: Dealt | None = None) -> None:
+        """Look at the rows of one batch."""
+        if not self._size:
+            return
+        indices = np.arange(batch.first_row, batch.first_row + len(batch.vectors), dtype=np.int64)
+        keys = row_keys(indices, self._seed)
+        chosen = np.flatnonzero(keys <= self._highest)
+        if not len(chosen):
+            return
+        if len(chosen) > self._size:
+            chosen = np.sort(np.argpartition(keys, self._size)[: self._size])
+        groups = indices if dealt is None else dealt.groups
+        self._found.append(
+            Sample(
+                keys[chosen],
+                indices[chosen],
+                on_host(batch.vectors, chosen),
+                groups[chosen],
+            )
+        )
+        self._held += len(chosen)
+        if self._held > 4 * self._size:
+            self._prune()
+
+    def add_sample(self, sample: Sample) -> None:
+        """Go on from rows that an earlier run drew."""
+        self._found.append(sample)
+        self._held += len(sample.keys)
+
+    def _prune(self) -> None:
+        """Let go of the rows that cannot be in the sample any more."""
+        kept = lowest(self._found, self._size)
+        self._found, self._held = [kept], len(kept.keys)
+        self._highest = min(self._highest, kept.keys.max())
+
+    def result(self) -> Sample:
+        """Return what was collected."""
+        nothing = Sample(
+            np.empty(0, np.uint64),
+            np.empty(0, np.int64),
+            np.empty((0, self._width), np.float64),
+            np.empty(0, np.int64),
+        )
+        return lowest([nothing, *self._found], self._size)
+
+
+def lowest(samples: Sequence[Sample], size: int) -> Sample:
+    """Return the ``size`` rows with the smallest keys of several samples."""
+    keys = np.concatenate([sample.keys for sample in samples])
+    indices = np.concatenate([sample.indices for sample in samples])
+    kept = np.argsort(keys, kind="stable")[:size]
+    kept = kept[np.argsort(indices[kept])]
+    vectors = np.concatenate([sample.vectors for sample in samples])
+    groups = np.concatenate([sample.groups for sample in samples])
+    return Sample(keys[kept], indices[kept], vectors[kept], groups[kept])
+
+
+def on_host(vectors: Any, rows: NDArray[np.int64] | slice) -> NDArray[np.float64]:
+    """Return the chosen rows as float64, from wherever they are."""
+    chosen = vectors[rows]
+    if is_tensor(chosen):
+        chosen = chosen.double().cpu().numpy()
+    return np.asarray(chosen, dtype=np.float64)
+
+
+def draw(group: CloudGroup, size: int, seed: int) -> CloudGroup:
+    """Keep a random sample of rows of each cloud of a group in memory.
+
+    Every row of the source has the same chance, wherever it stands. Sources that can be read
+    anywhere are asked for the sampled rows alone; others are read to their end.
+    """
+    drawn = draw_rows(group, size, seed) or draw_from_all(group, size, seed)
+    if isinstance(drawn, Cloud):
+        drawn.fault = getattr(group, "fault", drawn.fault)
+        drawn.invalid = getattr(group, "invalid", drawn.invalid)
+    return drawn
+
+
+def draw_rows(group: CloudGroup, size: int, seed: int) -> CloudGroup | None:
+    """Draw a sample by reading its rows alone; None where the source cannot do that."""
+    if not isinstance(group, Cloud) or group.rows is None:
+        return None
+    indices = lowest_indices(group.rows, size, seed)
+    rows = group.read_rows(indices)
+    if rows is None:
+        return None
+    return sampled_cloud(group.name, group.dtype, on_host(rows, slice(None)), indices)
+
+
+def lowest_indices(rows: int, size: int, seed: int) -> NDArray[np.int64]:
+    """Return the indices that ``SampleTaker`` would keep of this many rows, rising."""
+    kept = np.empty(0, np.int64)
+    for first in range(0, rows, KEYS_AT_ONCE):
+        these = np.arange(first, min(first + KEYS_AT_ONCE, rows), dtype=np.int64)
+        candidates = np.concatenate((kept, these))
+        order = np.argsort(row_keys(candidates, seed), kind="stable")[:size]
+        kept = candidates[order]
+    return np.sort(kept)
+
+
+def draw_from_all(group: CloudGroup, size: int, seed: int) -> CloudGroup:
+    """Draw a sample while reading everything."""
+    takers = {
+        name: SampleTaker(width, size, seed)
+        for name, width in zip(group.names, group.widths, strict=True)
+    }
+    for batches in group.batches():
+        for name, batch in batches.items():
+            takers[name].add(batch)
+    drawn: dict[str, Cloud] = {}
+    for name, stored in zip(group.names, group.dtypes, strict=True):
+        sample = takers[name].result()
+        drawn[name] = sampled_cloud(name, stored, sample.vectors, sample.indices)
+    return drawn[group.names[0]] if len(drawn) == 1 else FileParts(drawn)
+
+
+def sampled_cloud(
+    name: str, stored: str, vectors: NDArray[Any], indices: NDArray[np.int64]
+) -> ArrayCloud:
+    """Make a cloud of sampled rows, which remember where they stood."""
+    dtype = np.float64 if stored == "float64" else np.float32
+    return ArrayCloud(vectors.astype(dtype), name, labels={"row of the source": indices})

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from isoscope.data.location import Location
+from isoscope.data.output import Target, atomic_output, check_target
+from isoscope.errors import UsageError
+
+
+def test_an_old_file_is_replaced_and_nothing_else_left(tmp_path: Path) -> None:
+    path = tmp_path / "v.npy"
+    path.write_text("old")
+    with atomic_output(Location(str(path))) as file:
+        file.write(b"ne")
+        assert path.read_text() == "old"
+        file.write(b"w")
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_failed_run_keeps_the_old_file(tmp_path: Path, error: type[BaseException]) -> None:
+    path = tmp_path / "v.npy"
+    path.write_text("old")
+
+    def fail() -> None:
+        with atomic_output(Location(str(path))) as file:
+            file.write(b"new")
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
+def test_a_full_disk() -> None:
+    with (
+        Path("/dev/full").open("wb", buffering=0) as full,
+        pytest.raises(UsageError, match="v.npy cannot be written: No space left on device"),
+    ):
+        Target(full, "v.npy").write(b"new")
+
+
+def test_an_address() -> None:
+    memory = fsspec.filesystem("memory")
+    memory.mkdir("/target")
+    location = Location("memory://target/v.npy")
+    with atomic_output(location) as file:
+        file.write(b"old")
+    assert memory.cat("/target/v.npy") == b"old"
+
+    def fail() -> None:
+        with atomic_output(location) as file:
+            file.write(b"new")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert memory.cat("/target/v.npy") == b"old"
+    assert [Path(name).name for name in memory.ls("/target", detail=False)] == ["v.npy"]
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    check_target(Location(str(tmp_path / "v.npy")))
+    (tmp_path / "d.npy").mkdir()
+    for path, words in (
+        (tmp_path / "d.npy", "is a folder"),
+        (tmp_path / "absent" / "v.npy", "there is no folder"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            check_target(Location(str(path)))
+    with pytest.raises(UsageError, match="nowhere"):
+        check_target(Location("nowhere://bucket/v.npy"))
