@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.engines.local import one_blas_thread
+from isoscope.compute.threads import one_blas_thread
 from isoscope.search.differing import diff
 from isoscope.search.permutation import equality_tests
 from isoscope.search.support import outside

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from isoscope.tasks.intervals import difference, pearson, spearman
+from isoscope.compute.stats.estimates import difference, pearson, spearman
 
 Vector: TypeAlias = NDArray[np.float64]
 Triple: TypeAlias = tuple[Vector, Vector, Vector]

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from sides import best
 
+from isoscope.compute.pool import Here
 from isoscope.data.texts import open_texts
-from isoscope.engines.workers import Here
 from isoscope.models.layers import LayerClouds, padded
 from isoscope.models.opening import open_model
 from isoscope.profiles import profile

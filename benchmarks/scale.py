@@ -23,9 +23,9 @@ import psutil
 from sides import best, cloud, run, write_npy
 
 import isoscope
+from isoscope.compute.execution import open_pool
+from isoscope.compute.journal import Journal
 from isoscope.data.texts import open_texts
-from isoscope.engines.choosing import open_pool
-from isoscope.engines.journal import Journal
 from isoscope.models.opening import open_model
 from isoscope.profiles.layers import LayerProfile
 from isoscope.profiles.request import ProfileOptions
@@ -34,7 +34,7 @@ from isoscope.profiles.text_run import surveyed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isoscope.engines.workers import Pool
+    from isoscope.compute.pool import Pool
 
 MODEL = "package:minilm"
 SENTENCES = 3_072

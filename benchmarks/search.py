@@ -19,9 +19,9 @@ import numpy as np
 from sides import best, cloud, run
 
 import isoscope
+from isoscope.compute.threads import one_blas_thread
 from isoscope.corrections import fit_together, make_correction
 from isoscope.data.sampling import lowest_indices
-from isoscope.engines.local import one_blas_thread
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS, NONE
 from isoscope.search.codes import RESCORED, by_bits, by_int8
 from isoscope.search.consequences import SEARCHES

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import isoscope
-from isoscope.engines.local import cores
+from isoscope.compute.threads import cores
 
 ROUNDS = 7
 BLOCK = 50_000

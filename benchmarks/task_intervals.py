@@ -13,11 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.tasks.auc_score import auc
-from isoscope.tasks.class_scores import f1_score, matthews
-from isoscope.tasks.intervals import Score, difference
-from isoscope.tasks.mean_scores import mean_score
-from isoscope.tasks.v_measure import v_measure
+from isoscope.compute.stats.class_scores import auc, f1_score, matthews
+from isoscope.compute.stats.estimates import Score, difference, mean_score
+from isoscope.compute.stats.v_measure import v_measure
 
 Values: TypeAlias = NDArray[Any]
 Pair: TypeAlias = tuple[tuple[Values, ...], tuple[Values, ...]]

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from isoscope.compute.stats.estimates import Estimate
 from isoscope.search.goals import BestF1, Goal, Precision, Recall
 from isoscope.search.judging import Judged, Labelled, judged
 from isoscope.search.random_pairs import RandomPairs
-from isoscope.tasks.intervals import Estimate
 
 Vector = NDArray[np.float64]
 

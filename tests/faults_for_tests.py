@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isoscope.compute.pool import Tick
 from isoscope.data.texts import open_texts
 from isoscope.data.texts.base import TextRow
 from isoscope.data.texts.readers import JoinedTexts, LineTexts
-from isoscope.engines.workers import Tick
 from isoscope.errors import DataError, UsageError
 
 

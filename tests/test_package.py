@@ -21,7 +21,7 @@ LEFT_TO_RIGHT = [
     "typing",
     "version",
     "data",
-    "engines",
+    "compute",
     "measures",
     "corrections",
     "models",

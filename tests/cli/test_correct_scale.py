@@ -123,7 +123,7 @@ KILLED = """
 import os, signal, sys
 from isoscope.cli.app import main
 from isoscope.data import change
-from isoscope.engines import shard_journal, sharded
+from isoscope.compute import stage as shard_journal, stage as sharded
 from isoscope.measures import reading
 
 shard_journal.SHARE = 0

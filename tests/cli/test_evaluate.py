@@ -12,7 +12,7 @@ import pytest
 from benchmark_files import OTHER_SIZE, put
 from command_line import Run, runner
 
-from isoscope.engines.workers import Here
+from isoscope.compute.pool import Here
 from isoscope.models import encoding_shards
 from isoscope.results.result import Result
 from isoscope.tasks import encoding_pool

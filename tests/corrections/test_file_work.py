@@ -30,7 +30,7 @@ def apply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Apply:
     """Have five files, and apply a correction to them."""
     monkeypatch.chdir(tmp_path)
     # Every file that is written is kept at once.
-    monkeypatch.setattr("isoscope.engines.shard_journal.SHARE", 0)
+    monkeypatch.setattr("isoscope.compute.stage.SHARE", 0)
     for k in range(5):
         np.save(f"part-{k}.npy", VECTORS[k * ROWS : k * ROWS + ROWS])
 

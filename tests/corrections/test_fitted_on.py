@@ -32,7 +32,7 @@ def test_the_number_of_cores_does_not_matter(
     np.save(path, np.random.default_rng(3).standard_normal((20_000, 256), dtype=np.float32))
     found = set()
     for cores in (1, 2, 3):
-        monkeypatch.setattr("isoscope.measures.shard_reading.cores", lambda n=cores: n)
+        monkeypatch.setattr("isoscope.compute.map_reduce.cores", lambda n=cores: n)
         center = Center().fit_cloud(str(path))
         found.add((center.fitted_on_, center.fingerprint))
     assert len(found) == 1

@@ -9,6 +9,9 @@ import pytest
 from clouds_for_tests import joined, shifted
 
 import isoscope
+from isoscope.compute.journal import Journal
+from isoscope.compute.map_reduce import Plan
+from isoscope.compute.pool import Here
 from isoscope.corrections.reading import (
     forgotten_if_refused,
     kept_rows,
@@ -18,11 +21,8 @@ from isoscope.corrections.reading import (
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.sampling import lowest_indices
 from isoscope.data.selection import RowSelection
-from isoscope.engines.journal import Journal
-from isoscope.engines.workers import Here
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.moments import MomentParts, Moments
-from isoscope.measures.shard_reading import Plan
 
 ROWS = 4_096
 """Rows of a batch, and so of the smallest shard."""

@@ -9,12 +9,12 @@ import pytest
 from clouds_for_tests import shifted
 
 import isoscope
+from isoscope.compute.map_reduce import Plan
 from isoscope.corrections import Correction, make_correction
 from isoscope.corrections.sampled_fit import fit_and_sample
 from isoscope.data.sampling import lowest_indices
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError
-from isoscope.measures.shard_reading import Plan
 
 VECTORS = shifted(1, 1_200, 6).astype(np.float32)
 NAMES = ["whiten", "clip", "cluster-pc-removal:n_clusters=2:n_components=1"]

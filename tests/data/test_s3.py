@@ -12,9 +12,9 @@ from clouds_for_tests import joined, shifted
 from pyarrow import parquet
 
 import isoscope
+from isoscope.compute.processes import Processes
+from isoscope.compute.stage import Stage
 from isoscope.data.shards import Shard, shards_of
-from isoscope.engines.processes import Processes
-from isoscope.engines.sharded import Stage
 from isoscope.errors import UsageError
 from isoscope.measures.moments import MomentParts
 from isoscope.measures.read_states import FirstState

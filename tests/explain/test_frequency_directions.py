@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from isoscope.compute.stats.estimates import Score
 from isoscope.explain.frequency_directions import (
     FIRST,
     MEASURE,
@@ -15,7 +16,6 @@ from isoscope.explain.frequency_directions import (
     frequency_directions,
 )
 from isoscope.explain.known_frequencies import Frequencies
-from isoscope.tasks.intervals import Score
 
 KINDS = 300
 

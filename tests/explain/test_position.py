@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tiny_models import HIDDEN, POSITIONS, WORDS, save_tiny_model
 
+from isoscope.compute.stats.estimates import Score
 from isoscope.data.texts import open_texts
 from isoscope.explain import position_probe
 from isoscope.explain.contract import Explanation, MissingError, Question
@@ -36,7 +37,6 @@ from isoscope.explain.position_probe import (
 )
 from isoscope.explain.token_sample import TokenSample
 from isoscope.models.opening import open_model
-from isoscope.tasks.intervals import Score
 
 PLANTED = (5, 20)
 """Dimensions that hold the positions of a planted model."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from isoscope.compute.stats.estimates import wilson
 from isoscope.errors import DataError, UsageError
 from isoscope.explain import position_probe
 from isoscope.explain.position_probe import (
@@ -23,7 +24,6 @@ from isoscope.explain.position_probe import (
     text_accuracy,
     trained,
 )
-from isoscope.tasks.mean_scores import wilson
 
 WIDTH = 16
 

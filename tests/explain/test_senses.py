@@ -13,6 +13,7 @@ from benchmark_files import put
 from scipy import stats
 from sts_for_tests import log10_i1
 
+from isoscope.compute.stats.estimates import Score
 from isoscope.corrections import AllButTheTop
 from isoscope.explain.contract import MissingError, Question
 from isoscope.explain.semcor_verbs import (
@@ -41,7 +42,6 @@ from isoscope.explain.senses import (
     sentence_of,
 )
 from isoscope.models.opening import open_model
-from isoscope.tasks.intervals import Score
 
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 WIDTH = 24

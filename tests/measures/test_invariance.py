@@ -42,7 +42,7 @@ def test_row_order_threads_and_batch_size(seed: int, offset: float, dtype: str) 
     reference = isoscope.measure(cloud, workers=1)
     assert_same(reference, isoscope.measure(shuffled, workers=1), tolerance)
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("data.arrays", "data.base", "measures.shard_reading"):
+        for module in ("data.arrays", "data.base", "compute.map_reduce"):
             patch.setattr(f"isoscope.{module}.rows_per_batch", lambda _: 37)
         for workers in (1, 2, 3):
             assert_same(reference, isoscope.measure(cloud, workers=workers), tolerance)
@@ -102,7 +102,7 @@ def test_a_degenerate_cloud_does_not_depend_on_batches_or_threads() -> None:
     cloud = np.concatenate([cross_polytope(5), 2 * cross_polytope(5)] * 7) + 0.0
     reference = isoscope.measure(cloud)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("isoscope.measures.shard_reading.rows_per_batch", lambda _: 1)
+        patch.setattr("isoscope.compute.map_reduce.rows_per_batch", lambda _: 1)
         for step in (1, 3, 11, 64):
             patch.setattr("isoscope.data.arrays.rows_per_batch", lambda _, step=step: step)
             for workers in (1, 2, 3):

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from clouds_for_tests import shifted
 
+from isoscope.compute.journal import Journal
 from isoscope.data.arrays import ArrayCloud
-from isoscope.engines.journal import Journal
 from isoscope.measures.moments import MomentParts
 from isoscope.measures.projections import Exponents, ProjectionPlan, ViewShape
 from isoscope.measures.read_states import FirstState, SecondState, added

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoscope.engines.vector_cache import ENDING, VectorCache
+from isoscope.compute.vector_cache import ENDING, VectorCache
 from isoscope.errors import DataError, UsageError
 from isoscope.models import encoding
 from isoscope.models.encoding import Encoder

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isoscope.engines.processes import Processes
-from isoscope.engines.ray_actors import RayActors
-from isoscope.engines.vector_cache import VectorCache
-from isoscope.engines.workers import Pool
+from isoscope.compute.pool import Pool
+from isoscope.compute.processes import Processes
+from isoscope.compute.ray import RayActors
+from isoscope.compute.vector_cache import VectorCache
 from isoscope.models import encoding_shards
 from isoscope.models.encoding import Encoder
 from isoscope.models.mentions import Mention

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoscope.engines.vector_cache import ENDING, VectorCache, text_keys
-from isoscope.engines.vector_file import VectorFile
-from isoscope.engines.workers import Here, Tick, no_tick
+from isoscope.compute.pool import Here, Tick, no_tick
+from isoscope.compute.vector_cache import ENDING, VectorCache, VectorFile, text_keys
 from isoscope.errors import DataError, UsageError
 from isoscope.models import encoding_shards, precision
 from isoscope.models.encoding import Encoder

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from isoscope.engines.vector_cache import VectorCache
+from isoscope.compute.vector_cache import VectorCache
 from isoscope.errors import DataError
 from isoscope.models.encoding import Encoder
 from isoscope.models.mentions import Mention

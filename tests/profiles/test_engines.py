@@ -18,8 +18,8 @@ from command_line import runner
 from faults_for_tests import environment, fatal_texts, turns
 from pyarrow import parquet
 
+from isoscope.compute.pool import Tick
 from isoscope.data.texts.shards import TextShard
-from isoscope.engines.workers import Tick
 from isoscope.errors import DataError
 from isoscope.profiles import profile
 from isoscope.profiles.layer_sums import LayerProjections, LayerSums

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from isoscope.compute.journal import Journal
+from isoscope.compute.pool import no_tick
 from isoscope.data.texts import open_texts
 from isoscope.data.texts.shards import cut_texts, survey_file
-from isoscope.engines.journal import Journal
-from isoscope.engines.workers import no_tick
 from isoscope.errors import DataError
 from isoscope.measures.projections import ProjectionPlan, ViewShape
 from isoscope.models.layers import ReadSoFar

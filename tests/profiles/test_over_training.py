@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from isoscope.engines.journal import Journal
+from isoscope.compute.journal import Journal
 from isoscope.errors import UsageError
 from isoscope.models.checkpoint_cache import CheckpointCache
 from isoscope.models.revisions import find_training

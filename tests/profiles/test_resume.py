@@ -26,7 +26,7 @@ OPTIONS: dict[str, Any] = {"shard_texts": 9, "budget": 60, "spool_limit": 0}
 SCRIPT = """
 import json, sys
 from faults_for_tests import die
-from isoscope.engines import shard_journal
+from isoscope.compute import stage as shard_journal
 from isoscope.profiles import first_pass, profile, second_pass, works
 
 model, texts, journal, where, fatal, options = sys.argv[1:]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from isoscope.engines.processes import Processes
-from isoscope.engines.workers import Here
+from isoscope.compute.pool import Here
+from isoscope.compute.processes import Processes
 from isoscope.studies import find_study, run_study
 from isoscope.studies.folder import StudyFolder
 from isoscope.studies.registry import Request

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
+from isoscope.compute.stats.estimates import difference
 from isoscope.errors import DataError, UsageError
 from isoscope.tasks import find_task
 from isoscope.tasks.clustering import ClusteringProblem, ClusteringTask
 from isoscope.tasks.examples import LabelledText
-from isoscope.tasks.intervals import difference
 
 NOTHING = np.zeros(0, np.intp)
 

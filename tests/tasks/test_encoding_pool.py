@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoscope.engines.workers import Here, Pool, no_tick
+from isoscope.compute.pool import Here, Pool, no_tick
 from isoscope.errors import UsageError
 from isoscope.models import encoding_shards, precision
 from isoscope.models.opening import open_model

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 import isoscope
-from isoscope.engines.vector_cache import ENDING
+from isoscope.compute.vector_cache import ENDING
 from isoscope.errors import UsageError
 from isoscope.models.encoding import Encoder
 from isoscope.models.opening import open_model

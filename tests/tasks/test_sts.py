@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from isoscope.compute.stats.estimates import pearson
 from isoscope.errors import DataError
 from isoscope.results.result import Row
 from isoscope.results.scored import BEST
 from isoscope.tasks.best_layers import with_best_layers
-from isoscope.tasks.intervals import pearson
 from isoscope.tasks.problem_rows import problem_rows
 from isoscope.tasks.sts import ScoredPairs, mean_of
 

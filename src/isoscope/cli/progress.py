@@ -15,7 +15,8 @@ from isoscope.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isoscope.measures.reading import Progress as Report
+    from isoscope.compute.stage import Progress as Report
+
 
 Mode = Literal["auto", "bar", "lines", "none"]
 """``auto`` is a bar on a terminal and nothing elsewhere."""

@@ -10,7 +10,7 @@ from isoscope.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from isoscope.engines.sharded import Progress
+    from isoscope.compute.stage import Progress
     from isoscope.results.result import Result
     from isoscope.tasks.advice.own_centres import Centres
 

@@ -18,7 +18,7 @@ from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.study_tables import indented, show_outcome, show_run
 from isoscope.cli.warned import warnings_shown
-from isoscope.engines.choosing import on_accelerators, open_pool, ray_address
+from isoscope.compute.execution import on_accelerators, open_pool, ray_address
 from isoscope.errors import IsoscopeError, UsageError
 from isoscope.models.steps import parse_every
 from isoscope.results.files import check_writable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from isoscope.cli.progress import Mode
-    from isoscope.engines.sharded import Progress
+    from isoscope.compute.stage import Progress
     from isoscope.studies.registry import Study
     from isoscope.studies.running import StudyRun
 

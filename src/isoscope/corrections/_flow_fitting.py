@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
+    from isoscope.compute.stage import Progress
     from isoscope.corrections._prewhitening import Prewhitening
     from isoscope.corrections.flow import Flow
     from isoscope.data.base import CloudGroup
-    from isoscope.engines.sharded import Progress
 
 
 FEWEST_ROWS = 3

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from isoscope.compute.map_reduce import with_progress
 from isoscope.data.arrays import is_tensor
 from isoscope.data.sampling import lowest_indices
-from isoscope.measures.reading import with_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch import Tensor
 
+    from isoscope.compute.stage import Progress
     from isoscope.data.base import Array, Batch, CloudGroup
-    from isoscope.engines.sharded import Progress
 
 
 def sampled_rows(group: CloudGroup, size: int, seed: int, progress: Progress | None) -> Tensor:

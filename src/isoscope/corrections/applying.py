@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from sklearn.utils.validation import check_is_fitted
 
+from isoscope.compute.execution import LOCAL
+from isoscope.compute.threads import cores
 from isoscope.corrections.file_change import change_of
 from isoscope.corrections.file_work import FileRun
 from isoscope.data.rewrite import rewrite_files
-from isoscope.engines.choosing import LOCAL
-from isoscope.engines.local import cores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from isoscope.compute.stage import OnError, Progress
     from isoscope.corrections.base import Correction
     from isoscope.data.rewrite import Written
-    from isoscope.engines.sharded import OnError, Progress
 
 
 @dataclass(frozen=True)

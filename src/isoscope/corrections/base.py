@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from isoscope.compute.map_reduce import Plan
 from isoscope.corrections.fitted_on import fitted_on
 from isoscope.corrections.reading import kept_rows, read_with_sample
 from isoscope.corrections.rows import corrected_rows
@@ -23,7 +24,6 @@ from isoscope.data.open import open_cloud
 from isoscope.data.selection import RowSelection, finite_rows
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.moments import MomentParts
-from isoscope.measures.shard_reading import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.stage import Progress
     from isoscope.corrections.fitted_on import FittedOn
     from isoscope.corrections.stored_arrays import Slots
     from isoscope.data.base import Array, Cloud, CloudGroup
-    from isoscope.engines.sharded import Progress
     from isoscope.typing import Matrix
 
 

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.map_reduce import Plan
+    from isoscope.compute.stage import Progress
     from isoscope.corrections.fitted_on import FittedOn
     from isoscope.corrections.reading import Weights
     from isoscope.corrections.stored_arrays import Slots
     from isoscope.data.base import CloudGroup
-    from isoscope.engines.sharded import Progress
-    from isoscope.measures.shard_reading import Plan
     from isoscope.typing import Matrix
 
 

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from isoscope.compute.map_reduce import with_progress
+from isoscope.compute.threads import accumulate, cores
 from isoscope.corrections.kmeans import host_rows
 from isoscope.corrections.running import RunningScatter
-from isoscope.engines.local import accumulate, cores
 from isoscope.measures.kernels.numpy_kernel import WorkingMemory
 from isoscope.measures.moments import Moments
-from isoscope.measures.reading import with_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.map_reduce import Batches
+    from isoscope.compute.stage import Progress
     from isoscope.corrections.kmeans import Nearest
     from isoscope.data.base import CloudGroup
-    from isoscope.engines.sharded import Progress
-    from isoscope.measures.shard_reading import Batches
 
 
 BUFFERED = 1_024

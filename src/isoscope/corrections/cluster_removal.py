@@ -14,6 +14,7 @@ from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from isoscope.compute.threads import cores, in_parallel
 from isoscope.corrections.affine import AffineMap
 from isoscope.corrections.base import Correction
 from isoscope.corrections.cluster_moments import moments_of_clusters
@@ -22,7 +23,6 @@ from isoscope.corrections.parameters import check_count
 from isoscope.corrections.stored_arrays import Slot
 from isoscope.corrections.summary import single_floor
 from isoscope.data.arrays import is_tensor
-from isoscope.engines.local import cores, in_parallel
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.geometry import null_variance, oriented
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.stage import Progress
     from isoscope.corrections.stored_arrays import Slots
     from isoscope.data.base import Array, CloudGroup
-    from isoscope.engines.sharded import Progress
     from isoscope.measures.moments import Moments
     from isoscope.typing import Matrix, Vector
 

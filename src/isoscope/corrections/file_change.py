@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.threads import deal
 from isoscope.corrections.naming import text_of
 from isoscope.corrections.rows import Blocks
 from isoscope.data.base import rows_per_batch
 from isoscope.data.change import Change
-from isoscope.engines.local import deal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

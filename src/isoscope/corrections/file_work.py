@@ -6,17 +6,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from isoscope.compute.execution import LOCAL, open_pool, ray_address
+from isoscope.compute.journal import journal_while
+from isoscope.compute.pool import BadShard, Here
+from isoscope.compute.stage import Stage
+from isoscope.compute.threads import cores, one_blas_thread
 from isoscope.corrections.file_change import change_of
 from isoscope.corrections.naming import text_of
 from isoscope.corrections.unfinished import unfinished_folder, written_by_way_of
 from isoscope.data.identity import identity_of
 from isoscope.data.location import Location, redacted
 from isoscope.data.rewrite import APPLY, Written, carried_out, rows_in_all
-from isoscope.engines.choosing import LOCAL, open_pool, ray_address
-from isoscope.engines.journal import journal_while
-from isoscope.engines.local import cores, one_blas_thread
-from isoscope.engines.sharded import Stage
-from isoscope.engines.workers import BadShard, Here
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.journal import Journal
+    from isoscope.compute.pool import Pool, Tick
+    from isoscope.compute.stage import Entry, OnError, Progress
     from isoscope.corrections.base import Correction
     from isoscope.data.change import Change
     from isoscope.data.rewrite import Plan
-    from isoscope.engines.journal import Journal
-    from isoscope.engines.shard_journal import Entry
-    from isoscope.engines.sharded import OnError, Progress
-    from isoscope.engines.workers import Pool, Tick
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.stage import Progress
     from isoscope.corrections._flow_map import FlowMap
     from isoscope.data.base import Array, CloudGroup
-    from isoscope.engines.sharded import Progress
 
 
 class Flow(OneToOneFeatureMixin, Correction):  # type: ignore[misc]

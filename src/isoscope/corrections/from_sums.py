@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isoscope.compute.execution import ray_address
 from isoscope.corrections.closed_form import ClosedForm
 from isoscope.corrections.naming import all_corrections
-from isoscope.engines.choosing import ray_address
 from isoscope.errors import UsageError
 
 if TYPE_CHECKING:

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from isoscope.compute.map_reduce import run
 from isoscope.corrections.affine import like
 from isoscope.data.arrays import is_tensor
 from isoscope.data.sampling import SampleTaker
 from isoscope.errors import DataError
 from isoscope.measures.kernels.numpy_kernel import square_norms
-from isoscope.measures.reading import run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from isoscope.compute.map_reduce import Batches
+    from isoscope.compute.stage import Progress
     from isoscope.data.base import Array, CloudGroup
-    from isoscope.engines.sharded import Progress
-    from isoscope.measures.shard_reading import Batches
     from isoscope.typing import Matrix
 
 

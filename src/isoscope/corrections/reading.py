@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from isoscope.compute.map_reduce import Plan, merged, read, run, without_skipped
 from isoscope.corrections.single_precision import SingleMoments
 from isoscope.corrections.summary import Summary
 from isoscope.data.arrays import is_tensor
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.kernels import moments_kernel_for
-from isoscope.measures.reading import FirstWork, merged, run
-from isoscope.measures.shard_reading import Plan, read, without_skipped
+from isoscope.measures.reading import FirstWork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from isoscope.compute.map_reduce import Batches
+    from isoscope.compute.stage import Progress
     from isoscope.corrections.summary import Precision
     from isoscope.data.base import Array, CloudGroup
-    from isoscope.engines.sharded import Progress
     from isoscope.measures.kernels import MomentsKernel
     from isoscope.measures.moments import MomentParts
-    from isoscope.measures.shard_reading import Batches
     from isoscope.typing import Matrix
 
 

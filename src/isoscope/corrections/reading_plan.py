@@ -5,18 +5,18 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from isoscope.compute.execution import LOCAL, open_pool, ray_address
+from isoscope.compute.journal import journal_while
+from isoscope.compute.map_reduce import Plan
 from isoscope.data.identity import identity_of
 from isoscope.data.postgres.cloud import PostgresCloud
-from isoscope.engines.choosing import LOCAL, open_pool, ray_address
-from isoscope.engines.journal import journal_while
-from isoscope.measures.shard_reading import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from isoscope.compute.stage import OnError
     from isoscope.data.base import CloudGroup
-    from isoscope.engines.sharded import OnError
 
 
 @contextmanager

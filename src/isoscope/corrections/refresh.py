@@ -18,9 +18,9 @@ from isoscope.errors import DataError, UsageError
 from isoscope.measures.moments import Moments
 
 if TYPE_CHECKING:
+    from isoscope.compute.map_reduce import Plan
+    from isoscope.compute.stage import Progress
     from isoscope.corrections.base import Correction
-    from isoscope.measures.reading import Progress
-    from isoscope.measures.shard_reading import Plan
 
 
 def refreshed(

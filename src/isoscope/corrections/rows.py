@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.compute.threads import accumulate, cores
 from isoscope.data.arrays import is_tensor
 from isoscope.data.base import rows_per_batch
-from isoscope.engines.local import accumulate, cores
 from isoscope.measures.kernels.numpy_kernel import square_norms, within_single_range
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from isoscope.corrections.base import one_cloud
 
 if TYPE_CHECKING:
+    from isoscope.compute.map_reduce import Plan
+    from isoscope.compute.stage import Progress
     from isoscope.corrections.base import Correction
-    from isoscope.measures.reading import Progress
-    from isoscope.measures.shard_reading import Plan
     from isoscope.typing import Matrix
 
 

@@ -14,9 +14,9 @@ from isoscope.measures.moments import MomentParts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isoscope.compute.stage import Progress
     from isoscope.corrections.base import Correction
     from isoscope.measures.moments import Moments
-    from isoscope.measures.reading import Progress
 
 
 def fit_together(

@@ -13,8 +13,8 @@ from isoscope.explain.token_sample import TokenSample, read_tokens
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from isoscope.compute.stage import Progress
     from isoscope.data.texts.base import TextSource
-    from isoscope.engines.sharded import Progress
     from isoscope.models.opening import Model
     from isoscope.models.revisions import Training
     from isoscope.results.result import Row, Table

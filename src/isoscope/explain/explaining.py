@@ -24,7 +24,7 @@ from isoscope.tasks.data_folder import data_folder
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from isoscope.engines.sharded import Progress
+    from isoscope.compute.stage import Progress
     from isoscope.explain.contract import Topic
     from isoscope.models.steps import Every
 

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import Score, pearson, spearman
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.sampling import lowest_indices
 from isoscope.measures.corrections import NONE
 from isoscope.results.result import Row, Table
-from isoscope.tasks.intervals import Score, pearson, spearman
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.stage import Progress
     from isoscope.explain.sentence_groups import SentenceGroup
-    from isoscope.measures.reading import Progress
     from isoscope.models.opening import Model
     from isoscope.typing import Places
 

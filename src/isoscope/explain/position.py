@@ -35,10 +35,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.stage import Progress
     from isoscope.explain.token_sample import TokenSample
-    from isoscope.measures.reading import Progress
     from isoscope.models.opening import Model
 
+
+if TYPE_CHECKING:
     Probes = Mapping[str, PositionProbe]
 
 ACCURACY = "position_accuracy"

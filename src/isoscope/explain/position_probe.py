@@ -32,10 +32,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import FEWEST, Score, bounded_score, wilson
 from isoscope.errors import DataError, UsageError
-from isoscope.tasks.bounded_scores import bounded_score
-from isoscope.tasks.intervals import FEWEST, Score
-from isoscope.tasks.mean_scores import wilson
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +41,8 @@ if TYPE_CHECKING:
 
     from isoscope.typing import Mask, Vector
 
+
+if TYPE_CHECKING:
     Matrix = NDArray[np.float32]
     Numbers = NDArray[np.int64]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.engines.sharded import Progress
+    from isoscope.compute.stage import Progress
     from isoscope.explain.verb_forms import Tense
     from isoscope.models.opening import Model
     from isoscope.typing import Matrix

@@ -23,6 +23,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import (
+    FEWEST,
+    ROUNDING,
+    Score,
+    bounded_score,
+    difference,
+    undefined,
+    wilson,
+)
 from isoscope.data.arrays import ArrayCloud
 from isoscope.explain.contract import Explanation, Topic
 from isoscope.explain.group_tokens import (
@@ -35,10 +44,7 @@ from isoscope.explain.group_tokens import (
 from isoscope.explain.sentence_groups import made_groups, read_groups
 from isoscope.results.result import Row
 from isoscope.search.nearest_rows import STRIPE, nearest_rows
-from isoscope.tasks.bounded_scores import bounded_score, undefined
 from isoscope.tasks.corrected import fitted, named
-from isoscope.tasks.intervals import FEWEST, ROUNDING, Score, difference
-from isoscope.tasks.mean_scores import wilson
 from isoscope.tasks.scoring import unit_rows
 
 if TYPE_CHECKING:
@@ -46,8 +52,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.stats.estimates import Estimate
     from isoscope.explain.contract import Question
-    from isoscope.tasks.intervals import Estimate
     from isoscope.typing import Places
 
 

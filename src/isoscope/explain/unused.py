@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import spearman
 from isoscope.results.result import Row
-from isoscope.tasks.intervals import spearman
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from isoscope.explore.explored import Colouring, Explored
 from isoscope.results.measuring import listed
 
 if TYPE_CHECKING:
-    from isoscope.engines.sharded import Progress
+    from isoscope.compute.stage import Progress
     from isoscope.explain.token_sample import TokenSample
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.stage import Progress
     from isoscope.data.base import Batch, Cloud
-    from isoscope.engines.sharded import Progress
 
 
 MEMORY = 2 * 10**9

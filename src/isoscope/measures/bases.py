@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.engines.local import in_parallel
+from isoscope.compute.threads import in_parallel
 from isoscope.measures.kernels.host import safe_exponent
 from isoscope.measures.space import BasisRange
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+
+if TYPE_CHECKING:
     Matrix = NDArray[np.floating[Any]]
 
 BASES = 8

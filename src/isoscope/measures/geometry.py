@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.compute.threads import in_parallel
 from isoscope.data.base import EPSILON
-from isoscope.engines.local import in_parallel
 
 if TYPE_CHECKING:
     from isoscope.measures.moments import Moments

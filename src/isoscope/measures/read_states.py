@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.engines.shard_journal import Entry
+    from isoscope.compute.stage import Entry
 
 
 MOMENTS, SAMPLE = "moments", "sample"

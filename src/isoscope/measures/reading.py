@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING
 
-from isoscope.data.arrays import is_tensor
-from isoscope.data.base import CloudGroup, rows_per_batch
+from isoscope.compute.map_reduce import Batches, Plan, ReadWork, read
+from isoscope.compute.stage import Progress
+from isoscope.data.base import CloudGroup
 from isoscope.data.blocks import Dealer
 from isoscope.data.sampling import Sample, SampleTaker
 from isoscope.data.selection import RowSelection
-from isoscope.engines.local import Accumulator, accumulate, cores
-from isoscope.engines.sharded import Progress
 from isoscope.errors import DataError
 from isoscope.measures.kernels import MomentsKernel, Projector, moments_kernel_for, projector_for
 from isoscope.measures.read_states import FirstState, SecondState
-from isoscope.measures.shard_reading import (
-    LANE_BYTES,
-    MATRICES_PER_LANE,
-    Batches,
-    Plan,
-    ReadWork,
-    read,
-)
 
 if TYPE_CHECKING:
     from isoscope.measures.moments import MomentParts, Moments
@@ -36,16 +27,6 @@ FIRST, SECOND = "first read", "second read"
 
 SHORTEST = 1e-140
 """Clouds whose longest vector is shorter than this cannot be squared in float64."""
-
-
-class Mergeable(Protocol):
-    """A state that combines with another of its kind."""
-
-    def merge(self, other: Self) -> Self:
-        """Combine two states."""
-
-
-State = TypeVar("State", bound=Mergeable)
 
 
 @dataclass(frozen=True)
@@ -232,54 +213,3 @@ def second_read(
         if name not in found:
             raise DataError(f"{name}: no row is left in the second read")
     return {name: found[name] for name in group.names}
-
-
-def merged(states: Sequence[State]) -> State | None:
-    """Merge states in their order; None when there are none."""
-    if not states:
-        return None
-    total = states[0]
-    for state in states[1:]:
-        total = total.merge(state)
-    return total
-
-
-def run(
-    group: CloudGroup,
-    new_taker: Callable[[], Accumulator[Batches]],
-    workers: int | None,
-    progress: Progress | None,
-    stage: str,
-) -> None:
-    """Feed a group's batches to as many takers as are worth their thread.
-
-    Tensors are left to torch's own threads; a cloud of one batch needs no second thread.
-    """
-    stream = with_progress(group, progress, stage)
-    first = next(stream, None)
-    if first is None:
-        return
-    lanes = cores() if workers is None else workers
-    if any(is_tensor(batch.vectors) for batch in first.values()):
-        lanes = 1
-    widest = max(group.widths)
-    lanes = min(lanes, max(1, LANE_BYTES // (MATRICES_PER_LANE * 8 * widest * widest)))
-    if group.rows is not None:
-        lanes = min(lanes, max(1, -(-group.rows // rows_per_batch(widest))))
-    accumulate(chain_first(first, stream), [new_taker() for _ in range(lanes)])
-
-
-def chain_first(first: Batches, rest: Iterator[Batches]) -> Iterator[Batches]:
-    """Put the first item back in front."""
-    yield first
-    yield from rest
-
-
-def with_progress(group: CloudGroup, progress: Progress | None, stage: str) -> Iterator[Batches]:
-    """Yield the batches of a group and report the rows handed out."""
-    done = 0
-    for batches in group.batches():
-        yield batches
-        done += len(next(iter(batches.values())).vectors)
-        if progress is not None:
-            progress(stage, done, group.rows)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.engines.vector_cache import open_cache, space_digest, text_keys
+from isoscope.compute.vector_cache import open_cache, space_digest, text_keys
 from isoscope.errors import DataError, UsageError
 from isoscope.models.encoding_shards import EncodingWork, cut_entries, encoded_shards
 from isoscope.models.entries import Entries
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.pool import Pool
+    from isoscope.compute.vector_cache import VectorCache
     from isoscope.data.texts.base import Progress
-    from isoscope.engines.vector_cache import VectorCache
-    from isoscope.engines.workers import Pool
     from isoscope.models.mentions import Mention
     from isoscope.models.opening import Model
     from isoscope.models.pooling import Watch

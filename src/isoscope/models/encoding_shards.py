@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.engines.workers import BadShard
+from isoscope.compute.pool import BadShard
 from isoscope.errors import DataError, UsageError
 from isoscope.models.entries import Entries
 from isoscope.models.opening import reopened
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.pool import Pool, Tick
     from isoscope.data.texts.base import Progress
-    from isoscope.engines.workers import Pool, Tick
     from isoscope.models.mentions import Mention
     from isoscope.models.opening import Model
 

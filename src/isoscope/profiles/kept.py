@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from isoscope.results.result import Result
 
 if TYPE_CHECKING:
-    from isoscope.engines.journal import Journal
+    from isoscope.compute.journal import Journal
 
 
 def kept_result(journal: Journal | None, model: str) -> Result | None:

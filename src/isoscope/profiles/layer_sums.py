@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.engines.shard_journal import Entry
+    from isoscope.compute.stage import Entry
     from isoscope.profiles.massive import MassiveRule
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isoscope.engines.sharded import Stage
-from isoscope.engines.workers import BadShard, no_tick
+from isoscope.compute.pool import BadShard, no_tick
+from isoscope.compute.stage import Stage
 from isoscope.errors import DataError
 from isoscope.profiles.layer_sums import LayerProjections, LayerSums
 from isoscope.profiles.massive import MULTIPLE, MassiveRule

@@ -19,10 +19,11 @@ from isoscope.results.trained import CHECKPOINTS, DUPLICATE_OF, MODEL, STEP
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isoscope.engines.journal import Journal
-    from isoscope.measures.reading import Progress
+    from isoscope.compute.journal import Journal
+    from isoscope.compute.stage import Progress
     from isoscope.models.opening import Model
     from isoscope.models.revisions import Checkpoint, Training
+
 
 SAME_WEIGHTS = "same_weights"
 """Stands for a measure in the only row of a checkpoint without numbers of its own."""

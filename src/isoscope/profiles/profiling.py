@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isoscope.compute.execution import LOCAL, on_accelerators, open_pool, ray_address
+from isoscope.compute.journal import journal_while, refuse_unfinished
 from isoscope.data.identity import identity_of
 from isoscope.data.texts.open import open_texts
 from isoscope.data.texts.readers import SampledTexts
-from isoscope.engines.choosing import LOCAL, on_accelerators, open_pool, ray_address
-from isoscope.engines.journal import journal_while, refuse_unfinished
 from isoscope.errors import UsageError
 from isoscope.models.checkpoint_cache import CheckpointCache
 from isoscope.models.opening import Model
@@ -34,8 +34,8 @@ from isoscope.results.scaled import check_scale, skipped_count, skipped_shards
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isoscope.engines.journal import Journal
-    from isoscope.engines.sharded import OnError, Progress
+    from isoscope.compute.journal import Journal
+    from isoscope.compute.stage import OnError, Progress
     from isoscope.models.steps import Every
     from isoscope.profiles.text_run import TextRun
 

@@ -19,7 +19,7 @@ from isoscope.results.request import Request
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from isoscope.engines.sharded import Progress
+    from isoscope.compute.stage import Progress
 
 
 Subwords = Literal["first", "mean", "last"]

@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from isoscope.compute.pool import BadShard
+from isoscope.compute.stage import OnError, Shard, Stage
 from isoscope.data.texts.shards import FileSurvey, cut_texts, sources_of, whole_survey
-from isoscope.engines.sharded import OnError, Shard, Stage
-from isoscope.engines.workers import BadShard
 from isoscope.errors import DataError
 from isoscope.profiles.works import File, Survey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from isoscope.compute.journal import Journal
+    from isoscope.compute.pool import Pool, Work
+    from isoscope.compute.stage import Progress, StoredState
     from isoscope.data.texts.base import TextSource, TextSurvey
     from isoscope.data.texts.shards import TextShard
-    from isoscope.engines.journal import Journal
-    from isoscope.engines.shard_journal import State
-    from isoscope.engines.sharded import Progress
-    from isoscope.engines.workers import Pool, Work
 
 
 SURVEY = "survey"
@@ -43,7 +42,9 @@ class TextRun:
     skipped: dict[str, str] = field(default_factory=dict)
     """Files and shards that were left out, and why."""
 
-    def stage(self, step: str, kind: type[State], shown: str) -> Stage[TextShard, State]:
+    def stage(
+        self, step: str, kind: type[StoredState], shown: str
+    ) -> Stage[TextShard, StoredState]:
         """Make one read of all shards: what the journal calls it, and what people see."""
 
         def report(_: str, done: int, total: int | None) -> None:
@@ -53,7 +54,9 @@ class TextRun:
         sizes = [shard.stop - shard.start for shard in self.shards]
         return Stage(step, self.shards, sizes, kind, self.journal, self.on_error, report)
 
-    def gathered(self, stage: Stage[Shard, State], work: Work[Shard, State]) -> State:
+    def gathered(
+        self, stage: Stage[Shard, StoredState], work: Work[Shard, StoredState]
+    ) -> StoredState:
         """Do a read; shards that an earlier one left out are left out again."""
         stage.leave_out(self.skipped)
         found = stage.run(self.pool, work)

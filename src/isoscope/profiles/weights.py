@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.engines.sharded import Progress
+    from isoscope.compute.stage import Progress
     from isoscope.models.norms import Norm
     from isoscope.models.opening import Model
     from isoscope.models.positions import PositionTable

@@ -21,9 +21,9 @@ from isoscope.profiles.spool import Spool
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from isoscope.compute.pool import Tick
     from isoscope.data.texts.base import Text, TextRow
     from isoscope.data.texts.shards import FileSurvey, TextShard
-    from isoscope.engines.workers import Tick
     from isoscope.measures.projections import ProjectionPlan
     from isoscope.models.opening import Model
     from isoscope.profiles.request import ProfileOptions

@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 from importlib import metadata
 
+from isoscope.compute.vector_cache import open_cache
 from isoscope.data.output import write_atomically
-from isoscope.engines.vector_cache import open_cache
 from isoscope.errors import IsoscopeError, UsageError
 
 GLOBAL = "window.vegaEmbed = vegaEmbed;"

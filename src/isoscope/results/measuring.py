@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from isoscope.compute.execution import LOCAL
+from isoscope.compute.journal import journal_while, refuse_unfinished
+from isoscope.compute.map_reduce import Plan, without_skipped
 from isoscope.data.blocks import DOCUMENT, Dealer
 from isoscope.data.combine import LabelledCloud
 from isoscope.data.identity import identity_of
 from isoscope.data.open import open_cloud
 from isoscope.data.sampling import draw
 from isoscope.data.selection import RowSelection
-from isoscope.engines.choosing import LOCAL
-from isoscope.engines.journal import journal_while, refuse_unfinished
 from isoscope.errors import UsageError
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS, NONE
 from isoscope.measures.intervals import IntervalEstimator
@@ -28,7 +29,6 @@ from isoscope.measures.registry import (
     default_measures,
     find_measure,
 )
-from isoscope.measures.shard_reading import Plan, without_skipped
 from isoscope.results.asked import check_width, parse_corrections
 from isoscope.results.fitted import corrected_spaces, with_clusters
 from isoscope.results.provisional import Provisional
@@ -41,7 +41,7 @@ from isoscope.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from isoscope.engines.sharded import OnError, Progress
+    from isoscope.compute.stage import OnError, Progress
     from isoscope.measures.registry import Measure
     from isoscope.measures.space import Space
 

@@ -13,8 +13,8 @@ from isoscope.data.combine import FileParts
 from isoscope.data.sampling import LARGE_SIZE, draw_rows
 
 if TYPE_CHECKING:
+    from isoscope.compute.stage import Progress
     from isoscope.data.base import CloudGroup
-    from isoscope.engines.sharded import Progress
     from isoscope.measures.reading import FirstRead
     from isoscope.results.result import Result
 

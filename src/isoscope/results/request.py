@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from isoscope.compute.map_reduce import Plan as ReadPlan
 from isoscope.data.sampling import DEFAULT_SIZE, LARGE_SIZE
 from isoscope.errors import DataError
 from isoscope.measures.corrections import NONE, CorrectionName, build_view
@@ -12,14 +13,13 @@ from isoscope.measures.geometry import geometry_of
 from isoscope.measures.moments import MomentParts
 from isoscope.measures.reading import first_read, second_read
 from isoscope.measures.second_read import Wanted, plan_second_read
-from isoscope.measures.shard_reading import Plan as ReadPlan
 from isoscope.measures.spaces import Reads, raw_space, view_space
 from isoscope.results.asked import is_view
 
 if TYPE_CHECKING:
+    from isoscope.compute.stage import Progress
     from isoscope.data.blocks import Dealer
     from isoscope.data.selection import RowSelection
-    from isoscope.engines.sharded import Progress
     from isoscope.measures.corrections import View
     from isoscope.measures.geometry import Geometry
     from isoscope.measures.projections import Projections

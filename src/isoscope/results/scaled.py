@@ -6,13 +6,14 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from isoscope.engines.choosing import open_pool, ray_address
+from isoscope.compute.execution import open_pool, ray_address
 from isoscope.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from isoscope.engines.workers import Pool
+    from isoscope.compute.pool import Pool
+
 
 SKIPPED = "shards that could not be read"
 SKIPPED_SHARDS = "skipped_shards"

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import Estimate
 from isoscope.errors import DataError
 from isoscope.results.result import Row
 from isoscope.search.random_pairs import RandomPairs
 from isoscope.search.score_forms import forms_of
-from isoscope.tasks.intervals import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.search.query_spaces import TwoSided
+
 
 BACKGROUND = "random-pairs"
 """Stands before the measures of this file."""

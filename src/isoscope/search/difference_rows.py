@@ -11,13 +11,14 @@ from isoscope.search.keeping import NEIGHBOURS
 from isoscope.search.permutation import COVARIANCES, LENGTHS, MEANS, PERMUTATIONS
 
 if TYPE_CHECKING:
+    from isoscope.compute.stats.estimates import Estimate
     from isoscope.search.effects import Effects
     from isoscope.search.keeping import Kept
     from isoscope.search.permutation import EqualityTest
     from isoscope.search.same_rows import SameRows
     from isoscope.search.support import Outside
     from isoscope.search.two_sides import TwoSides
-    from isoscope.tasks.intervals import Estimate
+
 
 NO_INTERVAL = {"no_interval": "over all rows; a test says whether it is chance"}
 

@@ -15,6 +15,7 @@ from isoscope.search.keeping import (
 from isoscope.search.permutation import COVARIANCES, LENGTHS, MEANS
 
 if TYPE_CHECKING:
+    from isoscope.compute.stats.estimates import Estimate
     from isoscope.corrections.base import Correction
     from isoscope.search.effects import Effects
     from isoscope.search.keeping import CorrectionKept, Kept, ThresholdKept
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from isoscope.search.same_rows import SameRows
     from isoscope.search.support import Outside
     from isoscope.search.two_sides import TwoSides
-    from isoscope.tasks.intervals import Estimate
+
 
 ALPHA = 0.05
 

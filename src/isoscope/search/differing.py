@@ -28,9 +28,9 @@ from isoscope.search.sources import open_source
 from isoscope.search.two_sides import read_apart, read_in_step
 
 if TYPE_CHECKING:
+    from isoscope.compute.stage import Progress
     from isoscope.corrections.base import Correction
     from isoscope.data.base import CloudGroup
-    from isoscope.engines.sharded import Progress
     from isoscope.search.permutation import EqualityTest
     from isoscope.search.two_sides import TwoSides
     from isoscope.tasks.sentence_protocol import SentenceProtocol

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.stage import Progress
     from isoscope.data.base import CloudGroup
-    from isoscope.engines.sharded import Progress
     from isoscope.tasks.corrected import NamedCorrection
     from isoscope.typing import Matrix
 

@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.compute.stats.class_scores import f1_score
+from isoscope.compute.stats.estimates import (
+    Estimate,
+    Score,
+    design_effect,
+    mean_score,
+    quantile,
+    standard_error,
+    undefined,
+    widened,
+)
 from isoscope.search.goals import Chosen, Goal
 from isoscope.search.score_maps import probability_map
-from isoscope.tasks.bounded_scores import undefined
-from isoscope.tasks.class_scores import f1_score
-from isoscope.tasks.intervals import Estimate, Score, quantile, standard_error
-from isoscope.tasks.mean_scores import mean_score
-from isoscope.tasks.shared_members import design_effect, widened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +30,8 @@ if TYPE_CHECKING:
     from isoscope.tasks.problem import Items
     from isoscope.typing import Vector
 
+
+if TYPE_CHECKING:
     Labels = NDArray[np.bool_]
 
 

@@ -27,23 +27,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import clone
 
+from isoscope.compute.stats.estimates import apart, clustered_mean
 from isoscope.corrections.closed_form import ClosedForm
 from isoscope.corrections.reading import read_summary
 from isoscope.data.base import WrappedGroup
 from isoscope.data.sampling import row_keys
 from isoscope.data.selection import keep
-from isoscope.search.clustered import apart, clustered_mean
 from isoscope.search.nearest_rows import nearest_rows, shared
 from isoscope.search.paired_halves import PairCosines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from isoscope.compute.stage import Progress
+    from isoscope.compute.stats.estimates import Difference, Score
     from isoscope.corrections.base import Correction
     from isoscope.data.base import Batch, CloudGroup
-    from isoscope.engines.sharded import Progress
     from isoscope.search.two_sides import Side, TwoSides
-    from isoscope.tasks.intervals import Difference, Score
 
 
 SAMPLE = 4_096

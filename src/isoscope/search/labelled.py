@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.engines.local import one_blas_thread
+from isoscope.compute.stats.class_scores import auc
+from isoscope.compute.stats.estimates import (
+    Difference,
+    Estimate,
+    Score,
+    design_effect,
+    difference,
+    widened,
+)
+from isoscope.compute.threads import one_blas_thread
 from isoscope.errors import DataError, UsageError
 from isoscope.search.judging import Judged, Labelled, brier, judged, precision_at
 from isoscope.search.score_forms import forms_of
@@ -17,25 +26,24 @@ from isoscope.tasks.advice.candidates import Candidate
 from isoscope.tasks.advice.cross_fitting import CrossFitting
 from isoscope.tasks.advice.ground import Ground, fit_words, folded_rows
 from isoscope.tasks.advising import own_centres_of, run_with_centres
-from isoscope.tasks.auc_score import auc
 from isoscope.tasks.corrected import NONE, NamedCorrection
 from isoscope.tasks.folds import dealt
-from isoscope.tasks.intervals import Difference, Estimate, Score, difference
 from isoscope.tasks.own_pair_problem import AUC, OwnPairProblem
 from isoscope.tasks.problem_rows import as_row, has_output
-from isoscope.tasks.shared_members import design_effect, widened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from isoscope.measures.reading import Progress
+    from isoscope.compute.stage import Progress
     from isoscope.results.result import Row
     from isoscope.search.goals import Goal
     from isoscope.tasks.advice.own_centres import Centres
     from isoscope.typing import Vector
 
+
+if TYPE_CHECKING:
     Labels = NDArray[np.bool_]
 
 FEWEST_PAIRS = 20

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from isoscope.corrections import Center
+from isoscope.compute.stats.estimates import Score, difference, mean_score
+from isoscope.compute.threads import in_parallel, one_blas_thread
+from isoscope.corrections.center import Center
 from isoscope.corrections.own_centre import centred_on, has_centre
-from isoscope.engines.local import in_parallel, one_blas_thread
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.measures.neighbours import CHANGES, EQUALLY_OFTEN
 from isoscope.measures.registry import counted
@@ -26,19 +27,11 @@ from isoscope.results.neighboured import (
 from isoscope.results.result import Result, Row
 from isoscope.search.consequences import STEPS, search
 from isoscope.search.faiss_library import load_faiss
-from isoscope.search.gathering import (
-    check_rows,
-    check_sizes,
-    chosen_rows,
-    gather,
-    sampled_queries,
-)
+from isoscope.search.gathering import check_rows, check_sizes, chosen_rows, gather, sampled_queries
 from isoscope.search.neighbour_words import how_searched, remarks
 from isoscope.search.together import spaces_together
 from isoscope.tasks.advice.own_centres import OWN
 from isoscope.tasks.corrected import NONE, named
-from isoscope.tasks.intervals import Score, difference
-from isoscope.tasks.mean_scores import mean_score
 from isoscope.tasks.score_row import score_row
 
 if TYPE_CHECKING:
@@ -47,12 +40,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from isoscope.measures.reading import Progress
+    from isoscope.compute.stage import Progress
     from isoscope.search.consequences import Lists
     from isoscope.search.spaces import SearchSpace
     from isoscope.search.together import Change
     from isoscope.tasks.advice.own_centres import Centres
     from isoscope.tasks.corrected import NamedCorrection
+
 
 SAMPLE, K = 10_000, 10
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.stats.estimates import Score
     from isoscope.search.shortened import Code
-    from isoscope.tasks.intervals import Score
     from isoscope.typing import Mask, Matrix
 
 

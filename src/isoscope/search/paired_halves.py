@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.search.clustered import clustered_score
+from isoscope.compute.stats.estimates import CORRELATION, SHARE, clustered_score
 from isoscope.search.nearest_rows import has_direction
-from isoscope.tasks.bounded_scores import CORRELATION, SHARE
 from isoscope.tasks.scoring import unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isoscope.tasks.intervals import Score
+    from isoscope.compute.stats.estimates import Score
 
 
 @dataclass(frozen=True)

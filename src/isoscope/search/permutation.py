@@ -43,13 +43,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.tasks.advice.holm import holm
+from isoscope.compute.stats.significance import holm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.typing import Matrix, Vector
 
+
+if TYPE_CHECKING:
     Labels = NDArray[np.bool_]
 
 PERMUTATIONS = 999

@@ -22,7 +22,7 @@ from isoscope.tasks.advice.own_centres import OWN
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isoscope.engines.sharded import Progress
+    from isoscope.compute.stage import Progress
     from isoscope.search.query_spaces import TwoSided
     from isoscope.tasks.advice.own_centres import Centres
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.stage import Progress
     from isoscope.data.base import CloudGroup
-    from isoscope.engines.sharded import Progress
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import Estimate, quantile
 from isoscope.errors import DataError
 from isoscope.measures.sampled import SHORTEST
-from isoscope.tasks.intervals import Estimate, quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

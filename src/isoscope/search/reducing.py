@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from isoscope.compute.stats.estimates import difference, mean_score
+from isoscope.compute.threads import in_parallel, one_blas_thread
 from isoscope.data.open import open_cloud
-from isoscope.engines.local import in_parallel, one_blas_thread
 from isoscope.measures.registry import counted
 from isoscope.results.measuring import versions
 from isoscope.results.neighboured import REMARKS
@@ -22,19 +23,17 @@ from isoscope.search.reduction_words import how_reduced, remarks
 from isoscope.search.shortened import CODES, check_components, parse_components, shortenings
 from isoscope.search.together import spaces_together
 from isoscope.tasks.corrected import named
-from isoscope.tasks.intervals import difference
-from isoscope.tasks.mean_scores import mean_score
 from isoscope.tasks.score_row import score_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from isoscope.engines.sharded import Progress
+    from isoscope.compute.stage import Progress
+    from isoscope.compute.stats.estimates import Estimate, Score
     from isoscope.search.gathering import Gathered
     from isoscope.search.shortened import Code, Shortening
     from isoscope.search.spaces import SearchSpace
-    from isoscope.tasks.intervals import Estimate, Score
     from isoscope.typing import Ids
 
 

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import CORRELATION, Score, clustered_mean, spearman, undefined
 from isoscope.errors import UsageError
 from isoscope.search.cka import LinearCKA, linear_cka
-from isoscope.search.clustered import clustered_mean
 from isoscope.search.nearest_rows import has_direction, nearest_rows, shared
-from isoscope.tasks.bounded_scores import CORRELATION, undefined
-from isoscope.tasks.intervals import Score, spearman
 from isoscope.tasks.scoring import unit_rows
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from isoscope.errors import UsageError
 from isoscope.tasks.sentence_protocol import SentenceProtocol
 
 if TYPE_CHECKING:
+    from isoscope.compute.stage import Progress
     from isoscope.data.base import CloudGroup
-    from isoscope.engines.sharded import Progress
 
 
 def open_source(

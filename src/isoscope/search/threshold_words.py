@@ -11,9 +11,10 @@ from isoscope.tasks.corrected import NONE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isoscope.compute.stats.estimates import Difference
     from isoscope.search.background import Meaning
     from isoscope.search.labelled import SpaceScores
-    from isoscope.tasks.intervals import Difference
+
 
 TYPICAL = 0.01
 """The share of random pairs that the first sentence is about."""

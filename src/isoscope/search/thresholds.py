@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import check_level
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
@@ -36,13 +37,12 @@ from isoscope.tasks.advice.ground import Ground
 from isoscope.tasks.advice.reading import ground_of, row_count
 from isoscope.tasks.corrected import NONE, named
 from isoscope.tasks.folds import FOLDS
-from isoscope.tasks.intervals import check_level
 from isoscope.tasks.own_pair_problem import OwnPairProblem, own_pair_task
 from isoscope.tasks.sentence_protocol import SentenceProtocol
 
 if TYPE_CHECKING:
+    from isoscope.compute.stage import Progress
     from isoscope.data.base import CloudGroup
-    from isoscope.engines.sharded import Progress
     from isoscope.tasks.advice.own_centres import Centres
 
 

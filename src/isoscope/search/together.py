@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.engines.local import in_parallel
+from isoscope.compute.threads import in_parallel
 from isoscope.errors import DataError
 from isoscope.search.spaces import restricted, search_space
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from isoscope.search.spaces import SearchSpace
     from isoscope.typing import Mask, Matrix
 
+
+if TYPE_CHECKING:
     Change = Callable[[Matrix], Matrix]
 
 

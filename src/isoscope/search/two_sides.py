@@ -7,24 +7,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.compute.map_reduce import merged, run
 from isoscope.data.blocks import Dealer
 from isoscope.data.combine import SingleCloud
 from isoscope.data.sampling import SampleTaker, lowest, on_host
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError
 from isoscope.measures.kernels import MomentsKernel, moments_kernel_for
-from isoscope.measures.reading import check, first_read, merged, run
+from isoscope.measures.reading import check, first_read
 from isoscope.search.cka import CrossSums
 from isoscope.search.in_step import A, B, InStep
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from isoscope.compute.map_reduce import Batches
+    from isoscope.compute.stage import Progress
     from isoscope.data.base import CloudGroup
     from isoscope.data.sampling import Sample
-    from isoscope.engines.sharded import Progress
     from isoscope.measures.moments import MomentParts, Moments
-    from isoscope.measures.shard_reading import Batches
 
 
 FEWEST_ROWS = 50

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import pearson
 from isoscope.results.result import Result, Row
 from isoscope.studies.claims import ALL_MODELS, Claim
 from isoscope.studies.reference import printed_table
@@ -18,7 +19,6 @@ from isoscope.studies.scale_tables import MATRICES, SPECTRA, WORDS
 from isoscope.studies.several import joined, measured, renamed
 from isoscope.studies.subjects import open_vectors
 from isoscope.tasks.evaluating import evaluate
-from isoscope.tasks.intervals import pearson
 
 PAPER = (
     "Biś, Podkorytov & Liu (2021), Too much in common: Shifting of embeddings in transformer "

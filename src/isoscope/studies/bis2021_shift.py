@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import pearson
 from isoscope.data.arrays import ArrayCloud
 from isoscope.results.measuring import measure
 from isoscope.results.result import Row
@@ -17,7 +18,6 @@ from isoscope.studies.pythia2024_training import followed
 from isoscope.studies.registry import Request, Study, Subject, register
 from isoscope.studies.scale_tables import SHIFTED
 from isoscope.studies.several import joined, renamed
-from isoscope.tasks.intervals import pearson
 
 if TYPE_CHECKING:
     from isoscope.models.opening import Model

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.measures.reading import Progress
+    from isoscope.compute.stage import Progress
     from isoscope.models.opening import Model
     from isoscope.models.pooling import Watch
+
 
 LAST = "last layer"
 """What studies call it, whatever its name in a model."""

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.stage import Progress
     from isoscope.data.texts.base import TextSource
-    from isoscope.engines.sharded import Progress
     from isoscope.measures.moments import Moments
     from isoscope.models.opening import Model
 

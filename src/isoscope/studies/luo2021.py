@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import spearman
 from isoscope.data.arrays import ArrayCloud
 from isoscope.results.measuring import measure
 from isoscope.results.result import Result, Row, Table
@@ -24,7 +25,6 @@ from isoscope.studies.scale_tables import LUO
 from isoscope.studies.several import joined
 from isoscope.studies.subjects import open_subject
 from isoscope.studies.texts import SST_2, some_texts
-from isoscope.tasks.intervals import spearman
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

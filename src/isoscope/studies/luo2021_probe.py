@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import bounded_score, difference
 from isoscope.explain.position import (
     ACCURACY,
     NO_OUTLIER,
@@ -41,12 +42,11 @@ from isoscope.studies.scale_tables import LUO_BASE
 from isoscope.studies.several import joined
 from isoscope.studies.subjects import open_subject, provenance_of
 from isoscope.studies.texts import SST_2
-from isoscope.tasks.bounded_scores import bounded_score
-from isoscope.tasks.intervals import difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
+
 
 TOKENS = 60_000
 """Tokens of whole texts that are read, at most."""

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from isoscope.compute.stats.estimates import pearson
 from isoscope.errors import UsageError
 from isoscope.results.result import Result, Row
 from isoscope.studies.claims import Claim
@@ -21,12 +22,12 @@ from isoscope.studies.scale_tables import ALL_TRAININGS, SMALL_TRAININGS
 from isoscope.studies.several import joined
 from isoscope.studies.texts import OWN
 from isoscope.studies.training_curves import FEWEST, Curve
-from isoscope.tasks.intervals import pearson
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from isoscope.models.opening import Model
+
 
 FLAT = 0.25
 """A bias is flat while it changes by at most this share of itself; the paper gives no number."""

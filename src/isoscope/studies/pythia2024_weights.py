@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from isoscope.compute.stats.estimates import pearson
 from isoscope.results.measuring import measure
 from isoscope.results.result import Result, Row
 from isoscope.studies.claims import ALL_MODELS, Claim
@@ -14,11 +15,11 @@ from isoscope.studies.render import WHOLE
 from isoscope.studies.scale_tables import LAST_NORMS, UNEMBEDDINGS
 from isoscope.studies.several import joined, renamed
 from isoscope.studies.subjects import open_subject, provenance_of
-from isoscope.tasks.intervals import pearson
 
 if TYPE_CHECKING:
     from isoscope.models.norms import Norm
     from isoscope.models.opening import Model
+
 
 TIED = "OPT-6.7B|Falcon-7B"
 OTHERS = ("OPT-6.7B", "Falcon-7B", "GPT-NeoX-20B")

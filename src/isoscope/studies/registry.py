@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from isoscope.engines.choosing import LOCAL
+from isoscope.compute.execution import LOCAL
 from isoscope.errors import unknown_name
 from isoscope.measures.registry import all_measures
 from isoscope.studies.reference import misprints
@@ -15,8 +15,8 @@ from isoscope.studies.reference import misprints
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from isoscope.compute.stage import Progress
     from isoscope.data.texts.base import TextSource
-    from isoscope.engines.sharded import Progress
     from isoscope.models.steps import Every
     from isoscope.results.result import Result
     from isoscope.studies.claims import Claim

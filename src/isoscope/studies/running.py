@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isoscope.compute.execution import LOCAL
 from isoscope.data.location import redacted
 from isoscope.data.output import write_atomically
-from isoscope.engines.choosing import LOCAL
 from isoscope.errors import UsageError
 from isoscope.results.files import check_ending
 from isoscope.results.finetuned import SETTINGS
@@ -26,7 +26,7 @@ from isoscope.tasks.data_folder import data_folder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoscope.engines.sharded import Progress
+    from isoscope.compute.stage import Progress
     from isoscope.models.steps import Every
     from isoscope.results.result import Result, Row
     from isoscope.studies.claims import Verdict

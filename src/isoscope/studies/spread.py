@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from isoscope.engines.workers import BadShard, no_tick
+from isoscope.compute.pool import BadShard, no_tick
 from isoscope.errors import IsoscopeError
 from isoscope.results.result import Result
 from isoscope.studies.folder import StudyFolder
@@ -15,7 +15,7 @@ from isoscope.studies.running import judged
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from isoscope.engines.workers import Pool, Tick
+    from isoscope.compute.pool import Pool, Tick
     from isoscope.studies.registry import Study
     from isoscope.studies.running import StudyRun
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import check_level
+from isoscope.compute.threads import one_blas_thread
 from isoscope.corrections.own_centre import centred_on
-from isoscope.engines.local import one_blas_thread
 from isoscope.errors import DataError, UsageError
 from isoscope.results.advised import ADVICE
 from isoscope.results.measuring import listed, measure, versions
@@ -35,7 +36,6 @@ from isoscope.tasks.class_problem import ClassProblem
 from isoscope.tasks.corrected import NONE, named
 from isoscope.tasks.data_folder import data_folder
 from isoscope.tasks.folds import FOLDS, dealt
-from isoscope.tasks.intervals import check_level
 from isoscope.tasks.problem_rows import as_row
 from isoscope.tasks.registry import find_task
 from isoscope.tasks.sentence_protocol import SentenceProtocol
@@ -43,12 +43,13 @@ from isoscope.tasks.sentence_protocol import SentenceProtocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from isoscope.corrections import Correction
-    from isoscope.measures.reading import Progress
+    from isoscope.compute.stage import Progress
+    from isoscope.compute.stats.estimates import Estimate
+    from isoscope.corrections.base import Correction
     from isoscope.results.result import Row
     from isoscope.tasks.advice.deciding import Decision
-    from isoscope.tasks.intervals import Estimate
     from isoscope.tasks.problem import Items
+
 
 FEWEST_ITEMS = 20
 """With fewer, intervals from influences say little and no correction could be told from chance."""

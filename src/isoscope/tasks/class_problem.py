@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.class_scores import f1_score, matthews
+from isoscope.compute.stats.estimates import mean_score
 from isoscope.errors import DataError
-from isoscope.tasks.class_scores import f1_score, matthews
-from isoscope.tasks.mean_scores import mean_score
 from isoscope.tasks.pair_features import BLOCKS, WORDS, PairFeatures, pair_features
 from isoscope.tasks.probes.contract import Codes, Lesson, Matrix, Probe
 from isoscope.tasks.probes.logistic import LogisticProbe
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.stats.estimates import Score
     from isoscope.models.mentions import Mention
-    from isoscope.tasks.intervals import Score
     from isoscope.tasks.problem import Items
     from isoscope.typing import Vector
 

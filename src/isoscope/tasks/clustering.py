@@ -31,11 +31,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import undefined
+from isoscope.compute.stats.v_measure import v_influences, with_interval
 from isoscope.errors import DataError, UsageError
-from isoscope.tasks.bounded_scores import undefined
 from isoscope.tasks.registry import Task, find_task, register_opener
 from isoscope.tasks.text_tasks import TextClassification
-from isoscope.tasks.v_measure import v_influences, with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.stats.estimates import Score
     from isoscope.tasks.examples import LabelledText
-    from isoscope.tasks.intervals import Score
     from isoscope.tasks.problem import Items
     from isoscope.typing import Vector
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from isoscope.engines.choosing import LOCAL, on_accelerators, open_pool, ray_address
+from isoscope.compute.execution import LOCAL, on_accelerators, open_pool, ray_address
 from isoscope.errors import UsageError
 from isoscope.models.precision import dtype_name
 from isoscope.results.scaled import check_scale
@@ -14,7 +14,7 @@ from isoscope.results.scaled import check_scale
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from isoscope.engines.workers import BadShard, Pool, Shard, Tick, Value, Work
+    from isoscope.compute.pool import BadShard, Pool, Shard, Tick, Value, Work
     from isoscope.models.opening import Model
 
 

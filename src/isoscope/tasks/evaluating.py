@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isoscope.compute.execution import LOCAL
+from isoscope.compute.stats.estimates import check_level
 from isoscope.data.open import open_cloud
 from isoscope.data.selection import RowSelection
-from isoscope.engines.choosing import LOCAL
 from isoscope.errors import UsageError
 from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.results.measuring import listed, versions
@@ -16,7 +17,6 @@ from isoscope.results.scaled import check_scale
 from isoscope.tasks.corrected import fitted, named
 from isoscope.tasks.data_folder import data_folder
 from isoscope.tasks.encoding_pool import refuse_workers
-from isoscope.tasks.intervals import check_level
 from isoscope.tasks.registry import all_tasks, find_task
 from isoscope.tasks.scoring import CoveredPairs, WordForm, score_rows
 from isoscope.tasks.sentence_protocol import SentenceProtocol
@@ -26,8 +26,8 @@ from isoscope.tasks.word_similarity import WordSimilarity
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from isoscope.compute.stage import Progress
     from isoscope.data.base import CloudGroup
-    from isoscope.engines.sharded import Progress
     from isoscope.tasks.corrected import CorrectionLike, NamedCorrection
     from isoscope.tasks.encoding_pool import EncodingPool
     from isoscope.tasks.registry import Task

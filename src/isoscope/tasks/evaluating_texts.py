@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from isoscope.engines.choosing import LOCAL
-from isoscope.engines.vector_cache import VectorCache
+from isoscope.compute.execution import LOCAL
+from isoscope.compute.vector_cache import VectorCache
 from isoscope.errors import UsageError
 from isoscope.models.encoding import Encoder
 from isoscope.models.opening import Model, open_model

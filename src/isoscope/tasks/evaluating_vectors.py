@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.engines.local import one_blas_thread
+from isoscope.compute.threads import one_blas_thread
 from isoscope.results.measuring import versions
 from isoscope.results.result import Result, Row
 from isoscope.results.scored import KIND, SCORES
@@ -25,7 +25,7 @@ from isoscope.tasks.sentence_spaces import Space
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoscope.measures.reading import Progress
+    from isoscope.compute.stage import Progress
     from isoscope.tasks.advice.ground import Ground
     from isoscope.tasks.corrected import NamedCorrection
     from isoscope.tasks.registry import Task

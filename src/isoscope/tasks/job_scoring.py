@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.engines.local import in_parallel
+from isoscope.compute.threads import in_parallel
 from isoscope.results.measuring import measure
 from isoscope.results.result import Result, Row, Table
 from isoscope.tasks.class_problem import ClassProblem

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.compute.stats.class_scores import auc
+from isoscope.compute.stats.estimates import Score, pearson, spearman
 from isoscope.errors import DataError
-from isoscope.tasks.auc_score import auc
-from isoscope.tasks.intervals import Score, pearson, spearman
 from isoscope.tasks.own_pairs import OwnPairs, read_own_pairs
 from isoscope.tasks.registry import DataFile, OwnFileTask, register_opener
 from isoscope.tasks.sts import SCORE, ScoredPairs

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from isoscope.compute.stats.estimates import Score
     from isoscope.models.mentions import Mention
-    from isoscope.tasks.intervals import Score
 
+
+if TYPE_CHECKING:
     Items = NDArray[np.intp]
 
 

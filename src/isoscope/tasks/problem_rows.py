@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import difference
 from isoscope.results.scored import MAIN, PART_OF_TASK
 from isoscope.tasks.corrected import NONE
-from isoscope.tasks.intervals import difference
 from isoscope.tasks.score_row import score_row
 
 if TYPE_CHECKING:
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.stats.estimates import Estimate, Score
     from isoscope.results.result import Row
-    from isoscope.tasks.intervals import Estimate, Score
     from isoscope.tasks.problem import Items, Problem
 
+
+if TYPE_CHECKING:
     Outputs = NDArray[np.float64]
 
 

@@ -35,8 +35,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.measures.registry import counted
-from isoscope.tasks.intervals import (
+from isoscope.compute.stats.estimates import (
     FEWEST,
     ROUNDING,
     Estimate,
@@ -44,6 +43,7 @@ from isoscope.tasks.intervals import (
     is_constant,
     spearman_influences,
 )
+from isoscope.measures.registry import counted
 
 if TYPE_CHECKING:
     from isoscope.typing import Mask, Vector

@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import mean_score
 from isoscope.errors import DataError
 from isoscope.tasks.exact_search import NONE, nearest
-from isoscope.tasks.mean_scores import mean_score
 from isoscope.tasks.registry import DataFile, Task, register_opener
 from isoscope.tasks.retrieval_data import LAYOUT, RetrievalSet, has_texts, read_retrieval
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.tasks.intervals import Score
+    from isoscope.compute.stats.estimates import Score
     from isoscope.tasks.problem import Items
     from isoscope.typing import Vector
 

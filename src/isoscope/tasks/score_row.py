@@ -9,7 +9,7 @@ from isoscope.results.result import Row
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from isoscope.tasks.intervals import Estimate
+    from isoscope.compute.stats.estimates import Estimate
 
 
 def score_row(

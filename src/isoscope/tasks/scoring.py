@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import difference, pearson, spearman
 from isoscope.measures.registry import counted
 from isoscope.tasks.corrected import NONE
-from isoscope.tasks.intervals import difference, pearson, spearman
 from isoscope.tasks.score_row import score_row
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.compute.stats.estimates import Estimate, Score
     from isoscope.results.result import Row
-    from isoscope.tasks.intervals import Estimate, Score
     from isoscope.tasks.vocabulary import WordVectors
     from isoscope.tasks.word_pairs import WordPair
     from isoscope.typing import Vector

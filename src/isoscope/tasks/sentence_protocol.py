@@ -10,8 +10,9 @@ from isoscope.errors import UsageError
 from isoscope.tasks.probes.naming import find_probe
 
 if TYPE_CHECKING:
-    from isoscope.engines.vector_cache import VectorCache
+    from isoscope.compute.vector_cache import VectorCache
     from isoscope.tasks.probes.contract import Probe
+
 
 DEFAULT_PROBE = "logistic"
 ISOTROPY = ("mean_cosine", "i1_scaled")

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import Score, pearson, quantile, spearman
+from isoscope.compute.stats.estimates import standard_error as error_of
 from isoscope.errors import DataError
-from isoscope.tasks.intervals import Score, pearson, quantile, spearman
-from isoscope.tasks.intervals import standard_error as error_of
 from isoscope.tasks.scoring import unit_rows
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from isoscope.results.measuring import measure
 from isoscope.results.render import REMARKS
 
 if TYPE_CHECKING:
-    from isoscope.measures.reading import Progress
+    from isoscope.compute.stage import Progress
     from isoscope.results.result import Result
+
 
 MEASURES = ("mean_cosine", "i1_scaled", "effective_rank", "hubness")
 CORRECTIONS = ("none", "center", "all-but-the-top", "whiten")

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.class_scores import auc
+from isoscope.compute.stats.estimates import Score, mean_score
 from isoscope.errors import DataError, UsageError
 from isoscope.models.mentions import Mention
-from isoscope.tasks.auc_score import auc
-from isoscope.tasks.intervals import Score
-from isoscope.tasks.mean_scores import mean_score
 from isoscope.tasks.scoring import unit_rows
 
 if TYPE_CHECKING:

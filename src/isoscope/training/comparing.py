@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.significance import difference, sample_of
 from isoscope.results.finetuned import SECONDS
 from isoscope.results.finetuned_words import DIFFERENCE, RATIO
 from isoscope.results.result import Row
 from isoscope.results.scored import MAIN
 from isoscope.training.naming import NONE
-from isoscope.training.significance import difference, sample_of
 
 if TYPE_CHECKING:
+    from isoscope.compute.stats.significance import Sample
     from isoscope.training.outcomes import Outcome
-    from isoscope.training.significance import Sample
+
 
 UNIT = "runs"
 """What a row counts: scores of runs, not of vectors."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoscope.engines.journal import journal_while, refuse_unfinished
+from isoscope.compute.journal import journal_while, refuse_unfinished
 from isoscope.errors import UsageError
 from isoscope.models.opening import Model, open_model
 from isoscope.models.quiet import library
@@ -32,10 +32,11 @@ from isoscope.training.settings import MADE, usual_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from isoscope.engines.journal import Journal
-    from isoscope.measures.reading import Progress
+    from isoscope.compute.journal import Journal
+    from isoscope.compute.stage import Progress
     from isoscope.training.settings import Settings
     from isoscope.training.targets import Target
+
 
 CALIBRATIONS = ("none", "cosreg", "spectrum-pol", "spectrum-exp", "flow")
 

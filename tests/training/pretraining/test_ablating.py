@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file
 
 import isoscope
-from isoscope.engines.journal import Journal
+from isoscope.compute.journal import Journal
 from isoscope.errors import DataError, UsageError
 from isoscope.results.reporting import report
 from isoscope.results.result import Result, Row

@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 import isoscope  # noqa: E402
-from isoscope.engines.journal import Journal  # noqa: E402
+from isoscope.compute.journal import Journal  # noqa: E402
 from isoscope.errors import DataError, IsoscopeError, UsageError  # noqa: E402
 from isoscope.models.revisions import find_training, holds_checkpoints  # noqa: E402
 from isoscope.profiles import profile  # noqa: E402

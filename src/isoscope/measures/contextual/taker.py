@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from isoscope.compute.threads import one_blas_thread
 from isoscope.data.arrays import is_tensor
-from isoscope.engines.local import one_blas_thread
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.measures.contextual.explained import (
     MINIMUM,

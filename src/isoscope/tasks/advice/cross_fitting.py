@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.measures.reading import Progress
+    from isoscope.compute.stage import Progress
     from isoscope.tasks.advice.candidates import Candidate
     from isoscope.tasks.advice.fitting import FoldedRows
     from isoscope.tasks.advice.own_centres import OwnCentres
     from isoscope.tasks.problem import Items, Problem
 
+
+if TYPE_CHECKING:
     Outputs = NDArray[np.float64]
 
 

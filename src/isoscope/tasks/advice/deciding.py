@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import Difference, Score, difference
+from isoscope.compute.stats.significance import holm
 from isoscope.errors import DataError
-from isoscope.tasks.advice.holm import holm
-from isoscope.tasks.intervals import Difference, Score, difference
 from isoscope.tasks.problem_rows import has_output
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from isoscope.tasks.advice.cross_fitting import CrossFitted
     from isoscope.tasks.problem import Problem
 
+
+if TYPE_CHECKING:
     Outputs = NDArray[np.float64]
 
 ALPHA = 0.05

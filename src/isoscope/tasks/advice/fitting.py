@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.map_reduce import merged
 from isoscope.corrections.closed_form import ClosedForm
 from isoscope.corrections.summary import Summary
 from isoscope.corrections.together import parts_together
 from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError
 from isoscope.measures.kernels import moments_kernel_for
-from isoscope.measures.reading import merged
 from isoscope.tasks.corrected import NamedCorrection, fitted
 
 if TYPE_CHECKING:

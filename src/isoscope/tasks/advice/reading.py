@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.engines.sharded import Progress
+    from isoscope.compute.stage import Progress
     from isoscope.measures.moments import MomentParts
     from isoscope.tasks.own_pairs import OwnPairs
     from isoscope.tasks.problem import Problem

@@ -18,7 +18,7 @@ from isoscope.tasks.token_fits import TokenSample
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isoscope.engines.sharded import Progress
+    from isoscope.compute.stage import Progress
     from isoscope.measures.kernels import MomentsKernel
     from isoscope.measures.moments import MomentParts
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.tasks.probes.dealing import dealt_by_class
+from isoscope.compute.stats.folds import dealt_by_class
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
 
 Matrix = NDArray[np.floating[Any]]
 Codes = NDArray[np.intp]

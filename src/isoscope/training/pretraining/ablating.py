@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isoscope.compute.journal import journal_while, refuse_unfinished
+from isoscope.compute.stats.significance import sample_of
 from isoscope.data.texts.base import TextSource
 from isoscope.data.texts.open import open_texts
 from isoscope.data.texts.readers import SampledTexts
-from isoscope.engines.journal import journal_while, refuse_unfinished
 from isoscope.errors import UsageError
 from isoscope.measures.registry import counted
 from isoscope.models.opening import open_model
@@ -34,13 +35,12 @@ from isoscope.training.pretraining.grid import (
 )
 from isoscope.training.pretraining.plan import Plan
 from isoscope.training.pretraining.pretraining import pretrain
-from isoscope.training.significance import sample_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from isoscope.engines.journal import Journal
-    from isoscope.engines.sharded import Progress
+    from isoscope.compute.journal import Journal
+    from isoscope.compute.stage import Progress
     from isoscope.training.pretraining.corpus import Corpus
     from isoscope.training.pretraining.effects import Effect
     from isoscope.training.pretraining.grid import Cell, Factor

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
 
+from isoscope.compute.journal import CONFIGURATION, Journal
 from isoscope.data.output import PREFIX, cannot_be_written
-from isoscope.engines.journal import CONFIGURATION, Journal
 from isoscope.errors import DataError, UsageError
 from isoscope.models.precision import device_name
 from isoscope.models.quiet import quietly
@@ -26,7 +26,7 @@ from isoscope.training.pretraining.corpus import Corpus, make_corpus
 from isoscope.training.pretraining.learning import JUDGED_BLOCKS, Learner
 
 if TYPE_CHECKING:
-    from isoscope.engines.sharded import Progress
+    from isoscope.compute.stage import Progress
     from isoscope.training.pretraining.plan import Plan
 
 
@@ -247,7 +247,7 @@ def refuse_others(folder: Path, *, resume: bool) -> None:
 
 def finished(folder: Path, configuration: dict[str, Any]) -> Result:
     """Return the result of a training that is over, if it is the one that is asked for."""
-    from isoscope.engines.journal import check_same
+    from isoscope.compute.journal import check_same
 
     result = Result.load(folder / RESULT)
     check_same(result.extra.get("configuration", {}), configuration, folder)

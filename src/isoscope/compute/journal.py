@@ -1,0 +1,490 @@
+"""One run per folder.
+
+One step of a journal as a file: arrays and facts under a checksum over every byte.
+
+The file is a valid ``.safetensors`` file, written and read here by hand so that a state of a
+gigabyte is never copied. The checksum stands at a fixed place in the header, and is the SHA-256 of
+the whole file with zeros in that place.
+
+What a long run has done so far, in a folder beside its output, so that it can be continued.
+
+A journal has the run's configuration and a file per step. ``kill -9`` at any moment leaves each
+file as it was or as it was to be; what is damaged otherwise is noticed by its checksum.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoscope.data.formats.safetensors import METADATA
+from isoscope.data.location import readable
+from isoscope.data.output import PREFIX, atomic_file, cannot_be_written, write_atomically
+from isoscope.errors import DataError, UsageError
+from isoscope.version import __version__
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class FolderLock:
+    """Holds a folder for this process until it is released, or the process ends in any way.
+
+    The lock is the kernel's, on an open file: nothing is left over from a run that was killed. The
+    process number in the file is for the message only.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: BinaryIO | None = self._acquired()
+
+    def _acquired(self) -> BinaryIO:
+        while True:
+            try:
+                file = self._path.open("a+b")
+            except OSError as error:
+                raise UsageError(cannot_be_written(self._path, error)) from error
+            if not lock(file):
+                file.seek(0)
+                holder = file.read(20).decode("ascii", "replace").strip()
+                file.close()
+                raise UsageError(
+                    f"{self._path.parent} is in use by another run"
+                    + (f", process {holder}" if holder else "")
+                    + "; wait for it, or name another output"
+                )
+            if self._is_current(file):
+                file.truncate(0)
+                file.write(str(os.getpid()).encode())
+                file.flush()
+                return file
+            file.close()
+
+    def _is_current(self, file: BinaryIO) -> bool:
+        """Whether the file is still the one of this name: its last holder may have deleted it."""
+        try:
+            return os.path.samestat(os.fstat(file.fileno()), self._path.stat())
+        except FileNotFoundError:
+            return False
+
+    def release(self, *, delete: bool = False) -> None:
+        """Let others in; with ``delete`` the file goes first, while it is still ours."""
+        if self._file is None:
+            return
+        if delete:
+            self._path.unlink(missing_ok=True)
+        self._file.close()
+        self._file = None
+
+
+def lock(file: BinaryIO) -> bool:
+    """Take the kernel's lock on a file; False where another open file has it."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks: better to work unguarded than not at all
+        return True
+    return True
+
+
+STORED = {
+    "float64": "F64", "float32": "F32", "float16": "F16", "bool": "BOOL",
+    "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8",
+    "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8",
+}  # fmt: skip
+"""Types that a journal keeps, by numpy's and by the format's name."""
+
+FORMAT_VERSION = 1
+BEGINNING = b'{"' + METADATA.encode() + b'":{"sha256":"'
+"""What stands before the checksum in every header."""
+
+ZEROS = b"0" * 64
+ALIGNMENT = 8
+"""The header is filled up with spaces so that the first array starts at such a byte."""
+
+PIECE = 1 << 20
+"""Bytes read at a time for the checksum."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a step has come to."""
+
+    step: str
+    arrays: Mapping[str, NDArray[Any]]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Anything that JSON holds; keys are strings."""
+    finished: bool = True
+    """False for a state on the way."""
+
+
+def write_entry(path: Path, entry: Entry) -> None:
+    """Write an entry: a run that is killed leaves the old file or the new one."""
+    stored = {name: as_stored(name, array) for name, array in entry.arrays.items()}
+    header = header_of(entry, stored)
+    start = len(BEGINNING)
+    digest = hashlib.sha256(len(header).to_bytes(8, "little") + header)
+    for array in stored.values():
+        digest.update(raw(array))
+    checksum = digest.hexdigest().encode()
+    with atomic_file(path) as file:
+        file.write(len(header).to_bytes(8, "little"))
+        file.write(header[:start] + checksum + header[start + len(ZEROS) :])
+        for array in stored.values():
+            file.write(raw(array))
+
+
+def header_of(entry: Entry, stored: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return the header with zeros for a checksum."""
+    about = {
+        "format_version": FORMAT_VERSION,
+        "step": entry.step,
+        "finished": entry.finished,
+        "facts": dict(entry.facts),
+    }
+    header: dict[str, Any] = {METADATA: {"sha256": ZEROS.decode(), "journal": json.dumps(about)}}
+    position = 0
+    for name, array in stored.items():
+        header[name] = {
+            "dtype": STORED[array.dtype.name],
+            "shape": list(array.shape),
+            "data_offsets": [position, position + array.nbytes],
+        }
+        position += array.nbytes
+    text = json.dumps(header, separators=(",", ":")).encode()
+    return text + b" " * (-len(text) % ALIGNMENT)
+
+
+def as_stored(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as it lies in the file, row by row and little-endian."""
+    if array.dtype.name not in STORED:
+        raise UsageError(f"the array {name} is {array.dtype}, which a journal does not keep")
+    if name == METADATA:
+        raise UsageError(f"an array of a journal cannot be called {name}")
+    return np.asarray(array, array.dtype.newbyteorder("<"), order="C")
+
+
+def raw(array: NDArray[Any]) -> memoryview:
+    """Return the bytes of an array, without a copy."""
+    return array.reshape(-1).view(np.uint8).data
+
+
+def read_entry(path: Path) -> Entry:
+    """Read an entry whole, or say which file to delete."""
+    with readable(str(path)), path.open("rb") as file:
+        header, about = checked_header(path, file)
+        start, arrays = file.tell(), {}
+        for name, description in header.items():
+            kind = np.dtype(NUMPY_NAMES[description["dtype"]]).newbyteorder("<")
+            begin, end = description["data_offsets"]
+            content = np.empty(end - begin, np.uint8)
+            file.seek(start + begin)
+            if file.readinto(content.data) != len(content):
+                raise damaged(path)
+            array = content.view(kind).reshape(description["shape"])
+            arrays[name] = array.astype(kind.newbyteorder("="), copy=False)
+    return Entry(about["step"], arrays, about["facts"], about["finished"])
+
+
+def read_about(path: Path) -> dict[str, Any]:
+    """Check an entry whole, but return only what it says of its step."""
+    with readable(str(path)), path.open("rb") as file:
+        return checked_header(path, file)[1]
+
+
+def checked_header(path: Path, file: BinaryIO) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arrays' descriptions and the step's; the file then stands at the first array.
+
+    The checksum comes first: behind it, everything is as ``write_entry`` left it.
+    """
+    length = int.from_bytes(file.read(8), "little")
+    if length > path.stat().st_size:
+        raise damaged(path)
+    header = file.read(length)
+    start, end = len(BEGINNING), len(BEGINNING) + len(ZEROS)
+    digest = hashlib.sha256(length.to_bytes(8, "little") + header[:start] + ZEROS + header[end:])
+    while piece := file.read(PIECE):
+        digest.update(piece)
+    if header[start:end] != digest.hexdigest().encode():
+        raise damaged(path)
+    entries = json.loads(header)
+    about = json.loads(entries.pop(METADATA)["journal"])
+    if about["format_version"] != FORMAT_VERSION:
+        raise DataError(
+            f"{path} has format {about['format_version']} of a journal, and this isoscope reads "
+            f"{FORMAT_VERSION}; delete it, and --resume takes that step again"
+        )
+    file.seek(8 + length)
+    return entries, about
+
+
+def damaged(path: Path) -> DataError:
+    """Say that a file is not what was written, and what to do."""
+    return DataError(
+        f"{path} was changed or damaged: its checksum does not match; delete it, and --resume "
+        "takes that step again"
+    )
+
+
+NUMPY_NAMES = {stored: name for name, stored in STORED.items()}
+
+
+CONFIGURATION = "configuration.json"
+LOCK = "lock"
+ENDING = ".safetensors"
+LONGEST_STEP = 200
+"""Characters of a step's name as part of a file's."""
+
+UNSET = "not set"
+"""Stands for an option that a configuration does not have."""
+
+
+class Journal:
+    """The journal of one run; ``Journal.open`` makes one.
+
+    It holds its folder for this process until ``close``, which leaving a ``with`` block calls.
+    """
+
+    def __init__(self, folder: Path, lock: FolderLock, finished: dict[str, bool]) -> None:
+        self.folder = folder
+        self._lock = lock
+        self._finished = finished
+
+    @classmethod
+    def open(
+        cls, folder: str | Path, configuration: Mapping[str, Any], resume: bool = False
+    ) -> Journal:
+        """Begin a journal, or continue one.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Where it is kept; it need not exist.
+        configuration : mapping
+            All that decides what the run computes, as JSON holds it: options, digests of inputs.
+            The version of isoscope is added.
+        resume : bool
+            Continue what is there. Where there is nothing, begin.
+
+        Raises
+        ------
+        UsageError
+            Where there is a journal and ``resume`` is false, where it has another configuration,
+            and where another run has it open.
+        DataError
+            Where a file of the journal is damaged.
+        """
+        folder = Path(folder)
+        settled = json.loads(json.dumps({**configuration, "isoscope": __version__}))
+        make_folder(folder)
+        lock = FolderLock(folder / LOCK)
+        try:
+            begun = (folder / CONFIGURATION).exists()
+            if not resume:
+                refuse_unfinished(folder)
+            for leftover in folder.glob(f"{PREFIX}*"):  # of a run that was killed while it wrote
+                leftover.unlink()
+            if begun:
+                check_same(read_configuration(folder), settled, folder)
+            else:
+                write_atomically(folder / CONFIGURATION, json.dumps(settled, indent=2) + "\n")
+            return cls(folder, lock, known_steps(folder))
+        except BaseException:
+            lock.release()
+            raise
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Steps that are finished."""
+        return tuple(step for step, finished in self._finished.items() if finished)
+
+    @property
+    def known(self) -> bool:
+        """Whether anything is kept, finished or not."""
+        return bool(self._finished)
+
+    def done(self, step: str) -> bool:
+        """Whether a step is finished."""
+        return self._finished.get(step, False)
+
+    def save(
+        self,
+        step: str,
+        arrays: Mapping[str, NDArray[Any]],
+        facts: Mapping[str, Any] | None = None,
+        *,
+        finished: bool = True,
+    ) -> None:
+        """Keep what a step has come to, in place of what was kept of it before.
+
+        Parameters
+        ----------
+        step : str
+            Name of the step.
+        arrays : mapping of str to array
+            Numbers or truth values, of any shape; they come back bit by bit.
+        facts : mapping, optional
+            Anything that JSON holds, by string.
+        finished : bool
+            False for a state on the way, from which the step can go on.
+        """
+        write_entry(self._path(step), Entry(step, arrays, facts or {}, finished))
+        self._finished[step] = finished
+
+    def load(self, step: str) -> Entry | None:
+        """Return what was kept of a step, finished or not; None where nothing was."""
+        return read_entry(self._path(step)) if step in self._finished else None
+
+    def forget(self, step: str) -> None:
+        """Delete what was kept of a step that nobody will go on from; nothing, if nothing was."""
+        if self._finished.pop(step, None) is not None:
+            self._path(step).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let other runs in; the journal stays."""
+        self._lock.release()
+
+    def remove(self) -> None:
+        """Delete the journal, after its run has succeeded; files of others stay."""
+        for step in self._finished:
+            self._path(step).unlink(missing_ok=True)
+        # Last of what matters: killed in between, the rest is a journal with fewer steps.
+        (self.folder / CONFIGURATION).unlink(missing_ok=True)
+        self._finished = {}
+        self._lock.release(delete=True)
+        if not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _path(self, step: str) -> Path:
+        name = quote(step, safe=" ,=+()")
+        if len(name) > LONGEST_STEP or not name:
+            raise UsageError(f"the step {step!r:.60} has no name that a file can have")
+        return self.folder / f"step {name}{ENDING}"
+
+
+@contextmanager
+def journal_while(
+    folder: str | Path | None,
+    configuration: Mapping[str, Any],
+    *,
+    resume: bool,
+    worth: float = 0.0,
+) -> Iterator[Journal | None]:
+    """Give out the journal of a run, which goes when all went well, and when it holds nothing.
+
+    None where there is no folder: nothing is kept. After an error in fewer than ``worth`` seconds
+    nothing is kept either: to begin again is no trouble, and a folder in the way would be.
+    """
+    if folder is None:
+        yield None
+        return
+    began = time.monotonic()
+    with Journal.open(folder, configuration, resume=resume) as journal:
+        try:
+            yield journal
+        except BaseException:
+            short = not resume and time.monotonic() - began < worth
+            if (
+                short or not journal.known
+            ):  # a wrong call leaves nothing that the right one must delete
+                journal.remove()
+            raise
+        journal.remove()
+
+
+def refuse_unfinished(folder: Path) -> None:
+    """Refuse to begin where a journal is."""
+    if (folder / CONFIGURATION).exists():
+        raise UsageError(
+            f"{folder} is the journal of a run that did not finish; --resume continues it; to "
+            "start over, delete that folder"
+        )
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder, or refuse one that is there for something else."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / CONFIGURATION).exists():
+            foreign = sorted(
+                path.name
+                for path in folder.iterdir()
+                if path.name != LOCK and not path.name.startswith(PREFIX)
+            )
+            if foreign:
+                raise UsageError(
+                    f"{folder} is to hold a journal, but is a folder with other files, such as "
+                    f"{foreign[0]}; name another, or empty it"
+                )
+    except OSError as error:
+        raise UsageError(cannot_be_written(folder, error)) from error
+
+
+def known_steps(folder: Path) -> dict[str, bool]:
+    """Return every step and whether it is finished; all checksums are checked."""
+    paths = sorted(folder.glob(f"step *{ENDING}"), key=lambda path: path.stat().st_mtime_ns)
+    return {about["step"]: about["finished"] for about in map(read_about, paths)}
+
+
+def read_configuration(folder: Path) -> dict[str, Any]:
+    """Return the configuration of a journal."""
+    path = folder / CONFIGURATION
+    with readable(str(path)):
+        content = path.read_bytes()
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise DataError(f"{path} was damaged: it is no JSON object; delete {folder} to start over")
+    return found
+
+
+def check_same(old: Mapping[str, Any], new: Mapping[str, Any], folder: Path) -> None:
+    """Refuse to continue a run as another one; the message names the first difference."""
+    before, now = flattened(old), flattened(new)
+    for key in dict.fromkeys([*now, *before]):
+        was, wanted = before.get(key, UNSET), now.get(key, UNSET)
+        if was != wanted:
+            raise UsageError(
+                f"{folder} cannot be continued: it was begun with {key} {was}, and this run has "
+                f"{wanted}; use what it was begun with, or delete that folder to start over"
+            )
+
+
+def flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Return the values of nested mappings as JSON, under names such as ``tokens.skip_first``."""
+    flat: dict[str, str] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping) and value:
+            flat.update(flattened(value, f"{prefix}{key}."))
+        else:
+            flat[prefix + key] = json.dumps(value, ensure_ascii=False)
+    return flat

@@ -1,0 +1,408 @@
+"""Reading a cloud group shard by shard, on the threads of this process or on other workers.
+
+The sums of a few batches, a *chunk*, are taken one after the other; chunks are merged in a tree
+over their numbers in the shard, and shards in a tree over theirs. Chunks and shards follow from
+the source alone, and BLAS has one thread: so the sums are the same bit by bit on any number of
+threads, processes or machines.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeAlias, TypeVar
+
+from isoscope.compute.stage import Gathered, MergeTree, OnError, Progress, Stage, StoredState
+from isoscope.compute.threads import Accumulator, accumulate, cores, deal
+from isoscope.data.arrays import is_tensor
+from isoscope.data.base import Batch, CloudGroup, WrappedGroup, rows_per_batch
+from isoscope.data.shards import Shard, shards_of
+from isoscope.errors import DataError
+
+if TYPE_CHECKING:
+    from isoscope.compute.journal import Journal
+    from isoscope.compute.pool import Pool, Tick
+
+
+Batches: TypeAlias = Mapping[str, Batch]
+StateOut = TypeVar("StateOut", covariant=True)
+
+CHUNK = 4
+"""Batches whose sums are taken one after the other."""
+SMALL = 16
+"""Clouds of so many batches are dealt to threads batch by batch."""
+
+MATRICES_PER_LANE = 4
+LANE_BYTES = 2**30
+"""Memory that the d × d matrices of all threads together may take."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a group is read.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Threads of this process, where there is no pool; by default one per core.
+    pool : Pool, optional
+        Other workers.
+    journal : Journal, optional
+        Where finished shards are kept.
+    on_error : {"stop", "skip"}
+        What becomes of the run where a shard cannot be read.
+    shard_rows : int, optional
+        Rows of a shard.
+    """
+
+    workers: int | None = None
+    pool: Pool | None = None
+    journal: Journal | None = None
+    on_error: OnError = "stop"
+    shard_rows: int | None = None
+    skipped: dict[str, str] = field(default_factory=dict)
+    """Filled while reading: shards that were left out, and why."""
+
+    def within(self) -> Plan:
+        """Return a plan for reads that only this process can do, and that are not kept."""
+        return Plan(workers=self.workers)
+
+
+class ChunkTaker(Protocol[StateOut]):
+    """Sums over batches, on one thread."""
+
+    def add(self, batches: Batches, /) -> None:
+        """Take one batch of every cloud."""
+
+    def take(self) -> StateOut:
+        """Return the sums since the last call, and begin anew."""
+
+
+class ReadWork(ABC, Generic[StoredState]):
+    """What a read does with a shard; it can be pickled."""
+
+    kind: type[StoredState]
+    chunk: int = CHUNK
+
+    @abstractmethod
+    def taker(self) -> ChunkTaker[StoredState]:
+        """Make what sums over the batches of one thread."""
+
+    @abstractmethod
+    def finished(self, state: StoredState | None, group: CloudGroup) -> StoredState:
+        """Return the state of a whole shard, from that of its rows and what the group noted."""
+
+    def __call__(self, shard: Shard, tick: Tick) -> StoredState:
+        """Read one shard."""
+        taker = self.taker()
+        tree: MergeTree[StoredState] = MergeTree(lambda one, other: one.merge(other))
+        done = 0
+        for number, chunk in enumerate(chunks(shard, self.chunk)):
+            for batches in chunk:
+                taker.add(batches)
+                done += rows_in(batches)
+                tick(done)
+            tree.add(number, taker.take())
+        return self.finished(tree.result(), shard.group)
+
+
+def read(
+    group: CloudGroup,
+    work: ReadWork[StoredState],
+    stage: str,
+    plan: Plan,
+    progress: Progress | None = None,
+) -> Gathered[StoredState]:
+    """Read a group once."""
+    shards = shards_of(group, plan.shard_rows)
+    work.chunk = chunk_size(group)
+    whole: Stage[Shard, StoredState] = Stage(
+        stage, shards, [shard.group.rows for shard in shards], work.kind, plan.journal,
+        plan.on_error, progress,
+    )  # fmt: skip
+    whole.leave_out(plan.skipped)
+    if plan.pool is not None:
+        found = whole.run(plan.pool, work)
+    else:
+        found = read_in_lanes(whole, work, group, plan.workers)
+    plan.skipped.update(found.skipped)
+    return found
+
+
+def chunk_size(group: CloudGroup) -> int:
+    """Return the batches of a chunk: one where there are few, so that all threads get some."""
+    few = SMALL * rows_per_batch(max(group.widths))
+    return 1 if group.rows is not None and group.rows <= few else CHUNK
+
+
+def chunks(shard: Shard, size: int) -> Iterator[Iterable[Batches]]:
+    """Yield the batches of a shard in chunks, rows numbered as in the whole group."""
+    based = (
+        {
+            name: batch._replace(first_row=shard.base + batch.first_row)
+            for name, batch in batches.items()
+        }
+        for batches in shard.group.batches()
+    )
+    for first in based:
+        yield Chunk(first, based, size)
+
+
+class Chunk:
+    """The next batches of a stream, read one by one."""
+
+    def __init__(self, first: Batches, rest: Iterator[Batches], size: int) -> None:
+        self._first, self._rest, self._size = first, rest, size
+
+    def __iter__(self) -> Iterator[Batches]:
+        yield self._first
+        for _ in range(self._size - 1):
+            following = next(self._rest, None)
+            if following is None:
+                return
+            yield following
+
+
+def rows_in(batches: Batches) -> int:
+    """Return the rows of a batch."""
+    return len(next(iter(batches.values())).vectors)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A batch on its way to a thread; None ends the chunk."""
+
+    shard: int
+    chunk: int
+    batches: Batches | None
+
+
+class Collector(Generic[StoredState]):
+    """Puts chunks that threads are done with together to shards."""
+
+    def __init__(self, stage: Stage[Shard, StoredState], work: ReadWork[StoredState]) -> None:
+        self._stage, self._work = stage, work
+        self._lock = threading.Lock()
+        self._trees: dict[int, MergeTree[StoredState]] = {}
+        self._counts: dict[int, int] = {}
+        self._expected: dict[int, int] = {}
+        self._bad: set[int] = set()
+
+    def is_bad(self, shard: int) -> bool:
+        """Whether a shard is left out."""
+        return shard in self._bad
+
+    def add(self, shard: int, chunk: int, state: StoredState) -> None:
+        """Take a chunk."""
+        with self._lock:
+            if shard in self._bad:
+                return
+            tree = self._trees.get(shard)
+            if tree is None:
+                tree = self._trees[shard] = MergeTree(lambda one, other: one.merge(other))
+            tree.add(chunk, state)
+            self._counts[shard] = self._counts.get(shard, 0) + 1
+            self._settle(shard)
+
+    def expect(self, shard: int, count: int) -> None:
+        """Say how many chunks a shard has, once it is read to its end."""
+        with self._lock:
+            self._expected[shard] = count
+            self._settle(shard)
+
+    def bad(self, shard: int, error: Exception) -> None:
+        """Leave a shard out, or raise."""
+        with self._lock:
+            if shard not in self._bad:
+                self._bad.add(shard)
+                self._trees.pop(shard, None)
+                self._stage.skip(shard, str(error))
+
+    def _settle(self, shard: int) -> None:
+        if shard in self._bad or self._counts.get(shard, 0) != self._expected.get(shard, -1):
+            return
+        tree = self._trees.pop(shard, None)
+        state = None if tree is None else tree.result()
+        self._stage.add(shard, self._work.finished(state, self._stage.shards[shard].group))
+
+
+class LaneTaker(Generic[StoredState]):
+    """One thread's part of a read."""
+
+    def __init__(self, work: ReadWork[StoredState], collector: Collector[StoredState]) -> None:
+        self._taker, self._collector = work.taker(), collector
+
+    def add(self, piece: Piece, /) -> None:
+        """Take a batch, or hand over the chunk that ends here."""
+        if piece.batches is None:
+            self._collector.add(piece.shard, piece.chunk, self._taker.take())
+            return
+        if self._collector.is_bad(piece.shard):
+            return
+        try:
+            self._taker.add(piece.batches)
+        except DataError as error:
+            self._collector.bad(piece.shard, error)
+
+
+def read_in_lanes(
+    stage: Stage[Shard, StoredState],
+    work: ReadWork[StoredState],
+    group: CloudGroup,
+    workers: int | None,
+) -> Gathered[StoredState]:
+    """Read on the threads of this process; the calling one reads ahead for all.
+
+    Tensors are left to torch's own threads.
+    """
+    progress, stage.progress = stage.progress, None  # which counts rows here, not shards
+    collector = Collector(stage, work)
+    stream = pieces(stage, work.chunk, collector, group, progress)
+    first = next(stream, None)
+    if first is not None:
+        lanes = lane_count(group, workers, work.chunk, first.batches or {})
+        takers = [LaneTaker(work, collector) for _ in range(lanes)]
+        numbered = in_turn(chain([first], stream), lanes)
+        deal(numbered, takers, depth=work.chunk + 1)
+    return stage.result()
+
+
+def lane_count(group: CloudGroup, workers: int | None, chunk: int, first: Batches) -> int:
+    """Return as many threads as are worth it."""
+    if any(is_tensor(batch.vectors) for batch in first.values()):
+        return 1
+    widest = max(group.widths)
+    lanes = cores() if workers is None else workers
+    lanes = min(lanes, max(1, LANE_BYTES // (MATRICES_PER_LANE * 8 * widest * widest)))
+    if group.rows is not None:
+        lanes = min(lanes, max(1, -(-group.rows // (chunk * rows_per_batch(widest)))))
+    return lanes
+
+
+def in_turn(stream: Iterable[Piece], lanes: int) -> Iterator[tuple[int, Piece]]:
+    """Deal chunks to the threads in turn."""
+    turn = -1
+    last: tuple[int, int] | None = None
+    for piece in stream:
+        if (piece.shard, piece.chunk) != last:
+            turn, last = turn + 1, (piece.shard, piece.chunk)
+        yield turn % lanes, piece
+
+
+def pieces(
+    stage: Stage[Shard, StoredState],
+    size: int,
+    collector: Collector[StoredState],
+    group: CloudGroup,
+    progress: Progress | None,
+) -> Iterator[Piece]:
+    """Read the shards that are missing, one after the other."""
+    done = stage.done
+    for number, shard in stage.missing:
+        count = 0
+        try:
+            for count, chunk in enumerate(chunks(shard, size), start=1):
+                for batches in chunk:
+                    yield Piece(number, count - 1, batches)
+                    done += rows_in(batches)
+                    if progress is not None:
+                        progress(stage.name, done, group.rows)
+                yield Piece(number, count - 1, None)
+        except (DataError, OSError) as error:
+            collector.bad(number, error)
+            if count:  # or the thread would go on with half a chunk of a bad shard
+                yield Piece(number, count - 1, None)
+            continue
+        collector.expect(number, count)
+
+
+def without_skipped(group: CloudGroup, plan: Plan) -> CloudGroup:
+    """Return a group without the shards that were left out, for further reads."""
+    if not plan.skipped:
+        return group
+    shards = shards_of(group, plan.shard_rows)
+    return KeptShards(group, [shard for shard in shards if shard.name not in plan.skipped])
+
+
+class KeptShards(WrappedGroup):
+    """Some of the shards of a group, one after the other."""
+
+    def __init__(self, group: CloudGroup, shards: Sequence[Shard]) -> None:
+        super().__init__(group)
+        self._shards = shards
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows, where all shards know theirs."""
+        known = [shard.group.rows for shard in self._shards]
+        return None if None in known else sum(count or 0 for count in known)
+
+    def batches(self) -> Iterator[Batches]:
+        """Read from the start."""
+        for shard in self._shards:
+            for chunk in chunks(shard, CHUNK):
+                yield from chunk
+
+
+class Mergeable(Protocol):
+    """A state that combines with another of its kind."""
+
+    def merge(self, other: Self) -> Self:
+        """Combine two states."""
+
+
+ReadState = TypeVar("ReadState", bound=Mergeable)
+
+
+def merged(states: Sequence[ReadState]) -> ReadState | None:
+    """Merge states in their order; None when there are none."""
+    if not states:
+        return None
+    total = states[0]
+    for state in states[1:]:
+        total = total.merge(state)
+    return total
+
+
+def run(
+    group: CloudGroup,
+    new_taker: Callable[[], Accumulator[Batches]],
+    workers: int | None,
+    progress: Progress | None,
+    stage: str,
+) -> None:
+    """Feed a group's batches to as many takers as are worth their thread.
+
+    Tensors are left to torch's own threads; a cloud of one batch needs no second thread.
+    """
+    stream = with_progress(group, progress, stage)
+    first = next(stream, None)
+    if first is None:
+        return
+    lanes = cores() if workers is None else workers
+    if any(is_tensor(batch.vectors) for batch in first.values()):
+        lanes = 1
+    widest = max(group.widths)
+    lanes = min(lanes, max(1, LANE_BYTES // (MATRICES_PER_LANE * 8 * widest * widest)))
+    if group.rows is not None:
+        lanes = min(lanes, max(1, -(-group.rows // rows_per_batch(widest))))
+    accumulate(chain_first(first, stream), [new_taker() for _ in range(lanes)])
+
+
+def chain_first(first: Batches, rest: Iterator[Batches]) -> Iterator[Batches]:
+    """Put the first item back in front."""
+    yield first
+    yield from rest
+
+
+def with_progress(group: CloudGroup, progress: Progress | None, stage: str) -> Iterator[Batches]:
+    """Yield the batches of a group and report the rows handed out."""
+    done = 0
+    for batches in group.batches():
+        yield batches
+        done += len(next(iter(batches.values())).vectors)
+        if progress is not None:
+            progress(stage, done, group.rows)

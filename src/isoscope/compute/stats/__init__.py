@@ -1,0 +1,1 @@
+"""Scores with influence functions, folds and tests."""

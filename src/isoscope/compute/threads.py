@@ -1,0 +1,189 @@
+"""Worker threads of one machine over a stream of batches.
+
+One thread per core with BLAS held to one thread each: between two matrix products the other
+arithmetic of a batch then runs in parallel too, which BLAS's own threads would leave to one core.
+The caller's thread reads ahead while the workers compute.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+
+from threadpoolctl import ThreadpoolController
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+
+Item = TypeVar("Item")
+ItemIn = TypeVar("ItemIn", contravariant=True)
+Value = TypeVar("Value")
+
+
+class Accumulator(Protocol[ItemIn]):
+    """Something that batches are added to, by one thread only."""
+
+    def add(self, item: ItemIn, /) -> None:
+        """Take one batch into account."""
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+END = object()
+"""Stands behind the last item of a queue."""
+
+
+class Lane(Generic[Item]):
+    """A thread with its accumulator and a short queue of batches in front of it."""
+
+    def __init__(self, state: Accumulator[Item], depth: int) -> None:
+        self.state = state
+        self.failure: BaseException | None = None
+        self._queue: queue.Queue[Item | object] = queue.Queue(maxsize=depth)
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def put(self, item: Item) -> None:
+        """Hand a batch over; waits while the lane is behind, raises what the thread raised."""
+        self._queue.put(item)
+        if self.failure is not None:
+            raise self.failure
+
+    def finish(self) -> None:
+        """Say that nothing more comes."""
+        self._queue.put(END)
+
+    def join(self) -> None:
+        """Wait until everything handed over is done."""
+        self._thread.join()
+
+    def abandon(self) -> None:
+        """Let go of what is queued; the thread ends after the item that it is at.
+
+        Nobody waits for that after Ctrl-C: a decomposition may take minutes.
+        """
+        self.failure = self.failure or KeyboardInterrupt()
+        with suppress(queue.Empty):
+            while True:
+                self._queue.get_nowait()
+        self._queue.put(END)
+
+    def _work(self) -> None:
+        while (item := self._queue.get()) is not END:
+            if self.failure is not None:
+                continue  # keep emptying the queue, so that put() never waits for a dead thread
+            try:
+                self.state.add(cast("Item", item))
+            except BaseException as error:
+                self.failure = error
+
+
+def accumulate(items: Iterable[Item], states: Sequence[Accumulator[Item]]) -> None:
+    """Deal the items to the states in turn, each state on a thread of its own.
+
+    Which state an item goes to depends on its position alone, never on timing: the same input
+    with the same number of states gives the same bits every time.
+    """
+    if len(states) == 1:
+        for item in items:
+            states[0].add(item)
+        return
+    deal(((position % len(states), item) for position, item in enumerate(items)), states)
+
+
+def deal(
+    items: Iterable[tuple[int, Item]], states: Sequence[Accumulator[Item]], depth: int = 2
+) -> None:
+    """Hand each item to the state whose number stands beside it, each on a thread of its own.
+
+    BLAS has one thread meanwhile, also where there is one state only: its results may depend on
+    how many it has. ``depth`` is how many items wait for a state at most.
+    """
+    with one_blas_thread():
+        if len(states) == 1:
+            for _, item in items:
+                states[0].add(item)
+            return
+        lanes = [Lane(state, depth) for state in states]
+        try:
+            for number, item in items:
+                lanes[number].put(item)
+            for lane in lanes:
+                lane.finish()
+            for lane in lanes:
+                lane.join()
+        except KeyboardInterrupt:
+            for lane in lanes:
+                lane.abandon()
+            raise
+        except BaseException:
+            for lane in lanes:
+                lane.abandon()
+            for lane in lanes:
+                lane.join()
+            raise
+    for lane in lanes:
+        if lane.failure is not None:
+            raise lane.failure
+
+
+def in_parallel(calls: Sequence[Callable[[], Value]]) -> list[Value]:
+    """Make a few independent, heavy calls, each on a thread of its own."""
+    results: dict[int, Value] = {}
+
+    class Call:
+        def add(self, job: tuple[int, Callable[[], Value]], /) -> None:
+            results[job[0]] = job[1]()
+
+    accumulate(enumerate(calls), [Call() for _ in range(min(cores(), len(calls)))])
+    return [results[position] for position in range(len(calls))]
+
+
+class BlasLimit:
+    """Holds BLAS to one thread per call while any of this package's own threads run.
+
+    The limit is one of the whole process: the first to come sets it, the last to go lifts it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._limit: Any = None
+        self._controller: Any = None
+        self._modules = 0
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Hold the limit for a while."""
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._limit = self._libraries().limit(limits=1, user_api="blas")
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if self._users == 0:
+                    self._limit.restore_original_limits()
+
+    def _libraries(self) -> Any:
+        """Return the loaded libraries of BLAS.
+
+        To find them takes milliseconds, as long as a whole read of a small cloud. Libraries come
+        with modules, so they are looked for again only after an import.
+        """
+        if len(sys.modules) != self._modules:
+            self._controller, self._modules = ThreadpoolController(), len(sys.modules)
+        return self._controller
+
+
+one_blas_thread = BlasLimit()
