@@ -12,6 +12,7 @@ from isoscope.measures.kernels.host import safe_exponent
 from isoscope.measures.space import BasisRange
 
 if TYPE_CHECKING:
+    from isoscope.typing import Floats
     from collections.abc import Sequence
     from typing import Any
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 
 if TYPE_CHECKING:
-    Matrix = NDArray[np.floating[Any]]
 
 BASES = 8
 LARGEST_SINGLE = 1e30
@@ -30,7 +30,7 @@ SMALL = 64
 
 
 def basis_ranges(
-    coordinates: Matrix, runs: Sequence[slice], scales: Sequence[float], seed: int
+    coordinates: Floats, runs: Sequence[slice], scales: Sequence[float], seed: int
 ) -> list[BasisRange]:
     """Measure ln I1 of sampled rows on random bases of each run of directions, at some scales.
 
@@ -61,7 +61,7 @@ def basis_ranges(
 
 
 def one_basis(
-    coordinates: Matrix,
+    coordinates: Floats,
     runs: Sequence[slice],
     scales: Sequence[float],
     seed: np.random.SeedSequence,
@@ -79,7 +79,7 @@ def one_basis(
     return logs
 
 
-def randomly_rotated(coordinates: Matrix, random: np.random.Generator) -> Matrix:
+def randomly_rotated(coordinates: Floats, random: np.random.Generator) -> Floats:
     """Express rows on a random orthonormal basis.
 
     A uniform draw needs the QR decomposition of a Gaussian matrix, O(d³); for many directions
@@ -88,7 +88,7 @@ def randomly_rotated(coordinates: Matrix, random: np.random.Generator) -> Matrix
     width = coordinates.shape[1]
     if width <= SMALL:
         q, r = np.linalg.qr(random.standard_normal((width, width)))
-        turned: Matrix = coordinates @ (q * np.sign(np.diag(r))).astype(coordinates.dtype)
+        turned: Floats = coordinates @ (q * np.sign(np.diag(r))).astype(coordinates.dtype)
         return turned
     from scipy.fft import dct  # here, as it adds a tenth of a second to every import
 
@@ -98,7 +98,7 @@ def randomly_rotated(coordinates: Matrix, random: np.random.Generator) -> Matrix
     return coordinates
 
 
-def oriented_log_sums(exponents: Matrix) -> Matrix:
+def oriented_log_sums(exponents: Floats) -> Floats:
     """The larger of ln Σ_i exp(a_ik) and ln Σ_i exp(−a_ik) per column; ``exponents`` is used up."""
     top = np.maximum(exponents.max(axis=0), -exponents.min(axis=0))
     if top.max() < safe_exponent(exponents.dtype, len(exponents)):
