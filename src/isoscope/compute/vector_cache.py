@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from isoscope.typing import Keys
 
-
-if TYPE_CHECKING:
     Vectors = NDArray[np.floating[Any]]
 
 FORMAT = "isoscope vectors 1"

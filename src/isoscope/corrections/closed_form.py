@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from isoscope.data.base import CloudGroup
     from isoscope.typing import Matrix
 
-
-if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
 MOMENTS = "moments."

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from isoscope.measures.moments import MomentParts
     from isoscope.typing import Matrix
 
-
-if TYPE_CHECKING:
     Weights = NDArray[np.float64]
 
 FIT = "fit"

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from isoscope.corrections.base import Correction
 
-
-if TYPE_CHECKING:
     Arrays = Mapping[str, NDArray[Any]]
 
 WRONG_STATE = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError)

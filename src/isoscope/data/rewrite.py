@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from isoscope.data.change import Change
     from isoscope.data.open import OnError
 
-
-if TYPE_CHECKING:
     Progress = Callable[[str, int, int | None], None]
     CarryOut = Callable[["Sequence[Plan]", Progress | None], list["Written"]]
 

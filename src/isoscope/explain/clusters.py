@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from isoscope.explain.token_sample import TokenSample
     from isoscope.typing import Vector
 
-
-if TYPE_CHECKING:
     Labels = NDArray[np.intp]
 
 NUMBER = 27

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from isoscope.explain.token_sample import TokenSample
     from isoscope.models.opening import Model
 
-
-if TYPE_CHECKING:
     Probes = Mapping[str, PositionProbe]
 
 ACCURACY = "position_accuracy"

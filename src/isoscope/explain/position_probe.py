@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from isoscope.typing import Mask, Vector
 
-
-if TYPE_CHECKING:
     Matrix = NDArray[np.float32]
     Numbers = NDArray[np.int64]
 

@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
     from isoscope.typing import Matrix, Vector
 
-
-if TYPE_CHECKING:
     Labels = NDArray[np.int64]
 
 SAME = "distance/same_tense_same_sense"

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from isoscope.explain.known_frequencies import Frequencies
     from isoscope.typing import Vector
 
-
-if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 BIN = 1_000

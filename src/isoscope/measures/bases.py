@@ -12,14 +12,9 @@ from isoscope.measures.kernels.host import safe_exponent
 from isoscope.measures.space import BasisRange
 
 if TYPE_CHECKING:
-    from isoscope.typing import Floats
     from collections.abc import Sequence
-    from typing import Any
 
-    from numpy.typing import NDArray
-
-
-if TYPE_CHECKING:
+    from isoscope.typing import Floats
 
 BASES = 8
 LARGEST_SINGLE = 1e30

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from isoscope.measures.space import Space, SpaceSample
     from isoscope.typing import Vector
 
-
-if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 QUANTILES = (1, 5, 50, 95, 99)

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from isoscope.compute.stage import Entry
     from isoscope.profiles.massive import MassiveRule
 
-
-if TYPE_CHECKING:
     Arrays = Mapping[str, NDArray[Any]]
 
 ORDINARY, MASSIVE, SAMPLE = "ordinary", "massive", "sample"

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from isoscope.tasks.problem import Items
     from isoscope.typing import Vector
 
-
-if TYPE_CHECKING:
     Labels = NDArray[np.bool_]
 
 

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from isoscope.tasks.advice.own_centres import Centres
     from isoscope.typing import Vector
 
-
-if TYPE_CHECKING:
     Labels = NDArray[np.bool_]
 
 FEWEST_PAIRS = 20

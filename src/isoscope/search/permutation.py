@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 
     from isoscope.typing import Matrix, Vector
 
-
-if TYPE_CHECKING:
     Labels = NDArray[np.bool_]
 
 PERMUTATIONS = 999

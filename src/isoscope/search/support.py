@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from isoscope.typing import Matrix, Vector
 
-
-if TYPE_CHECKING:
     Units = NDArray[np.int64]
 
 SAMPLE = 4_000

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from isoscope.search.spaces import SearchSpace
     from isoscope.typing import Mask, Matrix
 
-
-if TYPE_CHECKING:
     Change = Callable[[Matrix], Matrix]
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from isoscope.compute.stats.estimates import Score
     from isoscope.models.mentions import Mention
 
-
-if TYPE_CHECKING:
     Items = NDArray[np.intp]
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from isoscope.results.result import Row
     from isoscope.tasks.problem import Items, Problem
 
-
-if TYPE_CHECKING:
     Outputs = NDArray[np.float64]
 
 

@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 
     from isoscope.typing import Vector
 
+    Classes = NDArray[np.intp]
+
 
 def auc(labels: ArrayLike, scores: ArrayLike, level: float = 0.95) -> Score:
     """Return the area under the ROC curve, with its interval.
@@ -99,9 +101,6 @@ def share_below(values: Vector, others: Vector) -> Vector:
     up_to = np.searchsorted(ordered, values, "right")
     return np.asarray((below + up_to) / (2 * len(others)))
 
-
-if TYPE_CHECKING:
-    Classes = NDArray[np.intp]
 
 ONE_CLASS = "one class only"
 

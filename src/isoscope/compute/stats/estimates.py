@@ -97,6 +97,8 @@ if TYPE_CHECKING:
 
     from isoscope.typing import Vector
 
+    Rows = NDArray[np.intp]
+
 
 FEWEST = 4
 """Below this many pairs a spread of influences says nothing."""
@@ -487,9 +489,6 @@ def wilson(share: float, n: int, level: float) -> tuple[float, float]:
     low = 0.0 if share <= 0 else middle - half
     return low, 1.0 if share >= 1 else middle + half
 
-
-if TYPE_CHECKING:
-    Rows = NDArray[np.intp]
 
 Found = TypeVar("Found", bound=Estimate)
 

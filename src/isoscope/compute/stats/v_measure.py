@@ -45,10 +45,7 @@ if TYPE_CHECKING:
 
     from isoscope.typing import Vector
 
-
-if TYPE_CHECKING:
     Counts = NDArray[np.float64]
-
 
 ITEMS_A_CELL = 3
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from psycopg import Connection, Cursor
     from psycopg.sql import Composable, Composed
 
+    Query = Callable[..., list[tuple[Any, ...]]]
+
 
 EXAMPLE = "postgresql://host:5432/database?table=documents&column=embedding"
 
@@ -237,9 +239,6 @@ def begin_reading(connection: Connection) -> None:
     connection.isolation_level = IsolationLevel.REPEATABLE_READ
     connection.read_only = True
 
-
-if TYPE_CHECKING:
-    Query = Callable[..., list[tuple[Any, ...]]]
 
 STORED_ROWS = ("r", "m", "p")
 """Kinds of relations whose rows lie somewhere: tables, materialized views, partitioned tables."""

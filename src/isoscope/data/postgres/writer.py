@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from isoscope.data.change import Change
     from isoscope.data.postgres.connection import Column, PostgresAddress, PostgresTable
 
-
-if TYPE_CHECKING:
     Report = Callable[[int, int | None], None]
 
 AS_IT_WAS = "; the database is as it was"

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from isoscope.data.base import Array, Labels
 
-
-if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 Subwords = Literal["first", "mean", "last"]

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from isoscope.measures.projections import ProjectionPlan
     from isoscope.typing import Vector
 
-
-if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 PRODUCT_ROUNDINGS = 8.0

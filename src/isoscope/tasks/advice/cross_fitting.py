@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from isoscope.tasks.advice.own_centres import OwnCentres
     from isoscope.tasks.problem import Items, Problem
 
-
-if TYPE_CHECKING:
     Outputs = NDArray[np.float64]
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from isoscope.tasks.advice.cross_fitting import CrossFitted
     from isoscope.tasks.problem import Problem
 
-
-if TYPE_CHECKING:
     Outputs = NDArray[np.float64]
 
 ALPHA = 0.05
