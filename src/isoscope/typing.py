@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "Arrays",
     "Doubles",
     "Floats",
     "Ids",
@@ -35,3 +37,5 @@ Places = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 Keys = NDArray[np.uint8]
 """Digests, one per row."""
+Arrays = Mapping[str, NDArray[Any]]
+"""What a file of arrays holds, by name."""

@@ -22,14 +22,14 @@ from isoscope.errors import DataError, UsageError
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from isoscope.corrections.base import Correction
+    from isoscope.typing import Arrays
 
-    Arrays = Mapping[str, NDArray[Any]]
 
 WRONG_STATE = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError)
 """What a class may raise over arrays that it did not write, besides TypeError and ValueError."""

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from isoscope.compute.stage import Entry
     from isoscope.profiles.massive import MassiveRule
+    from isoscope.typing import Arrays
 
-    Arrays = Mapping[str, NDArray[Any]]
 
 ORDINARY, MASSIVE, SAMPLE = "ordinary", "massive", "sample"
 CONTEXT = "contextual|"
