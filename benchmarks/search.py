@@ -22,7 +22,7 @@ import isoscope
 from isoscope.compute.threads import one_blas_thread
 from isoscope.corrections import fit_together, make_correction
 from isoscope.data.sampling import lowest_indices
-from isoscope.measures.corrections import DEFAULT_CORRECTIONS, NONE
+from isoscope.measures.views import DEFAULT_CORRECTIONS, NONE
 from isoscope.search.codes import RESCORED, by_bits, by_int8
 from isoscope.search.consequences import SEARCHES
 from isoscope.search.exact import exact_neighbours

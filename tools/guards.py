@@ -51,7 +51,7 @@ REGISTRIES = {
     "formats of texts": "isoscope.data.texts.open:FORMATS",
     "packages": "isoscope.data.formats.packages:PACKAGES",
     "measures": "isoscope:all_measures",
-    "measures of context": "isoscope.measures.contextual:CONTEXTUAL_MEASURES",
+    "measures of context": "isoscope.measures.context:CONTEXTUAL_MEASURES",
     "corrections": "isoscope.corrections:all_corrections",
     "families of tasks": "isoscope.tasks.registry:Family",
     "tasks": "isoscope.tasks:all_tasks",

@@ -19,7 +19,7 @@ import isoscope
 from isoscope.cli.app import main
 from isoscope.corrections import Correction
 from isoscope.errors import UsageError
-from isoscope.measures import reading
+from isoscope.measures.reads import passes as reading
 
 ROWS = 10_000
 VECTORS = shifted(0, 3 * ROWS, 50).astype(np.float32)
@@ -124,7 +124,7 @@ import os, signal, sys
 from isoscope.cli.app import main
 from isoscope.data import change
 from isoscope.compute import stage as shard_journal, stage as sharded
-from isoscope.measures import reading
+from isoscope.measures.reads import passes as reading
 
 shard_journal.SHARE = 0
 where, left = sys.argv.pop(1), int(sys.argv.pop(1))

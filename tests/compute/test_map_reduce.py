@@ -46,10 +46,16 @@ from isoscope.data.combine import FileParts, LabelledCloud
 from isoscope.data.selection import RowSelection
 from isoscope.data.shards import Shard, shards_of
 from isoscope.errors import DataError
-from isoscope.measures.moments import MomentParts
-from isoscope.measures.projections import Exponents, ProjectionPlan, ViewShape
-from isoscope.measures.read_states import FirstState, SecondState
-from isoscope.measures.reading import FirstWork, SecondWork, first_read
+from isoscope.measures.reads.moments import MomentParts
+from isoscope.measures.reads.passes import (
+    FirstState,
+    FirstWork,
+    SecondState,
+    SecondWork,
+    first_read,
+)
+from isoscope.measures.reads.projections import Exponents, ProjectionPlan
+from isoscope.measures.views import ViewShape
 
 STEP, WIDTH = 128, 4
 FEW, MANY = STEP * SMALL, STEP * 37 + 50
@@ -489,7 +495,7 @@ import json, os, signal, sys
 import isoscope
 from isoscope.data import base as contract
 from isoscope.compute import stage as shard_journal
-from isoscope.measures import reading
+from isoscope.measures.reads import passes as reading
 
 source, journal, where, count = sys.argv[1:5]
 contract.BATCH_ELEMENTS = 1

@@ -23,8 +23,8 @@ from isoscope.corrections import (
 )
 from isoscope.corrections.closed_form import ClosedForm
 from isoscope.errors import DataError, UsageError
-from isoscope.measures.moments import MomentParts
-from isoscope.measures.reading import first_read
+from isoscope.measures.reads.moments import MomentParts
+from isoscope.measures.reads.passes import first_read
 
 CLOUD = shifted(0, 5_000, 8)
 CLOUD[:, 3] += 9

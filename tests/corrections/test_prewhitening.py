@@ -10,7 +10,7 @@ from isoscope.corrections._prewhitening import Prewhitening, prewhiten
 from isoscope.corrections.reading import read_summary
 from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts
 
 
 def solved(x: np.ndarray, unseen: np.ndarray | None = None) -> Prewhitening:

@@ -22,7 +22,7 @@ from isoscope.data.arrays import ArrayCloud
 from isoscope.data.sampling import lowest_indices
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError, UsageError
-from isoscope.measures.moments import MomentParts, Moments
+from isoscope.measures.reads.moments import MomentParts, Moments
 
 ROWS = 4_096
 """Rows of a batch, and so of the smallest shard."""

@@ -9,7 +9,7 @@ import isoscope
 from isoscope.corrections import ClusterRemoval, Correction, Whiten, make_correction, refreshed
 from isoscope.corrections.reading import read_summary
 from isoscope.errors import DataError, UsageError
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts
 
 CLOUD = np.random.default_rng(5).standard_normal((400, 7)) @ np.diag([4, 2, 2, 1, 1, 1, 0.5]) + 2
 NAMES = ["center", "center-scaled", "all-but-the-top", "whiten", "clip", "standardize"]

@@ -16,9 +16,8 @@ from isoscope.compute.processes import Processes
 from isoscope.compute.stage import Stage
 from isoscope.data.shards import Shard, shards_of
 from isoscope.errors import UsageError
-from isoscope.measures.moments import MomentParts
-from isoscope.measures.read_states import FirstState
-from isoscope.measures.reading import FirstWork
+from isoscope.measures.reads.moments import MomentParts
+from isoscope.measures.reads.passes import FirstState, FirstWork
 
 server = pytest.importorskip("moto.server", reason="moto is not installed")
 s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed")

@@ -12,7 +12,7 @@ import pytest
 from isoscope.explain.contract import Explanation, Question
 from isoscope.explain.norms import NORMS, NormTops, judged, norms_of_vectors
 from isoscope.explain.token_sample import TokenSample
-from isoscope.measures.norm_weights import NormWeights
+from isoscope.measures.layer_norm import NormWeights
 from isoscope.results.result import Result
 
 pytest.importorskip("transformers")

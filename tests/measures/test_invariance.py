@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import isoscope
-from isoscope.measures.corrections import DEFAULT_CORRECTIONS
+from isoscope.measures.views import DEFAULT_CORRECTIONS
 
 OFFSETS = st.sampled_from([0.0, 0.3, 3.0])
 

@@ -21,8 +21,9 @@ from pyarrow import parquet
 from isoscope.compute.pool import Tick
 from isoscope.data.texts.shards import TextShard
 from isoscope.errors import DataError
+from isoscope.measures.reads.passes import LayerProjections
 from isoscope.profiles import profile
-from isoscope.profiles.layer_sums import LayerProjections, LayerSums
+from isoscope.profiles.layer_sums import LayerSums
 from isoscope.profiles.works import FirstWork, SecondWork, Survey
 
 RANDOM = np.random.default_rng(12)

@@ -17,10 +17,12 @@ from isoscope.compute.pool import no_tick
 from isoscope.data.texts import open_texts
 from isoscope.data.texts.shards import cut_texts, survey_file
 from isoscope.errors import DataError
-from isoscope.measures.projections import ProjectionPlan, ViewShape
+from isoscope.measures.reads.passes import LayerProjections
+from isoscope.measures.reads.projections import ProjectionPlan
+from isoscope.measures.views import ViewShape
 from isoscope.models.layers import ReadSoFar
 from isoscope.models.opening import Model, open_model
-from isoscope.profiles.layer_sums import LayerProjections, LayerSums
+from isoscope.profiles.layer_sums import LayerSums
 from isoscope.profiles.massive import MassiveRule, median_lengths
 from isoscope.profiles.request import ProfileOptions
 from isoscope.profiles.second_pass import EVERYTHING, ORDINARY

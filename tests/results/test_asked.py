@@ -7,7 +7,8 @@ from clouds_for_tests import shifted
 import isoscope
 from isoscope.corrections import make_correction
 from isoscope.errors import UsageError
-from isoscope.results.asked import is_view, parse_corrections
+from isoscope.measures.views import is_view
+from isoscope.results.asked import parse_corrections
 
 CLOUD = shifted(0, 700, 6)
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from isoscope.data.arrays import ArrayCloud
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts
 from isoscope.search.effects import Effects, effects
 from isoscope.search.two_sides import TwoSides, read_apart, read_in_step
 

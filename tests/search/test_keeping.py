@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from isoscope.corrections import Center, ClusterRemoval, Whiten
 from isoscope.data.arrays import ArrayCloud
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts
 from isoscope.search import keeping
 from isoscope.search.keeping import (
     SomeRows,

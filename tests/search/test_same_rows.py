@@ -9,7 +9,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import UsageError
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts
 from isoscope.search.same_rows import SameRows, compare_same_rows
 from isoscope.search.two_sides import read_in_step
 

@@ -13,7 +13,7 @@ from isoscope.cli.measure import give_out
 from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import warnings_shown
-from isoscope.measures.corrections import DEFAULT_CORRECTIONS
+from isoscope.measures.views import DEFAULT_CORRECTIONS
 from isoscope.results.files import check_writable
 from isoscope.results.joining import joined
 from isoscope.results.measuring import listed

@@ -15,7 +15,7 @@ from rich.padding import Padding
 from isoscope.cli.options import Data
 from isoscope.cli.output import console
 from isoscope.errors import UsageError
-from isoscope.measures.contextual.descriptions import CONTEXTUAL_MEASURES, ContextualMeasure
+from isoscope.measures.context.definitions import CONTEXTUAL_MEASURES, ContextualMeasure
 from isoscope.measures.registry import Measure, all_measures
 from isoscope.tasks.data_folder import data_folder
 from isoscope.tasks.registry import Task, all_tasks, own_kinds

@@ -23,8 +23,8 @@ from isoscope.cli.progress import progress_bar
 from isoscope.cli.searching import SAMPLE, K, Search
 from isoscope.cli.warned import warnings_shown
 from isoscope.errors import UsageError
-from isoscope.measures.corrections import DEFAULT_CORRECTIONS
 from isoscope.measures.registry import default_measures
+from isoscope.measures.views import DEFAULT_CORRECTIONS
 from isoscope.results.asked import parse_corrections
 from isoscope.results.joining import beside
 from isoscope.results.measuring import choose_measures, listed, measure

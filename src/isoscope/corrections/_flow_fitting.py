@@ -17,7 +17,7 @@ from isoscope.corrections._prewhitening import prewhiten
 from isoscope.corrections.reading import read_summary
 from isoscope.data.arrays import TensorCloud
 from isoscope.errors import DataError
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

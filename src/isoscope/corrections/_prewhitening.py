@@ -13,14 +13,14 @@ import numpy as np
 
 from isoscope.data.base import EPSILON
 from isoscope.errors import DataError
-from isoscope.measures.geometry import SUM_ROUNDINGS, dead_variance, oriented
+from isoscope.measures.reads.geometry import SUM_ROUNDINGS, dead_variance, oriented
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from isoscope.measures.moments import Moments
+    from isoscope.measures.reads.moments import Moments
     from isoscope.typing import Matrix, Vector
 
 

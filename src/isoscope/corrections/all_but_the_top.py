@@ -12,8 +12,8 @@ from isoscope.corrections.affine import AffineCorrection, AffineMap
 from isoscope.corrections.parameters import check_choice, check_count
 from isoscope.corrections.stored_arrays import Slot
 from isoscope.errors import UsageError
-from isoscope.measures.corrections import CorrectionName, all_but_the_top
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts
+from isoscope.measures.views import CorrectionName, all_but_the_top
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays

@@ -23,7 +23,7 @@ from isoscope.data.arrays import ArrayCloud, TensorCloud, is_tensor
 from isoscope.data.open import open_cloud
 from isoscope.data.selection import RowSelection, finite_rows
 from isoscope.errors import DataError, UsageError
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

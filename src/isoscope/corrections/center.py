@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
 from isoscope.corrections.affine import AffineMap, Invertible
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays

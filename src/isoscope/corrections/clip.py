@@ -11,14 +11,15 @@ from sklearn.base import OneToOneFeatureMixin
 from isoscope.corrections.affine import AffineCorrection, AffineMap
 from isoscope.corrections.stored_arrays import Slot
 from isoscope.errors import UsageError
-from isoscope.measures.dimensions import split_cosine
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.families.dimensions import split_cosine
+from isoscope.measures.reads.moments import MomentParts
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays
     from isoscope.corrections.stored_arrays import Slots
     from isoscope.corrections.summary import Summary
-    from isoscope.measures.moments import Moments
+    from isoscope.measures.reads.moments import Moments
+
 
 NEGLIGIBLE_COSINE = 0.05
 """Below this mean cosine unrelated vectors do not look related, and nothing is clipped."""

@@ -21,7 +21,7 @@ from isoscope.corrections.stored_arrays import Slot
 from isoscope.corrections.summary import Precision, Summary
 from isoscope.data.base import EPSILON
 from isoscope.errors import DataError, UsageError
-from isoscope.measures.moments import MomentParts, Moments
+from isoscope.measures.reads.moments import MomentParts, Moments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from isoscope.typing import Matrix
 
     Arrays = dict[str, NDArray[Any]]
+
 
 MOMENTS = "moments."
 """Stands before the names of the moments among the fitted arrays."""

@@ -14,9 +14,9 @@ import numpy as np
 from isoscope.compute.map_reduce import with_progress
 from isoscope.compute.threads import accumulate, cores
 from isoscope.corrections.kmeans import host_rows
-from isoscope.corrections.running import RunningScatter
 from isoscope.measures.kernels.numpy_kernel import WorkingMemory
-from isoscope.measures.moments import Moments
+from isoscope.measures.kernels.single_precision import RunningScatter
+from isoscope.measures.reads.moments import Moments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,7 +24,7 @@ from isoscope.corrections.stored_arrays import Slot
 from isoscope.corrections.summary import single_floor
 from isoscope.data.arrays import is_tensor
 from isoscope.errors import DataError, UsageError
-from isoscope.measures.geometry import null_variance, oriented
+from isoscope.measures.reads.geometry import null_variance, oriented
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from isoscope.compute.stage import Progress
     from isoscope.corrections.stored_arrays import Slots
     from isoscope.data.base import Array, CloudGroup
-    from isoscope.measures.moments import Moments
+    from isoscope.measures.reads.moments import Moments
     from isoscope.typing import Matrix, Vector
 
 

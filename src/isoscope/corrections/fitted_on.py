@@ -11,7 +11,7 @@ import numpy as np
 from isoscope.data.base import EPSILON
 
 if TYPE_CHECKING:
-    from isoscope.measures.moments import Moments
+    from isoscope.measures.reads.moments import Moments
 
 
 NORMALIZED_ELSEWHERE = 1e-5

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from isoscope.compute.map_reduce import Plan, merged, read, run, without_skipped
-from isoscope.corrections.single_precision import SingleMoments
 from isoscope.corrections.summary import Summary
 from isoscope.data.arrays import is_tensor
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.kernels import moments_kernel_for
-from isoscope.measures.reading import FirstWork
+from isoscope.measures.kernels.single_precision import SingleMoments
+from isoscope.measures.reads.passes import FirstWork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from isoscope.corrections.summary import Precision
     from isoscope.data.base import Array, CloudGroup
     from isoscope.measures.kernels import MomentsKernel
-    from isoscope.measures.moments import MomentParts
+    from isoscope.measures.reads.moments import MomentParts
     from isoscope.typing import Matrix
 
     Weights = NDArray[np.float64]
+
 
 FIT = "fit"
 """What progress and journals call the read that a correction follows from."""

@@ -15,7 +15,7 @@ from isoscope.corrections.from_sums import names_from_sums
 from isoscope.corrections.reading import forgotten_if_refused, read_summary
 from isoscope.corrections.summary import Summary
 from isoscope.errors import DataError, UsageError
-from isoscope.measures.moments import Moments
+from isoscope.measures.reads.moments import Moments
 
 if TYPE_CHECKING:
     from isoscope.compute.map_reduce import Plan

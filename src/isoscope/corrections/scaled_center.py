@@ -13,7 +13,7 @@ from isoscope.corrections.closed_form import ClosedForm
 from isoscope.corrections.rows import corrected_rows, lengths
 from isoscope.corrections.stored_arrays import Slot
 from isoscope.errors import UsageError
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays

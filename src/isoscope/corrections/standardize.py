@@ -9,8 +9,8 @@ from sklearn.base import OneToOneFeatureMixin
 
 from isoscope.corrections.affine import AffineMap, Invertible
 from isoscope.corrections.stored_arrays import Slot
-from isoscope.measures.geometry import dead_variance
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.reads.geometry import dead_variance
+from isoscope.measures.reads.moments import MomentParts
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays

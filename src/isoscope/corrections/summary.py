@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from isoscope.data.base import EPSILON
-from isoscope.measures.geometry import centred_geometry_of
+from isoscope.measures.reads.geometry import centred_geometry_of
 
 if TYPE_CHECKING:
-    from isoscope.measures.geometry import CentredGeometry
-    from isoscope.measures.moments import Moments
+    from isoscope.measures.reads.geometry import CentredGeometry
+    from isoscope.measures.reads.moments import Moments
 
 
 Precision = Literal["double", "single"]

@@ -9,14 +9,14 @@ from isoscope.corrections.closed_form import ClosedForm, checked_weights
 from isoscope.corrections.reading import read_summary
 from isoscope.corrections.summary import Precision, Summary
 from isoscope.errors import UsageError
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoscope.compute.stage import Progress
     from isoscope.corrections.base import Correction
-    from isoscope.measures.moments import Moments
+    from isoscope.measures.reads.moments import Moments
 
 
 def fit_together(

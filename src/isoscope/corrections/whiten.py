@@ -12,9 +12,9 @@ from isoscope.corrections.affine import AffineMap, Invertible
 from isoscope.corrections.parameters import check_choice, check_count
 from isoscope.corrections.stored_arrays import Slot
 from isoscope.errors import UsageError
-from isoscope.measures.corrections import CorrectionName, whiten
-from isoscope.measures.moments import MomentParts
-from isoscope.measures.second_read import LARGEST_SINGLE_STRETCH
+from isoscope.measures.reads.moments import MomentParts
+from isoscope.measures.reads.projections import LARGEST_SINGLE_STRETCH
+from isoscope.measures.views import CorrectionName, whiten
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays

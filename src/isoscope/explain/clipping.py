@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.data.arrays import ArrayCloud
-from isoscope.measures.contextual.persistence import OUTLIER_SHARE
-from isoscope.measures.moments import MomentParts
-from isoscope.measures.reading import first_read
+from isoscope.measures.context.definitions import OUTLIER_SHARE
+from isoscope.measures.reads.moments import MomentParts
+from isoscope.measures.reads.passes import first_read
 from isoscope.profiles.weights import FAR, deviations
 
 if TYPE_CHECKING:

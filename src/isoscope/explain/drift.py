@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.explain.contract import Explanation, MissingError, Question, Topic
-from isoscope.measures.corrections import NONE
-from isoscope.measures.moments import MomentParts
-from isoscope.measures.reading import first_read
+from isoscope.measures.reads.moments import MomentParts
+from isoscope.measures.reads.passes import first_read
+from isoscope.measures.views import NONE
 from isoscope.profiles.over_training import fields_of
 from isoscope.profiles.weights import EMBEDDING, UNEMBEDDING
 from isoscope.results.layered import PARTS
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.measures.moments import Moments
+    from isoscope.measures.reads.moments import Moments
     from isoscope.models.opening import Model
     from isoscope.models.revisions import Checkpoint, Training
     from isoscope.typing import Vector

@@ -13,7 +13,7 @@ from isoscope.explain.frequency_bands import band_rows
 from isoscope.explain.frequency_directions import MEASURE, NORM, frequency_directions
 from isoscope.explain.known_frequencies import from_text, from_wordfreq
 from isoscope.explain.unused import DIFFERENCE, UNUSED_TOKENS, WITH_FREQUENCY, unused_rows
-from isoscope.measures.corrections import NONE
+from isoscope.measures.views import NONE
 from isoscope.models.embeddings import token_texts
 from isoscope.results.result import Row, Table
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoscope.explain.contract import Question
+
 
 STRONG = 0.3
 """A correlation that is worth a sentence: below it frequency explains less than a tenth of what

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.data.arrays import ArrayCloud
-from isoscope.measures.corrections import NONE
+from isoscope.measures.views import NONE
 from isoscope.results.measuring import measure
 from isoscope.results.result import Row
 

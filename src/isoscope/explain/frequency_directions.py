@@ -24,7 +24,7 @@ import numpy as np
 from isoscope.compute.stats.estimates import Score, pearson, spearman
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.sampling import lowest_indices
-from isoscope.measures.corrections import NONE
+from isoscope.measures.views import NONE
 from isoscope.results.result import Row, Table
 
 if TYPE_CHECKING:

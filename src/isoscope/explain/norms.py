@@ -20,7 +20,7 @@ import numpy as np
 
 from isoscope.explain.contract import Explanation, Question, Topic
 from isoscope.explain.outliers import behind_input, clipped_layers, named
-from isoscope.measures.corrections import NONE
+from isoscope.measures.views import NONE
 from isoscope.profiles.weights import norm_name, norm_ranks, norm_result, norm_weights
 from isoscope.results.layered import PARTS
 from isoscope.results.result import Row, Table
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.measures.norm_weights import NormWeights
+    from isoscope.measures.layer_norm import NormWeights
     from isoscope.models.opening import Model
     from isoscope.results.result import Result
+
 
 TOP_SHARE, TOP_FEWEST = 0.01, 3
 """The largest entries of a gain or bias: 1 % of them, and no fewer than three."""

@@ -23,7 +23,7 @@ from isoscope.explain.clipping import (
     often,
 )
 from isoscope.explain.contract import Explanation, Question, Topic
-from isoscope.measures.corrections import NONE
+from isoscope.measures.views import NONE
 from isoscope.models.stacks import EMBEDDING
 from isoscope.profiles.weights import FAR
 from isoscope.results.result import Row, Table
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from isoscope.explain.token_sample import TokenSample
 
     Layers = Mapping[str, ClippedLayer]
+
 
 MARGIN = 0.05
 """A fall of the mean cosine that matters: below it, vectors with and without the outliers look

@@ -25,7 +25,7 @@ from isoscope.explain.position_probe import (
     probe_positions,
     rank_of,
 )
-from isoscope.measures.corrections import NONE
+from isoscope.measures.views import NONE
 from isoscope.models.positions import LEARNED
 from isoscope.models.stacks import EMBEDDING
 from isoscope.results.result import Row, Table
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from isoscope.models.opening import Model
 
     Probes = Mapping[str, PositionProbe]
+
 
 ACCURACY = "position_accuracy"
 MAJORITY, BY_TOKEN = "majority_baseline", "token_baseline"

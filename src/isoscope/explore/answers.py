@@ -10,8 +10,8 @@ from isoscope.corrections.naming import all_corrections
 from isoscope.errors import UsageError, unknown_name
 from isoscope.explore.neighbours import nearest
 from isoscope.explore.spaces import CORRECTIONS, MEASURES
-from isoscope.measures.corrections import NONE
 from isoscope.measures.registry import find_measure
+from isoscope.measures.views import NONE
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from isoscope.explore.neighbours import Neighbour
     from isoscope.explore.spaces import Space, Spaces
+
 
 PLAIN, LENGTH = "nothing", "length"
 """Colours that every space has."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from isoscope.corrections.reading import read_summary
 from isoscope.data.arrays import ArrayCloud
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

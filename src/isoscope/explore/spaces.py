@@ -13,7 +13,7 @@ from isoscope.data.arrays import ArrayCloud
 from isoscope.data.sampling import lowest_indices
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.explore.planes import Plane, find_plane
-from isoscope.measures.corrections import NONE
+from isoscope.measures.views import NONE
 from isoscope.results.measuring import measure
 
 if TYPE_CHECKING:

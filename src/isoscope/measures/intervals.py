@@ -27,9 +27,9 @@ from isoscope.measures.space import Spectrum
 from isoscope.measures.spectral_bias import BIASES
 
 if TYPE_CHECKING:
+    from isoscope.measures.reads.build_spaces import Reads
     from isoscope.measures.registry import Measure
     from isoscope.measures.space import Space
-    from isoscope.measures.spaces import Reads
     from isoscope.typing import Matrix
 
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from isoscope.data.base import Batch
     from isoscope.data.blocks import Dealer, Dealt
-    from isoscope.measures.contextual.taker import ContextualTaker
+    from isoscope.measures.context.sums import ContextualTaker
     from isoscope.measures.kernels.torch_kernel import TorchMoments
-    from isoscope.measures.moments import MomentParts, Moments
+    from isoscope.measures.reads.moments import MomentParts, Moments
     from isoscope.models.layers import ReadSoFar
     from isoscope.profiles.massive import MassiveRule
 

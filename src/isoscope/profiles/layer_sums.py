@@ -9,11 +9,9 @@ import numpy as np
 
 from isoscope.data.sampling import Sample, lowest
 from isoscope.errors import DataError
-from isoscope.measures.contextual.taker import ContextualTaker
-from isoscope.measures.moments import Moments
-from isoscope.measures.projections import Projections
-from isoscope.measures.read_states import by_kind_and_name, merged_by_name
-from isoscope.measures.reading import FirstRead
+from isoscope.measures.context.sums import ContextualTaker
+from isoscope.measures.reads.moments import Moments
+from isoscope.measures.reads.passes import FirstRead, by_kind_and_name, merged_by_name
 from isoscope.models.layers import ReadSoFar
 from isoscope.models.tokens import Truncation
 
@@ -124,38 +122,3 @@ class LayerSums:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return LayerSums.from_entry, self.to_entry()
-
-
-@dataclass(frozen=True)
-class LayerProjections:
-    """The second read of all layers over some texts, by layer and by which of its tokens."""
-
-    found: Mapping[tuple[str, str], Projections]
-
-    def merge(self, other: LayerProjections) -> LayerProjections:
-        """Combine the reads of two disjoint sets of texts."""
-        found = dict(self.found)
-        for key, projections in other.found.items():
-            found[key] = found[key].merge(projections) if key in found else projections
-        return LayerProjections(found)
-
-    def to_entry(self) -> Entry:
-        """Return arrays and facts."""
-        arrays = {
-            f"{which}|{key}|{name}": array
-            for (name, which), projections in self.found.items()
-            for key, array in projections.to_arrays().items()
-        }
-        return arrays, {}
-
-    @classmethod
-    def from_entry(cls, arrays: Arrays, facts: Mapping[str, Any]) -> LayerProjections:
-        """Rebuild what ``to_entry`` took apart."""
-        del facts
-        return cls(
-            {
-                (name, which): Projections.from_arrays(fields)
-                for which, by_name in by_kind_and_name(arrays).items()
-                for name, fields in by_name.items()
-            }
-        )

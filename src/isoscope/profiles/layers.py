@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from isoscope.compute.pool import BadShard, no_tick
 from isoscope.compute.stage import Stage
 from isoscope.errors import DataError
-from isoscope.profiles.layer_sums import LayerProjections, LayerSums
+from isoscope.measures.reads.passes import LayerProjections
+from isoscope.profiles.layer_sums import LayerSums
 from isoscope.profiles.massive import MULTIPLE, MassiveRule
 from isoscope.profiles.second_pass import EVERYTHING, ORDINARY
 from isoscope.profiles.spool import SpoolFolder
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
     from isoscope.data.texts.base import TextSource
     from isoscope.data.texts.shards import TextShard
-    from isoscope.measures.contextual.result import Contextual
-    from isoscope.measures.projections import Projections
-    from isoscope.measures.reading import FirstRead
+    from isoscope.measures.context.definitions import Contextual
+    from isoscope.measures.reads.passes import FirstRead
+    from isoscope.measures.reads.projections import Projections
     from isoscope.models.layers import ReadSoFar
     from isoscope.models.opening import Model
     from isoscope.profiles.layer_sums import LayerRead

@@ -7,7 +7,7 @@ import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from isoscope.measures.corrections import NONE
+from isoscope.measures.views import NONE
 from isoscope.models.weight_digest import weights_digest
 from isoscope.profiles.kept import keep_result, kept_result
 from isoscope.profiles.training_verdict import training_verdicts

@@ -5,20 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from isoscope.measures.contextual import persistence
-from isoscope.measures.corrections import NONE
+from isoscope.measures.context.definitions import persistence
+from isoscope.measures.diagnosis import judge
 from isoscope.measures.intervals import IntervalEstimator
+from isoscope.measures.views import NONE
 from isoscope.profiles.second_pass import EVERYTHING, ORDINARY
 from isoscope.profiles.weights import norm_ranks
 from isoscope.results.measuring import add, choose_measures
 from isoscope.results.result import Row, Table
-from isoscope.results.verdict import judge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from isoscope.measures.space import Dimensions
     from isoscope.profiles.layers import Layer, LayerProfile
+
 
 SUFFIX = {EVERYTHING: ", all tokens", ORDINARY: ", ordinary tokens"}
 """What is added to the name of a layer for the tokens that are not the main ones."""

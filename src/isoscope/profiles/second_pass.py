@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import torch
 
     from isoscope.data.blocks import Dealt
-    from isoscope.measures.projections import ProjectionPlan, Projections
+    from isoscope.measures.reads.projections import ProjectionPlan, Projections
     from isoscope.profiles.massive import MassiveRule
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.data.arrays import ArrayCloud
-from isoscope.measures.corrections import NONE
-from isoscope.measures.norm_weights import NormWeights
+from isoscope.measures.layer_norm import NormWeights
+from isoscope.measures.views import NONE
 from isoscope.models.norms import LAYER_NORM
 from isoscope.results.joining import joined
 from isoscope.results.layered import KIND, PARTS, PROFILE

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.data.texts.base import TextSource
 from isoscope.data.texts.shards import ShardReader, survey_file
-from isoscope.measures.contextual.taker import ContextualTaker
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.context.sums import ContextualTaker
+from isoscope.measures.reads.moments import MomentParts
+from isoscope.measures.reads.passes import LayerProjections
 from isoscope.models.layers import LayerClouds
 from isoscope.profiles.first_pass import FirstPass
-from isoscope.profiles.layer_sums import LayerProjections, LayerSums
+from isoscope.profiles.layer_sums import LayerSums
 from isoscope.profiles.massive import MassiveRule, median_lengths
 from isoscope.profiles.second_pass import SecondPass
 from isoscope.profiles.spool import Spool
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from isoscope.compute.pool import Tick
     from isoscope.data.texts.base import Text, TextRow
     from isoscope.data.texts.shards import FileSurvey, TextShard
-    from isoscope.measures.projections import ProjectionPlan
+    from isoscope.measures.reads.projections import ProjectionPlan
     from isoscope.models.opening import Model
     from isoscope.profiles.request import ProfileOptions
     from isoscope.profiles.second_pass import Key

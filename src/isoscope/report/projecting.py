@@ -16,7 +16,7 @@ from isoscope.data.combine import SingleCloud
 from isoscope.data.open import open_cloud
 from isoscope.data.sampling import row_keys
 from isoscope.data.selection import RowSelection
-from isoscope.measures.corrections import NONE
+from isoscope.measures.views import NONE
 from isoscope.results.result import Result, Table
 
 if TYPE_CHECKING:

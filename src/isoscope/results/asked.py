@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoscope.errors import UsageError
-from isoscope.measures.corrections import (
-    BUILDERS,
-    NONE,
-    OPTIONS,
-    CorrectionName,
-    check_options,
-    parse_correction,
-)
+from isoscope.measures.views import CorrectionName, is_view, parse_correction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,18 +33,3 @@ def parse(text: str) -> CorrectionName:
     make_correction(text)
     name, *pairs = text.split(":")
     return CorrectionName(text, name, dict(pair.split("=", 1) for pair in pairs))
-
-
-def is_view(text: str) -> bool:
-    """Whether two reads of the cloud as it is are enough to measure what it becomes."""
-    name, *pairs = text.split(":")
-    known = OPTIONS.get(name, ())
-    return (name == NONE or name in BUILDERS) and all(
-        pair.partition("=")[0] in known for pair in pairs
-    )
-
-
-def check_width(correction: CorrectionName, width: int) -> None:
-    """Refuse what a cloud of this width does not allow; others say so when they are fitted."""
-    if is_view(correction.text):
-        check_options(correction, width)

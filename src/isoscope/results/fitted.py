@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from isoscope.data.combine import SingleCloud
 from isoscope.data.selection import RowSelection
-from isoscope.measures.corrections import NONE
-from isoscope.measures.partition import log_i1
+from isoscope.measures.families.partition import log_i1
 from isoscope.measures.registry import find_measure
+from isoscope.measures.views import NONE
 
 if TYPE_CHECKING:
     from isoscope.data.base import CloudGroup

@@ -20,7 +20,7 @@ from isoscope.data.open import open_cloud
 from isoscope.data.sampling import draw
 from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
-from isoscope.measures.corrections import DEFAULT_CORRECTIONS, NONE
+from isoscope.measures.diagnosis import judge
 from isoscope.measures.intervals import IntervalEstimator
 from isoscope.measures.registry import (
     TableValue,
@@ -29,13 +29,13 @@ from isoscope.measures.registry import (
     default_measures,
     find_measure,
 )
-from isoscope.results.asked import check_width, parse_corrections
+from isoscope.measures.views import DEFAULT_CORRECTIONS, NONE, check_width
+from isoscope.results.asked import parse_corrections
 from isoscope.results.fitted import corrected_spaces, with_clusters
 from isoscope.results.provisional import Provisional
 from isoscope.results.request import Request
 from isoscope.results.result import Result, Row, Table
 from isoscope.results.scaled import check_scale, readers, skipped_count, skipped_shards
-from isoscope.results.verdict import judge
 from isoscope.version import __version__
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from isoscope.data.sampling import LARGE_SIZE, draw_rows
 if TYPE_CHECKING:
     from isoscope.compute.stage import Progress
     from isoscope.data.base import CloudGroup
-    from isoscope.measures.reading import FirstRead
+    from isoscope.measures.reads.passes import FirstRead
     from isoscope.results.result import Result
 
 

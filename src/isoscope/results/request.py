@@ -8,25 +8,23 @@ from typing import TYPE_CHECKING
 from isoscope.compute.map_reduce import Plan as ReadPlan
 from isoscope.data.sampling import DEFAULT_SIZE, LARGE_SIZE
 from isoscope.errors import DataError
-from isoscope.measures.corrections import NONE, CorrectionName, build_view
-from isoscope.measures.geometry import geometry_of
-from isoscope.measures.moments import MomentParts
-from isoscope.measures.reading import first_read, second_read
-from isoscope.measures.second_read import Wanted, plan_second_read
-from isoscope.measures.spaces import Reads, raw_space, view_space
-from isoscope.results.asked import is_view
+from isoscope.measures.reads.build_spaces import Reads, raw_space, view_space
+from isoscope.measures.reads.geometry import geometry_of
+from isoscope.measures.reads.moments import MomentParts
+from isoscope.measures.reads.passes import first_read, second_read
+from isoscope.measures.reads.projections import Wanted, plan_second_read
+from isoscope.measures.views import NONE, CorrectionName, build_view, is_view
 
 if TYPE_CHECKING:
     from isoscope.compute.stage import Progress
     from isoscope.data.blocks import Dealer
     from isoscope.data.selection import RowSelection
-    from isoscope.measures.corrections import View
-    from isoscope.measures.geometry import Geometry
-    from isoscope.measures.projections import Projections
-    from isoscope.measures.reading import FirstRead
+    from isoscope.measures.reads.geometry import Geometry
+    from isoscope.measures.reads.passes import FirstRead
+    from isoscope.measures.reads.projections import Projections, SecondRead
     from isoscope.measures.registry import Measure, Need
-    from isoscope.measures.second_read import SecondRead
     from isoscope.measures.space import Space
+    from isoscope.measures.views import View
     from isoscope.results.provisional import Provisional
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.measures.neighbours import skewness
+from isoscope.measures.families.neighbours import skewness
 from isoscope.results.neighboured import (
     BINARY,
     BINARY_RESCORED,

@@ -14,7 +14,7 @@ from isoscope.corrections.storage import load_correction
 from isoscope.corrections.together import fit_summary_together
 from isoscope.corrections.whiten import Whiten
 from isoscope.errors import DataError, UsageError
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts
 from isoscope.results.differed import DIFFERENCE
 from isoscope.results.measuring import versions
 from isoscope.results.render import REMARKS

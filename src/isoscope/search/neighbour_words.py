@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoscope.measures.corrections import NONE
+from isoscope.measures.views import NONE
 from isoscope.results.neighboured import (
     BINARY,
     BINARY_RESCORED,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from isoscope.results.result import Row
     from isoscope.search.gathering import Gathered
     from isoscope.search.spaces import SearchSpace
+
 
 WORTHWHILE = 0.01
 """Changes of a recall that are smaller are not worth a word."""

@@ -11,9 +11,9 @@ from isoscope.compute.stats.estimates import Score, difference, mean_score
 from isoscope.compute.threads import in_parallel, one_blas_thread
 from isoscope.corrections.center import Center
 from isoscope.corrections.own_centre import centred_on, has_centre
-from isoscope.measures.corrections import DEFAULT_CORRECTIONS
-from isoscope.measures.neighbours import CHANGES, EQUALLY_OFTEN
+from isoscope.measures.families.neighbours import CHANGES, EQUALLY_OFTEN
 from isoscope.measures.registry import counted
+from isoscope.measures.views import DEFAULT_CORRECTIONS
 from isoscope.results.measuring import listed, versions
 from isoscope.results.neighboured import (
     DIFFERENCE,

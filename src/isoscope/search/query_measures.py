@@ -10,8 +10,8 @@ import numpy as np
 
 from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
-from isoscope.measures.corrections import DEFAULT_CORRECTIONS
-from isoscope.results.asked import check_width, parse_corrections
+from isoscope.measures.views import DEFAULT_CORRECTIONS, check_width
+from isoscope.results.asked import parse_corrections
 from isoscope.results.measuring import listed, versions
 from isoscope.results.result import Result, Row
 from isoscope.search.query_spaces import sampled_rows, two_sided_spaces

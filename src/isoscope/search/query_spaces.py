@@ -15,7 +15,7 @@ from isoscope.corrections.together import fit_together
 from isoscope.data.sampling import draw
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError, UsageError
-from isoscope.measures.corrections import NONE
+from isoscope.measures.views import NONE
 from isoscope.tasks.advice.own_centres import OWN, Centres, check_centres
 from isoscope.tasks.corrected import in_memory
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from isoscope.compute.stats.estimates import Estimate, quantile
 from isoscope.errors import DataError
-from isoscope.measures.sampled import SHORTEST
+from isoscope.measures.families.cosine import SHORTEST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,8 +13,8 @@ from isoscope.compute.stats.estimates import check_level
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
-from isoscope.measures.corrections import DEFAULT_CORRECTIONS
-from isoscope.results.asked import check_width, parse_corrections
+from isoscope.measures.views import DEFAULT_CORRECTIONS, check_width
+from isoscope.results.asked import parse_corrections
 from isoscope.results.measuring import listed, versions
 from isoscope.results.render import REMARKS
 from isoscope.results.result import Result, Row

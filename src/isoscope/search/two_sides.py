@@ -14,7 +14,7 @@ from isoscope.data.sampling import SampleTaker, lowest, on_host
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError
 from isoscope.measures.kernels import MomentsKernel, moments_kernel_for
-from isoscope.measures.reading import check, first_read
+from isoscope.measures.reads.passes import check, first_read
 from isoscope.search.cka import CrossSums
 from isoscope.search.in_step import A, B, InStep
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from isoscope.compute.stage import Progress
     from isoscope.data.base import CloudGroup
     from isoscope.data.sampling import Sample
-    from isoscope.measures.moments import MomentParts, Moments
+    from isoscope.measures.reads.moments import MomentParts, Moments
 
 
 FEWEST_ROWS = 50

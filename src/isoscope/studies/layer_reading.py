@@ -9,7 +9,7 @@ import numpy as np
 
 from isoscope.data.sampling import on_host, row_keys
 from isoscope.errors import DataError
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts
 from isoscope.models.layers import LayerClouds, TokenRule
 from isoscope.studies.layers import numbered_layers
 from isoscope.studies.subjects import provenance_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from isoscope.compute.stage import Progress
     from isoscope.data.texts.base import TextSource
-    from isoscope.measures.moments import Moments
+    from isoscope.measures.reads.moments import Moments
     from isoscope.models.opening import Model
 
 

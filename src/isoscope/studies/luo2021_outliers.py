@@ -19,7 +19,8 @@ from isoscope.studies.texts import SST_2, some_texts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isoscope.measures.moments import Moments
+    from isoscope.measures.reads.moments import Moments
+
 
 PAPER = (
     "Luo (2021), thesis, whose numbers of figures these are; with Kulmizev & Mao: Positional "

@@ -10,7 +10,7 @@ from isoscope.compute.stats.estimates import check_level
 from isoscope.data.open import open_cloud
 from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
-from isoscope.measures.corrections import DEFAULT_CORRECTIONS
+from isoscope.measures.views import DEFAULT_CORRECTIONS
 from isoscope.results.measuring import listed, versions
 from isoscope.results.result import Result, Row
 from isoscope.results.scaled import check_scale

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import logsumexp
 
-from isoscope.measures.partition import log_i1, oriented
+from isoscope.measures.families.partition import log_i1, oriented
 from isoscope.measures.space import Partition
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
 
 MEASURES = ("i1", "i2", "mean_norm", "i1_scaled")
 """What is said of every matrix; i1_scaled does not move where only lengths do."""

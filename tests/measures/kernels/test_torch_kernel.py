@@ -10,7 +10,7 @@ from clouds_for_tests import shifted
 import isoscope
 from isoscope.measures.kernels.numpy_kernel import NumpyMoments
 from isoscope.measures.kernels.torch_kernel import TorchMoments
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts
 
 CORRECTIONS = [
     "none",

@@ -14,8 +14,8 @@ from isoscope.measures.kernels import numpy_kernel
 if TYPE_CHECKING:
     from isoscope.data.base import Array
     from isoscope.data.blocks import Dealt
-    from isoscope.measures.moments import MomentParts, Moments
-    from isoscope.measures.projections import ProjectionPlan, Projections
+    from isoscope.measures.reads.moments import MomentParts, Moments
+    from isoscope.measures.reads.projections import ProjectionPlan, Projections
 
 
 class MomentsKernel(Protocol):

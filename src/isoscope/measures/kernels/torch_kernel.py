@@ -14,15 +14,16 @@ import numpy as np
 import torch
 
 from isoscope.data.blocks import BLOCKS
-from isoscope.measures.block_sums import BlockSums
-from isoscope.measures.kernels.host import ViewSums, check_lengths, moments_from, safe_exponent
+from isoscope.measures.kernels.base import ViewSums, check_lengths, moments_from, safe_exponent
 from isoscope.measures.kernels.numpy_kernel import within_single_range
-from isoscope.measures.projections import Projections
+from isoscope.measures.reads.moments import BlockSums
+from isoscope.measures.reads.projections import Projections
 
 if TYPE_CHECKING:
     from isoscope.data.blocks import Dealt
-    from isoscope.measures.moments import MomentParts, Moments
-    from isoscope.measures.projections import Exponents, ProjectionPlan, ViewShape
+    from isoscope.measures.reads.moments import MomentParts, Moments
+    from isoscope.measures.reads.projections import Exponents, ProjectionPlan
+    from isoscope.measures.views import ViewShape
     from isoscope.typing import Doubles
 
 

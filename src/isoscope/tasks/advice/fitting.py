@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.measures.moments import MomentParts, Moments
+    from isoscope.measures.reads.moments import MomentParts, Moments
 
 
 MOST_ROWS = 50_000

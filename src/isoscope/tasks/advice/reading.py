@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.compute.stage import Progress
-    from isoscope.measures.moments import MomentParts
+    from isoscope.measures.reads.moments import MomentParts
     from isoscope.tasks.own_pairs import OwnPairs
     from isoscope.tasks.problem import Problem
     from isoscope.tasks.registry import Task

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from isoscope.compute.stage import Progress
     from isoscope.measures.kernels import MomentsKernel
-    from isoscope.measures.moments import MomentParts
+    from isoscope.measures.reads.moments import MomentParts
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.measures.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts
 from isoscope.models.layers import LayerClouds
 from isoscope.models.stacks import EMBEDDING as INPUT_LAYER
 from isoscope.profiles.weights import EMBEDDING, UNEMBEDDING, norm_weights
@@ -24,7 +24,7 @@ from isoscope.results.measuring import measure
 
 if TYPE_CHECKING:
     from isoscope.data.texts.base import TextSource
-    from isoscope.measures.moments import Moments
+    from isoscope.measures.reads.moments import Moments
     from isoscope.models.opening import Model
 
 

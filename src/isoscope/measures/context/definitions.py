@@ -1,0 +1,426 @@
+"""The largest share of a word's vectors that a single static vector could explain.
+
+Outlier dimensions that stay outliers over the layers of a model.
+
+What a reader must know about each contextual measure before trusting it.
+
+They are not functions of a single space, as the measures of the registry are: they need the token,
+the word and the text of every vector.
+
+The contextual measures of a layer as values with notes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.errors import UsageError
+from isoscope.measures.context.massive_tokens import LISTED, MASSIVE
+from isoscope.measures.registry import TableValue, Value, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from isoscope.measures.context.keyed_sums import WithinGroups
+    from isoscope.measures.context.massive_tokens import LongestTokens
+    from isoscope.measures.context.sums import SentenceCosines
+    from isoscope.measures.registry import Direction
+    from isoscope.measures.space import Dimensions
+
+
+WORDS = 1_000
+"""Words that are looked at."""
+
+PER_WORD = 100
+"""Occurrences of each."""
+
+FEWEST_PER_WORD = 10
+"""Where memory holds fewer, occurrences are given up for words, down to this many of each."""
+
+WORDS_BEFORE_OCCURRENCES = 200
+"""Words that memory should hold before each has all its occurrences."""
+
+MINIMUM = 5
+"""Occurrences below which a word is left out, as in Ethayarajh 2019."""
+
+RANDOM_RUNS = 8
+"""Matrices of random occurrences that a word is compared with; the mean over words smooths the
+rest, and more would take as long as the words themselves."""
+
+RANDOM_OCCURRENCES = 500
+"""Occurrences of any words, to tell what random vectors of the layer have in common."""
+
+
+def occurrences_per_word(capacity: int) -> int:
+    """Return how many occurrences of a word to keep where this many fit for all words."""
+    return int(np.clip(capacity // WORDS_BEFORE_OCCURRENCES, FEWEST_PER_WORD, PER_WORD))
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Mean over words of σ₁² / Σσ², and the same of as many random occurrences."""
+
+    mean: float | None
+    random: float | None
+    """Mean over the same words of the share for as many occurrences of any words."""
+    words: int
+    occurrences: int
+
+
+def top_share(groups: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return σ₁² / Σσ² of each of several matrices of one shape, none of them zero."""
+    rows, width = groups.shape[1:]
+    # The smaller of the two Gram matrices has the same eigenvalues.
+    turned = groups.transpose(0, 2, 1)
+    grams = groups @ turned if rows <= width else turned @ groups
+    total = np.trace(grams, axis1=1, axis2=2)
+    largest = np.linalg.eigvalsh(grams)[:, -1]
+    return np.asarray(np.clip(largest / total, 0, 1))
+
+
+def explained_variance(
+    words: Sequence[NDArray[Any]], sample: NDArray[Any], minimum: int = MINIMUM
+) -> Explained:
+    """Measure the words of a layer against a random sample of its word occurrences.
+
+    σ₁² / Σσ² of a few vectors is large whatever they are (at least 1/n), so a word with n
+    occurrences is compared with n of the sampled ones: the mean over up to eight disjoint runs of n
+    rows, as far as the sample has them. Rows of the sample come in random order.
+    """
+    by_count: dict[int, list[NDArray[np.float64]]] = defaultdict(list)
+    for vectors in words:
+        filled = _without_zeros(vectors)
+        if len(filled) >= minimum:
+            by_count[len(filled)].append(filled)
+    drawn = _without_zeros(sample)
+    shares: list[float] = []
+    random: list[float] = []
+    for n, matrices in by_count.items():
+        shares.extend(top_share(np.stack(matrices)).tolist())
+        runs = min(len(drawn) // n, RANDOM_RUNS)
+        if runs:
+            baseline = top_share(drawn[: runs * n].reshape(runs, n, -1))
+            random.extend([float(baseline.mean())] * len(matrices))
+    found = len(shares)
+    return Explained(
+        mean=math.fsum(shares) / found if found else None,
+        random=math.fsum(random) / found if found and len(random) == found else None,
+        words=found,
+        occurrences=sum(n * len(matrices) for n, matrices in by_count.items()),
+    )
+
+
+def _without_zeros(vectors: NDArray[Any]) -> NDArray[np.float64]:
+    found = vectors.astype(np.float64)
+    return np.asarray(found[np.any(found != 0, axis=1)])
+
+
+OUTLIER_SHARE = 0.1
+"""A dimension is an outlier of a layer where it is the minimum, or the maximum, in this share of
+its vectors. Chance would give 1/d, and no rule is in the literature."""
+
+
+def persistence(layers: Mapping[str, Dimensions], share: float = OUTLIER_SHARE) -> TableValue:
+    """Return the dimensions that are outliers somewhere, those of most layers first.
+
+    Parameters
+    ----------
+    layers : mapping of str to Dimensions
+        What is known about the dimensions of each layer, in order. Vectors that are not zero have
+        one minimum and one maximum each.
+    share : float
+        Share of a layer's vectors in which an outlier is the minimum, or the maximum.
+
+    Returns
+    -------
+    TableValue
+        Per dimension: how many and which layers, the share of the vectors of all layers pooled in
+        which it is the minimum and the maximum, and the largest share of any layer.
+
+    References
+    ----------
+    Luo et al. 2021, section 3.2.1, whose percentages pool all layers.
+    """
+    for name, found in layers.items():
+        if found.kind != "dimension":
+            raise UsageError(
+                f"layer {name!r} has {found.kind}s, which are others in each layer; "
+                "persistence needs the original dimensions"
+            )
+    width = max((len(found.mean) for found in layers.values()), default=0)
+    lowest, highest, vectors = np.zeros((3, width))
+    where: list[list[str]] = [[] for _ in range(width)]
+    peak = np.zeros(width)
+    for name, found in layers.items():
+        own = len(found.mean)
+        rows = max(int(found.minimum_counts.sum()), 1)
+        lowest[:own] += found.minimum_counts
+        highest[:own] += found.maximum_counts
+        vectors[:own] += rows
+        extreme = np.maximum(found.minimum_counts, found.maximum_counts) / rows
+        peak[:own] = np.maximum(peak[:own], extreme)
+        for k in np.flatnonzero(extreme >= share):
+            where[k].append(name)
+    outliers = [k for k in range(width) if where[k]]
+    pooled = np.maximum(lowest, highest) / np.maximum(vectors, 1)
+    outliers.sort(key=lambda k: (-len(where[k]), -pooled[k], k))
+    rows_of_table: list[dict[str, Any]] = [
+        {
+            "dimension": k,
+            "layers": len(where[k]),
+            "of_layers": sum(len(found.mean) > k for found in layers.values()),
+            "which": where[k],
+            "share_minimum": float(lowest[k] / vectors[k]),
+            "share_maximum": float(highest[k] / vectors[k]),
+            "largest_share": float(peak[k]),
+        }
+        for k in outliers
+    ]
+    note = f"the minimum or the maximum in at least {share:.0%} of a layer's vectors"
+    return TableValue(rows_of_table, note)
+
+
+@dataclass(frozen=True)
+class ContextualMeasure:
+    """A measure of a model's layers over a text, and its description."""
+
+    name: str
+    summary: str
+    formula: str
+    range: str
+    direction: Direction
+    length_dependent: bool
+    reference: str
+    also: tuple[str, ...] = ()
+    """What else is reported under the same name, after a slash."""
+    table: bool = False
+
+
+CONTEXTUAL_MEASURES = (
+    ContextualMeasure(
+        name="intra_sim",
+        summary="How alike the vectors of one token type are wherever it stands.",
+        formula="mean over token types seen n ≥ 2 times of (‖Σu‖² − n) / (n² − n); "
+        "by_count: weighted by n",
+        range="[−1, 1]",
+        direction="neither",
+        length_dependent=False,
+        reference="Machina & Mercer 2024, eq. 7",
+        also=("by_count", "types_seen_twice"),
+    ),
+    ContextualMeasure(
+        name="self_similarity",
+        summary="How alike the vectors of one word are wherever it stands.",
+        formula="mean over words seen n ≥ 2 times of (‖Σu‖² − n) / (n² − n); "
+        "corrected: less the mean cosine of the layer",
+        range="[−1, 1]",
+        direction="neither",
+        length_dependent=False,
+        reference="Ethayarajh 2019; Luo et al. 2021, definition 1",
+        also=("corrected",),
+    ),
+    ContextualMeasure(
+        name="intra_sentence_similarity",
+        summary="How close the tokens of a text are to their mean vector.",
+        formula="mean over texts of (Σu)·(Σx) / (n ‖Σx‖), n ≥ 2 tokens; "
+        "corrected: less the mean cosine of the layer",
+        range="[0, 1]",
+        direction="neither",
+        length_dependent=False,
+        reference="Ethayarajh 2019; Luo et al. 2021, definition 2",
+        also=("corrected",),
+    ),
+    ContextualMeasure(
+        name="max_explainable_variance",
+        summary="How much of a word's vectors one static vector could explain at most.",
+        formula=f"mean over at most {WORDS:,} words, {MINIMUM} to {PER_WORD} occurrences each, of "
+        "σ₁² / Σσ², not centred; corrected: less that of as many random word occurrences",
+        range="[0, 1]",
+        direction="neither",
+        length_dependent=True,
+        reference="Ethayarajh 2019",
+        also=("corrected",),
+    ),
+    ContextualMeasure(
+        name="massive_activations",
+        summary="The few tokens whose vectors are far longer than all others.",
+        formula=f"tokens with ‖x‖ above {MASSIVE:g} times the median; the {LISTED} longest, each "
+        "with its largest entry",
+        range="[0, 1] for the share",
+        direction="neither",
+        length_dependent=True,
+        reference="Sun et al. 2024",
+        also=("share", "count", "largest"),
+        table=True,
+    ),
+    ContextualMeasure(
+        name="persistence",
+        summary="Dimensions that are outliers in many layers.",
+        formula="per dimension: the layers in which it is the minimum, or the maximum, in at least "
+        f"{OUTLIER_SHARE:.0%} of the vectors, and these shares over all layers",
+        range="[0, 1] for shares",
+        direction="neither",
+        length_dependent=False,
+        reference="Luo et al. 2021, section 3.2.1",
+        table=True,
+    ),
+)
+"""In the order in which tables show them."""
+
+
+NO_MEAN_COSINE = "the mean cosine of the layer is not known"
+
+
+@dataclass(frozen=True)
+class Contextual:
+    """The contextual measures of one layer."""
+
+    values: Mapping[str, Value]
+    tables: Mapping[str, TableValue] = field(default_factory=dict)
+
+
+def less_mean_cosine(value: Value, mean_cosine: float | None) -> Value:
+    """Subtract what any two vectors of the layer have in common (Ethayarajh 2019)."""
+    if value.value is None:
+        return value
+    if mean_cosine is None:
+        return replace(value, value=None, note=NO_MEAN_COSINE)
+    note = f"less the mean cosine of the layer, {mean_cosine:.4g}"
+    return replace(
+        value, value=value.value - mean_cosine, note="; ".join(filter(None, (note, value.note)))
+    )
+
+
+def type_values(within: WithinGroups, share_kept: float) -> dict[str, Value]:
+    """Return ``intra_sim`` and what belongs to it."""
+    note = sampled_note("token types", within.groups, share_kept)
+    extra = {
+        "types": within.groups,
+        "types_seen_twice": within.groups_seen_twice,
+        "share_kept": share_kept,
+    }
+    if within.mean is None:
+        note = "no token type was seen twice"
+    common = Value(None, note=note, rows=within.members, extra=extra)
+    return {
+        "intra_sim": replace(common, value=within.mean),
+        "intra_sim/by_count": replace(common, value=within.mean_by_count),
+        "intra_sim/types_seen_twice": replace(
+            common,
+            value=within.share_seen_twice,
+            note=note if within.groups else "no vector that is not zero",
+        ),
+    }
+
+
+def word_values(
+    within: WithinGroups, share_kept: float, subwords: str, mean_cosine: float | None
+) -> dict[str, Value]:
+    """Return ``self_similarity``, as it is and corrected."""
+    notes = (subwords_note(subwords), sampled_note("words", within.groups, share_kept))
+    note = "; ".join(filter(None, notes))
+    if within.mean is None:
+        note = "no word was seen twice"
+    extra = {
+        "words": within.groups,
+        "words_seen_twice": within.groups_seen_twice,
+        "share_kept": share_kept,
+    }
+    value = Value(within.mean, note=note, rows=within.members, extra=extra)
+    return {
+        "self_similarity": value,
+        "self_similarity/corrected": less_mean_cosine(value, mean_cosine),
+    }
+
+
+def sentence_values(found: SentenceCosines, mean_cosine: float | None) -> dict[str, Value]:
+    """Return ``intra_sentence_similarity``, as it is and corrected."""
+    notes = []
+    if found.one_token:
+        notes.append(f"{counted(found.one_token, 'text')} of fewer than two vectors left out")
+    if found.no_mean:
+        notes.append(f"{counted(found.no_mean, 'text')} with a mean of zero left out")
+    if found.mean is None and not notes:
+        notes.append("there are no texts")
+    extra = {"sentences": found.sentences, "left_out": found.one_token + found.no_mean}
+    value = Value(found.mean, note="; ".join(notes), rows=found.tokens, extra=extra)
+    return {
+        "intra_sentence_similarity": value,
+        "intra_sentence_similarity/corrected": less_mean_cosine(value, mean_cosine),
+    }
+
+
+def explained_values(
+    found: Explained, subwords: str, per_word: int, memory_bytes: int
+) -> dict[str, Value]:
+    """Return ``max_explainable_variance``, as it is and corrected."""
+    note = (
+        f"{counted(found.words, 'word')} chosen by hash, {MINIMUM} to {per_word} occurrences each, "
+        f"within {memory_bytes / 2**20:,.0f} MB for all layers; {subwords_note(subwords)}"
+    )
+    if found.mean is None:
+        note = (
+            f"no word with {MINIMUM} occurrences within {memory_bytes / 2**20:,.0f} MB "
+            "for all layers"
+        )
+    extra = {"words": found.words, "random": found.random}
+    value = Value(found.mean, note=note, rows=found.occurrences, extra=extra)
+    if found.mean is None:
+        corrected = value
+    elif found.random is None:
+        corrected = replace(value, value=None, note="too few word occurrences to compare with")
+    else:
+        corrected = replace(
+            value,
+            value=found.mean - found.random,
+            note=f"less that of as many random word occurrences, {found.random:.4g}; {note}",
+        )
+    return {"max_explainable_variance": value, "max_explainable_variance/corrected": corrected}
+
+
+def massive_values(found: LongestTokens) -> dict[str, Value]:
+    """Return how many tokens are massive, and how long the longest is."""
+    massive, median = found.massive, found.median
+    if massive is None or median is None:
+        why = "no vector that is not zero" if not found.counted else "no finite median length"
+        missing = Value(None, note=why, rows=found.counted)
+        return {f"massive_activations/{name}": missing for name in ("share", "count", "largest")}
+    note = f"longer than {MASSIVE:g} times the median, {median:.4g}, to within a bin of 4.4 %"
+    extra = {"median": median}
+    return {
+        "massive_activations/share": Value(
+            massive / found.counted, note=note, rows=found.counted, extra=extra
+        ),
+        "massive_activations/count": Value(
+            float(massive), note=note, rows=found.counted, extra=extra
+        ),
+        "massive_activations/largest": Value(
+            found.tokens[0].norm / median, rows=found.counted, extra=extra
+        ),
+    }
+
+
+def massive_table(found: LongestTokens) -> TableValue:
+    """Return the longest vectors by name."""
+    note = f"the {LISTED} longest" if found.counted > LISTED else ""
+    return TableValue(found.rows(), note)
+
+
+def subwords_note(subwords: str) -> str:
+    """Say which vector stands for a word."""
+    return f"of a word's tokens the {subwords}"
+
+
+def sampled_note(things: str, kept: int, share: float) -> str:
+    """Say that only some groups were kept, where that is so."""
+    if share >= 1:
+        return ""
+    return f"{kept:,} {things} chosen by hash, about {share:.2g} of all, to stay within memory"

@@ -1,0 +1,261 @@
+"""Cosines between the vectors of a cloud, in O(n).
+
+Cosines between sampled rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.data.blocks import BLOCKS
+from isoscope.data.sampling import DEFAULT_SIZE, LARGE_SIZE
+from isoscope.measures.intervals import (
+    FEW_DOCUMENTS,
+    FEW_ROWS,
+    FEWEST_BLOCKS,
+    FEWEST_ROWS,
+    FITTED,
+    student_quantile,
+)
+from isoscope.measures.registry import Value, counted, register
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isoscope.measures.space import Space, SpaceSample
+    from isoscope.typing import Vector
+
+    Indices = NDArray[np.int64]
+
+
+@register(
+    formula="(‖Σ u‖² − n) / (n² − n), u = x / ‖x‖",
+    range="[−1/(n−1), 1]",
+    direction="lower",
+    length_dependent=False,
+    reference="Machina & Mercer 2024, eq. 7; Ethayarajh 2019",
+    alias="inter_sim",
+    interval="sums",
+)
+def mean_cosine(space: Space) -> Value:
+    """Mean cosine over all pairs of different rows that are not zero.
+
+    With row weights w it is Σ_{i≠j} w_i w_j cos_ij / Σ_{i≠j} w_i w_j.
+    """
+    units = space.units
+    zero = space.zero_rows
+    note = f"{counted(zero, 'zero vector')} left out: no cosine" if zero else ""
+    if units.rows < 2:
+        return Value(None, note=note or "fewer than two vectors", rows=units.rows)
+    pairs = units.weight**2 - units.weight_squares
+    cosine = (units.sum_square - units.weight_squares) / pairs
+    return Value(min(cosine, 1.0), note=note, rows=units.rows)  # rounding may pass 1
+
+
+QUANTILES = (1, 5, 50, 95, 99)
+SHORTEST = 1e-12
+"""Sampled vectors shorter than this share of the longest are zero: they have no cosine."""
+
+TEMPERATURE = 2.0
+"""t of Wang & Isola's uniformity."""
+
+DISJOINT_ROWS = 2_000
+"""Rows of Luo et al.'s random pairs: a thousand pairs that share no row."""
+
+NO_DIRECTIONS = "fewer than two sampled vectors have a direction"
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Sampled rows that are not zero, divided by their lengths, in random order."""
+
+    units: Vector
+    groups: Indices
+
+    @property
+    def blocks(self) -> Indices:
+        """The block of each row."""
+        return self.groups % BLOCKS
+
+
+def directions(sample: SpaceSample | None, size: int) -> Directions:
+    """Take the rows of a sample of at most ``size`` that have a direction."""
+    if sample is None:
+        raise ValueError("the measure needs the sample")
+    chosen = sample.take(size)
+    vectors = chosen.vectors[chosen.order]
+    lengths = np.linalg.norm(vectors, axis=1)
+    kept = lengths > SHORTEST * lengths.max(initial=0.0)
+    return Directions(vectors[kept] / lengths[kept, None], chosen.groups[chosen.order][kept])
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Cosines of pairs of rows: of all of few rows, of one half of many with the other.
+
+    Fewer rows than a sample has are the whole cloud. A half with the other, in single precision,
+    gives half of the pairs at a tenth of the time, and sampling decides the digits anyway.
+    """
+
+    cosines: NDArray[np.floating[Any]]
+    """(rows, rows) with NaN on the diagonal, or (half, half)."""
+    blocks: Indices
+    """Block of each row, those of the first half before those of the second."""
+
+    @classmethod
+    def of(cls, found: Directions) -> Pairs:
+        """Take the cosines of sampled directions."""
+        units = found.units
+        if len(units) < DEFAULT_SIZE:
+            cosines = units @ units.T
+            np.fill_diagonal(cosines, np.nan)
+            return cls(cosines, found.blocks)
+        half = len(units) // 2
+        single = units.astype(np.float32)
+        blocks = np.concatenate((found.blocks[:half], found.blocks[half : 2 * half]))
+        return cls(single[:half] @ single[half : 2 * half].T, blocks)
+
+    @property
+    def halved(self) -> bool:
+        """Whether rows of one half meet those of the other, or all meet all."""
+        return len(self.blocks) != len(self.cosines)
+
+    def values(self) -> NDArray[np.floating[Any]]:
+        """Return every cosine once."""
+        if self.halved:
+            return self.cosines.reshape(-1)
+        return self.cosines[np.triu_indices(len(self.cosines), 1)]
+
+    def error_of_mean(self, of_pairs: NDArray[Any]) -> float:
+        """Return the standard error of the mean of a function of the pairs.
+
+        The mean is a U-statistic: to first order each row adds what the mean over its own pairs
+        differs from that over all (Hoeffding 1948), and rows of a block add up before squaring.
+        """
+        mean = float(np.nanmean(of_pairs))
+        if self.halved:
+            rows = np.concatenate((of_pairs.mean(axis=1), of_pairs.mean(axis=0)))
+            parts = (rows - mean) / len(of_pairs)
+        else:
+            parts = 2 * (np.nanmean(of_pairs, axis=1) - mean) / len(of_pairs)
+        totals = np.bincount(self.blocks, parts, BLOCKS)
+        filled = len(np.unique(self.blocks))
+        return math.sqrt(filled / (filled - 1) * float(totals @ totals))
+
+
+def reason_against(space: Space, blocks: Indices) -> str:
+    """Say why a sample allows no interval; nothing where it does."""
+    if space.correction != "none":
+        return FITTED
+    if len(blocks) < FEWEST_ROWS:
+        return FEW_ROWS
+    return FEW_DOCUMENTS if len(np.unique(blocks)) < FEWEST_BLOCKS else ""
+
+
+@register(
+    formula="1, 5, 50, 95 and 99 % quantiles of the cosines of pairs of sampled rows",
+    range="[−1, 1] each",
+    direction="neither",
+    length_dependent=False,
+    reference="what a search over the vectors sees between unrelated ones",
+    needs=["sample"],
+    interval="own",
+)
+def cosine_quantiles(space: Space) -> dict[str, Value]:
+    """How the cosines of random pairs are spread: which score is ordinary here.
+
+    Intervals are Woodruff's (1952): the quantiles of p ± t times the error of the share of pairs
+    below the p-quantile.
+    """
+    found = directions(space.sample, DEFAULT_SIZE)
+    rows = len(found.units)
+    if rows < 2:
+        undefined = Value(None, note=NO_DIRECTIONS, rows=rows)
+        return {f"{q}%": undefined for q in QUANTILES}
+    pairs = Pairs.of(found)
+    cosines = np.sort(pairs.values())
+    note = f"from {len(cosines):,} pairs of {rows:,} sampled rows"
+    missing = reason_against(space, pairs.blocks)
+    values = {}
+    for percent in QUANTILES:
+        share = percent / 100
+        value = sorted_quantile(cosines, share)
+        low = high = None
+        if not missing:
+            below = np.where(np.isnan(pairs.cosines), np.nan, pairs.cosines <= value)
+            reach = student_quantile(len(np.unique(pairs.blocks))) * pairs.error_of_mean(below)
+            low = sorted_quantile(cosines, max(share - reach, 0.0))
+            high = sorted_quantile(cosines, min(share + reach, 1.0))
+        values[f"{percent}%"] = Value(
+            value, note=note, rows=rows, low=low, high=high, no_interval=missing
+        )
+    return values
+
+
+def sorted_quantile(values: NDArray[Any], share: float) -> float:
+    """Return a quantile of sorted cosines, between neighbours where it falls there."""
+    place = share * (len(values) - 1)
+    below = int(place)
+    above = min(below + 1, len(values) - 1)
+    value = values[below] + (place - below) * (float(values[above]) - values[below])
+    return float(np.clip(value, -1, 1))
+
+
+@register(
+    formula="mean cosine of 1,000 random pairs of rows that share none, from different documents",
+    range="[−1, 1]",
+    direction="lower",
+    length_dependent=False,
+    reference="Luo et al. 2021, definition 3; Ethayarajh 2019",
+    needs=["large sample"],
+    interval="own",
+    default=False,
+)
+def random_pair_cosine(space: Space) -> Value:
+    """Mean cosine of a thousand disjoint pairs, one row of a document each."""
+    found = directions(space.sample, LARGE_SIZE)
+    _, first = np.unique(found.groups, return_index=True)
+    units = found.units[np.sort(first)[:DISJOINT_ROWS]]
+    count = len(units) // 2
+    if count < 1:
+        return Value(None, note=NO_DIRECTIONS, rows=len(units))
+    cosines = np.einsum("ij,ij->i", units[:count], units[count : 2 * count])
+    value = float(np.clip(cosines.mean(), -1, 1))
+    note = f"from {count:,} pairs"
+    missing = reason_against(space, np.arange(2 * count) % BLOCKS)
+    if missing:
+        return Value(value, note=note, rows=2 * count, no_interval=missing)
+    reach = student_quantile(count) * float(cosines.std(ddof=1)) / math.sqrt(count)
+    return Value(value, note=note, rows=2 * count, low=value - reach, high=value + reach)
+
+
+@register(
+    formula="ln mean exp(−2 ‖u − v‖²) over pairs of sampled unit vectors",
+    range="[−8, 0]",
+    direction="lower",
+    length_dependent=False,
+    reference="Wang & Isola 2020, eq. 2, with t = 2",
+    needs=["sample"],
+    interval="own",
+    default=False,
+)
+def uniformity(space: Space) -> Value:
+    """How evenly directions cover the sphere; the lower, the more so."""
+    found = directions(space.sample, DEFAULT_SIZE)
+    rows = len(found.units)
+    if rows < 2:
+        return Value(None, note=NO_DIRECTIONS, rows=rows)
+    pairs = Pairs.of(found)
+    # ‖u − v‖² = 2 − 2 cos
+    potentials = np.exp(2 * TEMPERATURE * (pairs.cosines.astype(np.float64) - 1))
+    mean = float(np.nanmean(potentials))
+    value, note = math.log(mean), f"from pairs of {rows:,} sampled rows"
+    missing = reason_against(space, pairs.blocks)
+    if missing:
+        return Value(value, note=note, rows=rows, no_interval=missing)
+    reach = student_quantile(len(np.unique(pairs.blocks))) * pairs.error_of_mean(potentials) / mean
+    return Value(value, note=note, rows=rows, low=value - reach, high=value + reach)

@@ -1,0 +1,1 @@
+"""The two reads of a cloud, and what follows from them."""

@@ -1,0 +1,389 @@
+"""How much a partition measure depends on a basis that repeated eigenvalues leave open.
+
+From the states of the two reads to the spaces that measures look at.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.compute.threads import in_parallel
+from isoscope.measures.kernels.base import safe_exponent
+from isoscope.measures.reads.projections import inverse_scale, root_mean_square
+from isoscope.measures.space import (
+    BasisRange,
+    Dimensions,
+    Lengths,
+    Partition,
+    Space,
+    SpaceSample,
+    Spectrum,
+    UnitVectors,
+)
+from isoscope.measures.views import NONE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from isoscope.data.sampling import Sample
+    from isoscope.measures.reads.geometry import Geometry
+    from isoscope.measures.reads.moments import Moments
+    from isoscope.measures.reads.projections import Projections, Scaling, SecondRead
+    from isoscope.measures.views import View
+    from isoscope.typing import Floats, Matrix, Vector
+
+
+BASES = 8
+LARGEST_SINGLE = 1e30
+"""Exponents beyond this are taken in float64."""
+
+SMALL = 64
+"""Up to this many directions a uniformly distributed rotation is drawn; above, a mixing one."""
+
+
+def basis_ranges(
+    coordinates: Floats, runs: Sequence[slice], scales: Sequence[float], seed: int
+) -> list[BasisRange]:
+    """Measure ln I1 of sampled rows on random bases of each run of directions, at some scales.
+
+    Parameters
+    ----------
+    coordinates : array of shape (rows, width)
+        The sample on the directions of the space.
+    runs : sequence of slice
+        Directions within which the basis is open.
+    scales : sequence of float
+        Factors on the coordinates; every one gives a range.
+    seed : int
+        Seed of the random bases.
+    """
+    reach = float(np.abs(coordinates).max(initial=0.0)) or 1.0
+    single = (coordinates / reach).astype(np.float32)  # a range needs no more digits
+    factors = [scale * reach for scale in scales]
+    seeds = np.random.SeedSequence(seed).spawn(BASES)
+    here = one_basis(single, (), factors, seeds[0])
+    logs = np.array(in_parallel([partial(one_basis, single, runs, factors, s) for s in seeds]))
+    open_directions = sum(run.stop - run.start for run in runs)
+    return [
+        BasisRange(
+            value, float(column.min()), float(column.max()), BASES, len(single), open_directions
+        )
+        for value, column in zip(here, logs.T, strict=True)
+    ]
+
+
+def one_basis(
+    coordinates: Floats,
+    runs: Sequence[slice],
+    scales: Sequence[float],
+    seed: np.random.SeedSequence,
+) -> list[float]:
+    """Draw one random basis and return ln I1 on it at each scale."""
+    random = np.random.default_rng(seed)
+    turned = coordinates.copy()
+    for run in runs:
+        turned[:, run] = randomly_rotated(turned[:, run], random)
+    logs = []
+    for scale in scales:
+        wide = turned if scale < LARGEST_SINGLE else turned.astype(np.float64)
+        oriented = oriented_log_sums(wide * wide.dtype.type(scale))
+        logs.append(float(oriented.min() - oriented.max()))
+    return logs
+
+
+def randomly_rotated(coordinates: Floats, random: np.random.Generator) -> Floats:
+    """Express rows on a random orthonormal basis.
+
+    A uniform draw needs the QR decomposition of a Gaussian matrix, O(d³); for many directions
+    three rounds of random signs and cosine transforms mix as well for this purpose at O(d log d).
+    """
+    width = coordinates.shape[1]
+    if width <= SMALL:
+        q, r = np.linalg.qr(random.standard_normal((width, width)))
+        turned: Floats = coordinates @ (q * np.sign(np.diag(r))).astype(coordinates.dtype)
+        return turned
+    from scipy.fft import dct  # here, as it adds a tenth of a second to every import
+
+    for _ in range(3):
+        signs = random.choice((-1.0, 1.0), size=width).astype(coordinates.dtype)
+        coordinates = dct(coordinates * signs, norm="ortho")
+    return coordinates
+
+
+def oriented_log_sums(exponents: Floats) -> Floats:
+    """The larger of ln Σ_i exp(a_ik) and ln Σ_i exp(−a_ik) per column; ``exponents`` is used up."""
+    top = np.maximum(exponents.max(axis=0), -exponents.min(axis=0))
+    if top.max() < safe_exponent(exponents.dtype, len(exponents)):
+        powers = np.exp(exponents, out=exponents)
+        plus = powers.sum(axis=0)
+        minus = np.reciprocal(powers, out=powers).sum(axis=0)
+        return np.asarray(np.log(np.maximum(plus, minus)))
+    plus = np.exp(exponents - top).sum(axis=0)
+    minus = np.exp(-exponents - top).sum(axis=0)
+    return np.asarray(top + np.log(np.maximum(plus, minus)))
+
+
+SETTLED = "the coordinate axes nearest to each eigenspace"
+PRINCIPAL = "the principal axes of the cloud before whitening"
+
+
+@dataclass(frozen=True)
+class Reads:
+    """Everything that the reads of one cloud gave."""
+
+    moments: Moments
+    sample: Sample | None
+    geometry: Geometry | None
+    second: SecondRead | None
+    projections: Projections | None
+    seed: int
+    sampled: bool
+    """Whether measures want the sample itself."""
+    ranges: bool = True
+    """Whether the range over random bases is wanted where eigenvalues of the cloud repeat."""
+
+    @cached_property
+    def sample_coordinates(self) -> Matrix:
+        """The centred sample on the eigenvectors of the covariance."""
+        if self.sample is None or self.geometry is None:
+            raise ValueError("coordinates need the sample and the geometry")
+        centred: Matrix = self.sample.vectors - self.moments.mean
+        return centred @ self.geometry.centred.vectors
+
+    def log_partitions(self, correction: str) -> dict[Scaling, NDArray[np.float64]]:
+        """ln Z of both signs for a space, at the scales at which it was summed."""
+        if self.second is None or self.projections is None:
+            return {}
+        return {
+            scaling: self.projections.log_partition[row]
+            for (name, scaling), row in self.second.families.items()
+            if name == correction
+        }
+
+
+def raw_space(reads: Reads) -> Space:
+    """Describe the cloud as it is."""
+    moments, geometry = reads.moments, reads.geometry
+    scale = root_mean_square(moments)
+    partitions = raw_partitions(reads, inverse_scale(scale))
+    return Space(
+        correction=NONE,
+        rows=moments.rows,
+        width=moments.width,
+        zero_rows=moments.zero_rows,
+        lengths=Lengths(
+            mean=moments.norm_sum / moments.weight,
+            root_mean_square=scale,
+            largest=moments.norm_max,
+            counts=moments.norm_counts,
+        ),
+        units=UnitVectors(
+            rows=moments.rows - moments.zero_rows,
+            weight=moments.unit_weight,
+            weight_squares=moments.unit_weight_squares,
+            sum_square=float(moments.unit_sum @ moments.unit_sum),
+        ),
+        norm_of_mean=float(np.linalg.norm(moments.mean)),
+        mean_alignment=None if geometry is None else alignment(moments.mean, geometry),
+        dead_variance=0.0 if geometry is None else geometry.dead_variance,
+        spectrum=None
+        if geometry is None
+        else Spectrum(geometry.centred.values, geometry.raw.values, geometry.null_variance),
+        dimensions=raw_dimensions(moments),
+        partition=partitions.get("plain"),
+        scaled_partition=partitions.get("scaled"),
+        sample=None
+        if reads.sample is None
+        else space_sample(reads, reads.sample, reads.sample.vectors),
+    )
+
+
+def space_sample(reads: Reads, sample: Sample, vectors: Matrix) -> SpaceSample | None:
+    """Return the sample as a measure sees it; None where no measure asks for it."""
+    if not reads.sampled:
+        return None
+    order = np.argsort(sample.keys, kind="stable")
+    return SpaceSample(vectors, order, sample.groups, len(vectors) == reads.moments.rows)
+
+
+def raw_dimensions(moments: Moments) -> Dimensions | None:
+    """Describe the dimensions of the cloud as it is."""
+    if moments.minimum_counts is None or moments.maximum_counts is None:
+        return None
+    if moments.scatter is None or moments.unit_square_sum is None:
+        return None
+    return Dimensions(
+        kind="dimension",
+        mean=moments.mean,
+        variance=np.diag(moments.scatter) / moments.weight,
+        unit_sum=moments.unit_sum,
+        unit_square_sum=moments.unit_square_sum,
+        minimum_counts=moments.minimum_counts,
+        maximum_counts=moments.maximum_counts,
+    )
+
+
+def alignment(mean: Vector, geometry: Geometry) -> float | None:
+    """|cos| of the mean with the top eigenvector, or eigenspace where the top value repeats.
+
+    A mean below the rounding of the stored vectors points nowhere.
+    """
+    length = float(np.linalg.norm(mean))
+    if length <= geometry.null_length:
+        return None
+    system = geometry.raw
+    first = next((run for run in system.repeated if run.start == 0), slice(0, 1))
+    return min(float(np.linalg.norm(mean @ system.vectors[:, first])) / length, 1.0)
+
+
+def raw_partitions(reads: Reads, scale: float) -> dict[Scaling, Partition]:
+    """Take the partition sums of the cloud as it is, and of the cloud at unit scale."""
+    if reads.geometry is None or reads.sample is None:
+        return {}
+    system = reads.geometry.raw
+    logs = reads.log_partitions(NONE)
+    open_bases = reads.ranges and bool(logs) and bool(system.repeated)
+    coordinates = reads.sample.vectors @ system.vectors if open_bases else None
+    spread = spreads(coordinates, system.repeated, list(logs), scale, reads.seed)
+    return {
+        scaling: Partition(plus, minus, SETTLED, spread.get(scaling))
+        for scaling, (plus, minus) in logs.items()
+    }
+
+
+def spreads(
+    coordinates: Matrix | None,
+    runs: Sequence[slice],
+    wanted: list[Scaling],
+    scale: float,
+    seed: int,
+) -> dict[Scaling, BasisRange]:
+    """Measure how much the open choice of a basis matters, at the wanted scales."""
+    if coordinates is None or not runs or not wanted:
+        return {}
+    scales = [1.0 if scaling == "plain" else scale for scaling in wanted]
+    return dict(zip(wanted, basis_ranges(coordinates, runs, scales, seed), strict=True))
+
+
+def view_space(reads: Reads, view: View, row: int) -> Space:
+    """Describe what a correction would make of the cloud; ``row`` is its row in the projections."""
+    found, geometry = reads.projections, reads.geometry
+    if found is None or geometry is None:
+        raise ValueError("views need the second read")
+    shape = view.shape
+    constant = shape.constant_length()
+    nonzero = found.rows - int(found.zero_rows[row])
+    variances = np.sort(view.variances)[::-1]
+    partitions = view_partitions(reads, view)
+    return Space(
+        correction=view.correction,
+        rows=found.rows,
+        width=len(shape.gains),
+        zero_rows=int(found.zero_rows[row]),
+        lengths=Lengths(
+            mean=float(found.norm_sum[row]) / found.rows,
+            root_mean_square=view.root_mean_square,
+            largest=float(found.norm_max[row]),
+            counts=found.norm_counts[row],
+        ),
+        units=UnitVectors(
+            rows=nonzero,
+            weight=float(nonzero),
+            weight_squares=float(nonzero),
+            sum_square=float(found.unit_sum[row] @ found.unit_sum[row]),
+        ),
+        norm_of_mean=constant,
+        mean_alignment=view_alignment(constant, variances),
+        dead_variance=0.0 if shape.on_components else geometry.dead_variance,
+        spectrum=Spectrum(
+            variances,
+            np.sort(np.append(variances[:-1], constant**2))[::-1] if constant else variances,
+            0.0 if shape.on_components else geometry.null_variance,
+        ),
+        dimensions=view_dimensions(reads, view, row),
+        partition=partitions.get("plain"),
+        scaled_partition=partitions.get("scaled"),
+        sample=None
+        if reads.sample is None
+        else space_sample(
+            reads, reads.sample, reads.sample_coordinates * shape.gains + shape.offset
+        ),
+    )
+
+
+def view_alignment(constant: float, variances: Vector) -> float | None:
+    """Return the alignment of a constant that is orthogonal to everything that varies."""
+    if constant == 0:
+        return None
+    return 1.0 if constant**2 >= variances[0] else 0.0
+
+
+def view_dimensions(reads: Reads, view: View, row: int) -> Dimensions | None:
+    """Describe the dimensions of the corrected vectors."""
+    found, geometry, second = reads.projections, reads.geometry, reads.second
+    if found is None or geometry is None or second is None or not second.plan.dimensions:
+        return None
+    shape, basis = view.shape, geometry.centred.vectors
+    on_components = shape.on_components
+    return Dimensions(
+        kind="component" if on_components else "dimension",
+        mean=shape.offset if on_components else basis @ shape.offset,
+        variance=view.variances if on_components else (basis * basis) @ view.variances,
+        unit_sum=found.unit_sum[row] if on_components else basis @ found.unit_sum[row],
+        unit_square_sum=found.unit_square_sum[row],
+        minimum_counts=found.minimum_counts[row],
+        maximum_counts=found.maximum_counts[row],
+    )
+
+
+def view_partitions(reads: Reads, view: View) -> dict[Scaling, Partition]:
+    """Take the partition sums of a corrected cloud over all d of its directions.
+
+    A removed or empty direction has Z = n exactly. The constant part of Mu & Viswanath's variant
+    lies in the removed directions: one of them has ln Z(±c) = ln n ± its length.
+    """
+    geometry, found = reads.geometry, reads.projections
+    logs = reads.log_partitions(view.correction)
+    if not logs or geometry is None or found is None or reads.sample is None:
+        return {}
+    shape, system = view.shape, geometry.centred
+    scale = inverse_scale(view.root_mean_square)
+    empty = (shape.gains == 0) | (system.values <= geometry.null_variance)
+    constant = shape.constant_length()
+    carrier = int(np.flatnonzero(shape.offset)[0]) if constant else None
+    runs = open_runs(view, geometry)
+    coordinates = None
+    if runs:
+        coordinates = reads.sample_coordinates * np.where(empty, 0.0, shape.gains)
+        if carrier is not None:
+            coordinates[:, carrier] = constant
+    spread = spreads(coordinates, runs, list(logs), scale, reads.seed)
+    removed = int((shape.gains == 0).sum())
+    cut = any(run.start < removed < run.stop for run in system.repeated)
+    partitions: dict[Scaling, Partition] = {}
+    for scaling, both in logs.items():
+        plus, minus = (np.where(empty, math.log(found.rows), log) for log in both)
+        if carrier is not None:
+            length = constant * (1.0 if scaling == "plain" else scale)
+            plus[carrier] += length
+            minus[carrier] -= length
+        axes = PRINCIPAL if shape.on_components else SETTLED
+        partitions[scaling] = Partition(plus, minus, axes, spread.get(scaling), cut)
+    return partitions
+
+
+def open_runs(view: View, geometry: Geometry) -> tuple[slice, ...]:
+    """Find the directions of a corrected cloud whose eigenvalues repeat."""
+    kept = np.flatnonzero(view.shape.gains)
+    if view.shape.on_components:
+        return (slice(0, len(kept)),) if len(kept) > 1 else ()
+    first = int(kept[0]) if len(kept) else view.shape.gains.size
+    runs = (slice(max(run.start, first), run.stop) for run in geometry.centred.repeated)
+    return tuple(run for run in runs if run.stop - run.start > 1)

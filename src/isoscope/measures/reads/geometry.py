@@ -1,0 +1,166 @@
+"""Between the two reads: the directions in which a cloud is measured.
+
+The partition function is taken over the eigenvectors of the second moment. Where eigenvalues
+repeat, eigenvectors are whatever the LAPACK build made of the rounding; here such a group gets a
+basis that rounding cannot change, and the measures say that it was a choice.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.compute.threads import in_parallel
+from isoscope.data.base import EPSILON
+
+if TYPE_CHECKING:
+    from isoscope.measures.reads.moments import Moments
+    from isoscope.typing import Matrix, Vector
+
+
+REPEATED_GAP = 1e-6
+"""Eigenvalues closer than this, relative to the larger one, count as repeated (float64 sums)."""
+
+SUM_ROUNDINGS = 8
+"""An eigenvalue of up to this many roundings of d times the largest is zero."""
+
+NULL_ROUNDINGS = 8
+"""A mean vector of up to this many roundings of the vectors' length is zero."""
+
+TIE = 1e-8
+"""Coordinate axes whose shares in an eigenspace differ by less than this are tied."""
+
+
+@dataclass(frozen=True)
+class EigenSystem:
+    """Eigenvalues in falling order, eigenvectors in columns, and where eigenvalues repeat."""
+
+    values: Vector
+    vectors: Matrix
+    repeated: tuple[slice, ...]
+    """Runs of at least two eigenvalues, above zero, that cannot be told apart."""
+
+
+@dataclass(frozen=True)
+class CentredGeometry:
+    """Eigen-system of the covariance, and what it takes for a direction to count as empty."""
+
+    centred: EigenSystem
+    """Of the covariance."""
+    dead_variance: float
+    """A variance up to this is rounding: (eps · root mean square entry)²."""
+    null_variance: float
+    """An eigenvalue up to this is rounding of the stored numbers or of the sums."""
+    null_length: float
+    """A mean vector up to this long is rounding: 8 eps · root mean square length."""
+
+
+@dataclass(frozen=True)
+class Geometry(CentredGeometry):
+    """Both eigen-systems of a cloud."""
+
+    raw: EigenSystem
+    """Of the second moment, XᵀX / n."""
+
+
+def geometry_of(moments: Moments, stored: str, *, centred_vectors: bool = True) -> Geometry:
+    """Decompose the second moment and the covariance, side by side.
+
+    Without ``centred_vectors`` the covariance has eigenvalues alone, in a third of the time: all
+    that a cloud as it is needs.
+    """
+    covariance = moments.covariance
+    second = covariance + np.multiply.outer(moments.mean, moments.mean)
+    decompose = eigen_system if centred_vectors else eigenvalues_alone
+    raw, centred = in_parallel([partial(eigen_system, second), partial(decompose, covariance)])
+    return Geometry(raw=raw, **vars(with_floors(centred, moments, stored)))
+
+
+def centred_geometry_of(moments: Moments, stored: str) -> CentredGeometry:
+    """Decompose the covariance alone, which is all that corrections need."""
+    return with_floors(eigen_system(moments.covariance), moments, stored)
+
+
+def with_floors(centred: EigenSystem, moments: Moments, stored: str) -> CentredGeometry:
+    """Say from where on eigenvalues and lengths are more than rounding."""
+    dead = dead_variance(moments, stored)
+    null = null_variance(moments, stored, float(centred.values[0]))
+    null_length = NULL_ROUNDINGS * math.sqrt(dead * moments.width)
+    return CentredGeometry(centred, dead, null, null_length)
+
+
+def dead_variance(moments: Moments, stored: str) -> float:
+    """Variance up to which a dimension is rounding: (eps · root mean square entry)².
+
+    Small numbers in half precision have a rounding of their own, far below that of the largest:
+    only what single precision would drown beside the others counts as rounding.
+    """
+    eps = min(EPSILON[stored], EPSILON["float32"])
+    return eps**2 * moments.norm_square_sum / moments.weight / moments.width
+
+
+def null_variance(moments: Moments, stored: str, largest: float) -> float:
+    """Eigenvalue up to which a direction is rounding of the stored numbers or of the sums."""
+    sums = SUM_ROUNDINGS * largest * moments.width * EPSILON["float64"]
+    return max(dead_variance(moments, stored), sums)
+
+
+def eigen_system(symmetric: Matrix) -> EigenSystem:
+    """Decompose a covariance-like matrix, with settled bases where eigenvalues repeat."""
+    values, vectors = np.linalg.eigh(symmetric)
+    values, vectors = np.maximum(values[::-1], 0.0), np.ascontiguousarray(vectors[:, ::-1])
+    null = SUM_ROUNDINGS * values[0] * len(values) * EPSILON["float64"]
+    repeated = repeated_runs(values, null)
+    for run in repeated:
+        vectors[:, run] = settled_basis(vectors[:, run])
+    return EigenSystem(values, oriented(vectors), repeated)
+
+
+def eigenvalues_alone(symmetric: Matrix) -> EigenSystem:
+    """Return the eigenvalues of a covariance-like matrix, and no eigenvectors."""
+    values = np.maximum(np.linalg.eigvalsh(symmetric)[::-1], 0.0)
+    return EigenSystem(values, np.empty((len(values), 0)), ())
+
+
+def oriented(vectors: Matrix) -> Matrix:
+    """Turn every eigenvector so that its largest entry, the first of equals, is positive.
+
+    The sign is as open as a basis is: this one does not depend on rounding or the LAPACK build.
+    """
+    sizes = np.abs(vectors)
+    largest = np.argmax(sizes >= sizes.max(axis=0) - TIE, axis=0)
+    return vectors * np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+
+
+def repeated_runs(values: Vector, null: float, gap: float = REPEATED_GAP) -> tuple[slice, ...]:
+    """Find runs of falling eigenvalues above ``null`` whose neighbours differ by less than gap."""
+    present = values > null
+    close = (values[:-1] - values[1:] < gap * values[:-1]) & present[1:]
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], close, [False])).astype(np.int8)))
+    return tuple(slice(int(a), int(b) + 1) for a, b in edges.reshape(-1, 2))
+
+
+def settled_basis(vectors: Matrix) -> Matrix:
+    """Choose a basis of an eigenspace from the space alone, not from the vectors that span it.
+
+    Greedy: the coordinate axis that lies deepest in what is left of the space, lowest index among
+    equals, gives the next vector. The result depends on the coordinate axes (a rotation changes
+    it, as any choice must) but not on rounding, row order or the LAPACK build.
+    """
+    span = vectors.copy()
+    settled = np.empty_like(vectors)
+    for position in range(vectors.shape[1]):
+        depth = np.einsum("ij,ij->i", span, span)
+        axis = int(np.flatnonzero(depth >= depth.max() - TIE)[0])
+        direction = span @ span[axis]
+        # Twice is enough: one pass may leave a rounding of the earlier directions behind.
+        for _ in range(2):
+            direction -= settled[:, :position] @ (settled[:, :position].T @ direction)
+        direction /= np.linalg.norm(direction)
+        settled[:, position] = direction
+        span -= np.multiply.outer(direction, direction @ span)
+    return settled

@@ -1,0 +1,280 @@
+"""Sums over the rows of each block, for values without one of them.
+
+A histogram of lengths whose edges never move, so that histograms of any two parts add up.
+
+Sixteen bins per octave from 2⁻⁴⁰ to 2⁴⁰, one below and one above. A bin is 4.4 % wide.
+
+The first read: everything about a cloud that is a sum over its rows.
+
+The state is a frozen dataclass of float64 arrays on the host. Merging is associative, so threads,
+processes, machines and a resumed run all use the same one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoscope.data.blocks import BLOCKS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isoscope.data.blocks import Dealt
+    from isoscope.typing import Matrix, Vector
+
+    Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class BlockSums:
+    """What ``Moments`` sums over all rows, for the rows of each block; weights are w_i."""
+
+    rows: Vector
+    weight: Vector
+    unit_weight: Vector
+    unit_weight_squares: Vector
+    norm_sum: Vector
+    vector_sum: Matrix
+    """(blocks, width): Σ w_i x_i"""
+    unit_sum: Matrix
+    """(blocks, width): Σ w_i x_i / ‖x_i‖"""
+
+    @classmethod
+    def empty(cls, width: int) -> BlockSums:
+        """Return the sums over no rows."""
+        return cls(*(np.zeros(BLOCKS) for _ in range(5)), *np.zeros((2, BLOCKS, width)))
+
+    @classmethod
+    def of_batch(
+        cls, dealt: Dealt, norms: Vector, weight: Vector, vector_sum: Matrix, unit_sum: Matrix
+    ) -> BlockSums:
+        """Put the sums of one batch together."""
+        unit_weight = np.where(norms > 0, weight, 0.0)
+        return cls(
+            rows=dealt.totals(np.ones(len(norms))),
+            weight=dealt.totals(weight),
+            unit_weight=dealt.totals(unit_weight),
+            unit_weight_squares=dealt.totals(unit_weight**2),
+            norm_sum=dealt.totals(weight * norms),
+            vector_sum=vector_sum,
+            unit_sum=unit_sum,
+        )
+
+    def merge(self, other: BlockSums) -> BlockSums:
+        """Combine the sums of two disjoint sets of rows."""
+        return BlockSums(
+            *(getattr(self, field.name) + getattr(other, field.name) for field in fields(self))
+        )
+
+    def to_arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """Return the sums as arrays whose names start with the prefix."""
+        return {prefix + field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str) -> BlockSums | None:
+        """Rebuild what ``to_arrays`` took apart; None where the arrays hold none."""
+        names = [prefix + field.name for field in fields(cls)]
+        return cls(*(arrays[name] for name in names)) if names[0] in arrays else None
+
+
+PER_OCTAVE = 16
+OCTAVES = 40
+BINS = 2 * OCTAVES * PER_OCTAVE + 2
+
+EDGES: NDArray[np.float64] = np.concatenate(
+    (
+        [0.0],
+        np.exp2(np.arange(-OCTAVES * PER_OCTAVE, OCTAVES * PER_OCTAVE + 1) / PER_OCTAVE),
+        [np.inf],
+    )
+)
+
+
+def count_norms(norms: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Count positive lengths per bin; bin k holds EDGES[k] ≤ length < EDGES[k + 1]."""
+    position = np.floor(np.log2(norms) * PER_OCTAVE) + OCTAVES * PER_OCTAVE + 1
+    bins = np.clip(position, 0, BINS - 1).astype(np.int64)
+    return np.bincount(bins, minlength=BINS).astype(np.int64)
+
+
+def median_norm(counts: NDArray[np.int64]) -> float | None:
+    """Return the median length, evenly spread over the logarithms within its bin.
+
+    None where nothing was counted, or where the median lies outside the finite bins.
+    """
+    total = int(counts.sum())
+    if not total:
+        return None
+    below = np.cumsum(counts)
+    position = int(np.searchsorted(below, total / 2))
+    low, high = float(EDGES[position]), float(EDGES[position + 1])
+    if low == 0 or not np.isfinite(high):
+        return None
+    inside = (total / 2 - (int(below[position]) - int(counts[position]))) / int(counts[position])
+    return float(low * (high / low) ** inside)
+
+
+BLOCK_PREFIX = "blocks."
+
+
+@dataclass(frozen=True)
+class MomentParts:
+    """Which of the dearer sums are wanted; lengths and unit vectors are always summed."""
+
+    scatter: bool = True
+    dimensions: bool = True
+    mean: bool = True
+    """Whether the mean is taken, as it is with the scatter; without either it stays zero."""
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over the rows x_i of a cloud with weights w_i (1 unless given).
+
+    Cosines leave zero vectors out, and so do the sums over unit vectors u_i = x_i / ‖x_i‖.
+    """
+
+    rows: int
+    """Number of rows, whatever their weight."""
+    zero_rows: int
+    """Rows of length zero."""
+    weight: float
+    """Σ w_i over all rows."""
+    unit_weight: float
+    """Σ w_i over rows that are not zero."""
+    unit_weight_squares: float
+    """Σ w_i² over rows that are not zero."""
+    mean: Vector
+    """Σ w_i x_i / Σ w_i"""
+    unit_sum: Vector
+    """Σ w_i u_i"""
+    norm_sum: float
+    """Σ w_i ‖x_i‖"""
+    norm_square_sum: float
+    """Σ w_i ‖x_i‖²"""
+    norm_max: float
+    """Largest length."""
+    norm_counts: Counts
+    """Rows per length bin, see ``norm_bins``; zero vectors are in none."""
+    scatter: Matrix | None
+    """Σ w_i (x_i − mean)(x_i − mean)ᵀ"""
+    unit_square_sum: Vector | None
+    """Σ w_i² u_ij² for each dimension j"""
+    minimum_counts: Counts | None
+    """Rows, not zero, whose smallest entry is in dimension j (the first of equals)."""
+    maximum_counts: Counts | None
+    """Rows, not zero, whose largest entry is in dimension j (the first of equals)."""
+    blocks: BlockSums | None = None
+    """The same sums for each block of rows, where intervals are wanted."""
+
+    @classmethod
+    def empty(cls, width: int, parts: MomentParts = MomentParts()) -> Moments:
+        """Return the state of no rows, which changes nothing when merged."""
+        zeros = np.zeros(width)
+        counts = np.zeros(width, np.int64)
+        return cls(
+            rows=0,
+            zero_rows=0,
+            weight=0.0,
+            unit_weight=0.0,
+            unit_weight_squares=0.0,
+            mean=zeros,
+            unit_sum=zeros,
+            norm_sum=0.0,
+            norm_square_sum=0.0,
+            norm_max=0.0,
+            norm_counts=np.zeros(BINS, np.int64),
+            scatter=np.zeros((width, width)) if parts.scatter else None,
+            unit_square_sum=zeros if parts.dimensions else None,
+            minimum_counts=counts if parts.dimensions else None,
+            maximum_counts=counts if parts.dimensions else None,
+        )
+
+    @property
+    def width(self) -> int:
+        """Number of dimensions."""
+        return len(self.mean)
+
+    @property
+    def covariance(self) -> Matrix:
+        """Population covariance: the scatter divided by the weight, not by the weight less one."""
+        if self.scatter is None:
+            raise ValueError("these moments were taken without the scatter matrix")
+        return self.scatter / self.weight
+
+    def merge(self, other: Moments) -> Moments:
+        """Combine the sums of two disjoint sets of rows.
+
+        Mean and scatter follow Chan, Golub & LeVeque (1983): sums around each part's own mean
+        lose no digits to a common offset, which plain sums of squares would.
+        """
+        step, weight = self.step_to(other)
+        mean = other.mean if self.weight == 0 else self.mean + step * (weight / self.weight)
+        return Moments(
+            rows=self.rows + other.rows,
+            zero_rows=self.zero_rows + other.zero_rows,
+            weight=self.weight + other.weight,
+            unit_weight=self.unit_weight + other.unit_weight,
+            unit_weight_squares=self.unit_weight_squares + other.unit_weight_squares,
+            mean=mean,
+            unit_sum=self.unit_sum + other.unit_sum,
+            norm_sum=self.norm_sum + other.norm_sum,
+            norm_square_sum=self.norm_square_sum + other.norm_square_sum,
+            norm_max=max(self.norm_max, other.norm_max),
+            norm_counts=self.norm_counts + other.norm_counts,
+            scatter=_merged_scatter(self.scatter, other.scatter, step, weight),
+            unit_square_sum=_added(self.unit_square_sum, other.unit_square_sum),
+            minimum_counts=_added(self.minimum_counts, other.minimum_counts),
+            maximum_counts=_added(self.maximum_counts, other.maximum_counts),
+            blocks=self._merged_blocks(other),
+        )
+
+    def _merged_blocks(self, other: Moments) -> BlockSums | None:
+        if self.rows == 0 or other.rows == 0:
+            return other.blocks if self.rows == 0 else self.blocks
+        if self.blocks is None or other.blocks is None:
+            return None
+        return self.blocks.merge(other.blocks)
+
+    def step_to(self, other: Moments) -> tuple[Vector, float]:
+        """Return the step δ between two means and the weight w of the scatter w δδᵀ of them."""
+        total = self.weight + other.weight
+        weight = self.weight * (other.weight / total) if total > 0 else 0.0
+        return other.mean - self.mean, weight
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the state as named arrays, for a file or another process."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        blocks = {} if self.blocks is None else self.blocks.to_arrays(BLOCK_PREFIX)
+        del values["blocks"]
+        arrays = {name: np.asarray(value) for name, value in values.items() if value is not None}
+        return arrays | blocks
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Moments:
+        """Rebuild the state that ``to_arrays`` took apart."""
+        values: dict[str, Any] = {}
+        for field in fields(cls):
+            array = arrays.get(field.name)
+            values[field.name] = array if array is None or array.ndim else array.item()
+        values["blocks"] = BlockSums.from_arrays(arrays, BLOCK_PREFIX)
+        return cls(**values)
+
+
+def _added(one: Any, other: Any) -> Any:
+    return None if one is None or other is None else one + other
+
+
+def _merged_scatter(
+    one: Matrix | None, other: Matrix | None, step: Vector, weight: float
+) -> Matrix | None:
+    if one is None or other is None:
+        return None
+    merged = np.multiply.outer(step * weight, step)
+    merged += one
+    merged += other
+    return merged

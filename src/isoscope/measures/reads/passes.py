@@ -1,0 +1,366 @@
+"""What a read of some rows comes to: states that merge, and that a journal keeps.
+
+Running the two reads over a cloud group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from isoscope.compute.map_reduce import Batches, Plan, ReadWork, read
+from isoscope.compute.stage import Progress
+from isoscope.data.base import CloudGroup
+from isoscope.data.blocks import Dealer
+from isoscope.data.sampling import Sample, SampleTaker, lowest
+from isoscope.data.selection import RowSelection
+from isoscope.errors import DataError
+from isoscope.measures.kernels import MomentsKernel, Projector, moments_kernel_for, projector_for
+from isoscope.measures.reads.moments import Moments
+from isoscope.measures.reads.projections import Projections
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isoscope.compute.stage import Entry
+    from isoscope.measures.reads.moments import MomentParts
+    from isoscope.measures.reads.projections import ProjectionPlan
+    from isoscope.typing import Arrays
+
+
+MOMENTS, SAMPLE = "moments", "sample"
+
+
+@dataclass(frozen=True)
+class FirstState:
+    """The first read of some rows of every cloud of a group."""
+
+    moments: Mapping[str, Moments]
+    samples: Mapping[str, Sample]
+    sample_size: int
+    dealt_by: str = ""
+    """The label that told documents apart."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Rows that did not count, by reason."""
+
+    def merge(self, other: FirstState) -> FirstState:
+        """Combine two reads of disjoint rows."""
+        size = self.sample_size
+        return FirstState(
+            merged_by_name(self.moments, other.moments, lambda one, two: one.merge(two)),
+            merged_by_name(self.samples, other.samples, lambda one, two: lowest([one, two], size)),
+            size,
+            self.dealt_by or other.dealt_by,
+            added(self.left_out, other.left_out),
+        )
+
+    def to_entry(self) -> Entry:
+        """Return arrays and facts."""
+        arrays: dict[str, NDArray[Any]] = {}
+        for kind, parts in ((MOMENTS, self.moments), (SAMPLE, self.samples)):
+            for name, part in parts.items():
+                for key, array in part.to_arrays().items():
+                    arrays[f"{kind}|{key}|{name}"] = array
+        facts = {
+            "sample_size": self.sample_size,
+            "dealt_by": self.dealt_by,
+            "left_out": dict(self.left_out),
+        }
+        return arrays, facts
+
+    @classmethod
+    def from_entry(cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> FirstState:
+        """Rebuild what ``to_entry`` took apart."""
+        parts = by_kind_and_name(arrays)
+        return cls(
+            {name: Moments.from_arrays(fields) for name, fields in parts.get(MOMENTS, {}).items()},
+            {name: Sample(**fields) for name, fields in parts.get(SAMPLE, {}).items()},
+            int(facts["sample_size"]),
+            str(facts["dealt_by"]),
+            dict(facts["left_out"]),
+        )
+
+
+@dataclass(frozen=True)
+class SecondState:
+    """The second read of some rows of every cloud of a group."""
+
+    projections: Mapping[str, Projections]
+
+    def merge(self, other: SecondState) -> SecondState:
+        """Combine two reads of disjoint rows."""
+        return SecondState(
+            merged_by_name(self.projections, other.projections, lambda one, two: one.merge(two))
+        )
+
+    def to_entry(self) -> Entry:
+        """Return arrays and facts."""
+        arrays = {
+            f"projections|{key}|{name}": array
+            for name, part in self.projections.items()
+            for key, array in part.to_arrays().items()
+        }
+        return arrays, {}
+
+    @classmethod
+    def from_entry(
+        cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]
+    ) -> SecondState:
+        """Rebuild what ``to_entry`` took apart."""
+        del facts
+        parts = by_kind_and_name(arrays).get("projections", {})
+        return cls({name: Projections.from_arrays(fields) for name, fields in parts.items()})
+
+
+def by_kind_and_name(
+    arrays: Mapping[str, NDArray[Any]],
+) -> dict[str, dict[str, dict[str, NDArray[Any]]]]:
+    """Sort arrays called ``kind|key|name`` by kind and name; a name may hold any sign."""
+    found: dict[str, dict[str, dict[str, NDArray[Any]]]] = {}
+    for text, array in arrays.items():
+        kind, key, name = text.split("|", 2)
+        found.setdefault(kind, {}).setdefault(name, {})[key] = array
+    return found
+
+
+def merged_by_name(one: Mapping[str, Any], other: Mapping[str, Any], merge: Any) -> dict[str, Any]:
+    """Merge what is under the same name; the rest stays as it is."""
+    found = dict(one)
+    for name, value in other.items():
+        found[name] = merge(found[name], value) if name in found else value
+    return found
+
+
+def added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    """Add counts by name."""
+    return {key: one.get(key, 0) + other.get(key, 0) for key in dict.fromkeys([*one, *other])}
+
+
+__all__ = ["Batches", "FirstRead", "Plan", "Progress", "first_read", "second_read"]
+
+FIRST, SECOND = "first read", "second read"
+
+SHORTEST = 1e-140
+"""Clouds whose longest vector is shorter than this cannot be squared in float64."""
+
+
+@dataclass(frozen=True)
+class FirstRead:
+    """What the first read of one cloud gave."""
+
+    moments: Moments
+    sample: Sample
+
+
+@dataclass
+class FirstWork(ReadWork[FirstState]):
+    """Moments and a sample of the rows of a shard."""
+
+    parts: MomentParts
+    widths: Mapping[str, int]
+    sample_size: int = 0
+    seed: int = 0
+    double: bool = False
+    deals: bool = False
+    """Whether rows are dealt to blocks."""
+    label: str | None = None
+    """The label by which they are."""
+    rows: int | None = None
+    """Rows of the whole cloud, where it is one and they are certain."""
+    kind: type[FirstState] = field(default=FirstState, init=False)
+
+    def taker(self) -> MomentsTaker:
+        """Make what sums over the batches of one thread."""
+        return MomentsTaker(self)
+
+    def finished(self, state: FirstState | None, group: CloudGroup) -> FirstState:
+        """Add what the selection of rows left out."""
+        found = FirstState({}, {}, self.sample_size) if state is None else state
+        left_out = group.left_out if isinstance(group, RowSelection) else {}
+        return FirstState(
+            found.moments, found.samples, found.sample_size, found.dealt_by, dict(left_out)
+        )
+
+
+class MomentsTaker:
+    """Takes the first read on one thread."""
+
+    def __init__(self, work: FirstWork) -> None:
+        self._work = work
+        self._dealer = Dealer(work.label) if work.deals else None
+        self._kernels: dict[str, MomentsKernel] = {}
+        self._samples: dict[str, SampleTaker] = {}
+
+    def add(self, batches: Batches, /) -> None:
+        """Take one batch of every cloud."""
+        work = self._work
+        for name, batch in batches.items():
+            if name not in self._kernels:
+                self._kernels[name] = moments_kernel_for(
+                    batch.vectors, work.parts, double=work.double
+                )
+            if name not in self._samples:
+                width = work.widths[name]
+                self._samples[name] = SampleTaker(width, work.sample_size, work.seed, work.rows)
+            dealt = None if self._dealer is None else self._dealer.deal(batch)
+            self._kernels[name].add(batch.vectors, dealt=dealt)
+            self._samples[name].add(batch, dealt)
+
+    def take(self) -> FirstState:
+        """Return the sums since the last call, and begin anew."""
+        moments = {}
+        for name, kernel in self._kernels.items():
+            found = kernel.result()
+            if found is not None:
+                moments[name] = found
+            kernel.restart()
+        samples = {name: taker.result() for name, taker in self._samples.items()}
+        self._samples = {}
+        used = "" if self._dealer is None else self._dealer.used
+        return FirstState(moments, samples, self._work.sample_size, used)
+
+
+@dataclass
+class SecondWork(ReadWork[SecondState]):
+    """Projections of the rows of a shard."""
+
+    plans: Mapping[str, ProjectionPlan]
+    deals: bool = False
+    label: str | None = None
+    kind: type[SecondState] = field(default=SecondState, init=False)
+
+    def taker(self) -> ProjectionsTaker:
+        """Make what sums over the batches of one thread."""
+        return ProjectionsTaker(self)
+
+    def finished(self, state: SecondState | None, group: CloudGroup) -> SecondState:
+        """Return the state as it is."""
+        del group
+        return SecondState({}) if state is None else state
+
+
+class ProjectionsTaker:
+    """Takes the second read on one thread."""
+
+    def __init__(self, work: SecondWork) -> None:
+        self._plans = work.plans
+        self._dealer = Dealer(work.label) if work.deals else None
+        self._projectors: dict[str, Projector] = {}
+        self._found: dict[str, Projections] = {}
+
+    def add(self, batches: Batches, /) -> None:
+        """Take one batch of every cloud."""
+        for name, batch in batches.items():
+            if name not in self._projectors:
+                self._projectors[name] = projector_for(batch.vectors, self._plans[name])
+            dealt = None if self._dealer is None else self._dealer.deal(batch)
+            found = self._projectors[name](batch.vectors, dealt)
+            known = self._found.get(name)
+            self._found[name] = found if known is None else known.merge(found)
+
+    def take(self) -> SecondState:
+        """Return the sums since the last call, and begin anew."""
+        found, self._found = SecondState(self._found), {}
+        return found
+
+
+def first_read(
+    group: CloudGroup,
+    parts: MomentParts,
+    *,
+    sample_size: int = 0,
+    seed: int = 0,
+    double: bool = False,
+    dealer: Dealer | None = None,
+    plan: Plan | None = None,
+    progress: Progress | None = None,
+) -> dict[str, FirstRead]:
+    """Take moments and a sample of every cloud of a group; a dealer adds the sums by block."""
+    work = FirstWork(
+        parts,
+        dict(zip(group.names, group.widths, strict=True)),
+        sample_size,
+        seed,
+        double,
+        deals=dealer is not None,
+        label=None if dealer is None else dealer.label,
+        rows=getattr(group, "certain_rows", None) if len(group.names) == 1 else None,
+    )
+    state = read(group, work, FIRST, plan or Plan(), progress).state
+    if dealer is not None:
+        dealer.used = state.dealt_by
+    if isinstance(group, RowSelection):
+        group.left_out = dict(state.left_out)
+    result = {}
+    for name, width in zip(group.names, group.widths, strict=True):
+        if name not in state.moments:
+            raise DataError(f"{name}: no row is left to measure")
+        check(name, state.moments[name])
+        sample = state.samples.get(name) or SampleTaker(width, 0, seed).result()
+        result[name] = FirstRead(state.moments[name], sample)
+    return result
+
+
+def check(name: str, moments: Moments) -> None:
+    """Refuse what cannot be measured."""
+    if moments.rows < 2:
+        raise DataError(f"{name}: a single row is left; a cloud needs at least two")
+    if 0 < moments.norm_max < SHORTEST:
+        raise DataError(
+            f"{name}: squared lengths underflow: all vectors are shorter than {SHORTEST:.0e}; "
+            "multiply them by a constant"
+        )
+
+
+def second_read(
+    group: CloudGroup,
+    plans: Mapping[str, ProjectionPlan],
+    *,
+    dealer: Dealer | None = None,
+    plan: Plan | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Projections]:
+    """Project every cloud of a group."""
+    label = None if dealer is None else dealer.label
+    work = SecondWork(plans, deals=dealer is not None, label=label)
+    found = read(group, work, SECOND, plan or Plan(), progress).state.projections
+    for name in group.names:
+        if name not in found:
+            raise DataError(f"{name}: no row is left in the second read")
+    return {name: found[name] for name in group.names}
+
+
+@dataclass(frozen=True)
+class LayerProjections:
+    """The second read of all layers over some texts, by layer and by which of its tokens."""
+
+    found: Mapping[tuple[str, str], Projections]
+
+    def merge(self, other: LayerProjections) -> LayerProjections:
+        """Combine the reads of two disjoint sets of texts."""
+        found = dict(self.found)
+        for key, projections in other.found.items():
+            found[key] = found[key].merge(projections) if key in found else projections
+        return LayerProjections(found)
+
+    def to_entry(self) -> Entry:
+        """Return arrays and facts."""
+        arrays = {
+            f"{which}|{key}|{name}": array
+            for (name, which), projections in self.found.items()
+            for key, array in projections.to_arrays().items()
+        }
+        return arrays, {}
+
+    @classmethod
+    def from_entry(cls, arrays: Arrays, facts: Mapping[str, Any]) -> LayerProjections:
+        """Rebuild what ``to_entry`` took apart."""
+        del facts
+        return cls(
+            {
+                (name, which): Projections.from_arrays(fields)
+                for which, by_name in by_kind_and_name(arrays).items()
+                for name, fields in by_name.items()
+            }
+        )

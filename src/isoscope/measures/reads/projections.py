@@ -1,0 +1,227 @@
+"""The second read: every row projected on the eigenvectors that the first read gave.
+
+A *view* is what a correction would make of the cloud: gains g on the eigenbasis V of the
+covariance, y = V (g ∘ z + o) with z = Vᵀ(x − μ) and, for one variant only, a constant o. So the
+partition sums, lengths and cosines of every corrected cloud come from one projection, without a
+corrected copy.
+
+What the second read has to sum, given what the first one found.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from isoscope.data.blocks import BLOCKS
+from isoscope.measures.reads.moments import BINS
+from isoscope.measures.views import NONE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from isoscope.measures.reads.geometry import Geometry
+    from isoscope.measures.reads.moments import Moments
+    from isoscope.measures.views import View, ViewShape
+    from isoscope.typing import Matrix, Vector
+
+
+@dataclass(frozen=True)
+class Exponents:
+    """One family of partition sums: Z(±c_k) = Σ_i exp(±g_k t_ik) for every direction k.
+
+    The coordinates t are those of the raw cloud on its own eigenvectors, or of the centred one.
+    """
+
+    source: Literal["raw", "centred"]
+    gains: Vector
+
+
+@dataclass(frozen=True)
+class ProjectionPlan:
+    """What the second read computes."""
+
+    mean: Vector
+    raw_basis: Matrix | None
+    """Eigenvectors of the second moment in columns, where a raw partition sum is wanted."""
+    basis: Matrix | None
+    """Eigenvectors of the covariance in columns, where a view is wanted."""
+    exponents: tuple[Exponents, ...]
+    views: tuple[ViewShape, ...]
+    dimensions: bool
+    """Whether to look for the extreme dimensions of every view."""
+    double: bool
+    """Whether products are float64 whatever the vectors are stored in."""
+
+
+@dataclass(frozen=True)
+class Projections:
+    """What the second read found: a row per family of exponents, a row per view."""
+
+    rows: int
+    log_partition: NDArray[np.float64]
+    """(families, 2, width): ln Z(c_k) and ln Z(−c_k)"""
+    zero_rows: NDArray[np.int64]
+    """(views): rows that a view makes zero, up to rounding"""
+    norm_sum: NDArray[np.float64]
+    norm_max: NDArray[np.float64]
+    norm_counts: NDArray[np.int64]
+    """(views, bins)"""
+    unit_sum: NDArray[np.float64]
+    """(views, width): Σ y_i / ‖y_i‖ in eigenbasis coordinates"""
+    unit_square_sum: NDArray[np.float64]
+    """(views, width): Σ y_ij² / ‖y_i‖² over the view's output dimensions j"""
+    minimum_counts: NDArray[np.int64]
+    maximum_counts: NDArray[np.int64]
+    block_squares: NDArray[np.float64]
+    """(blocks, width): Σ z_ik² over the rows of each block, zero where rows were not dealt"""
+
+    @classmethod
+    def empty(cls, width: int, families: int, views: int) -> Projections:
+        """Return the state of no rows, which changes nothing when merged."""
+        return cls(
+            rows=0,
+            log_partition=np.full((families, 2, width), -np.inf),
+            zero_rows=np.zeros(views, np.int64),
+            norm_sum=np.zeros(views),
+            norm_max=np.zeros(views),
+            norm_counts=np.zeros((views, BINS), np.int64),
+            unit_sum=np.zeros((views, width)),
+            unit_square_sum=np.zeros((views, width)),
+            minimum_counts=np.zeros((views, width), np.int64),
+            maximum_counts=np.zeros((views, width), np.int64),
+            block_squares=np.zeros((BLOCKS, width)),
+        )
+
+    def merge(self, other: Projections) -> Projections:
+        """Combine what was found on two disjoint sets of rows."""
+        return Projections(
+            rows=self.rows + other.rows,
+            log_partition=np.logaddexp(self.log_partition, other.log_partition),
+            zero_rows=self.zero_rows + other.zero_rows,
+            norm_sum=self.norm_sum + other.norm_sum,
+            norm_max=np.maximum(self.norm_max, other.norm_max),
+            norm_counts=self.norm_counts + other.norm_counts,
+            unit_sum=self.unit_sum + other.unit_sum,
+            unit_square_sum=self.unit_square_sum + other.unit_square_sum,
+            minimum_counts=self.minimum_counts + other.minimum_counts,
+            maximum_counts=self.maximum_counts + other.maximum_counts,
+            block_squares=self.block_squares + other.block_squares,
+        )
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the state as named arrays, for a file or another process."""
+        return {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Projections:
+        """Rebuild the state that ``to_arrays`` took apart."""
+        values: dict[str, Any] = dict(arrays)
+        return cls(**{**values, "rows": int(values["rows"])})
+
+
+Scaling = Literal["plain", "scaled"]
+
+LARGEST_SINGLE_STRETCH = 1e3
+"""Whitening stretches the rounding of single-precision coordinates by length / σ. Up to this
+much the error of ln Z stays below 1e-4; beyond it the whole read is done in float64."""
+
+SINGLE_LENGTHS = (1e-12, 1e12)
+"""Vectors of lengths outside this range are projected in float64 too."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the chosen measures need from the second read."""
+
+    partition: bool
+    scaled: bool
+    dimensions: bool
+
+
+@dataclass(frozen=True)
+class SecondRead:
+    """The plan, and which family of partition sums belongs to which space."""
+
+    plan: ProjectionPlan
+    families: dict[tuple[str, Scaling], int]
+
+
+def inverse_scale(root_mean_square: float) -> float:
+    """1/scale, and 1 for a space of zero vectors, which no scale can change."""
+    return 1.0 / root_mean_square if root_mean_square > 0 else 1.0
+
+
+def root_mean_square(moments: Moments) -> float:
+    """Root of the mean squared length of the raw vectors."""
+    return math.sqrt(moments.norm_square_sum / moments.weight)
+
+
+def plan_second_read(
+    moments: Moments,
+    geometry: Geometry,
+    views: Sequence[View],
+    wanted: Wanted,
+    *,
+    raw: bool,
+    dealt: bool = False,
+    double: bool,
+) -> SecondRead:
+    """Decide which sums to take; views whose gains are 0 or 1 share those of the centred cloud.
+
+    Rows that are ``dealt`` are projected for the variances by block, views or not.
+    """
+    exponents: list[Exponents] = []
+    families: dict[tuple[str, Scaling], int] = {}
+
+    def add(correction: str, scaling: Scaling, family: Exponents) -> None:
+        for row, known in enumerate(exponents):
+            if known.source == family.source and np.array_equal(known.gains, family.gains):
+                families[correction, scaling] = row
+                return
+        families[correction, scaling] = len(exponents)
+        exponents.append(family)
+
+    ones = np.ones(moments.width)
+    if raw and wanted.partition:
+        add(NONE, "plain", Exponents("raw", ones))
+    if raw and wanted.scaled:
+        scale = inverse_scale(root_mean_square(moments))
+        add(NONE, "scaled", Exponents("raw", ones * scale))
+    for view in views:
+        gains = ones if np.isin(view.shape.gains, (0.0, 1.0)).all() else view.shape.gains
+        if wanted.partition:
+            add(view.correction, "plain", Exponents("centred", gains))
+        if wanted.scaled:
+            scale = inverse_scale(view.root_mean_square)
+            add(view.correction, "scaled", Exponents("centred", gains * scale))
+    raw_wanted = any(correction == NONE for correction, _ in families)
+    plan = ProjectionPlan(
+        mean=moments.mean,
+        raw_basis=geometry.raw.vectors if raw_wanted else None,
+        basis=geometry.centred.vectors if views or dealt else None,
+        exponents=tuple(exponents),
+        views=tuple(view.shape for view in views),
+        dimensions=wanted.dimensions,
+        double=double or not single_suffices(moments, views, geometry),
+    )
+    return SecondRead(plan, families)
+
+
+def single_suffices(moments: Moments, views: Sequence[View], geometry: Geometry) -> bool:
+    """Whether float32 holds the squares of all coordinates, and whitening keeps their digits."""
+    shortest, longest = SINGLE_LENGTHS
+    fits = moments.norm_max < longest and root_mean_square(moments) > shortest
+    return fits and largest_stretch(views, geometry) <= LARGEST_SINGLE_STRETCH
+
+
+def largest_stretch(views: Sequence[View], geometry: Geometry) -> float:
+    """How much longer a view makes a vector along one direction, in centred vector lengths."""
+    length = math.sqrt(float(geometry.centred.values.sum()))
+    gains = [float(view.shape.gains.max()) for view in views if view.shape.on_components]
+    return max(gains, default=0.0) * length
