@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from isoscope.corrections.naming import all_corrections
+from isoscope.corrections.registry import all_corrections
 from isoscope.explain import TOPICS
 from isoscope.measures.registry import all_measures
 from isoscope.results.render import markdown_table

@@ -19,7 +19,7 @@ from isoscope.results.result import Result, Row, Table
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
-    from isoscope.corrections.naming import make_correction
+    from isoscope.corrections.registry import make_correction
     from isoscope.corrections.storage import load_correction
     from isoscope.models.opening import Model, open_model
     from isoscope.profiles.profiling import profile
@@ -61,7 +61,7 @@ LATER = {
     "diff": "isoscope.search.differing",
     "evaluate": "isoscope.tasks.evaluating",
     "load_correction": "isoscope.corrections.storage",
-    "make_correction": "isoscope.corrections.naming",
+    "make_correction": "isoscope.corrections.registry",
     "open_model": "isoscope.models.opening",
     "profile": "isoscope.profiles.profiling",
     "threshold": "isoscope.search.thresholds",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoscope.corrections.cluster_moments import RunningMoments
+from isoscope.corrections.clusters import RunningMoments
 from isoscope.measures.kernels.numpy_kernel import WorkingMemory
 
 

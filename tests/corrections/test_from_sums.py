@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from isoscope.corrections import make_correction
-from isoscope.corrections.from_sums import check_workers, names_from_sums
+from isoscope.corrections.registry import check_workers, names_from_sums
 from isoscope.errors import UsageError
 
 ABLE = "center, center-scaled, all-but-the-top, whiten, clip, standardize"

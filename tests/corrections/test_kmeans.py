@@ -7,8 +7,8 @@ import pytest
 from sklearn.cluster import KMeans
 
 import isoscope
-from isoscope.corrections import kmeans
-from isoscope.corrections.kmeans import Nearest, find_centers, lloyd_pass, sample_size
+from isoscope.corrections import clusters as kmeans
+from isoscope.corrections.clusters import Nearest, find_centers, lloyd_pass, sample_size
 
 
 @pytest.mark.parametrize("groups", [1, 30])

@@ -8,16 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoscope.corrections import (
-    Clip,
-    Correction,
-    Whiten,
-    all_corrections,
-    center,
-    make_correction,
-    naming,
-)
-from isoscope.corrections.naming import text_of
+from isoscope.corrections import Clip, Correction, Whiten, all_corrections, make_correction
+from isoscope.corrections import registry as naming
+from isoscope.corrections.estimators import center
+from isoscope.corrections.registry import text_of
 from isoscope.errors import UsageError
 
 

@@ -12,7 +12,7 @@ import isoscope
 from isoscope.compute.journal import Journal
 from isoscope.compute.map_reduce import Plan
 from isoscope.compute.pool import Here
-from isoscope.corrections.reading import (
+from isoscope.corrections.summary import (
     forgotten_if_refused,
     kept_rows,
     read_summary,

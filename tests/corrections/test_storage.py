@@ -26,11 +26,18 @@ from isoscope.corrections import (
     Whiten,
     all_corrections,
     load_correction,
-    naming,
 )
+from isoscope.corrections import registry as naming
 from isoscope.corrections.affine import AffineCorrection
-from isoscope.corrections.header import METADATA_NAME, Header, canonical, checksum, fingerprint_of
-from isoscope.corrections.storage import header_of, read_header
+from isoscope.corrections.storage import (
+    METADATA_NAME,
+    Header,
+    canonical,
+    checksum,
+    fingerprint_of,
+    header_of,
+    read_header,
+)
 from isoscope.errors import DataError, UsageError
 
 WIDTH = 8

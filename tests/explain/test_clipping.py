@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from isoscope.corrections.naming import make_correction
+from isoscope.corrections.registry import make_correction
 from isoscope.errors import DataError
 from isoscope.explain.clipping import (
     AT_ONCE,

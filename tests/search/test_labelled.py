@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from isoscope.compute.stats.estimates import mean_score
+from isoscope.corrections.named import named
 from isoscope.errors import DataError, UsageError
 from isoscope.search.goals import BestF1
 from isoscope.search.judging import Judged
 from isoscope.search.labelled import LabelledPairs, condition, rare_precision, with_labels
 from isoscope.tasks.advice.ground import Ground
-from isoscope.tasks.corrected import named
 from isoscope.tasks.own_pair_problem import AUC, OwnPairProblem
 
 RNG = np.random.default_rng(11)

@@ -14,12 +14,12 @@ from scipy import stats
 from searched_by_hand import cosines, hamming, overlap, rescored, top, units
 
 import isoscope
+from isoscope.corrections.named import named
 from isoscope.data.arrays import BatchesCloud
 from isoscope.results.neighboured import WORDS, measure_name
 from isoscope.search import consequences
 from isoscope.search.codes import Int8
 from isoscope.search.neighbours import neighbours
-from isoscope.tasks.corrected import named
 
 pytest.importorskip("faiss")
 

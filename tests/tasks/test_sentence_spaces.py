@@ -11,11 +11,11 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 from isoscope.corrections import make_correction
+from isoscope.corrections.named import named
 from isoscope.errors import UsageError
 from isoscope.models.encoding import Encoder
 from isoscope.models.opening import Model, open_model
 from isoscope.models.pooling import POOLINGS, token_batches
-from isoscope.tasks.corrected import named
 from isoscope.tasks.fit_texts import FitTexts
 from isoscope.tasks.sentence_spaces import Space, sentence_spaces
 from isoscope.tasks.token_fits import TokenSample

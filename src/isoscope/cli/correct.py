@@ -129,13 +129,9 @@ def fit(
     """Learn a correction from vectors, in one read for most, and write it to a file."""
     from isoscope.corrections.base import one_cloud
     from isoscope.corrections.closed_form import ClosedForm
-    from isoscope.corrections.from_sums import check_workers
-    from isoscope.corrections.naming import (
-        make_correction,  # imports scikit-learn
-        text_of,
-    )
+    from isoscope.corrections.fit import fit_and_sample
     from isoscope.corrections.reading_plan import reading_plan
-    from isoscope.corrections.sampled_fit import fit_and_sample
+    from isoscope.corrections.registry import check_workers, make_correction, text_of
 
     del debug  # the frame looks for it
     check_scale(engine, workers, on_error, shard)

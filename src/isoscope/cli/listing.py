@@ -90,7 +90,7 @@ def list_corrections(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show every correction with its options, written NAME:option=value:option=value."""
-    from isoscope.corrections.naming import all_corrections  # imports scikit-learn
+    from isoscope.corrections.registry import all_corrections  # imports scikit-learn
 
     kinds = {name: described(kind) for name, kind in all_corrections().items()}
     everything = {"none": ("The cloud as it is.", {}), **kinds}

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoscope.compute.stage import Progress
+    from isoscope.corrections.query_centre import Centres
     from isoscope.results.result import Result
-    from isoscope.tasks.advice.own_centres import Centres
 
 
 SAMPLE, K = 10_000, 10

@@ -1,19 +1,19 @@
 """Corrections: scikit-learn transformers that make a cloud fill its space more evenly."""
 
-from isoscope.corrections.all_but_the_top import AllButTheTop
+from isoscope.corrections.apply import CorrectedCloud
 from isoscope.corrections.base import Correction
-from isoscope.corrections.center import Center
-from isoscope.corrections.clip import Clip
-from isoscope.corrections.cluster_removal import ClusterRemoval
-from isoscope.corrections.corrected_cloud import CorrectedCloud
-from isoscope.corrections.flow import Flow
-from isoscope.corrections.naming import all_corrections, make_correction
+from isoscope.corrections.estimators.all_but_the_top import AllButTheTop
+from isoscope.corrections.estimators.center import Center
+from isoscope.corrections.estimators.center_scaled import ScaledCenter
+from isoscope.corrections.estimators.clip import Clip
+from isoscope.corrections.estimators.cluster_pc_removal import ClusterRemoval
+from isoscope.corrections.estimators.flow import Flow
+from isoscope.corrections.estimators.standardize import Standardize
+from isoscope.corrections.estimators.whiten import Whiten
+from isoscope.corrections.fit import fit_together
 from isoscope.corrections.refresh import refreshed
-from isoscope.corrections.scaled_center import ScaledCenter
-from isoscope.corrections.standardize import Standardize
+from isoscope.corrections.registry import all_corrections, make_correction
 from isoscope.corrections.storage import load_correction
-from isoscope.corrections.together import fit_together
-from isoscope.corrections.whiten import Whiten
 
 __all__ = [
     "AllButTheTop",

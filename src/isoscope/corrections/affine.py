@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from isoscope.corrections.apply import corrected_rows
 from isoscope.corrections.base import FLOATS
 from isoscope.corrections.closed_form import ClosedForm
-from isoscope.corrections.rows import corrected_rows
-from isoscope.corrections.stored_arrays import Slot
+from isoscope.corrections.parameters import Slot
 from isoscope.data.arrays import is_tensor
 from isoscope.errors import DataError, UsageError
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.corrections.closed_form import Arrays
-    from isoscope.corrections.stored_arrays import Slots
+    from isoscope.corrections.parameters import Slots
     from isoscope.data.base import Array
     from isoscope.typing import Matrix, Vector
 

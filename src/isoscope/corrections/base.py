@@ -1,4 +1,6 @@
-"""What every correction is: a scikit-learn transformer that also learns from clouds of any size.
+"""The one function of scikit-learn that moved between the versions that isoscope works with.
+
+What every correction is: a scikit-learn transformer that also learns from clouds of any size.
 
 A new correction needs three methods: ``_learn`` from a cloud that can be read any number of times,
 ``_correct`` a block of rows, and its fitted arrays (``_fitted_arrays``, ``_restore``; what they
@@ -14,11 +16,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from isoscope.compute.map_reduce import Plan
-from isoscope.corrections.fitted_on import fitted_on
-from isoscope.corrections.reading import kept_rows, read_with_sample
-from isoscope.corrections.rows import corrected_rows
-from isoscope.corrections.stored_arrays import Slot, check_arrays
-from isoscope.corrections.validation import validate_data
+from isoscope.corrections.apply import corrected_rows
+from isoscope.corrections.parameters import Slot, check_arrays
+from isoscope.corrections.summary import fitted_on, kept_rows, read_with_sample
 from isoscope.data.arrays import ArrayCloud, TensorCloud, is_tensor
 from isoscope.data.open import open_cloud
 from isoscope.data.selection import RowSelection, finite_rows
@@ -32,10 +32,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.compute.stage import Progress
-    from isoscope.corrections.fitted_on import FittedOn
-    from isoscope.corrections.stored_arrays import Slots
+    from isoscope.corrections.parameters import Slots
+    from isoscope.corrections.summary import FittedOn
     from isoscope.data.base import Array, Cloud, CloudGroup
     from isoscope.typing import Matrix
+
+
+try:
+    from sklearn.utils.validation import validate_data as _validate_data
+except ImportError:  # before scikit-learn 1.6 it was a method
+    _validate_data = None
+
+
+def validate_data(estimator: Any, X: Any, **checks: Any) -> Any:
+    """Check vectors, and set or compare the number and names of features."""
+    if _validate_data is None:
+        return estimator._validate_data(X, **checks)
+    return _validate_data(estimator, X, **checks)
 
 
 FLOATS = (np.float64, np.float32, np.float16)

@@ -14,11 +14,15 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from isoscope.corrections.base import Correction, in_memory, one_cloud
-from isoscope.corrections.fitted_on import fitted_on
-from isoscope.corrections.parameters import plain_parameters
-from isoscope.corrections.reading import forgotten_if_refused, read_summary, read_with_sample
-from isoscope.corrections.stored_arrays import Slot
-from isoscope.corrections.summary import Precision, Summary
+from isoscope.corrections.parameters import Slot, plain_parameters
+from isoscope.corrections.summary import (
+    Precision,
+    Summary,
+    fitted_on,
+    forgotten_if_refused,
+    read_summary,
+    read_with_sample,
+)
 from isoscope.data.base import EPSILON
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.reads.moments import MomentParts, Moments
@@ -30,9 +34,8 @@ if TYPE_CHECKING:
 
     from isoscope.compute.map_reduce import Plan
     from isoscope.compute.stage import Progress
-    from isoscope.corrections.fitted_on import FittedOn
-    from isoscope.corrections.reading import Weights
-    from isoscope.corrections.stored_arrays import Slots
+    from isoscope.corrections.parameters import Slots
+    from isoscope.corrections.summary import FittedOn, Weights
     from isoscope.data.base import CloudGroup
     from isoscope.typing import Matrix
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.corrections.affine import AffineCorrection
-from isoscope.corrections.naming import all_corrections
+from isoscope.corrections.registry import all_corrections
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.compute.threads import deal
-from isoscope.corrections.naming import text_of
-from isoscope.corrections.rows import Blocks
+from isoscope.corrections.apply import Blocks
+from isoscope.corrections.registry import text_of
 from isoscope.data.base import rows_per_batch
 from isoscope.data.change import Change
 

@@ -12,7 +12,7 @@ from isoscope.compute.pool import BadShard, Here
 from isoscope.compute.stage import Stage
 from isoscope.compute.threads import cores, one_blas_thread
 from isoscope.corrections.file_change import change_of
-from isoscope.corrections.naming import text_of
+from isoscope.corrections.registry import text_of
 from isoscope.corrections.unfinished import unfinished_folder, written_by_way_of
 from isoscope.data.identity import identity_of
 from isoscope.data.location import Location, redacted

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
-from isoscope.corrections.all_but_the_top import AllButTheTop
-from isoscope.corrections.center import Center
-from isoscope.corrections.standardize import Standardize
+from isoscope.corrections.estimators.all_but_the_top import AllButTheTop
+from isoscope.corrections.estimators.center import Center
+from isoscope.corrections.estimators.standardize import Standardize
+from isoscope.corrections.estimators.whiten import Whiten
 from isoscope.corrections.summary import Summary
-from isoscope.corrections.whiten import Whiten
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.corrections.closed_form import ClosedForm
+
 
 CENTRING = (AllButTheTop, Center, Standardize, Whiten)
 """Corrections that begin by subtracting a mean."""

@@ -1,9 +1,13 @@
-"""Parameters: checks that several corrections share, and their form in a file."""
+"""Parameters: checks that several corrections share, and their form in a file.
+
+What the arrays of a stored correction must look like.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -11,6 +15,8 @@ from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from isoscope.corrections.base import Correction
 
@@ -83,3 +89,48 @@ def same_kind(value: Any, default: Any) -> bool:
     if isinstance(default, Real):
         return value is None or (isinstance(value, Real) and not isinstance(value, bool))
     return not isinstance(value, dict)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Shape and type of one array.
+
+    A letter in the shape stands for one number, the same wherever the letter appears.
+    """
+
+    shape: tuple[int | str, ...]
+    dtype: str = "float64"
+
+    def accepts(self, array: NDArray[Any], numbers: dict[str, int]) -> bool:
+        """Whether an array fits; letters that were open are bound to its shape."""
+        if array.dtype.name != self.dtype or array.ndim != len(self.shape):
+            return False
+        for wanted, size in zip(self.shape, array.shape, strict=True):
+            number = numbers.setdefault(wanted, size) if isinstance(wanted, str) else wanted
+            if number != size:
+                return False
+        return True
+
+    def __str__(self) -> str:
+        return f"{self.dtype} ({', '.join(str(size) for size in self.shape)})"
+
+
+Slots: TypeAlias = dict[str, Slot]
+
+
+def check_arrays(arrays: Mapping[str, NDArray[Any]], slots: Slots) -> None:
+    """Refuse arrays of which one is missing, one too many, or one of another shape or type."""
+    numbers: dict[str, int] = {}
+    for name, slot in slots.items():
+        if name not in arrays:
+            raise DataError(f"the tensor {name} is missing")
+        if not slot.accepts(arrays[name], numbers):
+            array = arrays[name]
+            bound = Slot(tuple(numbers.get(str(size), size) for size in slot.shape), slot.dtype)
+            raise DataError(
+                f"the tensor {name} is {array.dtype.name} {tuple(array.shape)}; "
+                f"{bound} belongs there"
+            )
+    for name in arrays:
+        if name not in slots:
+            raise DataError(f"the tensor {name} does not belong there")

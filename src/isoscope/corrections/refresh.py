@@ -10,10 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from isoscope.corrections.base import one_cloud
 from isoscope.corrections.closed_form import ClosedForm
-from isoscope.corrections.fitted_on import fingerprint_of
-from isoscope.corrections.from_sums import names_from_sums
-from isoscope.corrections.reading import forgotten_if_refused, read_summary
-from isoscope.corrections.summary import Summary
+from isoscope.corrections.registry import names_from_sums
+from isoscope.corrections.summary import Summary, fingerprint_of, forgotten_if_refused, read_summary
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.reads.moments import Moments
 

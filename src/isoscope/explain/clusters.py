@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     Labels = NDArray[np.intp]
 
+
 NUMBER = 27
 """Of clusters: as many as the paper has for BERT and RoBERTa."""
 
@@ -120,7 +121,9 @@ def explain_clusters(question: Question) -> Explanation:
 
 def clusters_of(vectors: NDArray[Any], clusters: int, seed: int) -> Labels:
     """Return the cluster of every vector: those that cluster-pc-removal finds with this seed."""
-    from isoscope.corrections.cluster_removal import ClusterRemoval  # imports scikit-learn
+    from isoscope.corrections.estimators.cluster_pc_removal import (
+        ClusterRemoval,  # imports scikit-learn
+    )
 
     with warnings.catch_warnings():
         # Fewer clusters, where vectors repeat, are seen by their number.

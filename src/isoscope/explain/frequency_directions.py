@@ -73,7 +73,7 @@ def frequency_directions(
     seed : int
         Of the points that are drawn.
     """
-    from isoscope.corrections.whiten import Whiten  # imports scikit-learn
+    from isoscope.corrections.estimators.whiten import Whiten  # imports scikit-learn
 
     cloud = ArrayCloud(vectors)
     pca = Whiten().fit_cloud(cloud)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.corrections.named import named
 from isoscope.data.sampling import lowest_indices
 from isoscope.errors import DataError
 from isoscope.explain.verb_forms import tense_of
 from isoscope.models.mentions import Mention
 from isoscope.models.pooling import token_batches
-from isoscope.tasks.corrected import named
 from isoscope.tasks.registry import find_task
 from isoscope.tasks.semcor_data import COLUMNS, unpacked
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.compute.stats.estimates import FEWEST, Score, difference, quantile, standard_error
+from isoscope.corrections.named import NONE
 from isoscope.data.arrays import ArrayCloud
 from isoscope.explain.contract import Explanation, MissingError, Question, Topic
 from isoscope.explain.semcor_verbs import (
@@ -39,7 +40,6 @@ from isoscope.explain.semcor_verbs import (
 )
 from isoscope.results.measuring import measure
 from isoscope.results.result import Row, Table
-from isoscope.tasks.corrected import NONE
 from isoscope.tasks.registry import find_task
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from isoscope.typing import Matrix, Vector
 
     Labels = NDArray[np.int64]
+
 
 SAME = "distance/same_tense_same_sense"
 OTHER_SENSE = "distance/same_tense_other_sense"

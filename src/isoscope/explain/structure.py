@@ -32,6 +32,7 @@ from isoscope.compute.stats.estimates import (
     undefined,
     wilson,
 )
+from isoscope.corrections.named import fitted, named
 from isoscope.data.arrays import ArrayCloud
 from isoscope.explain.contract import Explanation, Topic
 from isoscope.explain.group_tokens import (
@@ -44,7 +45,6 @@ from isoscope.explain.group_tokens import (
 from isoscope.explain.sentence_groups import made_groups, read_groups
 from isoscope.results.result import Row
 from isoscope.search.nearest_rows import STRIPE, nearest_rows
-from isoscope.tasks.corrected import fitted, named
 from isoscope.tasks.scoring import unit_rows
 
 if TYPE_CHECKING:

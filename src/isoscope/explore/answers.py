@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.corrections.naming import all_corrections
+from isoscope.corrections.registry import all_corrections
 from isoscope.errors import UsageError, unknown_name
 from isoscope.explore.neighbours import nearest
 from isoscope.explore.spaces import CORRECTIONS, MEASURES

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.corrections.reading import read_summary
+from isoscope.corrections.summary import read_summary
 from isoscope.data.arrays import ArrayCloud
 from isoscope.measures.reads.moments import MomentParts
 

@@ -140,7 +140,7 @@ class Spaces:
         vectors = self.explored.layers[layer]
         if correction == NONE:
             return made(vectors.copy(), find_plane(vectors, self.measured))
-        from isoscope.corrections.naming import make_correction  # imports scikit-learn
+        from isoscope.corrections.registry import make_correction  # imports scikit-learn
 
         before = self._get(layer, NONE).points(self.measured)
         try:

@@ -64,7 +64,7 @@ def projections(
     column, drop_invalid, seed
         As for ``isoscope.measure``.
     """
-    from isoscope.corrections.naming import make_correction  # imports scikit-learn
+    from isoscope.corrections.registry import make_correction  # imports scikit-learn
 
     group: Any = RowSelection(open_cloud(source, column=column), drop_invalid=drop_invalid)
     clouds = list(dict.fromkeys((row.subject, row.part) for row in result.rows))

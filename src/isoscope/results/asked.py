@@ -28,7 +28,7 @@ def parse(text: str) -> CorrectionName:
     """Take one correction apart and check its options as far as that goes without a cloud."""
     if is_view(text):
         return parse_correction(text)
-    from isoscope.corrections.naming import make_correction  # imports scikit-learn
+    from isoscope.corrections.registry import make_correction  # imports scikit-learn
 
     make_correction(text)
     name, *pairs = text.split(":")

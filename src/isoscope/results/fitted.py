@@ -22,8 +22,8 @@ def corrected_spaces(request: Request, group: CloudGroup, name: str) -> list[Spa
     """Fit each correction that is not a view on one cloud, and describe what it makes of it."""
     if not request.fitted_names:
         return []
-    from isoscope.corrections.corrected_cloud import CorrectedCloud
-    from isoscope.corrections.naming import make_correction  # imports scikit-learn
+    from isoscope.corrections.apply import CorrectedCloud
+    from isoscope.corrections.registry import make_correction  # imports scikit-learn
 
     cloud = SingleCloud(group, name)
     spaces = []
@@ -57,8 +57,8 @@ class LocalIsotropy:
 
     def log_i1(self, n_clusters: int, seed: int) -> float | None:
         """Cluster with a seed, centre, and take ln I1; None where there are fewer clusters."""
-        from isoscope.corrections.cluster_removal import ClusterRemoval
-        from isoscope.corrections.corrected_cloud import CorrectedCloud  # imports scikit-learn
+        from isoscope.corrections.apply import CorrectedCloud  # imports scikit-learn
+        from isoscope.corrections.estimators.cluster_pc_removal import ClusterRemoval
 
         progress = self.request.progress
         centring = ClusterRemoval(n_clusters, n_components=0, random_state=self.request.seed + seed)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.search.query_spaces import TwoSided
+    from isoscope.corrections.query_centre import TwoSided
 
 
 BACKGROUND = "random-pairs"

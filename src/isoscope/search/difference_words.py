@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoscope.corrections.fitted_on import fingerprint_of, same_vectors
+from isoscope.corrections.summary import fingerprint_of, same_vectors
 from isoscope.search.keeping import (
     COSINE_LIMIT,
     NEIGHBOURS,

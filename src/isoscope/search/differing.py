@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoscope.corrections.center import Center
 from isoscope.corrections.closed_form import ClosedForm
-from isoscope.corrections.fitted_on import fingerprint_of
-from isoscope.corrections.naming import text_of
+from isoscope.corrections.estimators.center import Center
+from isoscope.corrections.estimators.whiten import Whiten
+from isoscope.corrections.fit import fit_summary_together
 from isoscope.corrections.refresh import check_width
+from isoscope.corrections.registry import text_of
 from isoscope.corrections.storage import load_correction
-from isoscope.corrections.together import fit_summary_together
-from isoscope.corrections.whiten import Whiten
+from isoscope.corrections.summary import fingerprint_of
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.reads.moments import MomentParts
 from isoscope.results.differed import DIFFERENCE

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.corrections.base import one_cloud
+from isoscope.corrections.named import fitted, in_memory
 from isoscope.data.open import open_cloud
 from isoscope.data.sampling import draw
 from isoscope.data.selection import PickedRows, RowSelection, WatchedCloud
 from isoscope.errors import DataError, UsageError
-from isoscope.tasks.corrected import fitted, in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.compute.stage import Progress
+    from isoscope.corrections.named import NamedCorrection
     from isoscope.data.base import CloudGroup
-    from isoscope.tasks.corrected import NamedCorrection
     from isoscope.typing import Matrix
 
 

@@ -29,7 +29,7 @@ from sklearn.base import clone
 
 from isoscope.compute.stats.estimates import apart, clustered_mean
 from isoscope.corrections.closed_form import ClosedForm
-from isoscope.corrections.reading import read_summary
+from isoscope.corrections.summary import read_summary
 from isoscope.data.base import WrappedGroup
 from isoscope.data.sampling import row_keys
 from isoscope.data.selection import keep

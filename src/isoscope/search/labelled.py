@@ -18,6 +18,7 @@ from isoscope.compute.stats.estimates import (
     widened,
 )
 from isoscope.compute.threads import one_blas_thread
+from isoscope.corrections.named import NONE, NamedCorrection
 from isoscope.errors import DataError, UsageError
 from isoscope.search.judging import Judged, Labelled, brier, judged, precision_at
 from isoscope.search.score_forms import forms_of
@@ -26,7 +27,6 @@ from isoscope.tasks.advice.candidates import Candidate
 from isoscope.tasks.advice.cross_fitting import CrossFitting
 from isoscope.tasks.advice.ground import Ground, fit_words, folded_rows
 from isoscope.tasks.advising import own_centres_of, run_with_centres
-from isoscope.tasks.corrected import NONE, NamedCorrection
 from isoscope.tasks.folds import dealt
 from isoscope.tasks.own_pair_problem import AUC, OwnPairProblem
 from isoscope.tasks.problem_rows import as_row, has_output
@@ -37,12 +37,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.compute.stage import Progress
+    from isoscope.corrections.query_centre import Centres
     from isoscope.results.result import Row
     from isoscope.search.goals import Goal
-    from isoscope.tasks.advice.own_centres import Centres
     from isoscope.typing import Vector
 
     Labels = NDArray[np.bool_]
+
 
 FEWEST_PAIRS = 20
 """With fewer, a threshold is chosen by a handful of pairs on either side."""

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.compute.stats.estimates import Score, difference, mean_score
 from isoscope.compute.threads import in_parallel, one_blas_thread
-from isoscope.corrections.center import Center
+from isoscope.corrections.estimators.center import Center
+from isoscope.corrections.named import NONE, named
 from isoscope.corrections.own_centre import centred_on, has_centre
+from isoscope.corrections.query_centre import OWN
 from isoscope.measures.families.neighbours import CHANGES, EQUALLY_OFTEN
 from isoscope.measures.registry import counted
 from isoscope.measures.views import DEFAULT_CORRECTIONS
@@ -30,8 +32,6 @@ from isoscope.search.faiss_library import load_faiss
 from isoscope.search.gathering import check_rows, check_sizes, chosen_rows, gather, sampled_queries
 from isoscope.search.neighbour_words import how_searched, remarks
 from isoscope.search.together import spaces_together
-from isoscope.tasks.advice.own_centres import OWN
-from isoscope.tasks.corrected import NONE, named
 from isoscope.tasks.score_row import score_row
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.compute.stage import Progress
+    from isoscope.corrections.named import NamedCorrection
+    from isoscope.corrections.query_centre import Centres
     from isoscope.search.consequences import Lists
     from isoscope.search.spaces import SearchSpace
     from isoscope.search.together import Change
-    from isoscope.tasks.advice.own_centres import Centres
-    from isoscope.tasks.corrected import NamedCorrection
 
 
 SAMPLE, K = 10_000, 10

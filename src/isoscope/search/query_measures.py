@@ -8,23 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.corrections.query_centre import OWN, sampled_rows, two_sided_spaces
 from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
 from isoscope.measures.views import DEFAULT_CORRECTIONS, check_width
 from isoscope.results.asked import parse_corrections
 from isoscope.results.measuring import listed, versions
 from isoscope.results.result import Result, Row
-from isoscope.search.query_spaces import sampled_rows, two_sided_spaces
 from isoscope.search.random_pairs import RandomPairs
 from isoscope.search.sources import open_source, with_caveats
-from isoscope.tasks.advice.own_centres import OWN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.compute.stage import Progress
-    from isoscope.search.query_spaces import TwoSided
-    from isoscope.tasks.advice.own_centres import Centres
+    from isoscope.corrections.query_centre import Centres, TwoSided
 
 
 SAMPLE = 5_000

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.compute.stats.estimates import difference, mean_score
 from isoscope.compute.threads import in_parallel, one_blas_thread
+from isoscope.corrections.named import named
 from isoscope.data.open import open_cloud
 from isoscope.measures.registry import counted
 from isoscope.results.measuring import versions
@@ -22,7 +23,6 @@ from isoscope.search.pair_scores import LabelledRows, coded_rows
 from isoscope.search.reduction_words import how_reduced, remarks
 from isoscope.search.shortened import CODES, check_components, parse_components, shortenings
 from isoscope.search.together import spaces_together
-from isoscope.tasks.corrected import named
 from isoscope.tasks.score_row import score_row
 
 if TYPE_CHECKING:

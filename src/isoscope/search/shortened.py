@@ -13,7 +13,7 @@ from isoscope.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from isoscope.corrections.whiten import Whiten
+    from isoscope.corrections.estimators.whiten import Whiten
     from isoscope.typing import Matrix
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isoscope.corrections.named import NONE
 from isoscope.search.labelled import RARE, rare_precision
 from isoscope.search.random_pairs import FEWEST_PAIRS
-from isoscope.tasks.corrected import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

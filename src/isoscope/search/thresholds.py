@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.compute.stats.estimates import check_level
+from isoscope.corrections.named import NONE, named
+from isoscope.corrections.query_centre import sampled_rows, two_sided_spaces
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
@@ -23,7 +25,6 @@ from isoscope.results.thresholded import THRESHOLDS
 from isoscope.search.background import length_remark, meaning_of
 from isoscope.search.goals import BestF1, Goal, Precision, Recall
 from isoscope.search.labelled import LabelledPairs, with_labels
-from isoscope.search.query_spaces import sampled_rows, two_sided_spaces
 from isoscope.search.score_maps import ScoreMap, percentile_map, save_maps
 from isoscope.search.sources import open_source, with_caveats
 from isoscope.search.threshold_words import (
@@ -35,15 +36,14 @@ from isoscope.search.threshold_words import (
 from isoscope.tasks.advice.fitting import parts_of
 from isoscope.tasks.advice.ground import Ground
 from isoscope.tasks.advice.reading import ground_of, row_count
-from isoscope.tasks.corrected import NONE, named
 from isoscope.tasks.folds import FOLDS
 from isoscope.tasks.own_pair_problem import OwnPairProblem, own_pair_task
 from isoscope.tasks.sentence_protocol import SentenceProtocol
 
 if TYPE_CHECKING:
     from isoscope.compute.stage import Progress
+    from isoscope.corrections.query_centre import Centres
     from isoscope.data.base import CloudGroup
-    from isoscope.tasks.advice.own_centres import Centres
 
 
 MOST_ROWS = 20_000

@@ -132,7 +132,7 @@ def before_and_after(
     dimensions: list[int] | None = None,
 ) -> list[Row]:
     """Return the cosine before and after a correction, and what the paper says of the latter."""
-    from isoscope.corrections.naming import make_correction  # imports scikit-learn
+    from isoscope.corrections.registry import make_correction  # imports scikit-learn
 
     correction: Any = make_correction(name)
     how, extra = "fitted on all tokens of the layer", {}
@@ -178,7 +178,7 @@ def scatter(request: Request, spaces: tuple[str, ...]) -> Result:
     Whitened coordinates are those on the components, each divided by its deviation; of several
     components with variance 1 no one is the first, and the order is that from before.
     """
-    from isoscope.corrections.whiten import Whiten  # imports scikit-learn
+    from isoscope.corrections.estimators.whiten import Whiten  # imports scikit-learn
 
     results = []
     for subject, read in read_subjects(request, last=True):

@@ -82,7 +82,7 @@ def in_spaces(
 
     Figures of clusters are means over seeds; their picture is that of the first.
     """
-    from isoscope.corrections.naming import make_correction  # imports scikit-learn
+    from isoscope.corrections.registry import make_correction  # imports scikit-learn
 
     tokens = sample.layers[layer]
 

@@ -9,6 +9,7 @@ import gc
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from isoscope.corrections.named import named
 from isoscope.data.arrays import ArrayCloud
 from isoscope.results.measuring import measure, versions
 from isoscope.results.result import Result, Row, Table
@@ -31,7 +32,6 @@ from isoscope.studies.registry import Key, Request, Study, register
 from isoscope.studies.scale_tables import TOKENS
 from isoscope.studies.several import joined, renamed
 from isoscope.studies.subjects import open_subject, provenance_of
-from isoscope.tasks.corrected import named
 from isoscope.tasks.registry import find_task
 from isoscope.tasks.sts import ScoredPairs
 from isoscope.tasks.text_tasks import SentenceSimilarity
@@ -72,7 +72,7 @@ def of_one_set(
     model: Model, subject: str, task: str, texts: tuple[str, ...], request: Request
 ) -> Result:
     """Measure the tokens of one set in every space."""
-    from isoscope.corrections.corrected_cloud import CorrectedCloud  # imports scikit-learn
+    from isoscope.corrections.apply import CorrectedCloud  # imports scikit-learn
     from isoscope.tasks.token_fits import MOST_TOKENS, TokenFits
 
     settings, whose = settings_of(subject)

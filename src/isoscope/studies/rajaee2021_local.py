@@ -68,8 +68,8 @@ def figure_2(request: Request) -> Result:
 
 def measured(tokens: NDArray[Any], clusters: int, seed: int) -> Result:
     """Measure and draw tokens as they are, and with every cluster on its own mean."""
-    from isoscope.corrections.cluster_removal import ClusterRemoval
-    from isoscope.corrections.corrected_cloud import CorrectedCloud  # imports scikit-learn
+    from isoscope.corrections.apply import CorrectedCloud  # imports scikit-learn
+    from isoscope.corrections.estimators.cluster_pc_removal import ClusterRemoval
 
     cloud = ArrayCloud(tokens)
     names = [
@@ -98,7 +98,7 @@ def measured(tokens: NDArray[Any], clusters: int, seed: int) -> Result:
 
 def scatter(cloud: Cloud, points: NDArray[Any], labels: NDArray[Any], space: str) -> Table:
     """Project some tokens on the first two principal components that all of them have."""
-    from isoscope.corrections.whiten import Whiten  # imports scikit-learn
+    from isoscope.corrections.estimators.whiten import Whiten  # imports scikit-learn
 
     whole = Whiten().fit_cloud(cloud)
     coordinates = (points - whole.mean_) @ whole.components_[:2].T

@@ -11,7 +11,9 @@ import numpy as np
 
 from isoscope.compute.stats.estimates import check_level
 from isoscope.compute.threads import one_blas_thread
+from isoscope.corrections.named import NONE, named
 from isoscope.corrections.own_centre import centred_on
+from isoscope.corrections.query_centre import Centres, check_centres
 from isoscope.errors import DataError, UsageError
 from isoscope.results.advised import ADVICE
 from isoscope.results.measuring import listed, measure, versions
@@ -22,18 +24,10 @@ from isoscope.tasks.advice.cross_fitting import CrossFitted, CrossFitting
 from isoscope.tasks.advice.deciding import ALPHA, WORTHWHILE, decide
 from isoscope.tasks.advice.fitting import parts_of
 from isoscope.tasks.advice.ground import Ground, fit_words, folded_rows
-from isoscope.tasks.advice.own_centres import (
-    Centres,
-    OwnCentres,
-    check_centres,
-    check_own,
-    is_own,
-    with_own_centres,
-)
+from isoscope.tasks.advice.own_centres import OwnCentres, check_own, is_own, with_own_centres
 from isoscope.tasks.advice.reading import ground_of
 from isoscope.tasks.advice.words import caveats, recommendation
 from isoscope.tasks.class_problem import ClassProblem
-from isoscope.tasks.corrected import NONE, named
 from isoscope.tasks.data_folder import data_folder
 from isoscope.tasks.folds import FOLDS, dealt
 from isoscope.tasks.problem_rows import as_row

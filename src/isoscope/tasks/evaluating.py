@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.compute.execution import LOCAL
 from isoscope.compute.stats.estimates import check_level
+from isoscope.corrections.named import fitted, named
 from isoscope.data.open import open_cloud
 from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
@@ -14,7 +15,6 @@ from isoscope.measures.views import DEFAULT_CORRECTIONS
 from isoscope.results.measuring import listed, versions
 from isoscope.results.result import Result, Row
 from isoscope.results.scaled import check_scale
-from isoscope.tasks.corrected import fitted, named
 from isoscope.tasks.data_folder import data_folder
 from isoscope.tasks.encoding_pool import refuse_workers
 from isoscope.tasks.registry import all_tasks, find_task
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from isoscope.compute.stage import Progress
+    from isoscope.corrections.named import CorrectionLike, NamedCorrection
     from isoscope.data.base import CloudGroup
-    from isoscope.tasks.corrected import CorrectionLike, NamedCorrection
     from isoscope.tasks.encoding_pool import EncodingPool
     from isoscope.tasks.registry import Task
     from isoscope.tasks.vocabulary import WordVectors

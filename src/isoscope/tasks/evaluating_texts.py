@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from isoscope.corrections.named import NamedCorrection
     from isoscope.data.texts.base import Progress
-    from isoscope.tasks.corrected import NamedCorrection
     from isoscope.tasks.encoding_pool import EncodingPool
     from isoscope.tasks.registry import Task
     from isoscope.tasks.sentence_protocol import SentenceProtocol

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.compute.threads import one_blas_thread
+from isoscope.corrections.named import NONE
 from isoscope.results.measuring import versions
 from isoscope.results.result import Result, Row
 from isoscope.results.scored import KIND, SCORES
@@ -16,7 +17,6 @@ from isoscope.tasks.advice.cross_fitting import CrossFitting
 from isoscope.tasks.advice.fitting import parts_of
 from isoscope.tasks.advice.ground import fit_words, folded_rows
 from isoscope.tasks.advice.reading import ground_of
-from isoscope.tasks.corrected import NONE
 from isoscope.tasks.folds import FOLDS, dealt
 from isoscope.tasks.job_scoring import SECONDS, isotropy_rows, with_note
 from isoscope.tasks.problem_rows import problem_rows
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoscope.compute.stage import Progress
+    from isoscope.corrections.named import NamedCorrection
     from isoscope.tasks.advice.ground import Ground
-    from isoscope.tasks.corrected import NamedCorrection
     from isoscope.tasks.registry import Task
     from isoscope.tasks.sentence_protocol import SentenceProtocol
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.compute.threads import in_parallel
+from isoscope.corrections.named import NONE
 from isoscope.results.measuring import measure
 from isoscope.results.result import Result, Row, Table
 from isoscope.tasks.class_problem import ClassProblem
-from isoscope.tasks.corrected import NONE
 from isoscope.tasks.epochs import epoch_table
 from isoscope.tasks.preparing import Job, Split, texts_of
 from isoscope.tasks.problem_rows import problem_rows
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.corrections.named import NamedCorrection
     from isoscope.data.texts.base import Progress
     from isoscope.models.encoding import Encoder
-    from isoscope.tasks.corrected import NamedCorrection
     from isoscope.tasks.problem import Problem
     from isoscope.tasks.sentence_protocol import SentenceProtocol
     from isoscope.tasks.sentence_spaces import Level, Space

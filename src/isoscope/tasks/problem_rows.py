@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.compute.stats.estimates import difference
+from isoscope.corrections.named import NONE
 from isoscope.results.scored import MAIN, PART_OF_TASK
-from isoscope.tasks.corrected import NONE
 from isoscope.tasks.score_row import score_row
 
 if TYPE_CHECKING:

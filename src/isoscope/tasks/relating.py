@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.compute.stats.estimates import check_level
+from isoscope.corrections.named import NONE
 from isoscope.measures.registry import counted
 from isoscope.results.joining import joined
 from isoscope.results.related import DIRECTION, ISOTROPY, RELATION, SCORE
 from isoscope.results.result import Result, Row, Table
 from isoscope.results.scored import KIND
-from isoscope.tasks.corrected import NONE
 from isoscope.tasks.rank_relations import FEWEST_CLUSTERS, mean_rank_correlation, runs_of_layers
 from isoscope.tasks.related_spaces import ScoredSpaces, direction, scored_spaces
 from isoscope.tasks.relation_words import verdict

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.compute.stats.estimates import difference, pearson, spearman
+from isoscope.corrections.named import NONE
 from isoscope.measures.registry import counted
-from isoscope.tasks.corrected import NONE
 from isoscope.tasks.score_row import score_row
 
 if TYPE_CHECKING:

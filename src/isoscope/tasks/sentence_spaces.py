@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from isoscope.corrections.affine import AffineCorrection
+from isoscope.corrections.named import NONE, NamedCorrection, fitted
 from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError, UsageError
 from isoscope.models.encoding import WORD_POOLING
 from isoscope.models.pooling import layer_names, pooled_spaces
-from isoscope.tasks.corrected import NONE, NamedCorrection, fitted
 from isoscope.tasks.token_fits import TokenFits
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.corrections.closed_form import ClosedForm
-from isoscope.corrections.together import fit_summary_together, parts_together
+from isoscope.corrections.fit import fit_summary_together, parts_together
+from isoscope.corrections.named import NamedCorrection, fitted
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.sampling import row_keys
 from isoscope.errors import DataError
-from isoscope.tasks.corrected import NamedCorrection, fitted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

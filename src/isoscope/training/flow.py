@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from isoscope.corrections.flow import require_extra
+from isoscope.corrections.estimators.flow import require_extra
 from isoscope.errors import UsageError
 from isoscope.training.contract import check_weight, checked_matrix, full_precision
 from isoscope.training.targets import PART, Target, head_layer, output_layer, target_matrix

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from isoscope.corrections._glow import Glow, InvertibleLinear
+from isoscope.corrections.flow.network import Glow, InvertibleLinear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

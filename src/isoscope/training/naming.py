@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from isoscope.corrections.naming import as_text, chosen_options
+from isoscope.corrections.registry import as_text, chosen_options
 from isoscope.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from isoscope.training.contract import Calibration
+
 
 NONE = "none"
 NAMES = (NONE, "cosreg", "spectrum-pol", "spectrum-exp", "flow", "i-star")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isoscope.corrections.naming import all_corrections
+from isoscope.corrections.registry import all_corrections
 from isoscope.errors import UsageError
 from isoscope.tasks.advice.candidates import SETTINGS, candidates
 

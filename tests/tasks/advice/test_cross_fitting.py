@@ -6,10 +6,10 @@ import numpy as np
 from scipy import stats
 
 from isoscope.corrections import make_correction
+from isoscope.corrections.named import named
 from isoscope.tasks.advice.candidates import Candidate
 from isoscope.tasks.advice.cross_fitting import CrossFitting
 from isoscope.tasks.advice.fitting import FoldedRows, parts_of
-from isoscope.tasks.corrected import named
 from isoscope.tasks.own_pair_problem import SPEARMAN, OwnPairProblem
 
 RNG = np.random.default_rng(1)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from isoscope.corrections import make_correction
+from isoscope.corrections.named import named
 from isoscope.errors import DataError
 from isoscope.tasks.advice.fitting import Background, FoldedRows, moments_of, parts_of
-from isoscope.tasks.corrected import named
 
 NAMES = ["center", "whiten", "all-but-the-top:n_components=2", "clip", "standardize"]
 CLUSTERS = "cluster-pc-removal:n_clusters=3:n_components=1"

@@ -8,16 +8,11 @@ import numpy as np
 import pytest
 
 import isoscope
+from isoscope.corrections.named import named
+from isoscope.corrections.query_centre import OWN
 from isoscope.errors import DataError, UsageError
 from isoscope.tasks.advice.candidates import Candidate, candidates
-from isoscope.tasks.advice.own_centres import (
-    OWN,
-    OwnCentres,
-    check_own,
-    is_own,
-    with_own_centres,
-)
-from isoscope.tasks.corrected import named
+from isoscope.tasks.advice.own_centres import OwnCentres, check_own, is_own, with_own_centres
 
 RNG = np.random.default_rng(9)
 TOPICS = RNG.normal(size=(150, 12))

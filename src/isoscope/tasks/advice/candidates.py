@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from isoscope.corrections.named import NONE, NamedCorrection, named
 from isoscope.errors import UsageError
-from isoscope.tasks.corrected import NONE, NamedCorrection, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
 
 FLOW = "flow"
 

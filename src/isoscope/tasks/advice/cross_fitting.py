@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.tasks.corrected import NamedCorrection
+from isoscope.corrections.named import NamedCorrection
 from isoscope.tasks.problem_rows import has_output
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ import numpy as np
 
 from isoscope.compute.map_reduce import merged
 from isoscope.corrections.closed_form import ClosedForm
+from isoscope.corrections.fit import parts_together
+from isoscope.corrections.named import NamedCorrection, fitted
 from isoscope.corrections.summary import Summary
-from isoscope.corrections.together import parts_together
 from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError
 from isoscope.measures.kernels import moments_kernel_for
-from isoscope.tasks.corrected import NamedCorrection, fitted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.corrections.named import NamedCorrection
     from isoscope.tasks.advice.fitting import Background
-    from isoscope.tasks.corrected import NamedCorrection
     from isoscope.tasks.problem import Items, Problem
 
 

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isoscope.corrections.own_centre import centred_on, has_centre
+from isoscope.corrections.query_centre import OWN
 from isoscope.errors import DataError, UsageError
 from isoscope.tasks.advice.candidates import Candidate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isoscope.tasks.corrected import NamedCorrection
-
-Centres = Literal["shared", "own", "both"]
-"""Whether queries are centred on the documents' mean, on their own, or each is tried."""
-
-OWN = " (own centres)"
-"""Stands behind a correction whose queries have a centre of their own."""
+    from isoscope.corrections.named import NamedCorrection
 
 
 class OwnCentres:
@@ -91,9 +86,3 @@ def check_own(tried: Sequence[Candidate]) -> None:
 def is_own(name: Any) -> bool:
     """Whether a correction gives queries a centre of their own."""
     return str(name).endswith(OWN)
-
-
-def check_centres(centres: str) -> None:
-    """Refuse what is no way to centre queries."""
-    if centres not in get_args(Centres):
-        raise UsageError(f"centres is {', '.join(get_args(Centres))}, not {centres!r}")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoscope.corrections import Clip
 from isoscope.corrections.affine import AffineCorrection
+from isoscope.corrections.estimators.clip import Clip
 from isoscope.tasks.class_problem import ClassProblem
 from isoscope.tasks.probes.logistic import LogisticProbe
 
 if TYPE_CHECKING:
+    from isoscope.corrections.named import NamedCorrection
     from isoscope.tasks.advice.deciding import Decision, Tried
-    from isoscope.tasks.corrected import NamedCorrection
     from isoscope.tasks.problem import Problem
+
 
 NOTICEABLE_COSINE = 0.1
 """From this mean cosine on a common offset moves thresholds."""

@@ -1,0 +1,108 @@
+"""Centre, then take the top components away."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin
+
+from isoscope.corrections.affine import AffineCorrection, AffineMap
+from isoscope.corrections.parameters import Slot, check_choice, check_count
+from isoscope.errors import UsageError
+from isoscope.measures.reads.moments import MomentParts
+from isoscope.measures.views import CorrectionName, all_but_the_top
+
+if TYPE_CHECKING:
+    from isoscope.corrections.closed_form import Arrays
+    from isoscope.corrections.parameters import Slots
+    from isoscope.corrections.summary import Summary
+
+
+class AllButTheTop(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
+    """Centre, then remove the projections on the top D principal components v_k.
+
+    ``project="centered"``: y = x − μ − Σ_k≤D (v_k · (x − μ)) v_k (Biś et al. 2021, eq. 9-11).
+    ``project="original"``: y = x − μ − Σ_k≤D (v_k · x) v_k (Mu & Viswanath 2018), which leaves
+    the constant −Σ_k≤D (v_k · μ) v_k in every vector.
+
+    Beyond the rank of the cloud components are arbitrary: nothing is removed there.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        D; by default a hundredth of the dimensions, rounded up.
+    project : {"centered", "original"}
+        Which vector is projected.
+    renormalize : bool
+        Bring corrected vectors to length 1.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_features_in_)
+        The directions removed, as rows, largest variance first.
+    n_components_ : int
+        How many there are.
+    mean_ : array of shape (n_features_in_,)
+    """
+
+    name = "all-but-the-top"
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        project: Literal["centered", "original"] = "centered",
+        renormalize: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.project = project
+        self.renormalize = renormalize
+
+    @property
+    def components_(self) -> np.ndarray:
+        """The directions that are removed."""
+        removed = self._affine().removed
+        assert removed is not None
+        return removed.T
+
+    @property
+    def n_components_(self) -> int:
+        """Number of directions that are removed."""
+        return len(self.components_)
+
+    @property
+    def mean_(self) -> np.ndarray:
+        """The mean that is subtracted."""
+        return self._affine().center
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_count(self, "n_components", least=0, optional=True)
+        check_choice(self, "project", ("centered", "original"))
+
+    def _parts(self) -> MomentParts:
+        return MomentParts(dimensions=False)
+
+    def _solution_slots(self, width: int) -> Slots:
+        return {**super()._solution_slots(width), "removed": Slot((width, "removed"))}
+
+    def _solve(self, summary: Summary) -> Arrays:
+        mean, system = summary.moments.mean, summary.geometry.centred
+        count = default_count(len(mean)) if self.n_components is None else self.n_components
+        if count > len(mean):
+            raise UsageError(f"{self.name}: n_components is at most {len(mean)}, the width")
+        options = {"n_components": str(count), "project": self.project}
+        view = all_but_the_top(
+            CorrectionName(self.name, self.name, options), summary.geometry, mean
+        )
+        gone = (view.gains == 0) & (system.values > summary.geometry.null_variance)
+        return AffineMap(
+            center=mean, shift=system.vectors @ view.offset, removed=system.vectors[:, gone]
+        ).to_arrays()
+
+
+def default_count(width: int) -> int:
+    """Return how many components are removed unless somebody says so: ⌈d/100⌉."""
+    return math.ceil(width / 100)

@@ -1,0 +1,84 @@
+"""x − ‖x‖ m̂"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin
+from sklearn.utils.validation import check_is_fitted
+
+from isoscope.corrections.affine import like, plain_vectors
+from isoscope.corrections.apply import corrected_rows, lengths
+from isoscope.corrections.closed_form import ClosedForm
+from isoscope.corrections.parameters import Slot
+from isoscope.errors import UsageError
+from isoscope.measures.reads.moments import MomentParts
+
+if TYPE_CHECKING:
+    from isoscope.corrections.closed_form import Arrays
+    from isoscope.corrections.parameters import Slots
+    from isoscope.corrections.summary import Summary
+    from isoscope.data.base import Array
+
+
+SAME_DIRECTION = 1e-12
+"""With 1 − ‖m̂‖² up to this all vectors point the same way, and nothing is left to turn back."""
+
+
+class ScaledCenter(OneToOneFeatureMixin, ClosedForm):  # type: ignore[misc]
+    """Subtract the mean direction, as long as the vector: y = x − ‖x‖ m̂ (Biś et al. 2021, 5.2).
+
+    m̂ is the mean of x / ‖x‖ over the vectors that are not zero. Long and short vectors lose the
+    same share of themselves, where plain centring takes most of a short one.
+
+    Parameters
+    ----------
+    renormalize : bool
+        Bring corrected vectors to length 1.
+
+    Attributes
+    ----------
+    mean_direction_ : array of shape (n_features_in_,)
+        m̂; zero where all vectors are.
+    """
+
+    name = "center-scaled"
+
+    def __init__(self, *, renormalize: bool = False) -> None:
+        self.renormalize = renormalize
+
+    @property
+    def mean_direction_(self) -> np.ndarray:
+        """The mean of the vectors at unit length."""
+        return self._solved()["direction"]
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Turn corrected vectors back: x = y + r m̂, where r solves ‖y + r m̂‖ = r."""
+        check_is_fitted(self)
+        if self.renormalize:
+            raise UsageError(f"{self.name} with renormalize=True has no inverse: lengths are gone")
+        if 1 - self.mean_direction_ @ self.mean_direction_ <= SAME_DIRECTION:
+            raise UsageError(f"{self.name} has no inverse here: all vectors point the same way")
+        vectors = plain_vectors(X, self.n_features_in_)
+        width = self.n_features_in_
+        return corrected_rows(vectors, self._restored, width, renormalize=False, threads=True)
+
+    def _parts(self) -> MomentParts:
+        return MomentParts(scatter=False, dimensions=False, mean=False)
+
+    def _solution_slots(self, width: int) -> Slots:
+        return {"direction": Slot((width,))}
+
+    def _solve(self, summary: Summary) -> Arrays:
+        moments = summary.moments
+        return {"direction": moments.unit_sum / (moments.unit_weight or 1.0)}
+
+    def _correct(self, rows: Array) -> Array:
+        return rows - lengths(rows)[:, None] * like(rows, self.mean_direction_)
+
+    def _restored(self, rows: Array) -> Array:
+        direction = like(rows, self.mean_direction_)
+        along, lost = rows @ direction, 1 - float(self.mean_direction_ @ self.mean_direction_)
+        root = (along**2 + lost * lengths(rows) ** 2) ** 0.5
+        return rows + ((along + root) / lost)[:, None] * direction

@@ -1,0 +1,1 @@
+"""The network behind the correction by a flow."""

@@ -1,0 +1,132 @@
+"""Corrections at evaluation: fitted on the whole cloud, applied to the vectors that are scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+
+from isoscope.data.arrays import is_tensor
+from isoscope.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from isoscope.compute.stage import Progress
+    from isoscope.data.base import CloudGroup
+
+
+NONE = "none"
+
+
+class Transformer(Protocol):
+    """Anything with scikit-learn's ``fit`` and ``transform``."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn from vectors."""
+
+    def transform(self, X: Any) -> Any:
+        """Change vectors."""
+
+
+CorrectionLike: TypeAlias = str | Transformer
+
+
+@dataclass(frozen=True)
+class NamedCorrection:
+    """A correction and what results call it; ``none`` has no transformer."""
+
+    name: str
+    transformer: Any | None
+
+    def apply(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Correct some vectors; a zero or infinite result is left for the scores to see."""
+        if self.transformer is None or not len(vectors):
+            return vectors
+        corrected = np.asarray(self.transformer.transform(vectors), np.float64)
+        if corrected.ndim != 2 or len(corrected) != len(vectors):
+            raise DataError(
+                f"correction {self.name} made {corrected.shape} of {vectors.shape}; it must return "
+                "a row per vector"
+            )
+        if not np.isfinite(corrected).all():
+            raise DataError(f"correction {self.name} made NaN or infinities of finite vectors")
+        return corrected
+
+
+def fitted(
+    corrections: Sequence[NamedCorrection], cloud: CloudGroup, progress: Progress | None
+) -> tuple[NamedCorrection, ...]:
+    """Return copies that have learned from a cloud.
+
+    isoscope's own corrections are fitted from batches, those that follow from sums in one read;
+    any other transformer gets the whole cloud as an array.
+    """
+    from sklearn.base import clone
+
+    from isoscope.corrections.base import Correction
+    from isoscope.corrections.fit import fit_together
+
+    copies = [
+        NamedCorrection(
+            one.name, None if one.transformer is None else clone(one.transformer, safe=False)
+        )
+        for one in corrections
+    ]
+    own = [one.transformer for one in copies if isinstance(one.transformer, Correction)]
+    if own:
+        fit_together(own, cloud, progress=progress)
+    others = [
+        one.transformer
+        for one in copies
+        if one.transformer is not None and not isinstance(one.transformer, Correction)
+    ]
+    if others:
+        vectors = in_memory(cloud)
+        for transformer in others:
+            transformer.fit(vectors)
+    return tuple(copies)
+
+
+def named(corrections: Iterable[CorrectionLike]) -> tuple[NamedCorrection, ...]:
+    """Make corrections of names and transformers, without repeats, in the order given."""
+    found: dict[str, NamedCorrection] = {}
+    for given in corrections:
+        one = from_name(given.strip()) if isinstance(given, str) else from_transformer(given)
+        found.setdefault(one.name, one)
+    if not found:
+        raise UsageError("name at least one correction; 'none' evaluates the vectors as they are")
+    return tuple(found.values())
+
+
+def from_name(text: str) -> NamedCorrection:
+    """Make a correction of its name and options."""
+    if text == NONE:
+        return NamedCorrection(NONE, None)
+    from isoscope.corrections.registry import make_correction
+
+    return NamedCorrection(text, make_correction(text))
+
+
+def from_transformer(given: Any) -> NamedCorrection:
+    """Take a transformer as it is, under the name that it prints."""
+    if not (hasattr(given, "fit") and hasattr(given, "transform")):
+        raise UsageError(
+            f"a correction is a name or has fit and transform, which {type(given).__name__} has not"
+        )
+    return NamedCorrection(" ".join(str(given).split()), given)
+
+
+def in_memory(cloud: CloudGroup) -> NDArray[Any]:
+    """Load a whole cloud, for transformers that cannot learn from batches."""
+    parts = []
+    for batches in cloud.batches():
+        (batch,) = batches.values()
+        rows = batch.vectors
+        parts.append(rows.float().cpu().numpy() if is_tensor(rows) else np.asarray(rows))
+    if not parts:
+        raise DataError(f"{cloud.names[0]}: no row is left to learn from")
+    return np.concatenate(parts)
