@@ -25,7 +25,7 @@ CORE = (
     "tests/test_package.py",
     "tests/test_errors.py",
     "tests/cli/test_measure.py",
-    "tests/corrections/test_whiten.py",
+    "tests/corrections/estimators/test_whiten.py",
     "tests/measures/test_against_oracle.py",
     "tests/results/test_result.py",
     "tests/tools/test_lock.py",
