@@ -17,8 +17,8 @@ from typing import Any
 
 from sides import best
 
-from isoscope.models.encoding import Encoder
-from isoscope.models.opening import open_model
+from isoscope.models.encode import Encoder
+from isoscope.models.model import open_model
 from isoscope.tasks import SentenceProtocol, evaluate, find_task
 from isoscope.tasks.sentence_protocol import ISOTROPY
 from isoscope.tasks.text_tasks import SentenceSimilarity

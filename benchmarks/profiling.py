@@ -23,7 +23,7 @@ from sides import best
 from isoscope.compute.pool import Here
 from isoscope.data.texts import open_texts
 from isoscope.models.layers import LayerClouds, padded
-from isoscope.models.opening import open_model
+from isoscope.models.model import open_model
 from isoscope.profiles import profile
 from isoscope.profiles.layers import LayerProfile
 from isoscope.profiles.request import ProfileOptions
@@ -32,7 +32,7 @@ from isoscope.profiles.text_run import surveyed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
 
 MODEL = "package:minilm"
 LONGEST = 128

@@ -26,7 +26,7 @@ import isoscope
 from isoscope.compute.execution import open_pool
 from isoscope.compute.journal import Journal
 from isoscope.data.texts import open_texts
-from isoscope.models.opening import open_model
+from isoscope.models.model import open_model
 from isoscope.profiles.layers import LayerProfile
 from isoscope.profiles.request import ProfileOptions
 from isoscope.profiles.text_run import surveyed

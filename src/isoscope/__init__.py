@@ -21,7 +21,7 @@ from isoscope.version import __version__
 if TYPE_CHECKING:
     from isoscope.corrections.registry import make_correction
     from isoscope.corrections.storage import load_correction
-    from isoscope.models.opening import Model, open_model
+    from isoscope.models.model import Model, open_model
     from isoscope.profiles.profiling import profile
     from isoscope.search.differing import diff
     from isoscope.search.thresholds import threshold
@@ -56,13 +56,13 @@ __all__ = [
 ]
 
 LATER = {
-    "Model": "isoscope.models.opening",
+    "Model": "isoscope.models.model",
     "advise": "isoscope.tasks.advising",
     "diff": "isoscope.search.differing",
     "evaluate": "isoscope.tasks.evaluating",
     "load_correction": "isoscope.corrections.storage",
     "make_correction": "isoscope.corrections.registry",
-    "open_model": "isoscope.models.opening",
+    "open_model": "isoscope.models.model",
     "profile": "isoscope.profiles.profiling",
     "threshold": "isoscope.search.thresholds",
 }

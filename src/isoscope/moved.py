@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MOVED = {
     "isoscope.clouds": "isoscope.data",
+    "isoscope.models.opening": "isoscope.models.model",
 }
 
 

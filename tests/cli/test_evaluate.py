@@ -13,7 +13,7 @@ from benchmark_files import OTHER_SIZE, put
 from command_line import Run, runner
 
 from isoscope.compute.pool import Here
-from isoscope.models import encoding_shards
+from isoscope.models import encode as encoding_shards
 from isoscope.results.result import Result
 from isoscope.tasks import encoding_pool
 

@@ -30,7 +30,7 @@ from isoscope.explain.clusters import (
 from isoscope.explain.contract import Explanation, MissingError, Question
 from isoscope.explain.token_kinds import kind_of
 from isoscope.explain.token_sample import TokenSample
-from isoscope.models.opening import open_model
+from isoscope.models.model import open_model
 from isoscope.results.result import Row
 
 Folder = Callable[[str], Path]

@@ -12,7 +12,7 @@ import pytest
 
 from isoscope.explain.contract import Explanation, MissingError, Question
 from isoscope.explain.drift import DRIFT, Drift, Place, matrices, singular_ratio
-from isoscope.models.revisions import Checkpoint, Training, find_training
+from isoscope.models.checkpoints import Checkpoint, Training, find_training
 
 pytest.importorskip("transformers")
 
@@ -41,7 +41,7 @@ def save_drift(
 
 
 def asked(folder: Path, **options: Any) -> Explanation:
-    from isoscope.models.opening import open_model
+    from isoscope.models.model import open_model
 
     training = find_training(str(folder))
     last = training.checkpoints[-1].folder
@@ -162,7 +162,7 @@ def shifts_of_input(found: Explanation) -> tuple[float, float]:
 
 
 def test_tied_matrices_and_missing_heads_are_one(tiny_model: Folder) -> None:
-    from isoscope.models.opening import open_model
+    from isoscope.models.model import open_model
 
     assert matrices(open_model(str(tiny_model("gpt2")))) == {"input": INPUT}
     untied = {"input": INPUT, "output": OUTPUT}

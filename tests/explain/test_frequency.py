@@ -17,7 +17,7 @@ from isoscope.explain.frequency import FREQUENCY, is_strong, relations, sentence
 from isoscope.explain.frequency_directions import FIRST, NORM
 from isoscope.explain.known_frequencies import from_text
 from isoscope.explain.unused import DIFFERENCE, UNUSED_TOKENS, WITH_FREQUENCY
-from isoscope.models.opening import Model, open_model
+from isoscope.models.model import Model, open_model
 from isoscope.results.result import Row
 
 Folder = Callable[[str], Path]

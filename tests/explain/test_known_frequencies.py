@@ -22,7 +22,7 @@ from isoscope.explain.known_frequencies import (
     mark_of,
     whole_words,
 )
-from isoscope.models.opening import open_model
+from isoscope.models.model import open_model
 
 Folder = Callable[[str], Path]
 KNOWN = {"the": 0.05, "cat": 0.0001, "a": 0.02, "s": 0.001, "café": 1e-6, "unused": 1e-5}

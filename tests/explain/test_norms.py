@@ -120,7 +120,7 @@ def test_nothing_to_look_for_and_nowhere_to_look() -> None:
 def asked(folder: Path, outlier: int | None) -> Explanation:
     """Ask about a tiny model; a made text in which one dimension or none stands out was read."""
     from isoscope.data.texts import open_texts
-    from isoscope.models.opening import open_model
+    from isoscope.models.model import open_model
 
     model = open_model(str(folder))
     question = Question(model, open_texts(["the cat sat."]))
@@ -154,7 +154,7 @@ def planted_norms(folder: Path, dimension: int) -> Path:
 def test_a_model_whose_norms_make_the_outlier(tmp_path: Path, seed: int) -> None:
     from tiny_models import save_tiny_model
 
-    from isoscope.models.opening import open_model
+    from isoscope.models.model import open_model
     from isoscope.profiles.weights import norm_result
 
     folder = planted_norms(save_tiny_model("bert", tmp_path / "bert", seed), PLANTED)
@@ -211,7 +211,7 @@ def test_a_control_finds_nothing(tmp_path: Path, seed: int) -> None:
 
 
 def test_without_a_text_the_norms_speak_for_themselves(tiny_model: Folder) -> None:
-    from isoscope.models.opening import open_model
+    from isoscope.models.model import open_model
 
     model = open_model(str(tiny_model("gpt2")))
     found = NORMS.explain(Question(model))
@@ -250,7 +250,7 @@ def test_which_norm_is_the_last_and_which_belong_to_the_vectors(
     tiny_model: Folder, architecture: str, last: str, norms: int, between: int
 ) -> None:
     """A norm of the head or of the decoder has nothing to do with dimensions of the encoder."""
-    from isoscope.models.opening import open_model
+    from isoscope.models.model import open_model
 
     model = open_model(str(tiny_model(architecture)))
     sentence = NORMS.explain(Question(model)).sentence
@@ -265,7 +265,7 @@ def test_a_model_without_weights_in_its_norms(
     tiny_model: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from isoscope.explain import norms
-    from isoscope.models.opening import open_model
+    from isoscope.models.model import open_model
 
     monkeypatch.setattr(norms, "norm_result", lambda _: Result([]))
     found = NORMS.explain(Question(open_model(str(tiny_model("gpt2")))))

@@ -230,7 +230,7 @@ def test_a_norm_that_makes_one_dimension_large(
     from tiny_models import save_tiny_model
 
     from isoscope.data.texts import open_texts
-    from isoscope.models.opening import open_model
+    from isoscope.models.model import open_model
 
     for seed in (0, 1, 2):
         folder = save_tiny_model("bert", tmp_path / f"{seed}", seed)

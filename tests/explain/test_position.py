@@ -36,7 +36,7 @@ from isoscope.explain.position_probe import (
     rank_of,
 )
 from isoscope.explain.token_sample import TokenSample
-from isoscope.models.opening import open_model
+from isoscope.models.model import open_model
 
 PLANTED = (5, 20)
 """Dimensions that hold the positions of a planted model."""

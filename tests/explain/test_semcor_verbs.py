@@ -28,9 +28,9 @@ from isoscope.explain.semcor_verbs import (
     verb_spaces,
     with_several_senses,
 )
-from isoscope.models.mentions import Mention
-from isoscope.models.opening import open_model
+from isoscope.models.model import open_model
 from isoscope.models.pooling import pooled_spaces
+from isoscope.models.tokens import Mention
 
 HEADER = "document\tsentence\tposition\tform\tlemma\tpos\tsense"
 TOKENS = [

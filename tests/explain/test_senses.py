@@ -41,7 +41,7 @@ from isoscope.explain.senses import (
     rows_of,
     sentence_of,
 )
-from isoscope.models.opening import open_model
+from isoscope.models.model import open_model
 
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 WIDTH = 24

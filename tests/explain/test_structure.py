@@ -25,7 +25,7 @@ from isoscope.explain.structure import (
     share,
     structure_rows,
 )
-from isoscope.models.opening import open_model
+from isoscope.models.model import open_model
 from isoscope.results.result import Row
 
 Folder = Callable[[str], Path]

@@ -16,7 +16,7 @@ from isoscope.explain.token_sample import TokenSample, drawn_texts, read_tokens
 from isoscope.models.layers import TokenRule
 
 if TYPE_CHECKING:
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
 
 pytest.importorskip("transformers")
 
@@ -30,7 +30,7 @@ ENOUGH = 10_000
 
 
 def opened(tiny_model: Folder, architecture: str) -> Model:
-    from isoscope.models.opening import open_model
+    from isoscope.models.model import open_model
 
     return open_model(str(tiny_model(architecture)))
 

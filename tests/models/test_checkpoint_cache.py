@@ -9,7 +9,7 @@ import pytest
 
 from isoscope.errors import DataError, UsageError
 from isoscope.models.checkpoint_cache import MARK, CheckpointCache
-from isoscope.models.revisions import Checkpoint, find_training
+from isoscope.models.checkpoints import Checkpoint, find_training
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from isoscope.errors import DataError
-from isoscope.models.configuration import read_config
+from isoscope.models.model import read_config
 from isoscope.models.sources import Source
 
 if TYPE_CHECKING:

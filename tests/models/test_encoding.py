@@ -13,9 +13,9 @@ import pytest
 
 from isoscope.compute.vector_cache import ENDING, VectorCache
 from isoscope.errors import DataError, UsageError
-from isoscope.models import encoding
-from isoscope.models.encoding import Encoder
-from isoscope.models.opening import Model, open_model
+from isoscope.models import encode as encoding
+from isoscope.models.encode import Encoder
+from isoscope.models.model import Model, open_model
 from isoscope.models.pooling import pooled, pooled_spaces
 
 TEXTS = ["the cat sat on the boat", "a dog", "bird", "a dog", "", "the old dog, and a cat"]

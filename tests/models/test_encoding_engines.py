@@ -12,10 +12,10 @@ from isoscope.compute.pool import Pool
 from isoscope.compute.processes import Processes
 from isoscope.compute.ray import RayActors
 from isoscope.compute.vector_cache import VectorCache
-from isoscope.models import encoding_shards
-from isoscope.models.encoding import Encoder
-from isoscope.models.mentions import Mention
-from isoscope.models.opening import Model, open_model
+from isoscope.models import encode as encoding_shards
+from isoscope.models.encode import Encoder
+from isoscope.models.model import Model, open_model
+from isoscope.models.tokens import Mention
 
 RNG = np.random.default_rng(0)
 WORDS = ("the", "old", "cat", "dog", "bird", "sat", "ran", "on", "a", "boat", "tree", "river")

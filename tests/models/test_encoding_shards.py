@@ -13,13 +13,12 @@ import pytest
 from isoscope.compute.pool import Here, Tick, no_tick
 from isoscope.compute.vector_cache import ENDING, VectorCache, VectorFile, text_keys
 from isoscope.errors import DataError, UsageError
-from isoscope.models import encoding_shards, precision
-from isoscope.models.encoding import Encoder
-from isoscope.models.encoding_shards import EncodingWork, cut_entries
-from isoscope.models.entries import Entries
-from isoscope.models.mentions import Mention
-from isoscope.models.opening import Model, open_model
+from isoscope.models import encode as encoding_shards
+from isoscope.models import runtime as precision
+from isoscope.models.encode import Encoder, EncodingWork, Entries, cut_entries
+from isoscope.models.model import Model, open_model
 from isoscope.models.pooling import pooled
+from isoscope.models.tokens import Mention
 
 NOUNS = ("cat", "dog", "bird", "tree", "boat")
 TEXTS = [f"{'the old ' * (k % 4)}{noun} sat{'.' * k}" for k in range(4) for noun in NOUNS]

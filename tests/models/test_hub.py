@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 hub = pytest.importorskip("huggingface_hub")
 pytest.importorskip("transformers")
 
-from isoscope.models.hub import HubSource  # noqa: E402
+from isoscope.models.sources import HubSource  # noqa: E402
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -14,7 +14,7 @@ import isoscope
 from isoscope.data.texts import open_texts
 from isoscope.errors import UsageError
 from isoscope.models.layers import LayerClouds, TokenRule
-from isoscope.models.opening import Model, open_model
+from isoscope.models.model import Model, open_model
 
 TEXTS = [
     "the cat sat on the boat",

@@ -14,7 +14,7 @@ import transformers
 
 from isoscope.corrections import Center, Whiten
 from isoscope.errors import DataError, UsageError
-from isoscope.models.opening import Model, open_model
+from isoscope.models.model import Model, open_model
 from isoscope.models.pooling import POOLINGS, pooled, pooled_spaces
 
 TEXTS = [

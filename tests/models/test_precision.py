@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from isoscope.models import precision
+from isoscope.models import runtime as precision
 
 torch = pytest.importorskip("torch")
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from isoscope.errors import UsageError
-from isoscope.models.quiet import library, quietly
+from isoscope.models.runtime import library, quietly
 
 pytest.importorskip("transformers")
 

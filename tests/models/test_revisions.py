@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from isoscope.errors import UsageError
-from isoscope.models.revisions import find_training, holds_checkpoints
+from isoscope.models.checkpoints import find_training, holds_checkpoints
 
 hub = pytest.importorskip("huggingface_hub")
 pytest.importorskip("transformers")

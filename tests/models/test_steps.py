@@ -8,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoscope.errors import UsageError
-from isoscope.models import steps
-from isoscope.models.steps import choose, order_of, parse_every, said_rule, said_steps, step_of
+from isoscope.models import checkpoints as steps
+from isoscope.models.checkpoints import (
+    choose,
+    order_of,
+    parse_every,
+    said_rule,
+    said_steps,
+    step_of,
+)
 
 PYTHIA = [0, *(2**k for k in range(10)), *range(1000, 144_000, 1000)]
 

@@ -21,7 +21,7 @@ from isoscope.measures.reads.passes import LayerProjections
 from isoscope.measures.reads.projections import ProjectionPlan
 from isoscope.measures.views import ViewShape
 from isoscope.models.layers import ReadSoFar
-from isoscope.models.opening import Model, open_model
+from isoscope.models.model import Model, open_model
 from isoscope.profiles.layer_sums import LayerSums
 from isoscope.profiles.massive import MassiveRule, median_lengths
 from isoscope.profiles.request import ProfileOptions

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tiny_models import ARCHITECTURES
 
-from isoscope.models.opening import open_model
+from isoscope.models.model import open_model
 from isoscope.profiles.weights import norm_name
 
 

@@ -12,7 +12,7 @@ import pytest
 from isoscope.compute.journal import Journal
 from isoscope.errors import UsageError
 from isoscope.models.checkpoint_cache import CheckpointCache
-from isoscope.models.revisions import find_training
+from isoscope.models.checkpoints import find_training
 from isoscope.results.pivot import pivot
 from isoscope.results.result import Result, Row
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from trainings_for_tests import FakeHub
 
-    from isoscope.models.opening import Model
-    from isoscope.models.revisions import Checkpoint, Training
+    from isoscope.models.checkpoints import Checkpoint, Training
+    from isoscope.models.model import Model
 
 pytest.importorskip("transformers")
 

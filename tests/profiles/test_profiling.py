@@ -17,7 +17,7 @@ import isoscope
 from isoscope.data.texts import open_texts
 from isoscope.errors import DataError, UsageError
 from isoscope.models.layers import LayerClouds, TokenRule
-from isoscope.models.opening import Model, open_model
+from isoscope.models.model import Model, open_model
 from isoscope.profiles import profile
 from isoscope.results.result import Result
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from isoscope.errors import UsageError
-from isoscope.models.encoding import Encoder
-from isoscope.models.opening import open_model
+from isoscope.models.encode import Encoder
+from isoscope.models.model import open_model
 from isoscope.search.sources import open_source
 from isoscope.tasks.sentence_protocol import SentenceProtocol
 

@@ -54,7 +54,7 @@ def bert(tiny_model: Folder) -> Path:
 
 def open_read(folder: Path, **options: Any) -> Any:
     from isoscope.data.texts import open_texts
-    from isoscope.models.opening import open_model
+    from isoscope.models.model import open_model
 
     return read_layers(open_model(str(folder)), open_texts(TEXTS), 0, special=True, **options)
 

@@ -126,7 +126,7 @@ def test_the_mean_of_high_layers() -> None:
 
 def test_ranks_of_outliers(planted: Path) -> None:
     from isoscope.data.texts import open_texts
-    from isoscope.models.opening import open_model
+    from isoscope.models.model import open_model
 
     run = run_study("L-F3.8", [f"mine={planted}"], text=made_texts())
     sample = read_tokens(open_model(str(planted)), open_texts(made_texts()), 60_000, special=True)

@@ -12,7 +12,7 @@ from class_sets_for_tests import write_senteval
 from scipy import stats
 
 import isoscope
-from isoscope.models.opening import open_model
+from isoscope.models.model import open_model
 from isoscope.results.result import Result, Row
 from isoscope.studies import find_study, run_study
 from isoscope.studies.pythia2024_accuracy import ACCURACY, I1, MEAN_ACCURACY, MEAN_I1, mean_row

@@ -15,7 +15,7 @@ from isoscope.explain.counting import token_counts
 from isoscope.explain.frequency_directions import FIRST
 from isoscope.explain.known_frequencies import Frequencies
 from isoscope.explain.token_sample import TokenSample, read_tokens
-from isoscope.models.opening import open_model
+from isoscope.models.model import open_model
 from isoscope.results.result import Result, Row
 from isoscope.studies import find_study, run_study
 from isoscope.studies.last_layer import LAST

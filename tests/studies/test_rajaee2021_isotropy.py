@@ -11,7 +11,7 @@ from sts_for_tests import hidden_states, log10_i1, scored_pairs, write_sts_sets
 
 import isoscope.studies.rajaee2021_isotropy as recipe
 from isoscope.corrections import ClusterRemoval
-from isoscope.models.opening import open_model
+from isoscope.models.model import open_model
 from isoscope.results.result import Result, Row
 from isoscope.studies import find_study, run_study
 from isoscope.studies.last_layer import LAST, read_last_layer

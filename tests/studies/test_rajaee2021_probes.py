@@ -15,7 +15,7 @@ from sts_for_tests import hidden_states
 
 from isoscope.corrections import ClusterRemoval
 from isoscope.errors import UsageError
-from isoscope.models.opening import open_model
+from isoscope.models.model import open_model
 from isoscope.results.result import Result, Row
 from isoscope.studies import find_study, run_study
 from isoscope.studies.last_layer import LAST, read_last_layer

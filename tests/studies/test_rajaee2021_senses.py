@@ -21,7 +21,7 @@ from isoscope.explain.senses import (
     SAME,
     contrasted,
 )
-from isoscope.models.opening import open_model
+from isoscope.models.model import open_model
 from isoscope.results.result import Result, Row
 from isoscope.studies.last_layer import LAST
 from isoscope.studies.rajaee2021_senses import printed_table_4

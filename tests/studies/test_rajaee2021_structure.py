@@ -11,7 +11,7 @@ import pytest
 from isoscope.explain.group_tokens import read_sentences
 from isoscope.explain.sentence_groups import SentenceGroup
 from isoscope.explain.structure import CHANCE, SHARE, WORDS, structure_rows
-from isoscope.models.opening import open_model
+from isoscope.models.model import open_model
 from isoscope.results.result import Result, Row
 from isoscope.studies import find_study, rajaee2021_structure, run_study
 from isoscope.studies.rajaee2021_sts import CLUSTER, OVER_SEEDS

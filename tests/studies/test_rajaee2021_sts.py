@@ -11,7 +11,7 @@ from sts_for_tests import both_correlations, hidden_states, scored_pairs, write_
 
 import isoscope.studies.rajaee2021_sts as study
 from isoscope.corrections import ClusterRemoval
-from isoscope.models.opening import open_model
+from isoscope.models.model import open_model
 from isoscope.results.result import Result, Row
 from isoscope.studies import find_study, run_study
 from isoscope.studies.last_layer import LAST, read_last_layer

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isoscope.errors import DataError
-from isoscope.models.mentions import Mention
+from isoscope.models.tokens import Mention
 from isoscope.tasks import find_task
 from isoscope.tasks.classification import sense_problem, text_problem
 from isoscope.tasks.examples import LabelledText, WordInContext

@@ -13,8 +13,9 @@ import pytest
 
 from isoscope.compute.pool import Here, Pool, no_tick
 from isoscope.errors import UsageError
-from isoscope.models import encoding_shards, precision
-from isoscope.models.opening import open_model
+from isoscope.models import encode as encoding_shards
+from isoscope.models import runtime as precision
+from isoscope.models.model import open_model
 from isoscope.results.result import Row
 from isoscope.tasks import encoding_pool as module
 from isoscope.tasks import evaluate

@@ -15,8 +15,8 @@ from scipy import stats
 import isoscope
 from isoscope.compute.vector_cache import ENDING
 from isoscope.errors import UsageError
-from isoscope.models.encoding import Encoder
-from isoscope.models.opening import open_model
+from isoscope.models.encode import Encoder
+from isoscope.models.model import open_model
 from isoscope.results.result import Result
 from isoscope.results.scored import BEST
 from isoscope.tasks import evaluate

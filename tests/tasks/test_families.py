@@ -12,9 +12,9 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from isoscope.errors import DataError, UsageError
-from isoscope.models.encoding import Encoder
-from isoscope.models.mentions import Mention
-from isoscope.models.opening import open_model
+from isoscope.models.encode import Encoder
+from isoscope.models.model import open_model
+from isoscope.models.tokens import Mention
 from isoscope.results.result import Result
 from isoscope.results.scored import BEST
 from isoscope.tasks import evaluate

@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from isoscope.corrections import make_correction
 from isoscope.corrections.named import named
 from isoscope.errors import UsageError
-from isoscope.models.encoding import Encoder
-from isoscope.models.opening import Model, open_model
+from isoscope.models.encode import Encoder
+from isoscope.models.model import Model, open_model
 from isoscope.models.pooling import POOLINGS, token_batches
 from isoscope.tasks.fit_texts import FitTexts
 from isoscope.tasks.sentence_spaces import Space, sentence_spaces

@@ -19,7 +19,7 @@ pytest.importorskip("accelerate")
 pytest.importorskip("sacrebleu")
 
 from isoscope.errors import DataError, UsageError  # noqa: E402
-from isoscope.models.opening import open_model  # noqa: E402
+from isoscope.models.model import open_model  # noqa: E402
 from isoscope.training import generation_run, made_model  # noqa: E402
 from isoscope.training.encoded_pairs import encoded_pairs  # noqa: E402
 from isoscope.training.generation_run import finetune_generation, with_output_matrix  # noqa: E402

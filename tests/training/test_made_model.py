@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from isoscope.errors import UsageError  # noqa: E402
-from isoscope.models.opening import open_model  # noqa: E402
+from isoscope.models.model import open_model  # noqa: E402
 from isoscope.training.made_model import (  # noqa: E402
     SPECIAL,
     make_small_bart,

@@ -15,7 +15,7 @@ from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import plain_warnings
 from isoscope.explain.contract import CORRECTION, MOST_TOKENS
-from isoscope.models.steps import parse_every
+from isoscope.models.checkpoints import parse_every
 from isoscope.results.files import check_writable
 
 EXAMPLES = """Examples:

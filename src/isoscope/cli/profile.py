@@ -14,8 +14,8 @@ from isoscope.cli.measure import give_out
 from isoscope.cli.pictures import pictures_of
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.warned import warnings_shown
-from isoscope.models.batching import TOKEN_BUDGET
-from isoscope.models.steps import parse_every
+from isoscope.models.checkpoints import parse_every
+from isoscope.models.tokens import TOKEN_BUDGET
 
 EXAMPLES = """Examples:
 

@@ -20,7 +20,7 @@ from isoscope.cli.study_tables import indented, show_outcome, show_run
 from isoscope.cli.warned import warnings_shown
 from isoscope.compute.execution import on_accelerators, open_pool, ray_address
 from isoscope.errors import IsoscopeError, UsageError
-from isoscope.models.steps import parse_every
+from isoscope.models.checkpoints import parse_every
 from isoscope.results.files import check_writable
 from isoscope.studies.folder import USUAL, StudyFolder
 from isoscope.studies.registry import all_studies, find_study

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from isoscope.compute.stage import Progress
     from isoscope.data.texts.base import TextSource
-    from isoscope.models.opening import Model
-    from isoscope.models.revisions import Training
+    from isoscope.models.checkpoints import Training
+    from isoscope.models.model import Model
     from isoscope.results.result import Row, Table
 
 

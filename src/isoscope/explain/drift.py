@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.measures.reads.moments import Moments
-    from isoscope.models.opening import Model
-    from isoscope.models.revisions import Checkpoint, Training
+    from isoscope.models.checkpoints import Checkpoint, Training
+    from isoscope.models.model import Model
     from isoscope.typing import Vector
 
 

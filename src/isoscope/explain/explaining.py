@@ -12,8 +12,8 @@ from isoscope.errors import DataError, UsageError
 from isoscope.explain.contract import CORRECTION, MOST_TOKENS, Explanation, MissingError, Question
 from isoscope.explain.topics import chosen_topics
 from isoscope.models.checkpoint_cache import CheckpointCache
-from isoscope.models.opening import Model, open_model
-from isoscope.models.revisions import Training, find_training, holds_checkpoints
+from isoscope.models.checkpoints import Training, find_training, holds_checkpoints
+from isoscope.models.model import Model, open_model
 from isoscope.results.explained import EXPLANATION, TITLE, TOPIC
 from isoscope.results.measuring import versions
 from isoscope.results.render import REMARKS
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from isoscope.compute.stage import Progress
     from isoscope.explain.contract import Topic
-    from isoscope.models.steps import Every
+    from isoscope.models.checkpoints import Every
 
 
 def explain(

@@ -14,7 +14,7 @@ from isoscope.explain.frequency_directions import MEASURE, NORM, frequency_direc
 from isoscope.explain.known_frequencies import from_text, from_wordfreq
 from isoscope.explain.unused import DIFFERENCE, UNUSED_TOKENS, WITH_FREQUENCY, unused_rows
 from isoscope.measures.views import NONE
-from isoscope.models.embeddings import token_texts
+from isoscope.models.weights.embeddings import token_texts
 from isoscope.results.result import Row, Table
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from isoscope.compute.stage import Progress
     from isoscope.explain.sentence_groups import SentenceGroup
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
     from isoscope.typing import Places
 
 

@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.explain.contract import MissingError
-from isoscope.models.embeddings import token_texts
+from isoscope.models.weights.embeddings import token_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
+
 
 PACKAGE = "wordfreq"
 LANGUAGE = "en"

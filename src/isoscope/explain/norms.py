@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.measures.layer_norm import NormWeights
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
     from isoscope.results.result import Result
 
 

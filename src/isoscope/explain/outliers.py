@@ -24,7 +24,7 @@ from isoscope.explain.clipping import (
 )
 from isoscope.explain.contract import Explanation, Question, Topic
 from isoscope.measures.views import NONE
-from isoscope.models.stacks import EMBEDDING
+from isoscope.models.layer_names import EMBEDDING
 from isoscope.profiles.weights import FAR
 from isoscope.results.result import Row, Table
 

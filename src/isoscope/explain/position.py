@@ -26,8 +26,8 @@ from isoscope.explain.position_probe import (
     rank_of,
 )
 from isoscope.measures.views import NONE
-from isoscope.models.positions import LEARNED
-from isoscope.models.stacks import EMBEDDING
+from isoscope.models.layer_names import EMBEDDING
+from isoscope.models.structure.parts import LEARNED
 from isoscope.results.result import Row, Table
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from isoscope.compute.stage import Progress
     from isoscope.explain.token_sample import TokenSample
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
 
     Probes = Mapping[str, PositionProbe]
 

@@ -18,8 +18,8 @@ from isoscope.corrections.named import named
 from isoscope.data.sampling import lowest_indices
 from isoscope.errors import DataError
 from isoscope.explain.verb_forms import tense_of
-from isoscope.models.mentions import Mention
 from isoscope.models.pooling import token_batches
+from isoscope.models.tokens import Mention
 from isoscope.tasks.registry import find_task
 from isoscope.tasks.semcor_data import COLUMNS, unpacked
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from isoscope.compute.stage import Progress
     from isoscope.explain.verb_forms import Tense
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
     from isoscope.typing import Matrix
 
 

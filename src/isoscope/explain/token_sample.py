@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from isoscope.compute.stage import Progress
     from isoscope.data.texts.base import TextSource
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
 
 
 MEMORY = 2 * 10**9

@@ -57,7 +57,7 @@ def read_model(
     """
     from isoscope.data.texts.open import open_texts
     from isoscope.explain.token_sample import read_tokens
-    from isoscope.models.opening import open_model
+    from isoscope.models.model import open_model
 
     texts = open_texts(text, column=column)
     opened = open_model(model)

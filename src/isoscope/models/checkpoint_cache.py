@@ -18,16 +18,14 @@ from urllib.parse import quote
 
 from isoscope.data.output import cannot_be_written, write_atomically
 from isoscope.errors import DataError, UsageError
-from isoscope.models.hub import SMALL_FILES, WEIGHTS, refusal
-from isoscope.models.opening import Model
-from isoscope.models.precision import dtype_name
-from isoscope.models.quiet import library, quietly
-from isoscope.models.sources import CONFIG, Source
+from isoscope.models.model import Model
+from isoscope.models.runtime import dtype_name, library, quietly
+from isoscope.models.sources import CONFIG, SMALL_FILES, WEIGHTS, Source, refusal
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from isoscope.models.revisions import Checkpoint
+    from isoscope.models.checkpoints import Checkpoint
 
 
 MARK = ".isoscope-checkpoint.json"

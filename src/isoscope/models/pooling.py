@@ -16,9 +16,8 @@ import numpy as np
 
 from isoscope.data.texts.base import Text, TextSource, check_unicode
 from isoscope.errors import DataError, UsageError, unknown_name
-from isoscope.models.batching import TOKEN_BUDGET
 from isoscope.models.layers import LayerClouds, TokenRule
-from isoscope.models.mentions import by_text, mentioned_tokens
+from isoscope.models.tokens import TOKEN_BUDGET, by_text, mentioned_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 
     from isoscope.data.base import Array
     from isoscope.data.texts.base import Progress, TextRow
-    from isoscope.models.mentions import Mention
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
+    from isoscope.models.tokens import Mention
 
 
 POOLINGS = ("mean", "cls", "last", "max")

@@ -1,4 +1,13 @@
-"""Texts as token ids, with what each token is a part of."""
+"""Which texts go through the network together.
+
+Texts of a length fill a batch without padding, so they are sorted; not all of them, which would
+have to be held in memory, but those of a window. Windows are cut by the texts alone: the order of
+rows does not depend on the size of batches.
+
+Words where they stand in texts, and which tokens they are.
+
+Texts as token ids, with what each token is a part of.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +17,113 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.data.texts.shards import WINDOW_CHARACTERS, WINDOW_TEXTS, windows
+from isoscope.errors import DataError
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from isoscope.data.texts.base import Text
+
+
+__all__ = ["TOKEN_BUDGET", "WINDOW_CHARACTERS", "WINDOW_TEXTS", "batched", "windows"]
+
+TOKEN_BUDGET = 4_096
+"""Tokens in one forward pass, padding included: more make matrices no faster."""
+
+
+def batched(
+    texts: Iterable[Text],
+    tokenize: Callable[[Sequence[Text]], list[TokenizedText]],
+    budget: int = TOKEN_BUDGET,
+) -> Iterator[list[TokenizedText]]:
+    """Yield texts of about the same length whose padded size stays within the budget.
+
+    A text that is longer than the budget goes alone. Texts without a token are passed over.
+    """
+    for window in windows(texts):
+        ready = sorted(
+            (text for text in tokenize(window) if len(text)),
+            key=lambda text: (len(text), text.text.index),
+        )
+        batch: list[TokenizedText] = []
+        for text in ready:
+            if batch and (len(batch) + 1) * len(text) > budget:
+                yield batch
+                batch = []
+            batch.append(text)
+        if batch:
+            yield batch
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A word where it stands.
+
+    Attributes
+    ----------
+    text : int
+        Which text of a list.
+    start, end : int
+        Where the word begins and ends in it, in characters.
+    """
+
+    text: int
+    start: int
+    end: int
+
+
+def by_text(mentions: Sequence[Mention], texts: Sequence[str]) -> dict[int, list[int]]:
+    """Return the numbers of the mentions in every text; each must lie inside its text."""
+    found: dict[int, list[int]] = {}
+    for number, mention in enumerate(mentions):
+        if not 0 <= mention.text < len(texts):
+            raise DataError(f"mention {number}: there is no text {mention.text}")
+        if not 0 <= mention.start < mention.end <= len(texts[mention.text]):
+            raise DataError(
+                f"mention {number}: characters {mention.start} to {mention.end} are not in "
+                f"{texts[mention.text][:40]!r}"
+            )
+        found.setdefault(mention.text, []).append(number)
+    return found
+
+
+def mentioned_tokens(
+    batch: Sequence[TokenizedText],
+    kept: Sequence[NDArray[np.bool_]],
+    mentions: Sequence[Mention],
+    of_text: Mapping[int, Sequence[int]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Find the tokens of every mention in some texts.
+
+    A token belongs to a mention where the tokenizer's word that it is a part of overlaps the
+    mention's characters: a mention such as *mother-in-law* may be several of those words.
+
+    Returns
+    -------
+    tuple of array
+        The numbers of the mentions that have tokens, how many each has, and the places of these
+        among all tokens that count.
+    """
+    numbers: list[int] = []
+    counts: list[int] = []
+    places: list[NDArray[np.int64]] = []
+    before = 0
+    for text, keep in zip(batch, kept, strict=True):
+        words = text.words[keep]
+        for number in of_text.get(text.text.index, ()):
+            mention = mentions[number]
+            overlaps = (text.word_starts < mention.end) & (text.word_ends > mention.start)
+            tokens = np.flatnonzero(np.isin(words, np.flatnonzero(overlaps)))
+            if len(tokens):
+                numbers.append(number)
+                counts.append(len(tokens))
+                places.append(before + tokens)
+        before += len(words)
+    chosen = np.concatenate(places) if places else np.empty(0, np.int64)
+    return np.array(numbers, np.int64), np.array(counts, np.int64), chosen
 
 
 NO_WORD = -1

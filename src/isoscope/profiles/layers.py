@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from isoscope.measures.reads.passes import FirstRead
     from isoscope.measures.reads.projections import Projections
     from isoscope.models.layers import ReadSoFar
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
     from isoscope.profiles.layer_sums import LayerRead
     from isoscope.profiles.request import ProfileOptions
     from isoscope.profiles.second_pass import Key

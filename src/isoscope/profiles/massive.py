@@ -16,7 +16,7 @@ import numpy as np
 from isoscope.data.sampling import row_keys
 from isoscope.data.texts.shards import windows
 from isoscope.errors import DataError
-from isoscope.models.batching import TOKEN_BUDGET, batched
+from isoscope.models.tokens import TOKEN_BUDGET, batched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

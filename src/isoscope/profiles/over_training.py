@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from isoscope.measures.views import NONE
-from isoscope.models.weight_digest import weights_digest
+from isoscope.models.weights.tensors import weights_digest
 from isoscope.profiles.kept import keep_result, kept_result
 from isoscope.profiles.training_verdict import training_verdicts
 from isoscope.results.joining import joined
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from isoscope.compute.journal import Journal
     from isoscope.compute.stage import Progress
-    from isoscope.models.opening import Model
-    from isoscope.models.revisions import Checkpoint, Training
+    from isoscope.models.checkpoints import Checkpoint, Training
+    from isoscope.models.model import Model
 
 
 SAME_WEIGHTS = "same_weights"

@@ -14,8 +14,8 @@ from isoscope.data.texts.open import open_texts
 from isoscope.data.texts.readers import SampledTexts
 from isoscope.errors import UsageError
 from isoscope.models.checkpoint_cache import CheckpointCache
-from isoscope.models.opening import Model
-from isoscope.models.revisions import Training
+from isoscope.models.checkpoints import Training
+from isoscope.models.model import Model
 from isoscope.profiles.kept import keep_result, kept_result
 from isoscope.profiles.layers import LayerProfile
 from isoscope.profiles.over_training import profile_over_training
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from isoscope.compute.journal import Journal
     from isoscope.compute.stage import OnError, Progress
-    from isoscope.models.steps import Every
+    from isoscope.models.checkpoints import Every
     from isoscope.profiles.text_run import TextRun
 
 

@@ -10,8 +10,8 @@ from isoscope.errors import UsageError, unknown_name
 from isoscope.measures.context.definitions import CONTEXTUAL_MEASURES
 from isoscope.measures.registry import all_measures, default_measures
 from isoscope.measures.views import is_view
-from isoscope.models.batching import TOKEN_BUDGET
 from isoscope.models.layers import TokenRule
+from isoscope.models.tokens import TOKEN_BUDGET
 from isoscope.profiles.spool import LIMIT
 from isoscope.results.asked import parse_corrections
 from isoscope.results.measuring import choose_measures, listed

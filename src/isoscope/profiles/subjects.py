@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from isoscope.errors import UsageError
-from isoscope.models.opening import Model, open_model
-from isoscope.models.quiet import library
-from isoscope.models.revisions import Training, find_training, holds_checkpoints
+from isoscope.models.checkpoints import Training, find_training, holds_checkpoints
+from isoscope.models.model import Model, open_model
+from isoscope.models.runtime import library
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoscope.models.steps import Every
+    from isoscope.models.checkpoints import Every
+
 
 Subject = Model | Training
 

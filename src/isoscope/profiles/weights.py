@@ -11,7 +11,7 @@ import numpy as np
 from isoscope.data.arrays import ArrayCloud
 from isoscope.measures.layer_norm import NormWeights
 from isoscope.measures.views import NONE
-from isoscope.models.norms import LAYER_NORM
+from isoscope.models.structure.norm_layers import LAYER_NORM
 from isoscope.results.joining import joined
 from isoscope.results.layered import KIND, PARTS, PROFILE
 from isoscope.results.measuring import measure, versions
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.compute.stage import Progress
-    from isoscope.models.norms import Norm
-    from isoscope.models.opening import Model
-    from isoscope.models.positions import PositionTable
+    from isoscope.models.model import Model
+    from isoscope.models.structure.norm_layers import Norm
+    from isoscope.models.structure.parts import PositionTable
     from isoscope.profiles.request import ProfileOptions
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from isoscope.data.texts.base import Text, TextRow
     from isoscope.data.texts.shards import FileSurvey, TextShard
     from isoscope.measures.reads.projections import ProjectionPlan
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
     from isoscope.profiles.request import ProfileOptions
     from isoscope.profiles.second_pass import Key
 

@@ -23,6 +23,7 @@ from isoscope.studies.texts import WIKIPEDIA
 if TYPE_CHECKING:
     from isoscope.training.pretraining.learning import Learner
 
+
 SINGLE = "single positions"
 OTHERS, TRUE = "lowest_cosine_of_others", "highest_cosine_of_target"
 POSITIONS = 20
@@ -74,7 +75,7 @@ def of_subject(request: Request, subject: Subject) -> Result:
 
 def load_last(learner: Learner, folder: Path) -> None:
     """Give a learner the weights of a checkpoint."""
-    from isoscope.models.quiet import quietly
+    from isoscope.models.runtime import quietly
 
     kind: Any = type(learner.network)
     with quietly():

@@ -20,7 +20,7 @@ from isoscope.studies.scale_tables import SHIFTED
 from isoscope.studies.several import joined, renamed
 
 if TYPE_CHECKING:
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
     from isoscope.results.result import Result
 
 

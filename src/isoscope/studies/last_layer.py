@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.compute.stage import Progress
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
     from isoscope.models.pooling import Watch
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from isoscope.compute.stage import Progress
     from isoscope.data.texts.base import TextSource
     from isoscope.measures.reads.moments import Moments
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
 
 
 TOKENS_OF_A_TEXT = 1 << 24

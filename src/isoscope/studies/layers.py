@@ -12,9 +12,10 @@ from isoscope.studies.subjects import open_subject
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from isoscope.models.stacks import Stack
+    from isoscope.models.structure.stacks import Stack
     from isoscope.results.result import Result
     from isoscope.studies.registry import Request
+
 
 ORDINARY = {"part": "*, ordinary tokens"}
 """Rows of layers without their massive tokens, which no claim is about."""

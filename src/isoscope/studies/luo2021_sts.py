@@ -18,12 +18,14 @@ from isoscope.studies.render import LAYER
 from isoscope.studies.scale_tables import LUO
 from isoscope.studies.several import joined, renamed
 from isoscope.studies.subjects import open_subject
-from isoscope.tasks import SentenceProtocol, evaluate
+from isoscope.tasks.evaluating import evaluate
+from isoscope.tasks.sentence_protocol import SentenceProtocol
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
+
 
 SETS = ("sts-b", "sick-r", "sts-12", "sts-13", "sts-14", "sts-15", "sts-16")
 NONE, CLIP, WHITEN = "none", "clip", "whiten"

@@ -30,7 +30,7 @@ from isoscope.studies.texts import SST_2, some_texts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
     from isoscope.studies.registry import Subject
     from isoscope.typing import Matrix
 

@@ -28,10 +28,12 @@ from isoscope.studies.pythia2024_weights import matrix_of
 from isoscope.studies.registry import Request, Study, register
 from isoscope.studies.scale_tables import ACCURACIES
 from isoscope.studies.several import joined
-from isoscope.tasks import SentenceProtocol, evaluate
+from isoscope.tasks.evaluating import evaluate
+from isoscope.tasks.sentence_protocol import SentenceProtocol
 
 if TYPE_CHECKING:
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
+
 
 SETS = ("mr", "cr", "subj", "mpqa", "sst-2", "sst-5", "trec", "mrpc", "sick-e", "semcor-pos")
 ACCURACY, I1 = "logistic/accuracy", "i1"

@@ -26,7 +26,7 @@ from isoscope.studies.training_curves import FEWEST, Curve
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
 
 
 FLAT = 0.25
@@ -41,7 +41,7 @@ def followed(
 ) -> tuple[Result, Callable[[str], Curve]]:
     """Take numbers of every checkpoint of a model; the parts are then the steps."""
     from isoscope.models.checkpoint_cache import CheckpointCache
-    from isoscope.models.revisions import find_training
+    from isoscope.models.checkpoints import find_training
     from isoscope.profiles.over_training import profile_over_training
 
     asked = request.checkpoints

@@ -17,8 +17,8 @@ from isoscope.studies.several import joined, renamed
 from isoscope.studies.subjects import open_subject, provenance_of
 
 if TYPE_CHECKING:
-    from isoscope.models.norms import Norm
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
+    from isoscope.models.structure.norm_layers import Norm
 
 
 TIED = "OPT-6.7B|Falcon-7B"

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from isoscope.explain.frequency_directions import Directions
     from isoscope.explain.known_frequencies import Frequencies
     from isoscope.explain.token_sample import TokenSample
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
     from isoscope.studies.rajaee2021_sts import Settings
 
 

@@ -39,7 +39,7 @@ from isoscope.tasks.text_tasks import SentenceSimilarity
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
 
 
 I1 = "i1"

@@ -49,7 +49,8 @@ from isoscope.studies.several import joined, renamed
 from isoscope.studies.subjects import open_subject, provenance_of
 
 if TYPE_CHECKING:
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
+
 
 COLUMNS = {
     "same_tense_same_meaning": SAME,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from isoscope.compute.stage import Progress
     from isoscope.data.texts.base import TextSource
-    from isoscope.models.steps import Every
+    from isoscope.models.checkpoints import Every
     from isoscope.results.result import Result
     from isoscope.studies.claims import Claim
     from isoscope.studies.scales import Scale

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoscope.compute.stage import Progress
-    from isoscope.models.steps import Every
+    from isoscope.models.checkpoints import Every
     from isoscope.results.result import Result, Row
     from isoscope.studies.claims import Verdict
 

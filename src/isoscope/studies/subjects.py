@@ -13,7 +13,7 @@ from isoscope.studies.render import MODELS
 
 if TYPE_CHECKING:
     from isoscope.data.base import CloudGroup
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
     from isoscope.studies.registry import Request, Subject
 
 
@@ -29,7 +29,7 @@ def open_vectors(subject: Subject, column: str | None) -> CloudGroup:
 
 def open_subject(subject: Subject, request: Request | None = None) -> Model:
     """Open the model that a subject names, to compute as a request says."""
-    from isoscope.models.opening import Model, open_model  # imports transformers
+    from isoscope.models.model import Model, open_model  # imports transformers
 
     source = subject.source
     if isinstance(source, Model):

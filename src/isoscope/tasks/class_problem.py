@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.compute.stats.estimates import Score
-    from isoscope.models.mentions import Mention
+    from isoscope.models.tokens import Mention
     from isoscope.tasks.problem import Items
     from isoscope.typing import Vector
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.errors import DataError
-from isoscope.models.mentions import Mention
+from isoscope.models.tokens import Mention
 from isoscope.tasks.class_problem import ClassProblem, numbered
 from isoscope.tasks.probes.logistic import LogisticProbe
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from isoscope.tasks.pair_features import PairFeatures
     from isoscope.tasks.probes.contract import Probe
     from isoscope.tasks.text_tasks import TextClassification
+
 
 SENSES = ("F", "T")
 """Another meaning, the same meaning, as WiC writes them."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from isoscope.compute.execution import LOCAL, on_accelerators, open_pool, ray_address
 from isoscope.errors import UsageError
-from isoscope.models.precision import dtype_name
+from isoscope.models.runtime import dtype_name
 from isoscope.results.scaled import check_scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from isoscope.compute.pool import BadShard, Pool, Shard, Tick, Value, Work
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
 
 
 class EncodingPool:

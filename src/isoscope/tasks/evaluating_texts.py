@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from isoscope.compute.execution import LOCAL
 from isoscope.compute.vector_cache import VectorCache
 from isoscope.errors import UsageError
-from isoscope.models.encoding import Encoder
-from isoscope.models.opening import Model, open_model
+from isoscope.models.encode import Encoder
+from isoscope.models.model import Model, open_model
 from isoscope.models.pooling import layer_names
 from isoscope.results.measuring import choose_measures, listed, versions
 from isoscope.results.render import REMARKS

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from isoscope.corrections.named import NamedCorrection
     from isoscope.data.texts.base import Progress
-    from isoscope.models.encoding import Encoder
+    from isoscope.models.encode import Encoder
     from isoscope.tasks.problem import Problem
     from isoscope.tasks.sentence_protocol import SentenceProtocol
     from isoscope.tasks.sentence_spaces import Level, Space

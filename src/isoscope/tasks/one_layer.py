@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from isoscope.errors import UsageError
-from isoscope.models.encoding import Encoder
-from isoscope.models.opening import Model, open_model
+from isoscope.models.encode import Encoder
+from isoscope.models.model import Model, open_model
 from isoscope.tasks.evaluating_texts import chosen_layers
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.compute.stats.estimates import Score
-    from isoscope.models.mentions import Mention
+    from isoscope.models.tokens import Mention
 
     Items = NDArray[np.intp]
 

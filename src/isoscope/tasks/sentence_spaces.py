@@ -18,7 +18,7 @@ from isoscope.corrections.affine import AffineCorrection
 from isoscope.corrections.named import NONE, NamedCorrection, fitted
 from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError, UsageError
-from isoscope.models.encoding import WORD_POOLING
+from isoscope.models.encode import WORD_POOLING
 from isoscope.models.pooling import layer_names, pooled_spaces
 from isoscope.tasks.token_fits import TokenFits
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.data.texts.base import Progress
-    from isoscope.models.encoding import Encoder
-    from isoscope.models.mentions import Mention
+    from isoscope.models.encode import Encoder
+    from isoscope.models.tokens import Mention
     from isoscope.tasks.fit_texts import FitTexts
 
 

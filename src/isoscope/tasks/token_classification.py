@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.errors import DataError, UsageError
-from isoscope.models.mentions import Mention
+from isoscope.models.tokens import Mention
 from isoscope.tasks.class_problem import CHOSEN_ON, TEST, TRAIN, ClassProblem, numbered
 from isoscope.tasks.probes.logistic import LogisticProbe
 from isoscope.tasks.semcor_data import PUNCTUATION
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from isoscope.tasks.examples import TaggedSentence
     from isoscope.tasks.probes.contract import Probe
     from isoscope.tasks.text_tasks import TokenClassification
+
 
 SENTENCES = 1_000
 """Sentences that are drawn."""

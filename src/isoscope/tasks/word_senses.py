@@ -16,7 +16,7 @@ import numpy as np
 from isoscope.compute.stats.class_scores import auc
 from isoscope.compute.stats.estimates import Score, mean_score
 from isoscope.errors import DataError, UsageError
-from isoscope.models.mentions import Mention
+from isoscope.models.tokens import Mention
 from isoscope.tasks.scoring import unit_rows
 
 if TYPE_CHECKING:

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
     from isoscope.training.label_tasks import Example, LabelData
     from isoscope.training.run import Run
+
 
 ORDER_SEED = 0
 """Of the order in which ``limit`` takes examples: the same for every run."""

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
     from isoscope.training.pair_data import WrittenPair
     from isoscope.training.run import Run
+
 
 Part = Literal["test", "dev"]
 HELD_OUT = 10

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.compute.journal import journal_while, refuse_unfinished
 from isoscope.errors import UsageError
-from isoscope.models.opening import Model, open_model
-from isoscope.models.quiet import library
+from isoscope.models.model import Model, open_model
+from isoscope.models.runtime import library
 from isoscope.results.finetuned import FINE_TUNING, SETTINGS
 from isoscope.results.measuring import listed, versions
 from isoscope.results.render import REMARKS

@@ -8,8 +8,8 @@ import torch
 import transformers
 
 from isoscope.errors import DataError
-from isoscope.models.opening import refuse_missing
-from isoscope.models.quiet import first_line, quietly
+from isoscope.models.model import refuse_missing
+from isoscope.models.runtime import first_line, quietly
 from isoscope.training.encoded_pairs import encoded_pairs
 from isoscope.training.epoch_log import matrix_evenness
 from isoscope.training.evenness import evenness
@@ -25,9 +25,10 @@ from isoscope.training.writing import (
 )
 
 if TYPE_CHECKING:
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
     from isoscope.training.encoded_pairs import Part
     from isoscope.training.run import Run
+
 
 HIDDEN_ROWS = 5_000
 """Tokens of what is scored whose last hidden states are measured."""

@@ -10,7 +10,7 @@ import transformers
 from transformers import DataCollatorWithPadding
 
 from isoscope.errors import DataError
-from isoscope.models.quiet import first_line, quietly
+from isoscope.models.runtime import first_line, quietly
 from isoscope.training.encoded_labels import as_regression, encoded_labels
 from isoscope.training.epoch_log import matrix_evenness
 from isoscope.training.evenness import evenness
@@ -21,9 +21,10 @@ from isoscope.training.teaching import teach
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
     from isoscope.training.encoded_labels import EncodedLabels
     from isoscope.training.run import Run
+
 
 SCORED_AT_ONCE = 64
 HIDDEN_ROWS = 5_000

@@ -15,12 +15,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from isoscope.errors import UsageError, unknown_name
-from isoscope.models.quiet import library, quietly
+from isoscope.models.runtime import library, quietly
 from isoscope.training.pair_tasks import is_pair_task, pair_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
 
 PREFIX = "made:"
 NAMES = ("bart",)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
     from isoscope.training.settings import Settings
     from isoscope.training.targets import Target
 

@@ -12,10 +12,11 @@ from safetensors import SafetensorError
 from transformers.trainer_utils import get_last_checkpoint
 
 from isoscope.errors import DataError
-from isoscope.models.quiet import first_line
+from isoscope.models.runtime import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 WRITTEN_LAST = "trainer_state.json"
 """The file that a checkpoint ends with."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from isoscope.data.texts import open_texts
 from isoscope.data.texts.shards import WINDOW_CHARACTERS, WINDOW_TEXTS, windows
-from isoscope.models import batching
+from isoscope.models import tokens as batching
 
 
 def test_a_window_closes_with_either_limit() -> None:

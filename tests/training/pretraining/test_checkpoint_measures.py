@@ -19,7 +19,7 @@ from isoscope.training.pretraining.plan import Plan
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from isoscope.models.rms_final_norm import final_norm_path  # noqa: E402
+from isoscope.models.structure.rms_variants import final_norm_path  # noqa: E402
 from isoscope.training.pretraining.checkpoint_measures import (  # noqa: E402
     checkpoint_measures,
     layer_measures,

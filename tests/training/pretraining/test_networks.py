@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from isoscope.models.rms_final_norm import final_norm_path  # noqa: E402
+from isoscope.models.structure.rms_variants import final_norm_path  # noqa: E402
 from isoscope.training.pretraining.learning import Learner  # noqa: E402
 from isoscope.training.pretraining.networks import (  # noqa: E402
     INITIAL,

@@ -19,7 +19,7 @@ transformers = pytest.importorskip("transformers")
 import isoscope  # noqa: E402
 from isoscope.compute.journal import Journal  # noqa: E402
 from isoscope.errors import DataError, IsoscopeError, UsageError  # noqa: E402
-from isoscope.models.revisions import find_training, holds_checkpoints  # noqa: E402
+from isoscope.models.checkpoints import find_training, holds_checkpoints  # noqa: E402
 from isoscope.profiles import profile  # noqa: E402
 from isoscope.results.result import Result  # noqa: E402
 from isoscope.training.pretraining import pretraining  # noqa: E402

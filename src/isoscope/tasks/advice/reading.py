@@ -13,7 +13,7 @@ from isoscope.data.base import CloudGroup
 from isoscope.data.open import FORMATS, open_cloud
 from isoscope.data.texts.open import open_texts
 from isoscope.errors import UsageError
-from isoscope.models.opening import Model
+from isoscope.models.model import Model
 from isoscope.tasks.advice.fitting import MOST_ROWS, Background, moments_of
 from isoscope.tasks.advice.ground import Ground
 from isoscope.tasks.advice.vectors import source_rows

@@ -1,6 +1,6 @@
 """Small models trained from nothing, to find out what makes a space uneven."""
 
-from isoscope.models.quiet import library
+from isoscope.models.runtime import library
 
 for needed in ("torch", "transformers"):  # which say in one line what to install
     library(needed)

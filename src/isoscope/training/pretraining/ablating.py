@@ -14,9 +14,8 @@ from isoscope.data.texts.open import open_texts
 from isoscope.data.texts.readers import SampledTexts
 from isoscope.errors import UsageError
 from isoscope.measures.registry import counted
-from isoscope.models.opening import open_model
-from isoscope.models.revisions import find_training
-from isoscope.models.steps import step_of
+from isoscope.models.checkpoints import find_training, step_of
+from isoscope.models.model import open_model
 from isoscope.results.ablated import ABLATION, EFFECTS, FACTORS
 from isoscope.results.pretrained import PERPLEXITY
 from isoscope.results.result import Result, Row

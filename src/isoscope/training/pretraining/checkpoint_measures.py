@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.measures.reads.moments import MomentParts
+from isoscope.models.layer_names import EMBEDDING as INPUT_LAYER
 from isoscope.models.layers import LayerClouds
-from isoscope.models.stacks import EMBEDDING as INPUT_LAYER
 from isoscope.profiles.weights import EMBEDDING, UNEMBEDDING, norm_weights
 from isoscope.results.ablated import (
     BIAS,
@@ -25,7 +25,7 @@ from isoscope.results.measuring import measure
 if TYPE_CHECKING:
     from isoscope.data.texts.base import TextSource
     from isoscope.measures.reads.moments import Moments
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
 
 
 OF_MATRICES = "i1,i1_scaled,mean_cosine,mean_norm"

@@ -17,12 +17,13 @@ import torch
 import transformers
 from torch import nn
 
-from isoscope.models.quiet import quietly
-from isoscope.models.rms_final_norm import final_norm_path, rms_kind
+from isoscope.models.runtime import quietly
+from isoscope.models.structure.rms_variants import final_norm_path, rms_kind
 from isoscope.training.pretraining.plan import Plan
 
 if TYPE_CHECKING:
     from torch import Tensor
+
 
 INITIAL = 0.02
 """Deviation of random weights, as all four architectures have it."""

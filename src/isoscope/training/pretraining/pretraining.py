@@ -15,8 +15,7 @@ from safetensors import SafetensorError
 from isoscope.compute.journal import CONFIGURATION, Journal
 from isoscope.data.output import PREFIX, cannot_be_written
 from isoscope.errors import DataError, UsageError
-from isoscope.models.precision import device_name
-from isoscope.models.quiet import quietly
+from isoscope.models.runtime import device_name, quietly
 from isoscope.results.pretrained import LOSS, PERPLEXITY, PRETRAINING
 from isoscope.results.result import Result, Row, Table
 from isoscope.results.scored import KIND

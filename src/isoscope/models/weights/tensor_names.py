@@ -15,6 +15,7 @@ from isoscope.errors import DataError, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
+
 OLD_ENDS = {"weight": "gamma", "bias": "beta"}
 
 Shape = tuple[int, ...]

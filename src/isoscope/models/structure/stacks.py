@@ -14,14 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isoscope.errors import DataError
+from isoscope.models.layer_names import EMBEDDING, FINAL_NORM, side_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torch import nn
-
-EMBEDDING = "embedding"
-FINAL_NORM = "final norm"
 
 
 @dataclass(frozen=True)
@@ -82,11 +80,6 @@ def find_stacks(network: nn.Module, calls: Sequence[str] | None = None) -> tuple
         for name, path in zip(names, chosen, strict=True)
     ]
     return tuple(sorted(found, key=lambda stack: stack.name != "encoder"))
-
-
-def side_of(path: str) -> str:
-    """Return which side of a sequence-to-sequence model a path is on, as far as it says."""
-    return next((part for part in path.split(".") if part in ("encoder", "decoder")), "")
 
 
 def blocks_of(module: nn.Module, path: str) -> tuple[str, ...]:

@@ -11,9 +11,9 @@ import torch
 
 from isoscope.compute.vector_cache import VectorCache
 from isoscope.errors import DataError
-from isoscope.models.encoding import Encoder
-from isoscope.models.mentions import Mention
-from isoscope.models.opening import open_model
+from isoscope.models.encode import Encoder
+from isoscope.models.model import open_model
+from isoscope.models.tokens import Mention
 
 TEXTS = ["the cat sat on the boat", "a dog, and a mother-in-law", "the dog ran"]
 WORDS = [(0, "boat"), (1, "mother-in-law"), (1, "dog"), (0, "cat"), (2, "ran"), (1, "dog")]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
 
 
 WHICH = ("input", "output")

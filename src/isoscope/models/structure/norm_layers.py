@@ -6,14 +6,16 @@ import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from isoscope.models.stacks import EMBEDDING, is_norm, side_of
+from isoscope.models.layer_names import EMBEDDING, side_of
+from isoscope.models.structure.stacks import is_norm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torch import nn
 
-    from isoscope.models.stacks import Stack
+    from isoscope.models.structure.stacks import Stack
+
 
 LAYER_NORM, RMS_NORM = "LayerNorm", "RMSNorm"
 HEAD = "head"

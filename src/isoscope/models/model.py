@@ -1,26 +1,37 @@
-"""One way in for transformers: a hub id, a folder, a GGUF file, an installed package."""
+"""A model's configuration, read without running any code that came with it.
+
+How long a text may be for a model.
+
+A model's tokenizer.
+
+One way in for transformers: a hub id, a folder, a GGUF file, an installed package.
+"""
 
 from __future__ import annotations
 
 import gc
+import json
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from isoscope.errors import DataError
-from isoscope.models.configuration import read_config
-from isoscope.models.embeddings import embedding_cloud
-from isoscope.models.limits import position_limit, sane_length
-from isoscope.models.parts import find_parts
-from isoscope.models.positions import find_positions
-from isoscope.models.precision import computable, device_name, dtype_name
-from isoscope.models.quantisation import quantisation_of
-from isoscope.models.quiet import first_line, library, quietly
-from isoscope.models.skeleton import base_skeleton, trace, whole_skeleton
-from isoscope.models.sources import find_source
-from isoscope.models.stacks import find_stacks
-from isoscope.models.stored_weights import check_weights, stored_weights
-from isoscope.models.tokenizing import read_tokenizer
+from isoscope.models.runtime import (
+    computable,
+    device_name,
+    dtype_name,
+    first_line,
+    library,
+    quietly,
+)
+from isoscope.models.sources import CONFIG, find_source
+from isoscope.models.structure.parts import ROTARY, find_parts, find_positions
+from isoscope.models.structure.rms_variants import know_own
+from isoscope.models.structure.skeleton import base_skeleton, trace, whole_skeleton
+from isoscope.models.structure.stacks import find_stacks
+from isoscope.models.weights.embeddings import embedding_cloud
+from isoscope.models.weights.tensors import check_weights, stored_weights
+from isoscope.models.weights.weight_files import quantisation_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,11 +39,108 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from isoscope.models.embeddings import EmbeddingCloud
-    from isoscope.models.parts import Parts
     from isoscope.models.sources import Source
-    from isoscope.models.stacks import Stack
-    from isoscope.models.stored_weights import StoredWeights
+    from isoscope.models.structure.parts import Parts, Positions
+    from isoscope.models.structure.stacks import Stack
+    from isoscope.models.weights.embeddings import EmbeddingCloud
+    from isoscope.models.weights.tensors import StoredWeights
+
+
+def read_config(source: Source) -> Any:
+    """Read the configuration of a model whose architecture transformers has itself."""
+    if source.gguf is None:
+        check_config(source)
+    transformers = library("transformers")
+    try:
+        with quietly():
+            return transformers.AutoConfig.from_pretrained(source.folder, **source.arguments)
+    except Exception as error:
+        if source.gguf is not None:
+            quantisation_of(source.folder / source.gguf)  # which says so if the file is not whole
+        raise DataError(
+            f"{source.name}: its configuration cannot be used: {first_line(error)}"
+        ) from error
+
+
+def check_config(source: Source) -> None:
+    """Refuse what transformers would refuse at length, or would run code for."""
+    path = source.folder / CONFIG
+    try:
+        entries = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path} is not JSON") from error
+    if not isinstance(entries, dict):
+        raise DataError(f"{path} is not a model's configuration: it is no JSON object")
+    kind = entries.get("model_type")
+    know_own(kind)
+    transformers = library("transformers")
+    if kind in transformers.CONFIG_MAPPING:
+        return
+    # Some models bring code although transformers has their architecture by now; that one is used.
+    if "auto_map" in entries:
+        raise DataError(
+            f"{source.name} ({kind}) is made of code that comes with it (auto_map), which isoscope "
+            "never runs; choose a model whose architecture transformers has"
+        )
+    if kind is None:
+        raise DataError(f"{path} is not a transformer's configuration: it has no model_type")
+    raise DataError(
+        f"{source.name}: transformers {transformers.__version__} has no architecture {kind!r}; a "
+        "newer one may"
+    )
+
+
+LARGEST_LENGTH = 10_000_000
+"""Tokenizers without a limit say so by a number above any length."""
+
+
+def position_limit(positions: Positions, config: Any) -> int | None:
+    """Return how many positions a network can tell apart, None where any number will do.
+
+    A table ends somewhere. Rotary models have none, but their configuration says for how many
+    positions they were made. Relative positions and ALiBi have no end.
+    """
+    if positions.tables:
+        return min(table.positions for table in positions.tables)
+    limit = getattr(config.get_text_config(), "max_position_embeddings", None)
+    return int(limit) if limit and ROTARY in positions.kinds else None
+
+
+def sane_length(tokenizer: Any) -> int | None:
+    """Return the limit that a tokenizer sets, where it sets one."""
+    length = getattr(tokenizer, "model_max_length", None)
+    return int(length) if length and length < LARGEST_LENGTH else None
+
+
+VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model", "tekken.json")
+"""Files of which a tokenizer needs one."""
+
+
+def read_tokenizer(source: Source) -> Any:
+    """Read a fast tokenizer, which alone tells where in a text a token stands."""
+    source.fetch_tokenizer()
+    # Without a vocabulary, transformers makes a tokenizer that knows special tokens only.
+    if source.gguf is None and not any(any(source.folder.glob(file)) for file in VOCABULARIES):
+        raise DataError(
+            f"{source.name} has no tokenizer: put its tokenizer.json and tokenizer_config.json "
+            f"into {source.folder}"
+        )
+    transformers = library("transformers")
+    try:
+        with quietly():
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                source.folder, **source.arguments
+            )
+    except Exception as error:
+        raise DataError(
+            f"{source.name}: its tokenizer cannot be loaded: {first_line(error)}"
+        ) from error
+    if not getattr(tokenizer, "is_fast", False):
+        raise DataError(
+            f"{source.name} has no fast tokenizer, which alone tells where in a text a token "
+            f"stands; put a tokenizer.json into {source.folder}"
+        )
+    return tokenizer
 
 
 def open_model(

@@ -8,8 +8,8 @@ import pytest
 
 import isoscope
 from isoscope.errors import DataError
-from isoscope.models import weight_digest
-from isoscope.models.weight_digest import weights_digest
+from isoscope.models.weights import tensors as weight_digest
+from isoscope.models.weights.tensors import weights_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

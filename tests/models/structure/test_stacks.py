@@ -9,8 +9,8 @@ from isoscope.errors import DataError
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from isoscope.models.skeleton import base_skeleton, trace  # noqa: E402
-from isoscope.models.stacks import find_stacks  # noqa: E402
+from isoscope.models.structure.skeleton import base_skeleton, trace  # noqa: E402
+from isoscope.models.structure.stacks import find_stacks  # noqa: E402
 
 SMALL: dict[str, Any] = {
     "hidden_size": 32,

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from isoscope.errors import DataError
-from isoscope.models.quiet import first_line, library, quietly
-from isoscope.models.rms_final_norm import own_class
+from isoscope.models.runtime import first_line, library, quietly
+from isoscope.models.structure.rms_variants import own_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from isoscope.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isoscope.models.embeddings import EmbeddingCloud
+    from isoscope.models.weights.embeddings import EmbeddingCloud
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")

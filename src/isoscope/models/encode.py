@@ -1,19 +1,30 @@
-"""Vectors of texts in any layer, each computed once: what was computed before is looked up."""
+"""What goes through a model: distinct texts, or words in them.
+
+Texts in shards that any worker takes through a model.
+
+In what batch a text goes decides the last bits of its vector. So shards are cut from all entries of
+a call by their order alone, whatever is known already and however many workers there are, and a
+shard is computed whole.
+
+Vectors of texts in any layer, each computed once: what was computed before is looked up.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.pool import BadShard
 from isoscope.compute.vector_cache import open_cache, space_digest, text_keys
 from isoscope.errors import DataError, UsageError
-from isoscope.models.encoding_shards import EncodingWork, cut_entries, encoded_shards
-from isoscope.models.entries import Entries
+from isoscope.models.model import reopened
 from isoscope.models.pooling import check_pooling, layer_names, pooled_spaces
-from isoscope.models.precision import device_name
+from isoscope.models.runtime import device_name
+from isoscope.models.tokens import Mention, by_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -21,13 +32,167 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.pool import Pool
+    from isoscope.compute.pool import Pool, Tick
     from isoscope.compute.vector_cache import VectorCache
     from isoscope.data.texts.base import Progress
-    from isoscope.models.mentions import Mention
-    from isoscope.models.opening import Model
+    from isoscope.models.model import Model
     from isoscope.models.pooling import Watch
     from isoscope.typing import Keys
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What is to be encoded: the distinct texts, or words in texts.
+
+    Attributes
+    ----------
+    entries : list of tuple
+        A text, with where the word begins and ends in it; both 0 for the whole text.
+    order : array of int
+        The place of what was asked for among the entries.
+    words : bool
+        Whether entries are words.
+    """
+
+    entries: list[tuple[str, int, int]]
+    order: NDArray[np.intp]
+    words: bool
+
+    @classmethod
+    def of(cls, asked: Sequence[tuple[str, int, int]], *, words: bool) -> Entries:
+        """Number what is asked for without repeats."""
+        places: dict[tuple[str, int, int], int] = {}
+        order = [places.setdefault(entry, len(places)) for entry in asked]
+        return cls(list(places), np.array(order, np.intp), words)
+
+    @classmethod
+    def texts(cls, texts: Sequence[str]) -> Entries:
+        """Encode whole texts."""
+        return cls.of([(text, 0, 0) for text in texts], words=False)
+
+    @classmethod
+    def mentions(cls, texts: Sequence[str], mentions: Sequence[Mention]) -> Entries:
+        """Encode words in texts."""
+        by_text(mentions, texts)
+        return cls.of([(texts[one.text], one.start, one.end) for one in mentions], words=True)
+
+    @property
+    def keys(self) -> list[str]:
+        """What tells the entries apart."""
+        if not self.words:
+            return [text for text, _, _ in self.entries]
+        return [f"{start} {end} {text}" for text, start, end in self.entries]
+
+    def some(self, chosen: NDArray[np.bool_]) -> Entries:
+        """Return the chosen entries alone."""
+        entries = [self.entries[k] for k in np.flatnonzero(chosen)]
+        return Entries.of(entries, words=self.words)
+
+    def inputs(self) -> tuple[list[str], list[Mention] | None]:
+        """Return the distinct texts, and the words in them."""
+        places: dict[str, int] = {}
+        for text, _, _ in self.entries:
+            places.setdefault(text, len(places))
+        mentions = [Mention(places[text], start, end) for text, start, end in self.entries]
+        return list(places), mentions if self.words else None
+
+
+SHARD_TEXTS = 1_024
+"""Texts of a shard: enough that neighbours have a length, few enough that small sets are shared."""
+
+
+@dataclass(frozen=True)
+class EncodingShard:
+    """Some of the texts of a call, and the words that are wanted of them."""
+
+    first: int
+    """Number of its first text in the call."""
+    texts: list[str]
+    mentions: list[Mention] | None
+    places: NDArray[np.intp]
+    """Where its vectors belong among the entries of the call."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return f"texts {self.first + 1:,} to {self.first + len(self.texts):,}"
+
+
+def cut_entries(wanted: Entries, missing: NDArray[np.bool_]) -> list[EncodingShard]:
+    """Cut entries into shards, and return those of which any entry is missing.
+
+    All words of a text are in one shard, so that it goes through the model once.
+    """
+    numbers: dict[str, int] = {}
+    of_entry = np.array(
+        [numbers.setdefault(text, len(numbers)) for text, _, _ in wanted.entries], np.intp
+    )
+    shard_of_entry = of_entry // SHARD_TEXTS
+    in_order = np.argsort(shard_of_entry, kind="stable")
+    ends = np.cumsum(np.bincount(shard_of_entry))
+    shards = []
+    for number, places in enumerate(np.split(in_order, ends[:-1])):
+        if missing[places].any():
+            entries = [wanted.entries[place] for place in places]
+            texts, mentions = Entries.of(entries, words=wanted.words).inputs()
+            shards.append(EncodingShard(number * SHARD_TEXTS, texts, mentions, places))
+    return shards
+
+
+@dataclass
+class EncodingWork:
+    """Takes shards through a model; a worker has one copy of it."""
+
+    model: Model
+    layers: tuple[str, ...]
+    pooling: str
+    special_tokens: bool
+    longest: int | None
+    dtype: str = field(init=False)
+    """In what all workers compute."""
+
+    def __post_init__(self) -> None:
+        self.dtype = self.model.dtype
+
+    def __call__(self, shard: EncodingShard, tick: Tick) -> dict[str, NDArray[Any]]:
+        """Return the vectors of one shard in every layer."""
+        if self.model.dtype != self.dtype:
+            raise UsageError(
+                f"a worker cannot compute in {self.dtype}; name a --dtype that all workers have"
+            )
+        found = pooled_spaces(
+            self.model, shard.texts, self.layers, self.pooling, self.special_tokens, {},
+            mentions=shard.mentions, longest=self.longest,
+            progress=lambda _, done, __: tick(done),
+        )  # fmt: skip
+        return {layer: spaces[""] for layer, spaces in found.items()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # With device and type as they are here: vectors are kept under these.
+        model = self.model
+        return {**vars(self), "model": (model.source, model.dtype, model.device)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, model=reopened(*state["model"]))
+
+
+def encoded_shards(
+    pool: Pool, work: EncodingWork, shards: Sequence[EncodingShard], progress: Progress | None
+) -> Iterator[tuple[NDArray[np.intp], dict[str, NDArray[Any]]]]:
+    """Yield places and vectors of the shards, in the order in which they are done."""
+    done, total = 0, sum(len(shard.texts) for shard in shards)
+
+    def tick(within: int) -> None:
+        if progress is not None:
+            progress("texts", done + within, total)
+
+    tick(0)
+    for number, found in pool.run(work, list(enumerate(shards)), tick):
+        if isinstance(found, BadShard):
+            raise DataError(found.message)
+        yield shards[number].places, found
+        done += len(shards[number].texts)
+        tick(0)
 
 
 WORD_POOLING = "mean"
@@ -223,7 +388,7 @@ def files_digest(model: Model) -> str:
 
 def model_files(model: Model) -> list[Path]:
     """Return the files that decide what a model makes of a text."""
-    from isoscope.models.weight_files import places
+    from isoscope.models.weights.weight_files import places
 
     source = model.source
     if source.gguf is not None:

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from isoscope.models.norms import Norm
-    from isoscope.models.parts import Parts
+    from isoscope.models.structure.norm_layers import Norm
+    from isoscope.models.structure.parts import Parts
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from tiny_models import HIDDEN, POSITIONS  # noqa: E402
 
-from isoscope.models.parts import find_parts  # noqa: E402
-from isoscope.models.skeleton import whole_skeleton  # noqa: E402
+from isoscope.models.structure.parts import find_parts  # noqa: E402
+from isoscope.models.structure.skeleton import whole_skeleton  # noqa: E402
 
 
 @dataclass
@@ -251,7 +251,7 @@ def test_norms_are_in_order_where_a_pass_without_numbers_fails(
     monkeypatch: pytest.MonkeyPatch, tiny_model: Callable[[str], Path]
 ) -> None:
     traced = isoscope.open_model(str(tiny_model("mbart"))).parts
-    monkeypatch.setattr("isoscope.models.parts.trace", lambda _: None)
+    monkeypatch.setattr("isoscope.models.structure.parts.trace", lambda _: None)
     assert isoscope.open_model(str(tiny_model("mbart"))).parts == traced
 
 

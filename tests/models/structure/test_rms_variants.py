@@ -17,8 +17,8 @@ transformers = pytest.importorskip("transformers")
 from tiny_models import randomise_norms  # noqa: E402
 
 import isoscope  # noqa: E402
-from isoscope.models.norms import RMS_NORM  # noqa: E402
-from isoscope.models.rms_final_norm import (  # noqa: E402
+from isoscope.models.structure.norm_layers import RMS_NORM  # noqa: E402
+from isoscope.models.structure.rms_variants import (  # noqa: E402
     FAMILIES,
     final_norm_path,
     know_own,

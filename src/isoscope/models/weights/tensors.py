@@ -1,24 +1,36 @@
-"""Single tensors of a model out of its files, without loading the rest."""
+"""Single tensors of a model out of its files, without loading the rest.
+
+One digest of all weights of a model, to find checkpoints that are the same.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from isoscope.models.safetensors_weights import SafetensorsFiles, check_whole
-from isoscope.models.stored_names import StoredNames
-from isoscope.models.torch_weights import DequantisedTensors, PickleFiles
-from isoscope.models.weight_files import INDEX, SAFETENSORS, check_present, places
+from isoscope.errors import DataError
+from isoscope.models.weights.tensor_names import StoredNames
+from isoscope.models.weights.weight_files import (
+    INDEX,
+    SAFETENSORS,
+    DequantisedTensors,
+    PickleFiles,
+    SafetensorsFiles,
+    check_present,
+    check_whole,
+    places,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     import numpy as np
 
     from isoscope.data.base import Cloud
-    from isoscope.models.opening import Model
-    from isoscope.models.stored_names import Shape
-    from isoscope.models.weight_files import WeightFiles
+    from isoscope.models.model import Model
+    from isoscope.models.weights.tensor_names import Shape
+    from isoscope.models.weights.weight_files import WeightFiles
 
 
 class StoredWeights:
@@ -91,3 +103,43 @@ def stored_weights(model: Model, skeleton: Any) -> StoredWeights:
     files = open_weights(model)
     names = StoredNames(skeleton, model.parts.prefix, files.names, files.shape, model.name)
     return StoredWeights(files, names)
+
+
+def weights_digest(model: Model) -> str:
+    """Return the SHA-256 over the digests of the stored bytes of all parameters.
+
+    Parameters are those of the network, so that buffers, the number of files and their format do
+    not matter. Where a network arranges its parameters otherwise than they are stored, it is all
+    tensors that are stored.
+    """
+    try:
+        found = {path: model.fingerprint(path) for path in parameters(model)}
+    except DataError:
+        found = stored_digests(model)
+    return joint_digest(found)
+
+
+def parameters(model: Model) -> list[str]:
+    """Return the paths of the parameters; a pooler, which many checkpoints lack, is in no layer."""
+    names = [name for name, _ in model.skeleton.named_parameters()]
+    paths = [name for name in names if "pooler" not in name.split(".")]
+    head = model.parts.unembedding
+    return paths if head is None else [*paths, head]
+
+
+def stored_digests(model: Model) -> dict[str, str]:
+    """Return the digest of every tensor by the name under which it is stored."""
+    files = open_weights(model)
+    found = {}
+    for name in files.names:
+        digest = hashlib.sha256()
+        for piece in files.pieces(name):
+            digest.update(piece)
+        found[name] = digest.hexdigest()
+    return found
+
+
+def joint_digest(digests: Mapping[str, str]) -> str:
+    """Return one digest of several, whatever their order."""
+    lines = "".join(f"{name} {digest}\n" for name, digest in sorted(digests.items()))
+    return hashlib.sha256(lines.encode()).hexdigest()

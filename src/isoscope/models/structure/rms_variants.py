@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from isoscope.models.quiet import library
+from isoscope.models.runtime import library
 
 ENDING = "-rms"
 """Behind the name of an architecture in a model's configuration."""

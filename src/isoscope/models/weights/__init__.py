@@ -1,0 +1,1 @@
+"""Weights of a model, from any kind of file."""
