@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isoscope.compute.threads import one_blas_thread
-from isoscope.search.differing import diff
-from isoscope.search.permutation import equality_tests
-from isoscope.search.support import outside
+from isoscope.verbs.diff.api import diff
+from isoscope.verbs.diff.permutation import equality_tests
+from isoscope.verbs.diff.support import outside
 
 Matrix = NDArray[np.float64]
 Units = NDArray[np.int64]

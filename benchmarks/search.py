@@ -19,17 +19,16 @@ import numpy as np
 from sides import best, cloud, run
 
 import isoscope
+from isoscope.compute.faiss_library import one_faiss_thread
 from isoscope.compute.threads import one_blas_thread
 from isoscope.corrections import fit_together, make_correction
 from isoscope.data.sampling import lowest_indices
 from isoscope.measures.views import DEFAULT_CORRECTIONS, NONE
-from isoscope.search.codes import RESCORED, by_bits, by_int8
-from isoscope.search.consequences import SEARCHES
-from isoscope.search.exact import exact_neighbours
-from isoscope.search.faiss_library import one_faiss_thread
-from isoscope.search.indexes import by_hnsw, by_ivf
-from isoscope.search.neighbours import SAMPLE, K, neighbours
-from isoscope.search.spaces import search_space
+from isoscope.verbs.measure.search.consequences import SEARCHES
+from isoscope.verbs.measure.search.directions import search_space
+from isoscope.verbs.measure.search.exact import exact_neighbours
+from isoscope.verbs.measure.search.indexes import RESCORED, by_bits, by_hnsw, by_int8, by_ivf
+from isoscope.verbs.measure.search.recall import SAMPLE, K, neighbours
 
 ROUNDS = 3
 SHAPE = (100_000, 384)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from isoscope.compute.stats.estimates import Estimate
-from isoscope.search.goals import BestF1, Goal, Precision, Recall
-from isoscope.search.judging import Judged, Labelled, judged
-from isoscope.search.random_pairs import RandomPairs
+from isoscope.verbs.measure.search.random_pairs import RandomPairs
+from isoscope.verbs.threshold.goals import BestF1, Goal, Precision, Recall
+from isoscope.verbs.threshold.labelled_pairs import Judged, Labelled, judged
 
 Vector = NDArray[np.float64]
 

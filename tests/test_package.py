@@ -28,7 +28,7 @@ LEFT_TO_RIGHT = [
     "results",
     "profiles",
     "tasks",
-    "search",
+    "verbs",
     "training",
     "explain",
     "studies",

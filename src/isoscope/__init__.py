@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from isoscope.corrections.storage import load_correction
     from isoscope.models.model import Model, open_model
     from isoscope.profiles.profiling import profile
-    from isoscope.search.differing import diff
-    from isoscope.search.thresholds import threshold
     from isoscope.tasks.advising import advise
     from isoscope.tasks.evaluating import evaluate
+    from isoscope.verbs.diff.api import diff
+    from isoscope.verbs.threshold.api import threshold
+    from isoscope.verbs.threshold.score_map import load_maps
 
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "diff",
     "evaluate",
     "load_correction",
+    "load_maps",
     "make_correction",
     "measure",
     "open_cloud",
@@ -58,13 +60,14 @@ __all__ = [
 LATER = {
     "Model": "isoscope.models.model",
     "advise": "isoscope.tasks.advising",
-    "diff": "isoscope.search.differing",
+    "diff": "isoscope.verbs.diff.api",
     "evaluate": "isoscope.tasks.evaluating",
     "load_correction": "isoscope.corrections.storage",
+    "load_maps": "isoscope.verbs.threshold.score_map",
     "make_correction": "isoscope.corrections.registry",
     "open_model": "isoscope.models.model",
     "profile": "isoscope.profiles.profiling",
-    "threshold": "isoscope.search.thresholds",
+    "threshold": "isoscope.verbs.threshold.api",
 }
 """Names whose modules take long to import or need a library that few calls use."""
 

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 MOVED = {
     "isoscope.clouds": "isoscope.data",
     "isoscope.models.opening": "isoscope.models.model",
+    "isoscope.search": "isoscope.verbs.threshold",
+    "isoscope.search.differing": "isoscope.verbs.diff.api",
+    "isoscope.search.score_maps": "isoscope.verbs.threshold.score_map",
+    "isoscope.search.thresholds": "isoscope.verbs.threshold.api",
 }
 
 

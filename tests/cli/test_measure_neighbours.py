@@ -11,8 +11,8 @@ from clouds_for_tests import shifted
 from command_line import Run, runner
 
 import isoscope
-from isoscope.search.neighbours import neighbours
-from isoscope.search.reducing import reduce
+from isoscope.verbs.measure.search.recall import neighbours
+from isoscope.verbs.measure.search.reduction import reduce
 
 pytest.importorskip("faiss")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from command_line import Run, runner
 
-from isoscope.search.score_maps import load_maps
+from isoscope.verbs.threshold.score_map import load_maps
 
 RANDOM = np.random.default_rng(13)
 TOPICS = RANDOM.normal(size=(120, 6))

@@ -10,8 +10,8 @@ import isoscope
 from isoscope.results.joining import beside
 from isoscope.results.neighboured import WORDS
 from isoscope.results.render import grids
-from isoscope.search.neighbours import neighbours
-from isoscope.search.reducing import reduce
+from isoscope.verbs.measure.search.recall import neighbours
+from isoscope.verbs.measure.search.reduction import reduce
 
 pytest.importorskip("faiss")
 

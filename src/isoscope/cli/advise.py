@@ -154,7 +154,7 @@ def advise_command(
                 command=command,
             )  # fmt: skip
             if queries is not None:
-                from isoscope.search.query_measures import measure_queries
+                from isoscope.verbs.measure.queries import measure_queries
 
                 between = measure_queries(
                     source, queries, CORRECTIONS, centres=centres or "both", column=column,

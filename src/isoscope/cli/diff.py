@@ -124,8 +124,8 @@ def diff_command(
     """Compare two clouds: the same rows or others, and what of A may be kept for B."""
     del debug  # the frame looks for it, so that it works before the options are parsed
     pictures = pictures_of(html, figures)
-    from isoscope.search.differing import diff
     from isoscope.tasks.sentence_protocol import SentenceProtocol
+    from isoscope.verbs.diff.api import diff
 
     if out is not None:
         check_writable(out)

@@ -53,11 +53,11 @@ class Search:
             return
         if self.pairs is not None and rows is not None:
             raise UsageError("--pairs names rows of the whole source; leave --sample out")
+        from isoscope.compute.faiss_library import load_faiss
         from isoscope.data.open import open_cloud
-        from isoscope.search.faiss_library import load_faiss
-        from isoscope.search.gathering import check_sizes
-        from isoscope.search.shortened import check_components, parse_components
         from isoscope.tasks.own_pairs import read_own_pairs
+        from isoscope.verbs.measure.search.reduction import check_components, parse_components
+        from isoscope.verbs.measure.search.sample import check_sizes
 
         load_faiss()
         if self.pairs is not None:
@@ -95,7 +95,7 @@ class Search:
         centres = self.centres or "both"
         found = []
         if asked is not None:
-            from isoscope.search.query_measures import measure_queries
+            from isoscope.verbs.measure.queries import measure_queries
 
             found.append(
                 measure_queries(
@@ -104,7 +104,7 @@ class Search:
                 )
             )  # fmt: skip
         if self.neighbours:
-            from isoscope.search.neighbours import neighbours
+            from isoscope.verbs.measure.search.recall import neighbours
 
             found.append(
                 neighbours(
@@ -113,7 +113,7 @@ class Search:
                 )
             )  # fmt: skip
         if self.reduce is not None:
-            from isoscope.search.reducing import reduce
+            from isoscope.verbs.measure.search.reduction import reduce
 
             found.append(
                 reduce(

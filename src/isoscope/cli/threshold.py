@@ -124,9 +124,9 @@ def threshold_command(
     """Say what a score means: among random pairs and, with labels, for matches."""
     del debug  # the frame looks for it, so that it works before the options are parsed
     pictures = pictures_of(html, figures)
-    from isoscope.search.score_maps import check_map_file
-    from isoscope.search.thresholds import threshold
     from isoscope.tasks.sentence_protocol import SentenceProtocol
+    from isoscope.verbs.threshold.api import threshold
+    from isoscope.verbs.threshold.score_map import check_map_file
 
     if out is not None:
         check_writable(out)

@@ -44,8 +44,8 @@ from isoscope.explain.group_tokens import (
 )
 from isoscope.explain.sentence_groups import made_groups, read_groups
 from isoscope.results.result import Row
-from isoscope.search.nearest_rows import STRIPE, nearest_rows
 from isoscope.tasks.scoring import unit_rows
+from isoscope.verbs.measure.search.nearest_rows import STRIPE, nearest_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

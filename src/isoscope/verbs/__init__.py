@@ -1,0 +1,1 @@
+"""One folder per verb: what isoscope does."""

@@ -1,0 +1,1 @@
+"""How two clouds differ, and what may be kept."""

@@ -1,0 +1,278 @@
+"""Two clouds: how alike, where they differ, and what of A still serves for B."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isoscope.corrections.closed_form import ClosedForm
+from isoscope.corrections.estimators.center import Center
+from isoscope.corrections.estimators.whiten import Whiten
+from isoscope.corrections.fit import fit_summary_together
+from isoscope.corrections.refresh import check_width
+from isoscope.corrections.registry import text_of
+from isoscope.corrections.storage import load_correction
+from isoscope.corrections.summary import fingerprint_of
+from isoscope.errors import DataError, UsageError
+from isoscope.measures.reads.moments import MomentParts
+from isoscope.results.differed import DIFFERENCE
+from isoscope.results.measuring import versions
+from isoscope.results.render import REMARKS
+from isoscope.results.result import Result
+from isoscope.results.scored import KIND
+from isoscope.verbs.diff import effects, permutation, reuse, support, text
+from isoscope.verbs.diff.row_match import Matching, match_rows
+from isoscope.verbs.diff.rows import Filing
+from isoscope.verbs.diff.same_rows import compare_same_rows
+from isoscope.verbs.diff.two_clouds import read_apart, read_in_step
+from isoscope.verbs.threshold.sources import open_source
+
+if TYPE_CHECKING:
+    from isoscope.compute.stage import Progress
+    from isoscope.corrections.base import Correction
+    from isoscope.data.base import CloudGroup
+    from isoscope.tasks.sentence_protocol import SentenceProtocol
+    from isoscope.verbs.diff.permutation import EqualityTest
+    from isoscope.verbs.diff.two_clouds import TwoSides
+
+
+SAMPLE = 10_000
+"""Rows of each cloud whose neighbours are looked for."""
+
+TESTED = 2_000
+"""Rows of each cloud that are dealt anew: products of all with all are held in memory."""
+
+NEIGHBOURS = 10
+
+SAME_TEXTS = "The same rows: both models read the same texts."
+
+
+def diff(
+    a: Any,
+    b: Any,
+    *,
+    text: Any = None,
+    layer: str = "last",
+    layer_b: str | None = None,
+    sentences: SentenceProtocol | None = None,
+    column: str | None = None,
+    column_b: str | None = None,
+    same_rows: bool | None = None,
+    ids: str | None = None,
+    documents: str | None = None,
+    k: int = NEIGHBOURS,
+    correction: str | Path | Correction | None = None,
+    threshold: float | None = None,
+    sample: int = SAMPLE,
+    drop_invalid: bool = False,
+    seed: int = 0,
+    progress: Progress | None = None,
+    command: str = "",
+) -> Result:
+    """Compare two clouds.
+
+    Clouds of the same rows (two models, two versions of one) are compared row by row. Where widths
+    are equal, differences of means, covariances and lengths are tested, shares outside each
+    other's support are given, and it is said whether A's correction and threshold serve for B.
+
+    Parameters
+    ----------
+    a, b : str, Path, array, CloudGroup or Model
+        Anything that ``open_cloud`` takes; with ``text``, anything that ``open_model`` takes.
+    text : str, Path or list of str, optional
+        Texts that both models read.
+    layer, layer_b : str
+        Layer of the models; that of B is that of A unless given.
+    sentences : SentenceProtocol, optional
+        Pooling, cache and so on of the texts.
+    column, column_b : str, optional
+        Which array of a file that holds several; that of B is that of A unless given.
+    same_rows : bool, optional
+        Whether row i of A and row i of B are of one thing. By default the same ids say so, and
+        where there are none, as many rows.
+    ids : str, optional
+        Label that names rows. By default ``id`` or ``word``, or the only label.
+    documents : str, optional
+        Label that names documents, whose rows are not independent; ``document`` by default.
+    k : int
+        Neighbours of each row, for clouds with the same rows.
+    correction : str, Path or Correction, optional
+        Fitted on A. By default centring and whitening are fitted.
+    threshold : float, optional
+        Cosine from which on two rows count as related: after ``correction`` where that is given,
+        of vectors as they are otherwise. By default the one that 1 % of A's random pairs exceed.
+    sample : int
+        Most rows of each cloud that are compared with each other.
+    drop_invalid : bool
+        Leave out rows that are not finite instead of stopping.
+    seed : int
+        Of all that is drawn at random.
+    progress : callable, optional
+        Called with the name of the work, steps done, and steps in all.
+    command : str
+        Kept in the result.
+
+    Returns
+    -------
+    Result
+        Rows with the parts ``same rows``, ``difference``, ``support`` and ``keeping``; sentences
+        under ``remarks``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).standard_normal((500, 8))
+    >>> found = diff(rows[:250], rows[250:] + 1, same_rows=False)
+    >>> found.row("mean_shift").extra["p_holm"]
+    0.003
+    """
+    check_call(k, threshold, sample)
+    if text is None and (layer_b is not None or layer != "last"):
+        raise UsageError("layers are those of models that read texts; name the texts with --text")
+    opened: list[CloudGroup] = [
+        open_source(
+            source, text=text, layer=at, sentences=sentences, column=which, progress=progress
+        )
+        for source, at, which in ((a, layer, column), (b, layer_b or layer, column_b or column))
+    ]
+    fitted = opened_correction(correction)
+    if text is not None and same_rows is None:
+        matching = Matching(True, SAME_TEXTS, (opened[0], opened[1]))
+    else:
+        matching = match_rows(*opened, same_rows=same_rows, ids=ids, documents=documents, seed=seed)
+    if not matching.same:
+        check_widths(*matching.clouds)
+    read = read_in_step if matching.same else read_apart
+    two = read(
+        *matching.clouds,
+        parts_for(fitted),
+        sample=sample,
+        seed=seed,
+        documents=documents,
+        drop_invalid=drop_invalid,
+        progress=progress,
+    )
+    return compared(two, matching, fitted, k, threshold, seed, progress, command)
+
+
+def check_call(k: int, threshold: float | None, sample: int) -> None:
+    """Refuse what cannot be compared."""
+    if k < 1:
+        raise UsageError(f"k is the number of neighbours, 1 or more, not {k}")
+    if threshold is not None and not -1 <= threshold <= 1:
+        raise UsageError(f"a threshold is a cosine, from −1 to 1, not {threshold:g}")
+    if sample < support.SAMPLE // 80:
+        raise UsageError(f"sample is at least {support.SAMPLE // 80} rows, not {sample}")
+
+
+def check_widths(a: CloudGroup, b: CloudGroup) -> None:
+    """Refuse clouds of other rows whose vectors cannot stand beside each other."""
+    if a.widths[0] != b.widths[0]:
+        raise DataError(
+            f"{a.names[0]} has {a.widths[0]} dimensions and {b.names[0]} {b.widths[0]}: clouds of "
+            "other rows need as many; --same-rows compares spaces of any width row by row"
+        )
+
+
+def opened_correction(given: str | Path | Correction | None) -> Correction | None:
+    """Load a correction where a file is given."""
+    return load_correction(given) if isinstance(given, str | Path) else given
+
+
+def parts_for(given: Correction | None) -> MomentParts:
+    """Return the sums that the differences and the correction need."""
+    dimensions = isinstance(given, ClosedForm) and given._parts().dimensions
+    return MomentParts(scatter=True, dimensions=dimensions, mean=True)
+
+
+def compared(
+    two: TwoSides,
+    matching: Matching,
+    given: Correction | None,
+    k: int,
+    threshold: float | None,
+    seed: int,
+    progress: Progress | None,
+    command: str,
+) -> Result:
+    """Take every figure that two clouds allow, and say what follows."""
+    filing = Filing(two)
+    remarks = [matching.sentence, *text.about_sources(two)]
+    if fingerprint_of(two.a.moments) == fingerprint_of(two.b.moments):
+        remarks.append("A and B hold the same vectors: they are equal.")
+    if two.paired:
+        same = compare_same_rows(two, k, seed)
+        filing.same_rows(same)
+        remarks += text.about_same_rows(same)
+    if two.same_width:
+        found, tests = effects.effects(two), tested(two, seed)
+        filing.differences(found, tests)
+        remarks += text.about_differences(found, tests)
+        out = outsiders(two, seed)
+        filing.support(out)
+        remarks += text.about_support(out)
+        for kept in kept_spaces(two, given, threshold, seed, progress):
+            filing.keeping(kept)
+            remarks += text.about_keeping(kept)
+        if given is not None:
+            remarks += text.about_origin(given, two)
+    elif given is not None or threshold is not None:
+        raise DataError(
+            f"A has {two.a.moments.width} dimensions and B {two.b.moments.width}: a correction or "
+            "a threshold of one has no meaning in the other"
+        )
+    return Result(
+        rows=filing.rows,
+        left_out=two.left_out,
+        seeds={"seed": seed},
+        versions=versions(),
+        command=command,
+        extra={KIND: DIFFERENCE, REMARKS: remarks, "same_rows": two.paired},
+    )
+
+
+def tested(two: TwoSides, seed: int) -> dict[str, EqualityTest] | None:
+    """Test for differences on as many sampled rows of both; None from too few documents."""
+    size = min(TESTED, len(two.a.sample.keys), len(two.b.sample.keys))
+    (a, units_a), (b, units_b) = two.a.first(size), two.b.first(size)
+    if min(len(set(units_a.tolist())), len(set(units_b.tolist()))) < permutation.FEWEST_UNITS:
+        return None
+    return permutation.equality_tests(
+        a, b, units_a=units_a, units_b=units_b, paired=two.paired, seed=seed
+    )
+
+
+def outsiders(two: TwoSides, seed: int) -> dict[str, list[support.Outside]]:
+    """Return the share of each cloud outside the other's support."""
+    (a, units_a), (b, units_b) = two.a.first(support.SAMPLE), two.b.first(support.SAMPLE)
+    return {
+        "B outside A": support.outside(a, units_a, b, units_b, paired=two.paired, seed=seed),
+        "A outside B": support.outside(b, units_b, a, units_a, paired=two.paired, seed=seed),
+    }
+
+
+def kept_spaces(
+    two: TwoSides,
+    given: Correction | None,
+    threshold: float | None,
+    seed: int,
+    progress: Progress | None,
+) -> list[reuse.Kept]:
+    """Judge the threshold as it is, and each correction of A."""
+    old: list[Correction]
+    if given is None:
+        closed: list[ClosedForm] = [Center(), Whiten()]
+        fit_summary_together(closed, two.a.moments, two.a.stored)
+        old = list(closed)
+    else:
+        check_width(given, two.b.moments.width)
+        old = [given]
+    # A threshold that is given belongs to one space: corrected ones have other cosines.
+    as_it_is = reuse.space_as_it_is(two, None if given is not None else threshold, seed)
+    spaces = [
+        reuse.corrected_space(
+            two, text_of(one), one, threshold if given is not None else None, seed, progress
+        )
+        for one in old
+    ]
+    return spaces if given is not None else [as_it_is, *spaces]

@@ -1,0 +1,120 @@
+"""How far two clouds lie apart: means, covariances and lengths, over all rows.
+
+Sampling alone puts two clouds of one distribution apart: E‖m̂_A − m̂_B‖² is larger than
+‖m_A − m_B‖² by tr C_A / n_A + tr C_B / n_B, and E‖Ĉ_A − Ĉ_B‖_F² is larger than ‖C_A − C_B‖_F² by
+the sum over both of (E‖r‖⁴ − ‖C‖_F²) / n, with r the centred rows. Both are taken out, the fourth
+moments from the sample; what two clouds of the same rows have in common is put back in. A
+difference that is smaller than what sampling makes is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.verbs.diff.names import QUANTILES
+
+if TYPE_CHECKING:
+    from isoscope.typing import Matrix, Vector
+    from isoscope.verbs.diff.two_clouds import Side, TwoSides
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Differences, B against A."""
+
+    mean_shift: float
+    """‖m_A − m_B‖ over the spread √(tr C̄), C̄ the mean of both covariances."""
+    mean_share: float
+    """Share of the variance of both clouds together, each weighing the same, between the means."""
+    covariance_distance: float
+    """‖C_A − C_B‖_F / ‖C̄‖_F."""
+    total_variance_ratio: float | None
+    """tr C_B / tr C_A"""
+    effective_ranks: tuple[float | None, float | None]
+    mean_lengths: tuple[float, float]
+    length_quantiles: tuple[Vector, Vector]
+    """Of the sample, at ``QUANTILES``."""
+
+
+def effects(two: TwoSides) -> Effects | None:
+    """Return how far two clouds of one width lie apart; None where neither has any variance."""
+    sides = (two.a, two.b)
+    covariances = [side.moments.covariance for side in sides]
+    traces = [float(np.trace(one)) for one in covariances]
+    spread = math.sqrt(sum(traces) / 2)
+    if not spread > 0:
+        return None
+    step = two.b.moments.mean - two.a.moments.mean
+    residuals = [side.sample.vectors - side.moments.mean for side in sides]
+    shift = float(step @ step) - chance_of_means(two, traces, residuals)
+    shift = math.sqrt(max(shift, 0.0)) / spread
+    apart = square(covariances[0] - covariances[1])
+    apart -= chance_of_covariances(two, covariances, residuals)
+    middle = square((covariances[0] + covariances[1]) / 2)
+    lengths = [np.linalg.norm(side.sample.vectors, axis=1) for side in sides]
+    return Effects(
+        mean_shift=shift,
+        mean_share=(shift**2 / 4) / (shift**2 / 4 + 1),
+        covariance_distance=math.sqrt(max(apart, 0.0) / middle),
+        total_variance_ratio=traces[1] / traces[0] if traces[0] > 0 else None,
+        effective_ranks=(effective_rank(covariances[0]), effective_rank(covariances[1])),
+        mean_lengths=(mean_length(two.a), mean_length(two.b)),
+        length_quantiles=(
+            np.percentile(lengths[0], QUANTILES),
+            np.percentile(lengths[1], QUANTILES),
+        ),
+    )
+
+
+def chance_of_means(two: TwoSides, traces: list[float], residuals: list[Matrix]) -> float:
+    """How far apart sampling alone puts two means, squared."""
+    rows = (two.a.moments.rows, two.b.moments.rows)
+    chance = sum(trace / (n - 1) for trace, n in zip(traces, rows, strict=True))
+    if not two.paired:
+        return chance
+    return chance - 2 * float(np.mean(products(residuals))) / (rows[0] - 1)
+
+
+def chance_of_covariances(
+    two: TwoSides, covariances: list[Matrix], residuals: list[Matrix]
+) -> float:
+    """How far apart sampling alone puts two covariances, squared."""
+    rows = (two.a.moments.rows, two.b.moments.rows)
+    chance = 0.0
+    for covariance, left, n in zip(covariances, residuals, rows, strict=True):
+        fourth = float(np.mean(np.einsum("ij,ij->i", left, left) ** 2))
+        chance += (fourth - square(covariance)) / (n - 1)
+    if not two.paired:
+        return chance
+    common = float(np.mean(products(residuals) ** 2))
+    common -= float(np.einsum("ij,ij->", covariances[0], covariances[1]))
+    return chance - 2 * common / (rows[0] - 1)
+
+
+def products(residuals: list[Matrix]) -> Vector:
+    """Inner product of every row of A with its partner in B."""
+    return np.asarray(np.einsum("ij,ij->i", residuals[0], residuals[1]))
+
+
+def square(matrix: Matrix) -> float:
+    """‖M‖_F²"""
+    return float(np.einsum("ij,ij->", matrix, matrix))
+
+
+def effective_rank(covariance: Matrix) -> float | None:
+    """exp(−Σ p ln p), p the shares of the eigenvalues, as the measure of that name."""
+    variances = np.maximum(np.linalg.eigvalsh(covariance), 0.0)
+    total = float(variances.sum())
+    if not total > 0:
+        return None
+    shares = variances[variances > 0] / total
+    return float(np.exp(-(shares @ np.log(shares))))
+
+
+def mean_length(side: Side) -> float:
+    """Mean length of the rows of a cloud, zero vectors included."""
+    return side.moments.norm_sum / side.moments.rows

@@ -1,0 +1,100 @@
+"""How alike two spaces are that hold the same rows: two models, two versions, two layers.
+
+None of the figures needs the same axes, or as many, in both; only the cosine between a row's two
+vectors does, and it is given where widths are equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.compute.stats.estimates import CORRELATION, Score, clustered_mean, spearman, undefined
+from isoscope.errors import UsageError
+from isoscope.tasks.scoring import unit_rows
+from isoscope.verbs.diff.cka import LinearCKA, linear_cka
+from isoscope.verbs.measure.search.nearest_rows import has_direction, nearest_rows, shared
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isoscope.typing import Matrix
+    from isoscope.verbs.diff.two_clouds import TwoSides
+
+
+@dataclass(frozen=True)
+class SameRows:
+    """The figures of two spaces with the same rows."""
+
+    k: int
+    rows: int
+    """Rows all over."""
+    sampled: int
+    """Sampled rows that have a direction in both."""
+    without_direction: int
+    overlap: Score
+    chance: float
+    """Overlap of neighbours drawn at random: k / (n − 1)."""
+    cka: LinearCKA
+    rank_correlation: Score
+    to_partner: Score | None
+    """Mean cosine between a row's two vectors; None where widths differ."""
+
+
+def compare_same_rows(two: TwoSides, k: int, seed: int) -> SameRows:
+    """Compare two spaces row by row.
+
+    Parameters
+    ----------
+    two : TwoSides
+        Two clouds that were read in step.
+    k : int
+        Neighbours of each row.
+    seed : int
+        Of the random pairs.
+    """
+    assert two.cross is not None
+    vectors = [side.sample.vectors for side in (two.a, two.b)]
+    known = has_direction(vectors[0]) & has_direction(vectors[1])
+    a, b = (one[known] for one in vectors)
+    units = two.a.sample.groups[known]
+    if k > len(a) - 2:
+        raise UsageError(f"{k} neighbours need {k + 2} sampled rows with a direction, not {len(a)}")
+    overlaps = shared(nearest_rows(a, k), nearest_rows(b, k))
+    return SameRows(
+        k=k,
+        rows=two.a.moments.rows,
+        sampled=len(a),
+        without_direction=int((~known).sum()),
+        overlap=clustered_mean(overlaps, units),
+        chance=k / (len(a) - 1),
+        cka=linear_cka(two.cross, (two.a.scatter, two.b.scatter)),
+        rank_correlation=ranked_pairs(a, b, seed),
+        to_partner=partners(a, b, units) if two.same_width else None,
+    )
+
+
+def ranked_pairs(a: Matrix, b: Matrix, seed: int) -> Score:
+    """Spearman's ρ between the cosines of random pairs in both spaces.
+
+    No row is in two pairs: pairs that share one are not independent, and an interval would be too
+    short.
+    """
+    order = np.random.default_rng(seed).permutation(len(a))
+    half = len(a) // 2
+    cosines = []
+    for vectors in (a, b):
+        units = unit_rows(vectors)
+        first, second = units[order[:half]], units[order[half : 2 * half]]
+        cosines.append(np.einsum("ij,ij->i", first, second))
+    return spearman(*cosines)
+
+
+def partners(a: Matrix, b: Matrix, units: NDArray[np.int64]) -> Score:
+    """Mean cosine between the two vectors of a row."""
+    cosines = np.einsum("ij,ij->i", unit_rows(a), unit_rows(b))
+    if not len(cosines):
+        return undefined("no row has a direction in both", 0)
+    return clustered_mean(cosines, units, CORRELATION)

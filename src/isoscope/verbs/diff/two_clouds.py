@@ -1,0 +1,314 @@
+"""Two clouds with the same rows, read in step: a group of two whose batches end together.
+
+What is read of two clouds: sums over all rows, and a random sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.compute.map_reduce import merged, run
+from isoscope.data.base import Batch, Cloud, LazyLabels
+from isoscope.data.blocks import Dealer
+from isoscope.data.combine import SingleCloud
+from isoscope.data.sampling import SampleTaker, lowest, on_host
+from isoscope.data.selection import RowSelection
+from isoscope.errors import DataError, UsageError
+from isoscope.measures.kernels import MomentsKernel, moments_kernel_for
+from isoscope.measures.reads.passes import check, first_read
+from isoscope.verbs.diff.cka import CrossSums
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from isoscope.compute.map_reduce import Batches
+    from isoscope.compute.stage import Progress
+    from isoscope.data.base import CloudGroup
+    from isoscope.data.sampling import Sample
+    from isoscope.measures.reads.moments import MomentParts, Moments
+
+
+A, B = "A", "B"
+"""What the two clouds are called while they are compared."""
+
+
+class InStep:
+    """Two groups of one cloud each as one group.
+
+    Rows with the same number are the same thing seen twice, so that a row that does not count in
+    one cloud counts in neither, as everywhere in a group.
+
+    Parameters
+    ----------
+    a, b : CloudGroup
+        Groups of one cloud with as many rows; their widths may differ.
+    """
+
+    def __init__(self, a: CloudGroup, b: CloudGroup) -> None:
+        self._groups = (a, b)
+        self.names = (A, B)
+        self.widths = (a.widths[0], b.widths[0])
+        self.dtypes = (a.dtypes[0], b.dtypes[0])
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows, where one of the two knows it."""
+        first, second = self._groups
+        return second.rows if first.rows is None else first.rows
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with rows that are not finite, as the cloud says it that has such rows."""
+        return self._said("fault", Cloud.fault)
+
+    @property
+    def invalid(self) -> str:
+        """Why such rows are left out."""
+        return self._said("invalid", Cloud.invalid)
+
+    def _said(self, what: str, usual: str) -> str:
+        said = [str(getattr(group, what, usual)) for group in self._groups]
+        return next((one for one in said if one != usual), usual)
+
+    def place(self, name: str, row: int) -> str:
+        """Say where a row is, for messages."""
+        group = self._groups[name == B]
+        place = getattr(group, "place", lambda name, row: f"{name}: row {row}")
+        return f"{name}, {place(group.names[0], row)}"
+
+    def batches(self) -> Iterator[Mapping[str, Batch]]:
+        """Read both from the start, in pieces that hold the same rows."""
+        streams = [Pieces(group) for group in self._groups]
+        while True:
+            left = [stream.left() for stream in streams]
+            if not all(left):
+                break
+            count = min(left)
+            yield {name: s.take(count) for name, s in zip(self.names, streams, strict=True)}
+        if any(left):
+            rows = [stream.count_all() for stream in streams]
+            raise UsageError(unequal(self._groups, rows))
+
+
+class Pieces:
+    """The rows of one cloud, in pieces of any size."""
+
+    def __init__(self, group: CloudGroup) -> None:
+        self._stream = group.batches()
+        self._name = group.names[0]
+        self._batch: Batch | None = None
+        self._start = 0
+
+    def left(self) -> int:
+        """Rows of the present batch that were not taken yet; 0 at the end."""
+        while self._batch is None or self._start >= len(self._batch.vectors):
+            batches = next(self._stream, None)
+            if batches is None:
+                return 0
+            self._batch, self._start = batches[self._name], 0
+        return len(self._batch.vectors) - self._start
+
+    def take(self, count: int) -> Batch:
+        """Return the next rows, which must be in the present batch."""
+        assert self._batch is not None
+        start, self._start = self._start, self._start + count
+        return piece(self._batch, start, count)
+
+    def count_all(self) -> int:
+        """Read to the end, and return how many rows there are."""
+        last = self._batch
+        for batches in self._stream:
+            last = batches[self._name]
+        return 0 if last is None else last.first_row + len(last.vectors)
+
+
+def piece(batch: Batch, start: int, count: int) -> Batch:
+    """Return some consecutive rows of a batch, labels included."""
+    if not start and count == len(batch.vectors):
+        return batch
+    rows = slice(start, start + count)
+    makers: dict[str, Any] = {
+        key: (lambda key=key: batch.labels[key][rows]) for key in batch.labels
+    }
+    return Batch(batch.vectors[rows], batch.first_row + start, LazyLabels(makers))
+
+
+def unequal(groups: tuple[CloudGroup, CloudGroup], rows: list[int]) -> str:
+    """Say that two clouds cannot have the same rows."""
+    return (
+        f"{groups[0].names[0]} has {rows[0]:,} rows and {groups[1].names[0]} {rows[1]:,}: they are "
+        "not the same ones; --other-rows compares them as two clouds, and ids (--ids) tell which "
+        "rows belong together"
+    )
+
+
+FEWEST_ROWS = 50
+"""Rows of each cloud below which shares of a twentieth and permutations of rows say little."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two clouds."""
+
+    name: str
+    cloud: CloudGroup
+    """To be read again, with the same rows left out."""
+    moments: Moments
+    sample: Sample
+    caveat: str = ""
+    """What must be known of the source."""
+
+    @property
+    def stored(self) -> str:
+        """Type in which the vectors are stored."""
+        return self.cloud.dtypes[0]
+
+    @property
+    def scatter(self) -> NDArray[np.float64]:
+        """Σ (x_i − mean)(x_i − mean)ᵀ, which is always read."""
+        assert self.moments.scatter is not None
+        return self.moments.scatter
+
+    def first(self, size: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return at most so many sampled rows, a random part of them, and their documents."""
+        kept = lowest([self.sample], size)
+        return kept.vectors, kept.groups
+
+
+@dataclass(frozen=True)
+class TwoSides:
+    """Both clouds, and what only reading in step gives."""
+
+    a: Side
+    b: Side
+    paired: bool
+    """Row i of A's sample and row i of B's are of one thing."""
+    documents: str
+    """The label by which rows belong to documents; empty where each stands alone."""
+    cross: CrossSums | None
+    left_out: dict[str, int]
+
+    @property
+    def same_width(self) -> bool:
+        """Whether vectors of one can stand beside those of the other."""
+        return self.a.moments.width == self.b.moments.width
+
+
+class InStepTaker:
+    """Accumulates moments, sample and cross sums of two clouds in step, on one thread."""
+
+    def __init__(
+        self, group: InStep, parts: MomentParts, size: int, seed: int, dealer: Dealer,
+        shifts: list[NDArray[np.float64]],
+    ) -> None:  # fmt: skip
+        self._parts, self._dealer = parts, dealer
+        self.cross = CrossSums(*shifts)
+        self.kernels: dict[str, MomentsKernel] = {}
+        self.samples = {
+            name: SampleTaker(width, size, seed)
+            for name, width in zip(group.names, group.widths, strict=True)
+        }
+
+    def add(self, batches: Batches, /) -> None:
+        """Take one batch of both."""
+        # Documents of either cloud serve both: the rows are the same.
+        labels = {**batches[B].labels, **batches[A].labels}
+        dealt = self._dealer.deal(batches[A]._replace(labels=labels))
+        for name, batch in batches.items():
+            if name not in self.kernels:
+                self.kernels[name] = moments_kernel_for(batch.vectors, self._parts, double=False)
+            self.kernels[name].add(batch.vectors)
+            self.samples[name].add(batch, dealt)
+        self.cross.add(*(on_host(batches[name].vectors, slice(None)) for name in (A, B)))
+
+
+def read_in_step(
+    a: CloudGroup,
+    b: CloudGroup,
+    parts: MomentParts,
+    *,
+    sample: int,
+    seed: int,
+    documents: str | None = None,
+    drop_invalid: bool = False,
+    progress: Progress | None = None,
+) -> TwoSides:
+    """Read two clouds of the same rows once, in step."""
+    pair = InStep(a, b)
+    group = RowSelection(pair, drop_invalid=drop_invalid)
+    first = next(iter(group.batches()), None)
+    if first is None:
+        raise DataError(f"{a.names[0]}: no row is left to compare")
+    shifts = [on_host(first[name].vectors, slice(None)).mean(axis=0) for name in (A, B)]
+    dealer = Dealer(documents)
+    takers: list[InStepTaker] = []
+
+    def new() -> InStepTaker:
+        takers.append(InStepTaker(pair, parts, sample, seed, dealer, shifts))
+        return takers[-1]
+
+    run(group, new, None, progress, "compare")
+    left_out = dict(group.left_out)
+    sides = []
+    for name, source in ((A, a), (B, b)):
+        states = [taker.kernels[name].result() for taker in takers if name in taker.kernels]
+        moments = merged([state for state in states if state is not None])
+        assert moments is not None
+        check_rows(source.names[0], moments)
+        drawn = lowest([taker.samples[name].result() for taker in takers], sample)
+        again = SingleCloud(RowSelection(pair, drop_invalid=drop_invalid), name)
+        sides.append(Side(source.names[0], again, moments, drawn, caveat_of(source)))
+    cross = takers[0].cross
+    for taker in takers[1:]:
+        cross = cross.merge(taker.cross)
+    return TwoSides(sides[0], sides[1], True, dealer.used, cross, left_out)
+
+
+def read_apart(
+    a: CloudGroup,
+    b: CloudGroup,
+    parts: MomentParts,
+    *,
+    sample: int,
+    seed: int,
+    documents: str | None = None,
+    drop_invalid: bool = False,
+    progress: Progress | None = None,
+) -> TwoSides:
+    """Read two clouds of other rows, once each."""
+    sides: list[Side] = []
+    left_out: dict[str, int] = {}
+    used: set[str] = set()
+    for place, (letter, source) in enumerate(((A, a), (B, b))):
+        group = RowSelection(source, drop_invalid=drop_invalid)
+        dealer = Dealer(documents)
+        # Another seed for B: of the same file it draws other rows, not the same ones again.
+        read = first_read(
+            group, parts, sample_size=sample, seed=2 * seed + place, dealer=dealer,
+            progress=progress,
+        )[source.names[0]]  # fmt: skip
+        check_rows(source.names[0], read.moments)
+        left_out |= {f"{why} (of {letter})": n for why, n in group.left_out.items() if n}
+        used.add(dealer.used)
+        sides.append(Side(source.names[0], group, read.moments, read.sample, caveat_of(source)))
+    documents_of = used.pop() if len(used) == 1 else ""
+    return TwoSides(sides[0], sides[1], False, documents_of, None, left_out)
+
+
+def caveat_of(source: CloudGroup) -> str:
+    """Return what must be known of a source, such as that its codes are lossy."""
+    return str(getattr(source, "caveat", ""))
+
+
+def check_rows(name: str, moments: Moments) -> None:
+    """Refuse clouds that are too small to be compared."""
+    check(name, moments)
+    if moments.rows < FEWEST_ROWS:
+        raise DataError(
+            f"{name} has {moments.rows:,} rows; two clouds are compared from {FEWEST_ROWS} rows on"
+        )

@@ -1,0 +1,1 @@
+"""How evenly a cloud fills its space."""

@@ -1,0 +1,189 @@
+"""Queries and documents as two clouds: how far apart they lie, and what centring does about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.corrections.query_centre import OWN, sampled_rows, two_sided_spaces
+from isoscope.data.selection import RowSelection
+from isoscope.errors import UsageError
+from isoscope.measures.views import DEFAULT_CORRECTIONS, check_width
+from isoscope.results.asked import parse_corrections
+from isoscope.results.measuring import listed, versions
+from isoscope.results.result import Result, Row
+from isoscope.verbs.measure.search.random_pairs import RandomPairs
+from isoscope.verbs.threshold.sources import open_source, with_caveats
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isoscope.compute.stage import Progress
+    from isoscope.corrections.query_centre import Centres, TwoSided
+
+
+SAMPLE = 5_000
+QUANTILES = (5, 50, 95, 99)
+PART = "queries and documents"
+ALIKE = "query_query_cosine"
+NOTICEABLE = 0.1
+"""A mean cosine that another centre changes by less changes few lists."""
+
+APART = 0.2
+"""Centres that lie closer than this, in spreads of the documents, move few scores."""
+
+
+def measure_queries(
+    documents: Any,
+    queries: Any,
+    corrections: Iterable[str] | str | None = None,
+    *,
+    centres: Centres = "both",
+    column: str | None = None,
+    drop_invalid: bool = False,
+    sample: int = SAMPLE,
+    level: float = 0.95,
+    seed: int = 0,
+    progress: Progress | None = None,
+    command: str = "",
+) -> Result:
+    """Measure how two clouds that are compared with each other lie to each other.
+
+    Parameters
+    ----------
+    documents, queries : str, Path, array, tensor or CloudGroup
+        Two clouds of one width. Corrections are fitted on the documents.
+    corrections : iterable of str, optional
+        Spaces; by default those of ``measure``.
+    centres : {"both", "shared", "own"}
+        Whether queries are centred on the documents' mean, on their own, or both.
+    column : str, optional
+        Which array of files that hold several.
+    drop_invalid : bool
+        Leave out rows with NaN or infinities.
+    sample : int
+        Rows of each cloud that are compared.
+    level : float
+        Coverage of the intervals.
+    seed : int
+        Of the samples.
+    progress : callable, optional
+        Called with the name of the work, steps done, and steps in all.
+    command : str
+        Kept in the result.
+
+    Returns
+    -------
+    Result
+        For every space: ``query_document_cosine`` (mean and quantiles), ``query_query_cosine``,
+        ``document_document_cosine``, and ``centre_distance``, the distance of the two means in
+        spreads of the documents, ‖μ_q − μ_d‖ / √(E‖d − μ_d‖²).
+    """
+    if sample < 2:
+        raise UsageError(f"a sample has at least two rows, not {sample}")
+    asked = parse_corrections(listed(corrections, DEFAULT_CORRECTIONS))
+    held, asking = (open_source(one, column=column) for one in (documents, queries))
+    for one in asked:
+        check_width(one, held.widths[0])
+    spaces = two_sided_spaces(
+        [one.text for one in asked],
+        RowSelection(held, drop_invalid=drop_invalid),
+        RowSelection(asking, drop_invalid=drop_invalid),
+        centres,
+        progress,
+    )
+    rows, others = (
+        sampled_rows(one, sample, seed, drop_invalid=drop_invalid) for one in (held, asking)
+    )
+    how = (
+        f"{len(others):,} rows of {asking.names[0]} as queries, {len(rows):,} as documents, seed "
+        f"{seed}; corrections fitted on all documents"
+    )
+    how = with_caveats(how, held, asking)
+    found: list[Row] = []
+    for number, space in enumerate(spaces, start=1):
+        found += space_rows(space, rows, others, held.names[0], how, level)
+        if progress is not None:
+            progress("compare queries and documents", number, len(spaces))
+    said = " ".join(sentences(found))
+    where = {"subject": held.names[0], "part": PART}
+    return Result(
+        found,
+        verdicts=[{**where, "sentence": said}] if said else [],
+        seeds={"seed": seed},
+        versions=versions(),
+        command=command,
+    )
+
+
+def space_rows(
+    space: TwoSided,
+    documents: NDArray[Any],
+    queries: NDArray[Any],
+    subject: str,
+    protocol: str,
+    level: float,
+) -> list[Row]:
+    """Measure one space."""
+    held, asked = space.of_documents(documents), space.of_queries(queries)
+    between = RandomPairs.of(held, asked)
+    rows = []
+
+    def add(measure: str, value: float | None, low: float | None, high: float | None,
+            n: int, note: str = "") -> None:  # fmt: skip
+        rows.append(
+            Row(subject, PART, space.name, measure, value, low=low, high=high, n=n,
+                protocol=protocol, note=note, extra={"unit": "pairs"})
+        )  # fmt: skip
+
+    for name, pairs in (
+        ("query_document_cosine", between),
+        (ALIKE, RandomPairs.of(asked)),
+        ("document_document_cosine", RandomPairs.of(held)),
+    ):
+        mean = pairs.mean_cosine(level)
+        add(name, mean.value, mean.low, mean.high, mean.n, mean.note)
+    for percent in QUANTILES:
+        one = between.score_at(1 - percent / 100, level)
+        add(f"query_document_cosine/{percent}%", one.value, one.low, one.high, one.n, one.note)
+    add("centre_distance", centre_distance(held, asked), None, None, len(asked))
+    return rows
+
+
+def centre_distance(documents: NDArray[Any], queries: NDArray[Any]) -> float | None:
+    """Return ‖μ_q − μ_d‖ / √(E‖d − μ_d‖²); None where all documents are one point."""
+    middle = np.mean(documents, axis=0, dtype=np.float64)
+    spread = math.sqrt(float(np.mean(np.sum((documents - middle) ** 2, axis=1))))
+    if spread == 0:
+        return None
+    return float(np.linalg.norm(np.mean(queries, axis=0, dtype=np.float64) - middle)) / spread
+
+
+def sentences(rows: Sequence[Row]) -> list[str]:
+    """Say whether queries have a centre of their own, and what that does to scores."""
+    by_name = {(row.correction, row.measure): row.value for row in rows}
+    first = rows[0].correction
+    apart = by_name.get((first, "centre_distance"))
+    if apart is None:
+        return []
+    if apart < APART:
+        return [
+            f"Queries and documents share a centre: theirs lie {apart:.2f} spreads of the documents"
+            " apart."
+        ]
+    lines = [
+        f"Queries have a centre of their own, {apart:.2f} spreads of the documents from theirs."
+    ]
+    own = next((name for name, _ in by_name if name.endswith(OWN)), None)
+    shared = None if own is None else own.removesuffix(OWN)
+    with_one, with_two = (by_name.get((str(name), ALIKE)) for name in (shared, own))
+    if with_one is not None and with_two is not None and with_one - with_two >= NOTICEABLE:
+        lines.append(
+            f"With one centre for both, {shared} leaves queries a mean cosine of {with_one:.3f} "
+            "with each other: all look to one side, where the same documents lie. With two it is "
+            f"{round(with_two, 3) + 0.0:.3f}."
+        )
+    return lines

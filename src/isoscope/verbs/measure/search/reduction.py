@@ -1,0 +1,392 @@
+"""Fewer components: the first ones, the principal ones, or these with variance 1.
+
+The score of labelled pairs of rows, whose similarity is taken from codes.
+
+How short may vectors be? Fewer components, fewer bits, and what a search then still finds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from isoscope.compute.faiss_library import load_faiss, one_faiss_thread
+from isoscope.compute.stats.estimates import difference, mean_score
+from isoscope.compute.threads import in_parallel, one_blas_thread
+from isoscope.corrections.named import named
+from isoscope.data.open import open_cloud
+from isoscope.errors import UsageError
+from isoscope.measures.registry import counted
+from isoscope.results.measuring import versions
+from isoscope.results.neighboured import REMARKS
+from isoscope.results.reduced import BYTES, DIFFERENCE, KEPT, REDUCE, RESCORED
+from isoscope.results.result import Result, Row
+from isoscope.tasks.own_pair_problem import OwnPairProblem, own_pair_task
+from isoscope.tasks.score_row import score_row
+from isoscope.verbs.measure.search import indexes
+from isoscope.verbs.measure.search.consequences import SEARCHES
+from isoscope.verbs.measure.search.directions import (
+    SHORTEST,
+    lengths_of,
+    spaces_together,
+    unit_rows,
+)
+from isoscope.verbs.measure.search.exact import exact_neighbours, nearest
+from isoscope.verbs.measure.search.indexes import Int8
+from isoscope.verbs.measure.search.reduction_text import how_reduced, remarks
+from isoscope.verbs.measure.search.sample import check_rows, check_sizes, gather
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from isoscope.compute.stage import Progress
+    from isoscope.compute.stats.estimates import Estimate, Score
+    from isoscope.corrections.estimators.whiten import Whiten
+    from isoscope.typing import Ids, Mask, Matrix
+    from isoscope.verbs.measure.search.directions import SearchSpace
+    from isoscope.verbs.measure.search.sample import Gathered
+
+
+Way = Literal["as they are", "truncate", "pca", "whiten"]
+WAYS: tuple[Way, ...] = ("truncate", "pca", "whiten")
+
+Code = Literal["float32", "int8", "binary"]
+CODES: tuple[Code, ...] = ("float32", "int8", "binary")
+
+BITS = {"float32": 32, "int8": 8, "binary": 1}
+
+
+@dataclass(frozen=True)
+class Shortening:
+    """One way to fewer components, learned from a whole cloud.
+
+    ``truncate`` takes the first m components as they stand, which models trained for it allow
+    (Kusupati et al. 2022, Matryoshka representation learning); ``pca`` gives (x − μ) V_m with the m
+    directions of largest variance, ``whiten`` the same with variance 1 in each.
+    """
+
+    way: Way
+    components: int
+    fit: Whiten
+
+    @property
+    def name(self) -> str:
+        """What rows call it."""
+        return "none" if self.way == "as they are" else f"{self.way}:n_components={self.components}"
+
+    def apply(self, vectors: Matrix) -> Matrix:
+        """Make vectors shorter."""
+        m = self.components
+        if self.way in ("as they are", "truncate"):
+            return vectors[:, :m]
+        shorter = (vectors - self.fit.mean_) @ self.fit.components_[:m].T
+        if self.way == "whiten":
+            variances = self.fit.explained_variance_[:m].copy()
+            variances[self.fit.dropped_[self.fit.dropped_ < m]] = np.inf  # rounding, so 0
+            shorter = shorter / np.sqrt(variances)
+        return np.asarray(shorter)
+
+    def bytes(self, code: Code) -> int:
+        """Return the bytes of a vector; bits are filled up to whole bytes."""
+        return math.ceil(self.components * BITS[code] / 8)
+
+
+def shortenings(components: Iterable[int], width: int, fit: Whiten) -> list[Shortening]:
+    """Return the vectors as they are, and every way to every number of components."""
+    return [
+        Shortening("as they are", width, fit),
+        *(Shortening(way, m, fit) for m in components for way in WAYS),
+    ]
+
+
+def parse_components(given: Iterable[int] | int | str) -> tuple[int, ...]:
+    """Turn ``64,128,256`` or numbers into numbers, rising, without repeats."""
+    if isinstance(given, int):
+        given = [given]
+    texts = given.split(",") if isinstance(given, str) else list(given)
+    numbers = []
+    for text in texts:
+        number = str(text).strip()
+        if not number.isdecimal() or int(number) < 1:
+            raise UsageError(
+                f"components are whole numbers from 1, such as 64,128,256, not {text!r}"
+            )
+        numbers.append(int(number))
+    if not numbers:
+        raise UsageError("name at least one number of components, such as 64,128,256")
+    return tuple(sorted(set(numbers)))
+
+
+def check_components(components: tuple[int, ...], width: int, name: str) -> None:
+    """Refuse more components than there are dimensions."""
+    if components[-1] > width:
+        raise UsageError(
+            f"{name} has {width:,} dimensions and cannot be reduced to {components[-1]:,}"
+        )
+
+
+UNKNOWN_ROWS = 2**62
+"""In place of the number of rows where only reading tells: reading then finds rows missing."""
+
+DECIMALS = 12
+"""Cosines are rounded to these: of codes of bits many are equal, which rounding must not order."""
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Pairs of rows of a cloud.
+
+    Attributes
+    ----------
+    problem : OwnPairProblem
+        Its rows are numbered among ``wanted``.
+    wanted : array of int
+        The rows of the cloud that pairs name, rising.
+    """
+
+    problem: OwnPairProblem
+    wanted: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, path: str | Path, rows: int | None) -> LabelledRows:
+        """Read a file of pairs of rows (row1, row2, score)."""
+        task = own_pair_task(str(path))
+        known = UNKNOWN_ROWS if rows is None else rows
+        problem = OwnPairProblem.of_rows(task.name, task.load(), known)
+        sides = np.concatenate([problem.first, problem.second])
+        wanted, places = np.unique(sides, return_inverse=True)
+        first, second = places[: len(problem)], places[len(problem) :]
+        return cls(replace(problem, first=first, second=second), wanted.astype(np.int64))
+
+    def usable(self, vectors: Mapping[str, Matrix]) -> Mask:
+        """Tell which pairs have two directions in every space."""
+        has = np.ones(len(self.wanted), np.bool_)
+        for rows in vectors.values():
+            lengths = np.nan_to_num(lengths_of(rows))
+            has &= lengths > SHORTEST * float(np.median(lengths))
+        return np.asarray(has[self.problem.first] & has[self.problem.second])
+
+    def score(self, coded: Matrix, usable: Mask) -> Score:
+        """Compare cosines of what codes say of the rows with what the user says of the pairs."""
+        items = np.flatnonzero(usable)
+        outputs = np.round(self.problem.outputs(coded, items, items), DECIMALS)
+        return self.problem.scores(outputs, items, 0.95)[self.problem.main]
+
+
+def coded_rows(rows: Matrix, base: Matrix, code: Code) -> Matrix:
+    """Return what a code keeps of some rows of a space; ranges of int8 are those of the base.
+
+    The cosine of two rows of signs, 1 and −1, is 1 − 2h/m with their Hamming distance h.
+    """
+    units = as_units(np.nan_to_num(rows))
+    if code == "binary":
+        return np.where(units > 0, 1.0, -1.0)
+    if code == "int8":
+        rounded = Int8(as_units(base).astype(np.float32)).rounded(units.astype(np.float32))
+        return rounded.astype(np.float64)
+    return units.astype(np.float32).astype(np.float64)
+
+
+def as_units(vectors: Matrix) -> Matrix:
+    """Divide rows by their lengths; zero stays zero."""
+    return unit_rows(vectors, lengths_of(vectors), 0.0)[0]
+
+
+FULL = ("none", "float32")
+"""The vectors as they are, which all others are compared with."""
+
+
+def reduce(
+    cloud: Any,
+    components: Iterable[int] | int | str,
+    *,
+    pairs: str | Path | None = None,
+    sample: int = 10_000,
+    k: int = 10,
+    seed: int = 0,
+    column: str | None = None,
+    drop_invalid: bool = False,
+    progress: Progress | None = None,
+    command: str = "",
+) -> Result:
+    """Say what a search by cosine still finds with fewer components and fewer bits.
+
+    Every number of components by truncation, by principal components and by whitened ones, each in
+    float32, int8 and binary: bytes of a vector, which share of the k nearest neighbours of the full
+    vectors it finds, with and without rescoring by these, and the score of labelled pairs.
+
+    Parameters
+    ----------
+    cloud : str, Path, array, tensor or CloudGroup
+        Anything that ``open_cloud`` takes.
+    components : iterable of int or str
+        Numbers of components, such as ``[64, 128, 256]`` or ``"64,128,256"``.
+    pairs : str or Path, optional
+        Labelled pairs of rows of the cloud (row1, row2, score), by number from 0: Spearman's
+        correlation of the similarities of codes with the scores, or the area under the ROC curve.
+    sample : int
+        Rows of the cloud that are searched in.
+    k : int
+        How many neighbours.
+    seed : int
+        Of the sample and its order.
+    column : str, optional
+        Which array of a file that holds several.
+    drop_invalid : bool
+        Leave out rows with NaN or infinities, and pairs that name one, instead of stopping.
+    progress : callable, optional
+        Called with the name of the work, rows done, and rows in all.
+    command : str
+        Kept in the result.
+
+    Returns
+    -------
+    Result
+        Rows ``reduce/…``: the correction is the way, such as ``pca:n_components=64``, the part is
+        the code; ``none`` are the vectors as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> vectors = np.random.default_rng(0).normal(size=(500, 16)) * np.linspace(2, 0.1, 16)
+    >>> result = reduce(vectors, [4, 12])
+    >>> result.value("reduce/bytes", "pca:n_components=12", "binary")
+    2.0
+    """
+    check_sizes(sample, k, seed)
+    faiss = load_faiss()
+    wanted = parse_components(components)
+    group = open_cloud(cloud, column=column)
+    check_components(wanted, group.widths[0], group.names[0])
+    labelled = None if pairs is None else LabelledRows.of(pairs, group.rows)
+    gathered = gather(
+        group, named(["whiten"]), sample, seed=seed, column=None, drop_invalid=drop_invalid,
+        progress=progress, wanted=None if labelled is None else labelled.wanted,
+    )  # fmt: skip
+    whitening: Any = gathered.corrections[0].transformer
+    ways = shortenings(wanted, group.widths[0], whitening)
+    spaces, without = spaces_together({one.name: one.apply for one in ways}, gathered.rows)
+    full = spaces["none"]
+    check_rows(gathered.name, full.rows, k)
+    protocol = how_reduced(full, gathered, k, seed, without)
+    if gathered.caveat:
+        protocol += f"; {gathered.caveat}"
+    found = candidates(spaces, indexes.RESCORED * k, progress)
+    with one_blas_thread(), one_faiss_thread():
+        truth = exact_neighbours(full, k, SEARCHES)
+    kept = {key: mean_score(truth.recall(lists[:, :k])) for key, lists in found.items()}
+    rescored = {key: mean_score(truth.recall(lists)) for key, lists in found.items()}
+    scores: Mapping[tuple[str, str], Score] = {}
+    if labelled is not None:
+        scores = scored(labelled, ways, gathered)
+    rows = []
+    for one in ways:
+        for code in CODES:
+            key = (one.name, code)
+            told = Told(gathered.name, one, code, protocol)
+            rows.append(told.size())
+            rows.append(told.share(KEPT, kept[key]))
+            rows.append(told.share(RESCORED, rescored[key]))
+            if labelled is not None:
+                rows += told.scores(labelled, scores)
+    return Result(
+        rows,
+        left_out=gathered.left_out,
+        seeds={"seed": seed},
+        versions={**versions(), "faiss": faiss.__version__},
+        command=command,
+        extra={REDUCE: {REMARKS: remarks(rows), "k": k, "sample": full.rows}},
+    )
+
+
+def candidates(
+    spaces: Mapping[str, SearchSpace], most: int, progress: Progress | None
+) -> dict[tuple[str, str], Ids]:
+    """Search every space by every code, as many at a time as there are cores."""
+    rows = next(iter(spaces.values())).rows
+    done: list[str] = []
+
+    def search(name: str, space: SearchSpace) -> dict[tuple[str, str], Ids]:
+        count = min(most, space.findable)
+        with one_faiss_thread():
+            found = {
+                (name, "float32"): nearest(space, count, SEARCHES)[0],
+                (name, "int8"): indexes.by_int8(space, count, SEARCHES),
+                (name, "binary"): indexes.by_bits(space, count, SEARCHES),
+            }
+        done.append(name)
+        if progress is not None:
+            progress("reduce", len(done) * rows, len(spaces) * rows)
+        return found
+
+    calls = [partial(search, name, space) for name, space in spaces.items()]
+    with one_blas_thread():  # the same sums on any number of cores
+        several = in_parallel(calls)
+    return {key: lists for one in several for key, lists in one.items()}
+
+
+def scored(
+    labelled: LabelledRows, ways: list[Shortening], gathered: Gathered
+) -> dict[tuple[str, str], Score]:
+    """Score labelled pairs by every code of every space; pairs count that have all of them."""
+    assert gathered.wanted is not None
+    vectors = {one.name: one.apply(gathered.wanted) for one in ways}
+    usable = labelled.usable(vectors)
+    found: dict[tuple[str, str], Score] = {}
+    for one in ways:
+        base = one.apply(gathered.rows)
+        for code in CODES:
+            coded = coded_rows(vectors[one.name], base, code)
+            found[one.name, code] = labelled.score(coded, usable)
+    return found
+
+
+class Told:
+    """Files the figures of one way and one code."""
+
+    def __init__(self, subject: str, way: Shortening, code: Code, protocol: str) -> None:
+        self._subject, self._way, self._code, self._protocol = subject, way, code, protocol
+
+    def row(self, measure: str, found: Estimate, unit: str, notes: list[str]) -> Row:
+        """File one figure."""
+        extra = {"way": self._way.way, "components": self._way.components, "unit": unit}
+        where = (self._subject, self._code)
+        return score_row(where, self._way.name, measure, found, self._protocol, notes, extra)
+
+    def size(self) -> Row:
+        """File the bytes of a vector."""
+        return Row(
+            self._subject,
+            self._code,
+            self._way.name,
+            BYTES,
+            float(self._way.bytes(self._code)),
+            protocol=self._protocol,
+            extra={"way": self._way.way, "components": self._way.components},
+        )
+
+    def share(self, measure: str, found: Score) -> Row:
+        """File a share of neighbours."""
+        return self.row(measure, found, "queries", [])
+
+    def scores(self, labelled: LabelledRows, scores: Mapping[tuple[str, str], Score]) -> list[Row]:
+        """File the score of labelled pairs, and its difference to that of the full vectors."""
+        problem, key = labelled.problem, (self._way.name, self._code)
+        found = scores[key]
+        missing = len(problem) - found.n
+        notes = [found.note]
+        if missing:
+            notes.append(f"{counted(missing, 'pair')} left out: a row without a direction")
+        name = f"{REDUCE}/{problem.task}/{problem.main}"
+        rows = [self.row(name, found, problem.unit, notes)]
+        if key != FULL:
+            apart = difference(found, scores[FULL])
+            rows.append(self.row(name + DIFFERENCE, apart, problem.unit, [apart.note]))
+        return rows

@@ -1,0 +1,1 @@
+"""Which score means that two texts belong together."""

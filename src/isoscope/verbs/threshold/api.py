@@ -1,0 +1,361 @@
+"""What does a score mean here? The main call behind ``isoscope threshold``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.compute.stats.estimates import check_level
+from isoscope.corrections.named import NONE, named
+from isoscope.corrections.query_centre import sampled_rows, two_sided_spaces
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.selection import RowSelection
+from isoscope.errors import UsageError
+from isoscope.measures.views import DEFAULT_CORRECTIONS, check_width
+from isoscope.results.asked import parse_corrections
+from isoscope.results.measuring import listed, versions
+from isoscope.results.render import REMARKS
+from isoscope.results.result import Result, Row
+from isoscope.results.scored import KIND
+from isoscope.results.thresholded import THRESHOLDS
+from isoscope.tasks.advice.fitting import parts_of
+from isoscope.tasks.advice.ground import Ground
+from isoscope.tasks.advice.reading import ground_of, row_count
+from isoscope.tasks.folds import FOLDS
+from isoscope.tasks.own_pair_problem import OwnPairProblem, own_pair_task
+from isoscope.tasks.sentence_protocol import SentenceProtocol
+from isoscope.verbs.threshold.chance import length_remark, meaning_of
+from isoscope.verbs.threshold.goals import BestF1, Goal, Precision, Recall
+from isoscope.verbs.threshold.labelled_pairs import LabelledPairs, with_labels
+from isoscope.verbs.threshold.score_map import ScoreMap, percentile_map, save_maps
+from isoscope.verbs.threshold.sources import open_source, with_caveats
+from isoscope.verbs.threshold.text import (
+    background_sentence,
+    change_sentences,
+    range_sentence,
+    rare_sentence,
+)
+
+if TYPE_CHECKING:
+    from isoscope.compute.stage import Progress
+    from isoscope.corrections.query_centre import Centres
+    from isoscope.data.base import CloudGroup
+
+
+MOST_ROWS = 20_000
+"""All pairs of so many rows take two gigabytes."""
+
+SAMPLE = 5_000
+"""Rows whose pairs are compared: 12 million of them, so that one in a million is still seen."""
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """What scores mean.
+
+    Attributes
+    ----------
+    result : Result
+        Percentiles of random pairs and, with labels, thresholds and how well they do.
+    maps : list of ScoreMap
+        From cosine to percentile, and with labels to probability, for every correction.
+    """
+
+    result: Result
+    maps: list[ScoreMap]
+
+    def __repr__(self) -> str:
+        return repr(self.result)
+
+    def _repr_html_(self) -> str:
+        return self.result._repr_html_()
+
+    def save(self, path: str | Path) -> None:
+        """Write the result as JSON or Markdown."""
+        self.result.save(path)
+
+    def save_maps(self, path: str | Path) -> None:
+        """Write the maps as JSON; ``isoscope.verbs.threshold.score_map.load_maps`` reads them."""
+        about = {"command": self.result.command, "subject": self.result.rows[0].subject}
+        save_maps(self.maps, path, about)
+
+
+def threshold(
+    source: Any,
+    *,
+    pairs: str | Path | None = None,
+    positive: str | None = None,
+    precision: float | None = None,
+    recall: float | None = None,
+    confidence: float | None = None,
+    corrections: Iterable[str] | str | None = None,
+    queries: Any = None,
+    centres: Centres = "both",
+    text: Any = None,
+    at: Sequence[float] | float = (),
+    store_size: int | None = None,
+    sample: int = SAMPLE,
+    folds: int = FOLDS,
+    layer: str = "last",
+    sentences: SentenceProtocol | None = None,
+    second: Any = None,
+    column: str | None = None,
+    ids: str | None = None,
+    drop_invalid: bool = False,
+    level: float = 0.95,
+    seed: int = 0,
+    progress: Progress | None = None,
+    command: str = "",
+) -> Thresholds:
+    """Say what a score means: among random pairs and, with labels, for matches.
+
+    Parameters
+    ----------
+    source : str, Path, array, CloudGroup or Model
+        Vectors; a model where pairs are texts or ``text`` is given.
+    pairs : str or Path, optional
+        Labelled pairs of two texts, two rows of the source, a row of ``queries`` and one of the
+        source, or row k of the source and of ``second``.
+    positive : str, optional
+        Which scores are a match, such as ``>=4``; not needed where pairs are labelled yes and no.
+    precision, recall : float, optional
+        What a threshold should reach. The one with the best F1 is given in any case.
+    confidence : float, optional
+        How sure it should be to reach that on other pairs; on average, if not given.
+    corrections : iterable of str, optional
+        Spaces; by default those of ``measure``. They are fitted without the pairs that they are
+        judged on.
+    queries : str, Path or array, optional
+        Queries, where the source holds documents: vectors, or with ``text`` further texts.
+    centres : {"both", "shared", "own"}
+        Whether queries are centred on the documents' mean, on their own, or both.
+    text : str, Path or list of str, optional
+        Texts that a model turns into the vectors.
+    at : float or sequence of float
+        Scores whose percentile is wanted.
+    store_size : int, optional
+        How many vectors a query is compared with, where the source is a part of them.
+    sample : int
+        Rows whose pairs are compared.
+    folds : int
+        Folds that pairs are dealt into.
+    layer, sentences
+        Layer of a model, and how texts become vectors.
+    second : str, Path or array, optional
+        The second file of vectors, where the pairs are scores alone.
+    column, ids : str, optional
+        Which array of a file that holds several; which label names its rows.
+    drop_invalid : bool
+        Leave out rows with NaN or infinities.
+    level : float
+        Coverage of the intervals.
+    seed : int
+        Of the sample and the folds.
+    progress : callable, optional
+        Called with the name of the work, steps done, and steps in all.
+    command : str
+        Kept in the result.
+
+    Returns
+    -------
+    Thresholds
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> vectors = np.random.default_rng(0).normal(size=(1000, 16)) + 1
+    >>> found = threshold(vectors, corrections="none,center")
+    >>> round(found.result.value("random-pairs/99%"), 2)
+    0.82
+    >>> round(found.result.value("random-pairs/99%", "center"), 2)
+    0.56
+    """
+    check_level(level)
+    at = [float(score) for score in np.atleast_1d(np.asarray(at, np.float64))]
+    check_call(sample, store_size, at, pairs, positive, precision, recall, confidence)
+    goals = goals_of(precision, recall, confidence)
+    asked = parse_corrections(listed(corrections, DEFAULT_CORRECTIONS))
+    names = list(dict.fromkeys([NONE, *(one.text for one in asked)]))
+    protocol = replace(sentences or SentenceProtocol(), layers=layer, seed=seed)
+    rows: list[Row] = []
+    maps: list[ScoreMap] = []
+    remarks: list[str] = []
+    documents: CloudGroup | None = None
+    if pairs is not None:
+        refuse_text(text)
+        ground = labelled_ground(
+            source, pairs, positive, names, protocol, second=second, queries=queries,
+            column=column, ids=ids, drop_invalid=drop_invalid, progress=progress,
+        )  # fmt: skip
+        labelled = LabelledPairs(ground, folds, seed, level)
+        spaces = labelled.cosines(named(names), centres, progress)
+        scored = labelled.judge(spaces, goals)
+        rows += labelled.rows(ground.name, scored)
+        maps += [one.map for one in scored]
+        share = float(np.mean(labelled.labels))
+        remarks += [*change_sentences(scored), *told(rare_sentence(scored, share))]
+        if ground.problem.texts:
+            finite = np.isfinite(ground.vectors).all(axis=1)
+            documents = ArrayCloud(ground.vectors[finite], ground.name)
+    if documents is None:
+        documents = open_source(
+            source, text=text, layer=layer, sentences=protocol, column=column, progress=progress
+        )
+    asking = None
+    if queries is not None:
+        asking = open_source(
+            queries if text is None else source, text=None if text is None else queries,
+            layer=layer, sentences=protocol, column=column if text is None else None,
+            progress=progress,
+        )  # fmt: skip
+    for one in asked:
+        check_width(one, documents.widths[0])
+    found = background(
+        names, documents, asking, centres, store_size, sample, seed, drop_invalid, progress,
+        at=at, level=level,
+    )  # fmt: skip
+    result = Result(
+        [*rows, *found.rows],
+        left_out=found.left_out,
+        seeds={"seed": seed},
+        versions=versions(),
+        command=command,
+        extra={KIND: THRESHOLDS, REMARKS: [*remarks, *found.remarks]},
+    )
+    return Thresholds(result, [*maps, *found.maps])
+
+
+@dataclass(frozen=True)
+class Background:
+    """What random pairs say."""
+
+    rows: list[Row]
+    maps: list[ScoreMap]
+    remarks: list[str]
+    left_out: dict[str, int]
+
+
+def background(
+    names: Sequence[str],
+    documents: CloudGroup,
+    queries: CloudGroup | None,
+    centres: Centres,
+    store_size: int | None,
+    sample: int,
+    seed: int,
+    drop_invalid: bool,
+    progress: Progress | None,
+    *,
+    at: Sequence[float],
+    level: float,
+) -> Background:
+    """Compare random pairs in every space, one space in memory at a time."""
+    kept = RowSelection(documents, drop_invalid=drop_invalid)
+    asked = None if queries is None else RowSelection(queries, drop_invalid=drop_invalid)
+    spaces = two_sided_spaces(names, kept, asked, centres, progress)
+    rows = sampled_rows(documents, sample, seed, drop_invalid=drop_invalid)
+    asking = None
+    if queries is not None:
+        asking = sampled_rows(queries, sample, seed, drop_invalid=drop_invalid)
+    total = rows_that_count(kept) if drop_invalid else row_count(documents)
+    if store_size is None:
+        store_size = total - (queries is None)
+    elif store_size < total:
+        raise UsageError(f"--store-size {store_size:,}: the source alone has {total:,} vectors")
+    subject = documents.names[0]
+    if queries is not None:
+        subject += f" with queries {queries.names[0]}"
+    found = Background([], [], [], {why: n for why, n in kept.left_out.items() if n})
+    for number, space in enumerate(spaces, start=1):
+        meaning = meaning_of(space, rows, asking, store_size)
+        m, n = meaning.pairs.cosines.shape
+        what = f"{m:,} sampled rows" if queries is None else f"{m:,} queries × {n:,} rows"
+        how = f"all pairs of {what}, seed {seed}; {store_size:,} others a query"
+        found.rows.extend(meaning.rows(subject, with_caveats(how, documents, queries), at, level))
+        found.maps.append(percentile_map(meaning.pairs, meaning.space))
+        if number == 1:
+            found.remarks.extend([background_sentence(meaning), *told(range_sentence(meaning))])
+        if progress is not None:
+            progress("compare random pairs", number, len(spaces))
+    found.remarks.extend(told(length_remark(rows)))
+    return found
+
+
+def rows_that_count(kept: RowSelection) -> int:
+    """Read a source to see how many of its rows are finite."""
+    return sum(len(batch.vectors) for batches in kept.batches() for batch in batches.values())
+
+
+def labelled_ground(
+    source: Any,
+    pairs: str | Path,
+    positive: str | None,
+    names: Sequence[str],
+    protocol: SentenceProtocol,
+    **how: Any,
+) -> Ground:
+    """Read labelled pairs and their vectors."""
+    parts = parts_of([one for one in named(names) if one.transformer is not None])
+    ground = ground_of(source, own_pair_task(str(pairs)), parts, None, protocol, **how)
+    assert isinstance(ground.problem, OwnPairProblem)
+    return replace(ground, problem=with_labels(ground.problem, positive))
+
+
+def goals_of(
+    precision: float | None, recall: float | None, confidence: float | None
+) -> tuple[Goal, ...]:
+    """Return what thresholds are chosen for, the user's own wishes first."""
+    goals: list[Goal] = []
+    if precision is not None:
+        goals.append(Precision(precision, confidence))
+    if recall is not None:
+        goals.append(Recall(recall, confidence))
+    return (*goals, BestF1())
+
+
+def check_call(
+    sample: int,
+    store_size: int | None,
+    at: Sequence[float],
+    pairs: str | Path | None,
+    positive: str | None,
+    precision: float | None,
+    recall: float | None,
+    confidence: float | None,
+) -> None:
+    """Refuse what cannot be meant, before anything is read."""
+    if not 2 <= sample <= MOST_ROWS:
+        raise UsageError(
+            f"a sample has two rows to {MOST_ROWS:,}, as all pairs of it are held in memory, not "
+            f"{sample:,}"
+        )
+    if store_size is not None and store_size < 2:
+        raise UsageError(f"a store has at least two vectors, not {store_size}")
+    for score in at:
+        if not -1 <= score <= 1:
+            raise UsageError(f"a cosine lies between -1 and 1, not {score:g}")
+    for option, value in (
+        ("positive", positive), ("precision", precision), ("recall", recall),
+    ):  # fmt: skip
+        if value is not None and pairs is None:
+            raise UsageError(f"--{option} is about labelled pairs; name them with --pairs")
+    if confidence is not None and precision is None and recall is None:
+        raise UsageError("--confidence is that of a --precision or --recall; name one")
+
+
+def refuse_text(text: Any) -> None:
+    """Refuse texts beside pairs, which bring their own."""
+    if text is not None:
+        raise UsageError(
+            "--text is for scores without labels; pairs of texts bring their own, and pairs of "
+            "rows name vectors"
+        )
+
+
+def told(sentence: str | None) -> list[str]:
+    """Return a sentence in a list, or nothing."""
+    return [] if sentence is None else [sentence]

@@ -1,0 +1,387 @@
+"""Thresholds on labelled pairs: chosen on some folds, judged on the one that they have not seen.
+
+Thresholds from labelled pairs, in every space: how well it tells them apart, where to cut.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.compute.stats.class_scores import auc, f1_score
+from isoscope.compute.stats.estimates import (
+    Difference,
+    Estimate,
+    Score,
+    design_effect,
+    difference,
+    mean_score,
+    quantile,
+    standard_error,
+    undefined,
+    widened,
+)
+from isoscope.compute.threads import one_blas_thread
+from isoscope.corrections.named import NONE, NamedCorrection
+from isoscope.errors import DataError, UsageError
+from isoscope.tasks.advice.candidates import Candidate
+from isoscope.tasks.advice.cross_fitting import CrossFitting
+from isoscope.tasks.advice.ground import Ground, fit_words, folded_rows
+from isoscope.tasks.advising import own_centres_of, run_with_centres
+from isoscope.tasks.folds import dealt
+from isoscope.tasks.own_pair_problem import AUC, OwnPairProblem
+from isoscope.tasks.problem_rows import as_row, has_output
+from isoscope.verbs.threshold.chance import forms_of
+from isoscope.verbs.threshold.goals import Chosen, Goal
+from isoscope.verbs.threshold.score_map import ScoreMap, probability_map
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from isoscope.compute.stage import Progress
+    from isoscope.corrections.query_centre import Centres
+    from isoscope.results.result import Row
+    from isoscope.tasks.problem import Items
+    from isoscope.typing import Vector
+
+    Labels = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A threshold and how it does on pairs that did not choose it.
+
+    Attributes
+    ----------
+    goal : Goal
+        What it was chosen for.
+    chosen : Chosen
+        Chosen on all pairs, for use.
+    by_fold : tuple of float or None
+        Chosen without the pairs of each fold.
+    precision, recall, f1 : Score
+        Of all pairs, each judged by the threshold of its fold.
+    false_share : Score
+        The share of noes that are accepted.
+    """
+
+    goal: Goal
+    chosen: Chosen
+    by_fold: tuple[float | None, ...]
+    precision: Score
+    recall: Score
+    f1: Score
+    false_share: Score
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Pairs whose labels are known.
+
+    Attributes
+    ----------
+    cosines, labels : array
+        Of every pair.
+    first, second : array of int
+        The rows of every pair: pairs that share one are not independent.
+    folds : sequence of array of int
+        The pairs of every fold.
+    """
+
+    cosines: Vector
+    labels: Labels
+    first: Items
+    second: Items
+    folds: Sequence[Items]
+
+    def share(self, of: Labels, among: Labels, level: float, nothing: str) -> Score:
+        """Return the share of some pairs that are others, allowing for rows that they share."""
+        if not among.any():
+            return undefined(nothing, 0)
+        found = mean_score(of[among], level)
+        effect = design_effect(found.influences, self.first[among], self.second[among])
+        return widened(found, effect)
+
+
+def judged(goal: Goal, pairs: Labelled, level: float = 0.95) -> Judged:
+    """Choose a threshold on all pairs but those of a fold, and judge these by it, fold by fold.
+
+    Parameters
+    ----------
+    goal : Goal
+        What thresholds are chosen for.
+    pairs : Labelled
+        Pairs, in folds.
+    level : float
+        Coverage of the intervals, for the precision, recall and F1 of these thresholds on other
+        pairs of the same kind.
+    """
+    cosines, labels = pairs.cosines, pairs.labels
+    by_fold = []
+    accepted = np.zeros(len(cosines), np.bool_)
+    for held in pairs.folds:
+        others = np.ones(len(cosines), np.bool_)
+        others[held] = False
+        found = goal.choose(cosines[others], labels[others])
+        by_fold.append(found.threshold)
+        if found.threshold is not None:
+            accepted[held] = cosines[held] >= found.threshold
+    chosen = goal.choose(cosines, labels)
+    if None in by_fold:
+        none = undefined("without the pairs of some fold no threshold was found", len(cosines))
+        return Judged(goal, chosen, tuple(by_fold), none, none, none, none)
+    precision = pairs.share(labels, accepted, level, "no pair is accepted")
+    recall = pairs.share(accepted, labels, level, "no pair is a yes")
+    false_share = pairs.share(accepted, ~labels, level, "no pair is a no")
+    f1 = f1_score(labels.astype(np.intp), accepted.astype(np.intp), level, positive=1)
+    f1 = widened(f1, design_effect(f1.influences, pairs.first, pairs.second))
+    return Judged(goal, chosen, tuple(by_fold), precision, recall, f1, false_share)
+
+
+def brier(pairs: Labelled, level: float = 0.95) -> tuple[Estimate, float]:
+    """Return the mean squared error of probabilities fitted without a fold, and of the base rate.
+
+    The Brier score (1950): 0 is perfect; a probability that is always the share of yeses, p, has
+    p (1 − p).
+    """
+    cosines, labels = pairs.cosines, pairs.labels
+    errors = np.empty(len(cosines))
+    for held in pairs.folds:
+        others = np.ones(len(cosines), np.bool_)
+        others[held] = False
+        fitted = probability_map(cosines[others], labels[others], "")
+        errors[held] = (fitted(cosines[held]) - labels[held]) ** 2
+    value, n, share = float(np.mean(errors)), len(errors), float(np.mean(labels))
+    effect = design_effect(errors, pairs.first, pairs.second)
+    reach = quantile(level, n) * standard_error(errors) * math.sqrt(effect)
+    return Estimate(value, max(value - reach, 0.0), min(value + reach, 1.0), n), share * (1 - share)
+
+
+def precision_at(share: float, recall: float, false_share: float) -> float | None:
+    """Return the precision among pairs of which some share are yeses: Bayes' rule."""
+    accepted = share * recall + (1 - share) * false_share
+    return share * recall / accepted if accepted > 0 else None
+
+
+FEWEST_PAIRS = 20
+"""With fewer, a threshold is chosen by a handful of pairs on either side."""
+
+CONDITIONS: dict[str, Callable[[Vector, float], Labels]] = {
+    ">=": np.greater_equal,
+    "<=": np.less_equal,
+    ">": np.greater,
+    "<": np.less,
+    "=": np.equal,
+}
+RARE = 0.001
+"""A share of yeses as among pairs of a search, for the precision that a threshold has there."""
+
+
+@dataclass(frozen=True)
+class SpaceScores:
+    """One space on the labelled pairs.
+
+    Attributes
+    ----------
+    name : str
+        Of its correction.
+    auc : Score
+        How often a yes has the higher cosine than a no.
+    change : Difference or None
+        To the vectors as they are.
+    thresholds : tuple of Judged
+        A threshold for every goal.
+    brier : Estimate
+        Of probabilities fitted without the pairs that they are judged on.
+    base : float
+        The Brier score of the share of yeses.
+    map : ScoreMap
+        From cosine to probability.
+    """
+
+    name: str
+    auc: Score
+    change: Difference | None
+    thresholds: tuple[Judged, ...]
+    brier: Estimate
+    base: float
+    map: ScoreMap
+
+
+def with_labels(problem: OwnPairProblem, positive: str | None) -> OwnPairProblem:
+    """Turn scores into labels: those that meet a condition are a yes.
+
+    Parameters
+    ----------
+    problem : OwnPairProblem
+        Pairs with scores or labels.
+    positive : str, optional
+        A condition such as ``>=4``; none is needed where pairs are labelled yes and no.
+    """
+    if positive is None:
+        if not problem.yes_no:
+            low, high = float(problem.human.min()), float(problem.human.max())
+            raise UsageError(
+                f"{problem.task} has scores from {low:g} to {high:g}; say which are a match with "
+                f"--positive, such as --positive '>={(low + high) / 2:g}'"
+            )
+        return problem
+    labels = condition(positive)(problem.human)
+    return replace(problem, human=labels.astype(np.float64), yes_no=True, main=AUC)
+
+
+def condition(text: str) -> Callable[[Vector], Labels]:
+    """Read a condition such as ``>=4``."""
+    found = re.fullmatch(r"\s*(>=|<=|==?|>|<)\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*", text)
+    try:
+        sign, number = found[1], float(found[2])  # type: ignore[index]
+    except (TypeError, ValueError):
+        raise UsageError(
+            f"--positive is a condition on the score, such as '>=4' or '=1', not {text!r}"
+        ) from None
+    test = CONDITIONS["=" if sign == "==" else sign]
+    return lambda scores: np.asarray(test(scores, number))
+
+
+class LabelledPairs:
+    """Pairs with labels, scored in every space with corrections that have not seen their fold.
+
+    Parameters
+    ----------
+    ground : Ground
+        Labelled pairs with their vectors.
+    folds : int
+        Into how many folds they are dealt.
+    seed : int
+        Of the dealing.
+    level : float
+        Coverage of the intervals.
+    """
+
+    def __init__(self, ground: Ground, folds: int, seed: int, level: float) -> None:
+        problem = ground.problem
+        assert isinstance(problem, OwnPairProblem)
+        labels = problem.human == 1
+        if len(problem) < FEWEST_PAIRS:
+            raise DataError(
+                f"{problem.task} has {len(problem):,} pairs; a threshold takes at least "
+                f"{FEWEST_PAIRS}, and hundreds to be worth anything"
+            )
+        if labels.all() or not labels.any():
+            raise DataError(
+                f"{problem.task}: every pair is a {'yes' if labels.all() else 'no'}; a threshold "
+                "takes both. --positive says which scores are a yes"
+            )
+        self.ground, self.problem, self.labels = ground, problem, labels
+        self.level, self.count = level, folds
+        self.folds = dealt(problem, folds, seed)
+        self.protocol = ""
+
+    def cosines(
+        self,
+        corrections: Sequence[NamedCorrection],
+        centres: Centres,
+        progress: Progress | None = None,
+    ) -> dict[str, Vector]:
+        """Return the cosine of every pair in every space; NaN where a vector has no direction."""
+        tried = tuple(Candidate(one.name, (one,)) for one in corrections if one.name != NONE)
+        ground = self.ground
+        with one_blas_thread():  # many small matrices
+            rows = folded_rows(ground, self.folds, [one for c in tried for one in c.settings])
+            fitting = CrossFitting(self.problem, ground.vectors, rows, self.folds, progress)
+            found = {NONE: fitting.uncorrected()}
+            if not tried:
+                self.protocol = f"{ground.protocol}; thresholds chosen in {self.count} folds"
+                return found
+            self.protocol = f"{ground.protocol}; {fit_words(ground, rows, self.count)}"
+            if ground.query_rows is None:
+                centres = "shared"
+            own = None if centres == "shared" else own_centres_of(ground, self.folds)
+            several = run_with_centres(fitting, tried, centres, own)
+        return found | {one.candidate.name: one.outputs for one in several}
+
+    def judge(self, spaces: dict[str, Vector], goals: Sequence[Goal]) -> list[SpaceScores]:
+        """Score every space, and choose its thresholds, on the pairs that all of them can score."""
+        usable = np.logical_and.reduce([has_output(found) for found in spaces.values()])
+        if usable.sum() < FEWEST_PAIRS:
+            raise DataError(
+                f"{self.problem.task}: {int(usable.sum()):,} pairs have two vectors with a "
+                f"direction; a threshold takes at least {FEWEST_PAIRS}"
+            )
+        number = np.cumsum(usable) - 1
+        folds = [number[fold[usable[fold]]] for fold in self.folds]
+        first, second = self.problem.first[usable], self.problem.second[usable]
+        labels = self.labels[usable]
+        plain = auc(labels, spaces[NONE][usable], self.level)
+        found = []
+        for name, cosines in spaces.items():
+            pairs = Labelled(cosines[usable], labels, first, second, folds)
+            area = plain if name == NONE else auc(labels, pairs.cosines, self.level)
+            change = None if name == NONE else difference(area, plain, level=self.level)
+            if change is not None and area.influences is not None and plain.influences is not None:
+                moved = area.influences - plain.influences
+                change = widened(change, design_effect(moved, first, second), None)
+            area = widened(area, design_effect(area.influences, first, second))
+            error, base = brier(pairs, self.level)
+            cuts = tuple(judged(goal, pairs, self.level) for goal in goals)
+            fitted = probability_map(pairs.cosines, labels, name)
+            found.append(SpaceScores(name, area, change, cuts, error, base, fitted))
+        return found
+
+    def rows(self, subject: str, scored: Sequence[SpaceScores]) -> list[Row]:
+        """File what was found."""
+        task, total = self.problem.task, len(self.problem)
+
+        def filed(name: str, measure: str, found: Estimate, **about: Any) -> Row:
+            left_out = total - found.n if about.pop("whole", False) else 0
+            measure = f"{task}/{measure}"
+            where = (subject, "")
+            return as_row(where, name, measure, found, "pairs", left_out, "", self.protocol, about)
+
+        rows = []
+        for one in scored:
+            rows.append(filed(one.name, "auc", one.auc, whole=True))
+            if one.change is not None:
+                rows.append(
+                    filed(one.name, "auc/difference", one.change, p_value=one.change.p_value)
+                )
+            rows.append(filed(one.name, "brier", one.brier, base_rate=one.base))
+            for cut in one.thresholds:
+                rows += self._threshold_rows(filed, one, cut)
+        return rows
+
+    def _threshold_rows(
+        self, filed: Callable[..., Row], one: SpaceScores, cut: Judged
+    ) -> list[Row]:
+        goal, value = cut.goal.name, cut.chosen.threshold
+        chosen = Estimate(value, None, None, one.auc.n, cut.chosen.note)
+        about = {"goal": cut.goal.words, "by_fold": list(cut.by_fold), **forms_of(value)}
+        scores = {"precision": cut.precision, "recall": cut.recall, "f1": cut.f1}
+        return [
+            filed(one.name, f"{goal}/threshold", chosen, **about),
+            *(filed(one.name, f"{goal}/{name}", score) for name, score in scores.items()),
+        ]
+
+
+def rare_precision(cut: Judged) -> Estimate | None:
+    """Return the precision of a threshold where one pair in a thousand is a yes.
+
+    With r the recall and f the share of noes that are accepted, Bayes' rule gives
+    p r / (p r + (1 − p) f); its ends are those of the interval of f, which decides.
+    """
+    recall, false = cut.recall.value, cut.false_share
+    if not recall or false.value is None:
+        return None
+    value = precision_at(RARE, recall, false.value)
+    if value is None:
+        return None
+    ends = [
+        None if end is None else precision_at(RARE, recall, end) for end in (false.high, false.low)
+    ]
+    return Estimate(value, ends[0], ends[1], false.n)

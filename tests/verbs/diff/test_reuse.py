@@ -1,0 +1,125 @@
+"""May the old correction and threshold be kept?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from isoscope.corrections import Center, ClusterRemoval, Whiten
+from isoscope.data.arrays import ArrayCloud
+from isoscope.measures.reads.moments import MomentParts
+from isoscope.verbs.diff.names import NEIGHBOURS_LIMIT
+from isoscope.verbs.diff.reuse import (
+    SomeRows,
+    corrected_space,
+    fitted_again,
+    rounded_share,
+    space_as_it_is,
+)
+from isoscope.verbs.diff.two_clouds import TwoSides, read_apart, read_in_step
+from isoscope.verbs.measure.search.nearest_rows import nearest_rows, shared
+
+Matrix = NDArray[np.float64]
+
+
+def cloud(seed: int, rows: int = 600, offset: float = 1.0) -> Matrix:
+    random = np.random.default_rng(seed)
+    return (random.standard_normal((rows, 16)) + offset) * np.arange(1, 17) ** -0.5
+
+
+def two(a: Matrix, b: Matrix, *, paired: bool = False) -> TwoSides:
+    read = read_in_step if paired else read_apart
+    return read(ArrayCloud(a, "a"), ArrayCloud(b, "b"), MomentParts(), sample=5_000, seed=0)
+
+
+def test_between_equal_clouds_everything_is_kept() -> None:
+    sides = two(cloud(0), cloud(1))
+    for old in (Center(), Whiten()):
+        found = corrected_space(sides, "x", old.fit(cloud(0)), None, 0)
+        assert found.correction is not None
+        assert found.correction.keep
+        assert found.threshold.keep
+        # Chance alone does what the other cloud does: m was chosen so. It is one draw of it.
+        kept, chance = found.correction.kept.value, found.correction.by_chance.value
+        assert kept == pytest.approx(chance, abs=0.05)
+    assert space_as_it_is(sides, None, 0).threshold.keep
+
+
+def test_after_a_shift_neither_is() -> None:
+    sides = two(cloud(0), cloud(1, offset=2.0))
+    found = corrected_space(sides, "center", Center().fit(cloud(0)), None, 0)
+    assert found.correction is not None
+    assert found.correction.neighbours_differ
+    assert found.correction.cosines_differ
+    assert not found.correction.keep
+    assert not found.threshold.keep
+    assert found.threshold.share_a.value == pytest.approx(0.01, abs=0.001)
+
+
+def test_figures_are_those_of_the_two_corrections() -> None:
+    a, b = cloud(0), cloud(1, offset=1.3)
+    sides = two(a, b)
+    found = corrected_space(sides, "center", Center().fit(a), 0.4, 0)
+    assert found.correction is not None
+    old, new = b - a.mean(axis=0), b - b.mean(axis=0)
+    common = shared(nearest_rows(old, 10), nearest_rows(new, 10))
+    assert found.correction.kept.value == pytest.approx(common.mean(), abs=1e-3)
+    units = old / np.linalg.norm(old, axis=1, keepdims=True)
+    cosines = (units @ units.T)[np.triu_indices(600, 1)]
+    # Halves of the sample hold half of the pairs: twice the error of all of them.
+    assert found.correction.old_cosine.value == pytest.approx(cosines.mean(), abs=0.01)
+    assert found.threshold.share_b.value == pytest.approx((cosines > 0.4).mean(), abs=0.02)
+    assert found.threshold.threshold == 0.4
+
+
+def test_a_few_more_common_neighbours_than_chance_are_no_reason() -> None:
+    a = cloud(0)
+    found = corrected_space(two(a, a, paired=True), "whiten", Whiten().fit(a), None, 0)
+    assert found.correction is not None
+    assert found.correction.kept.value == 1
+    assert (found.correction.beyond_chance.value or 0) < -NEIGHBOURS_LIMIT
+    assert found.correction.keep
+
+
+def test_corrections_that_need_their_rows_are_fitted_again() -> None:
+    b = cloud(1)
+    old = ClusterRemoval(n_clusters=2, random_state=0).fit(cloud(0))
+    again = fitted_again(old, two(cloud(0), b).b, None, None)
+    wanted = ClusterRemoval(n_clusters=2, random_state=0).fit(b)
+    np.testing.assert_allclose(again.transform(b), wanted.transform(b), atol=1e-9)
+    assert old.fitted_on_ != again.fitted_on_
+
+
+def test_some_rows_are_a_random_part() -> None:
+    rows = np.arange(20_000.0)[:, None] * np.ones(400)
+    part = SomeRows(ArrayCloud(rows, "a"), 0.3)
+    batches = [found["a"] for found in part.batches()]
+    chosen = np.concatenate([batch.vectors[:, 0] for batch in batches])
+    assert len(chosen) == pytest.approx(6_000, abs=250)
+    assert batches[1].first_row == len(batches[0].vectors)
+    assert chosen.mean() == pytest.approx(10_000, rel=0.03)
+
+
+def test_shares_are_written_with_the_digits_that_tell() -> None:
+    assert [rounded_share(value) for value in (0, 0.000123, 0.0123, 0.456, 0.9987, 0.99999, 1)] == [
+        "0 %", "0.012 %", "1.2 %", "46 %", "99.9 %", "over 99.9 %", "100 %",
+    ]  # fmt: skip
+
+
+def test_a_threshold_that_all_pairs_pass_is_not_kept() -> None:
+    """None of A's pairs and all of B's: no row has an influence, and there is no interval."""
+    sides = two(cloud(0, offset=0.0), cloud(1, offset=30.0))
+    found = space_as_it_is(sides, 0.95, 0).threshold
+    assert (found.share_a.value, found.share_b.value) == (0, 1)
+    assert not found.keep
+
+
+def test_what_the_old_correction_was_fitted_on_decides_what_chance_does() -> None:
+    many, few = cloud(0, rows=6_000), cloud(1)
+    old = Whiten().fit(many)
+    whole = corrected_space(two(many, few), "x", old, None, 0).correction
+    part = corrected_space(two(many[:200], few), "x", old, None, 0).correction
+    assert whole is not None
+    assert part is not None
+    assert whole.by_chance.value == part.by_chance.value

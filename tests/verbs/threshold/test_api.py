@@ -1,0 +1,186 @@
+"""What a score means, from sources to a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from isoscope.errors import DataError, UsageError
+from isoscope.results.result import Result
+from isoscope.verbs.threshold.api import threshold
+
+RNG = np.random.default_rng(12)
+TOPICS = RNG.normal(size=(200, 8))
+FIRST = TOPICS + 0.5 * RNG.normal(size=TOPICS.shape) + 0.5
+SECOND = TOPICS + 0.5 * RNG.normal(size=TOPICS.shape) + 0.5
+LABELS = np.arange(200) % 2
+PARTNERS = np.where(LABELS == 1, np.arange(200), (np.arange(200) + 9) % 200)
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    """Row k of the queries with row PARTNERS[k] of the documents."""
+    path = tmp_path / "pairs.csv"
+    lines = [f"{k},{PARTNERS[k]},{LABELS[k]}" for k in range(200)]
+    path.write_text("\n".join(["row1,row2,score", *lines]) + "\n")
+    return path
+
+
+def test_random_pairs_of_all_rows() -> None:
+    found = threshold(FIRST, corrections="none,center", at=[0.5]).result
+    cosines = (unit(FIRST) @ unit(FIRST).T)[np.triu_indices(200, 1)]
+    row = found.row("random-pairs/99%")
+    assert row.value == pytest.approx(np.quantile(cosines, 0.99), abs=1e-6)
+    assert row.n == len(cosines)
+    assert row.extra["matches_per_query"] == pytest.approx(0.01 * 199)
+    assert row.extra["cosine_distance"] == pytest.approx(1 - row.value)
+    at = found.row("random-pairs/at-0.5")
+    assert at.value == pytest.approx(100 * np.mean(cosines < 0.5))
+    assert at.extra["matches_per_query"] == pytest.approx(199 * np.mean(cosines >= 0.5))
+    one = found.row("random-pairs/1-per-query")
+    assert np.mean(cosines >= one.value) * 199 == pytest.approx(1, abs=0.1)
+    centred = FIRST - FIRST.mean(axis=0)
+    cosines = (unit(centred) @ unit(centred).T)[np.triu_indices(200, 1)]
+    after = found.value("random-pairs/99%", "center")
+    assert after == pytest.approx(np.quantile(cosines, 0.99), abs=1e-6)
+
+
+def test_a_larger_store_gives_more_chance_matches() -> None:
+    found = threshold(FIRST, corrections="none", store_size=1_000_000).result
+    assert found.row("random-pairs/99%").extra["matches_per_query"] == pytest.approx(10_000)
+    assert found.value("random-pairs/1-per-query") is None
+
+
+def test_queries_meet_documents() -> None:
+    found = threshold(SECOND, queries=FIRST[:80], corrections="none,center").result
+    cosines = unit(FIRST[:80]) @ unit(SECOND).T
+    row = found.row("random-pairs/95%")
+    assert row.value == pytest.approx(np.quantile(cosines, 0.95), abs=1e-6)
+    assert row.extra["matches_per_query"] == pytest.approx(0.05 * 200)
+    names = {row.correction for row in found}
+    assert names == {"none", "center", "center (own centres)"}
+
+
+def test_labelled_pairs_of_queries_and_documents(pairs: Path) -> None:
+    found = threshold(SECOND, queries=FIRST, pairs=pairs, corrections="none", precision=0.8)
+    cosines = np.einsum("ij,ij->i", unit(FIRST), unit(SECOND[PARTNERS]))
+    result = found.result
+    assert result.value("pairs:pairs/auc") == pytest.approx(roc_auc_score(LABELS, cosines))
+    cut = result.row("pairs:pairs/precision-0.8/threshold")
+    assert len(cut.extra["by_fold"]) == 5
+    assert cut.value is not None
+    accepted = cosines >= cut.value
+    assert LABELS[accepted].mean() >= 0.8
+    assert {one.kind for one in found.maps} == {"percentile", "probability"}
+    remarks = " ".join(result.extra["remarks"])
+    assert "50% are a yes" in remarks
+    assert "by number" in result.rows[0].protocol
+
+
+def test_a_correction_that_only_moves_the_threshold_is_called_that(tmp_path: Path) -> None:
+    """A large common offset hides nothing from the ranking of pairs, but lifts every score."""
+    path = tmp_path / "own.csv"
+    lines = [f"{k},{200 + PARTNERS[k]},{LABELS[k]}" for k in range(200)]
+    path.write_text("\n".join(["row1,row2,score", *lines]) + "\n")
+    rows = np.concatenate([FIRST, SECOND]) + np.full(8, 2.0)
+    found = threshold(rows, pairs=path, corrections="none,center").result
+    before, after = (found.value("pairs:own/best-f1/threshold", c) for c in ("none", "center"))
+    assert before > after + 0.1
+    said = next(line for line in found.extra["remarks"] if line.startswith("center"))
+    assert "moves the threshold" in said
+
+
+def test_texts_of_a_model(tiny_model: Callable[[str], Path], tmp_path: Path) -> None:
+    from isoscope.tasks.sentence_protocol import SentenceProtocol
+
+    nouns = ("cat", "dog", "bird", "tree", "river", "boat", "bank", "money")
+    texts = [f"the {a} saw the {b}" for a in nouns for b in nouns]
+    protocol = SentenceProtocol(cache=False)
+    folder = str(tiny_model("bert"))
+    found = threshold(folder, text=texts, corrections="none", sentences=protocol).result
+    assert found.rows[0].n == 64 * 63 // 2
+    path = tmp_path / "texts.tsv"
+    lines = [f"{a}\t{b}\t{k % 5}" for k, (a, b) in enumerate(pairwise(texts))]
+    path.write_text("\n".join(["text1\ttext2\tscore", *lines]) + "\n")
+    labelled = threshold(
+        folder, pairs=path, positive=">=3", corrections="none", sentences=protocol
+    ).result
+    assert labelled.row("pairs:texts/auc").n == 63
+    with pytest.raises(UsageError, match="pairs of texts bring their own"):
+        threshold(folder, pairs=path, positive=">=3", text=texts)
+
+
+def test_rows_that_do_not_count_are_no_chance_matches() -> None:
+    broken = FIRST.copy()
+    broken[::2] = np.nan
+    for corrections in ("none", "none,center"):
+        found = threshold(broken, corrections=corrections, drop_invalid=True).result
+        row = found.row("random-pairs/99%")
+        assert row.extra["matches_per_query"] == pytest.approx(0.01 * 99)
+        assert found.left_out == {"not finite": 100}
+
+
+def test_a_correction_without_a_mean_has_one_centre(pairs: Path) -> None:
+    found = threshold(SECOND, queries=FIRST, pairs=pairs, corrections="none,clip").result
+    assert {row.correction for row in found} == {"none", "clip"}
+    with pytest.raises(UsageError, match="none of clip subtracts a mean"):
+        threshold(SECOND, queries=FIRST, pairs=pairs, corrections="none,clip", centres="own")
+
+
+def test_a_space_without_directions_is_named() -> None:
+    with pytest.raises(DataError, match="center: fewer than two vectors have a direction; leave"):
+        threshold(np.ones((60, 3)), corrections="none,center")
+
+
+def test_sentences_say_what_pairs_can_tell(pairs: Path, tmp_path: Path) -> None:
+    few = tmp_path / "few.csv"
+    few.write_text("\n".join(pairs.read_text().splitlines()[:41]) + "\n")
+    found = threshold(SECOND, queries=FIRST + 0.3, pairs=few, corrections="none,whiten")
+    said = next(line for line in found.result.extra["remarks"] if line.startswith("whiten "))
+    row = found.result.row("pairs:few/auc/difference", "whiten")
+    assert row.low is not None
+    assert row.high is not None
+    assert row.low < -0.01 or row.high > 0.01
+    assert "leaves the AUC alone" not in said
+
+
+def test_a_result_can_be_saved_and_shown(pairs: Path, tmp_path: Path) -> None:
+    found = threshold(SECOND, queries=FIRST, pairs=pairs, at=[0.5], recall=0.9)
+    found.result.save(tmp_path / "result.json")
+    again = Result.load(tmp_path / "result.json")
+    assert again.to_markdown() == found.result.to_markdown()
+    shown = again.to_markdown()
+    assert "threshold for a recall of 0.9" in shown
+    assert "threshold for the best F1" in shown
+    assert "random pairs" in shown
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"sample": 1}, "a sample has two rows to 20,000"),
+        ({"sample": 50_000}, "a sample has two rows to 20,000"),
+        ({"store_size": 100}, "--store-size 100: the source alone has 200 vectors"),
+        ({"centres": "any"}, "centres is shared, own, both, not 'any'"),
+        ({"store_size": 1}, "a store has at least two vectors"),
+        ({"at": [1.5]}, "a cosine lies between -1 and 1, not 1.5"),
+        ({"positive": ">=4"}, "--positive is about labelled pairs"),
+        ({"precision": 0.9}, "--precision is about labelled pairs"),
+        ({"recall": 0.9}, "--recall is about labelled pairs"),
+        ({"confidence": 0.9}, "--confidence is that of a --precision or --recall"),
+        ({"corrections": "whitten"}, "whitten"),
+        ({"queries": np.ones((30, 3))}, "documents have 8 dimensions and queries 3"),
+    ],
+)
+def test_wrong_calls(wrong: dict, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        threshold(FIRST, **wrong)

@@ -1,0 +1,119 @@
+"""Thresholds from labelled pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from isoscope.compute.stats.estimates import mean_score
+from isoscope.corrections.named import named
+from isoscope.errors import DataError, UsageError
+from isoscope.tasks.advice.ground import Ground
+from isoscope.tasks.own_pair_problem import AUC, OwnPairProblem
+from isoscope.verbs.threshold.goals import BestF1
+from isoscope.verbs.threshold.labelled_pairs import (
+    Judged,
+    LabelledPairs,
+    condition,
+    rare_precision,
+    with_labels,
+)
+
+RNG = np.random.default_rng(11)
+VECTORS = RNG.normal(size=(160, 6)) + 1
+
+
+def problem(scores, yes_no: bool = True) -> OwnPairProblem:
+    count = len(scores)
+    return OwnPairProblem(
+        "pairs:mine", (), np.arange(count), 80 + np.arange(count), np.asarray(scores, float),
+        np.full(count, "", object), yes_no=yes_no,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (">=4", [False, True, True]),
+        ("> 4", [False, False, True]),
+        ("<4", [True, False, False]),
+        ("<= 4.0", [True, True, False]),
+        ("=5", [False, False, True]),
+        ("==5", [False, False, True]),
+        (">=4e0", [False, True, True]),
+    ],
+)
+def test_conditions(text: str, wanted: list[bool]) -> None:
+    assert condition(text)(np.array([3.0, 4.0, 5.0])).tolist() == wanted
+
+
+@pytest.mark.parametrize("text", ["4", ">=", "high", ">=4 and <5", ">=.", ""])
+def test_what_is_no_condition(text: str) -> None:
+    with pytest.raises(UsageError, match="--positive is a condition on the score"):
+        condition(text)
+
+
+def test_scores_become_labels() -> None:
+    given = problem(np.linspace(0, 5, 40), yes_no=False)
+    found = with_labels(given, ">=4")
+    assert found.main == AUC
+    assert found.human.sum() == (given.human >= 4).sum()
+    with pytest.raises(UsageError, match=r"scores from 0 to 5; .*--positive '>=2.5'"):
+        with_labels(given, None)
+    labelled = problem([0, 1] * 20)
+    assert with_labels(labelled, None) is labelled
+
+
+def test_both_labels_and_enough_pairs_are_needed() -> None:
+    with pytest.raises(DataError, match="every pair is a yes"):
+        LabelledPairs(Ground(problem([1] * 40), VECTORS, "v", ""), 5, 0, 0.95)
+    with pytest.raises(DataError, match="10 pairs; a threshold takes at least 20"):
+        LabelledPairs(Ground(problem([1, 0] * 5), VECTORS, "v", ""), 5, 0, 0.95)
+
+
+def test_pairs_without_a_direction_count_in_no_space() -> None:
+    vectors = VECTORS.copy()
+    vectors[3] = 0
+    labels = (np.arange(80) % 2).astype(float)
+    pairs = LabelledPairs(Ground(problem(labels), vectors, "v", ""), 4, 0, 0.95)
+    spaces = pairs.cosines(named(["none", "center"]), "shared")
+    assert np.isnan(spaces["none"][3])
+    assert not np.isnan(spaces["center"][3])
+    found = pairs.judge(spaces, (BestF1(),))
+    assert [one.auc.n for one in found] == [79, 79]
+    row = pairs.rows("v", found)[0]
+    assert "1 pair without a score left out" in row.note
+
+
+def test_no_pair_is_corrected_by_a_fit_on_itself() -> None:
+    """An outlier in one fold moves the mean for all other folds, but not for its own."""
+    vectors = VECTORS.copy()
+    vectors[0] = 1e6
+    labels = (np.arange(80) % 2).astype(float)
+    pairs = LabelledPairs(Ground(problem(labels), vectors, "v", ""), 4, 0, 0.95)
+    found = pairs.cosines(named(["none", "center"]), "shared")["center"]
+    fold = next(held for held in pairs.folds if 0 in held)
+    others = np.setdiff1d(np.arange(80), fold)
+    assert np.abs(found[others]).min() > 0.99  # all far from a mean that one vector makes
+    assert np.abs(found[fold]).min() < 0.5
+
+
+def test_precision_where_yeses_are_rare() -> None:
+    # Accepted are 80 % of the yeses and 10 % of 200 noes.
+    chosen = BestF1().choose(np.array([1.0, 0.0]), np.array([True, False]))
+    recall = mean_score(np.arange(100) < 80)
+    false_share = mean_score(np.arange(200) < 20)
+    cut = Judged(BestF1(), chosen, (0.5,), recall, recall, recall, false_share)
+    found = rare_precision(cut)
+    assert found is not None
+    assert found.value == pytest.approx(0.001 * 0.8 / (0.001 * 0.8 + 0.999 * 0.1))
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < found.value < found.high
+    clean = Judged(BestF1(), chosen, (0.5,), recall, recall, recall, mean_score(np.zeros(30)))
+    none_wrong = rare_precision(clean)
+    assert none_wrong is not None
+    assert none_wrong.value == 1
+    # Of 30 noes none was accepted: as many as a tenth of all might be, and precision a hundredth.
+    assert none_wrong.low is not None
+    assert none_wrong.low < 0.02

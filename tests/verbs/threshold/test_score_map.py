@@ -1,0 +1,74 @@
+"""Maps from scores to what they mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.isotonic import IsotonicRegression
+
+from isoscope.errors import DataError, UsageError
+from isoscope.verbs.measure.search.random_pairs import RandomPairs
+from isoscope.verbs.threshold.score_map import (
+    ScoreMap,
+    load_maps,
+    percentile_map,
+    probability_map,
+    save_maps,
+)
+
+RNG = np.random.default_rng(4)
+PAIRS = RandomPairs.of(RNG.normal(size=(200, 6)) + 0.4)
+
+
+def test_percentiles_are_shares_of_random_pairs_below() -> None:
+    found = percentile_map(PAIRS, "none")
+    for score in (-0.5, 0.0, 0.5, 0.9):
+        below = 100 * np.mean(PAIRS.ordered < score)
+        assert found(score) == pytest.approx(below, abs=0.5)  # between knots a percent apart
+    for score in PAIRS.ordered[[3, 30, -30, -4]]:
+        # A dozen pairs from either end, where a straight line over a percent would be far off.
+        assert found(score) == pytest.approx(100 * np.mean(PAIRS.ordered < score), abs=0.02)
+    assert found(1.0) == 100
+    assert found(-1.0) == 0
+    assert (np.diff(found.scores) > 0).all()
+    assert (np.diff(found.values) > 0).all()
+
+
+def test_equal_scores_get_the_highest_percentile() -> None:
+    found = percentile_map(RandomPairs.of(np.ones((40, 3))), "none")
+    assert found.values == (100.0,)
+
+
+def test_probabilities_are_those_of_isotonic_regression() -> None:
+    cosines = RNG.uniform(-1, 1, 300)
+    labels = RNG.random(300) < (cosines + 1) / 2
+    found = probability_map(cosines, labels, "center")
+    other = IsotonicRegression(out_of_bounds="clip").fit(cosines, labels)
+    grid = np.linspace(-1, 1, 50)
+    np.testing.assert_allclose(found(grid), other.predict(grid), atol=1e-12)
+
+
+def test_maps_come_back_from_a_file(tmp_path: Path) -> None:
+    maps = [
+        percentile_map(PAIRS, "none"),
+        ScoreMap("probability", "center", (0.0, 1.0), (0.1, 0.9)),
+    ]
+    save_maps(maps, tmp_path / "map.json", {"subject": "vectors"})
+    found = load_maps(tmp_path / "map.json")
+    assert found["percentile", "none"] == maps[0]
+    assert found["probability", "center"](0.5) == pytest.approx(0.5)
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"written to a \.json file"):
+        save_maps([], tmp_path / "map.txt", {})
+    (tmp_path / "other.json").write_text('{"format": "another"}')
+    with pytest.raises(DataError, match="holds no maps of scores"):
+        load_maps(tmp_path / "other.json")
+    (tmp_path / "broken.json").write_text("{")
+    with pytest.raises(DataError, match="holds no maps of scores"):
+        load_maps(tmp_path / "broken.json")
+    with pytest.raises(UsageError, match="cannot be read"):
+        load_maps(tmp_path / "missing.json")
