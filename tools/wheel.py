@@ -96,7 +96,7 @@ def build(folder: Path) -> tuple[Path, Path]:
     for name in names:
         if name.startswith("src/") or "/" not in name:
             (source / name).parent.mkdir(parents=True, exist_ok=True)
-            if (ROOT / name).exists():
+            if (ROOT / name).is_file():
                 shutil.copy(ROOT / name, source / name)
     subprocess.run(
         [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, source],
