@@ -99,6 +99,7 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The folder of a tiny model of an architecture, made when it is first asked for."""
+    pytest.importorskip("torch")
     pytest.importorskip("transformers")
     from tiny_models import save_tiny_model
 
