@@ -17,6 +17,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -78,10 +79,15 @@ CHECKS = (
 """In the order in which they run: some read what others wrote."""
 
 
+def project() -> dict[str, Any]:
+    """Return what pyproject.toml says about the project."""
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    return found
+
+
 def extras() -> list[str]:
     """Return the names of the extras that bring packages of their own."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    return [name for name in project["optional-dependencies"] if name != "all"]
+    return [name for name in project()["optional-dependencies"] if name != "all"]
 
 
 def build(folder: Path) -> tuple[Path, Path]:
@@ -186,6 +192,7 @@ def main() -> int:
         for path in (wheel, archive):
             shutil.copy(path, dist)
             print(f"{path.name}: {path.stat().st_size / 1024:,.0f} kB")
+        print(f"{len(project()['dependencies'])} core dependencies")
         for extra in ["", *extras()]:
             environment, folder = (Path(temporary) / f"{extra or 'core'}-{n}" for n in "ef")
             folder.mkdir()

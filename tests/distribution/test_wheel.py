@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import tarfile
-import tomllib
 import zipfile
 from importlib.metadata import Distribution
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 from distribution.linked_environment import linked_environment
 from installed import dependencies
-from wheel import CHECKS, ROOT, build, checks_for, extras, prepare, run_check
+from wheel import CHECKS, build, checks_for, extras, prepare, project, run_check
 
 import isoscope
 
@@ -59,8 +58,7 @@ def test_the_source_distribution_has_every_file_of_the_package(built: tuple[Path
 
 
 def test_the_number_of_core_dependencies() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert len(project["dependencies"]) == CORE_DEPENDENCIES
+    assert len(project()["dependencies"]) == CORE_DEPENDENCIES
 
 
 def test_the_size_of_the_wheel(wheel: Path) -> None:
