@@ -1,4 +1,6 @@
-"""One run per folder.
+"""The journal of a long run: its steps, their files, and the lock of its folder.
+
+One run per folder.
 
 One step of a journal as a file: arrays and facts under a checksum over every byte.
 

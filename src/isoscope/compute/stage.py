@@ -1,4 +1,6 @@
-"""States of shards, merged in one order whoever finishes first.
+"""Mergeable states, merge tree, a stage with its journal.
+
+States of shards, merged in one order whoever finishes first.
 
 Sums of floating point numbers depend on the order of additions in their last digits. So the order
 is that of a binary tree over the numbers of the shards: shards 2k and 2k + 1 first, then pairs of

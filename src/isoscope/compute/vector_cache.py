@@ -1,4 +1,6 @@
-"""One file of vectors under their keys, every part of it checked before it is believed.
+"""Vectors of texts by content, on disk.
+
+One file of vectors under their keys, every part of it checked before it is believed.
 
 It has a line of JSON (rows, width, type, SHA-256 of the index), the index (the keys, then the
 CRC-32 of every vector), and the vectors. So the vectors of a few keys are read without the others.

@@ -1,4 +1,6 @@
-"""What a fitted correction makes of a cloud, batch by batch, without a corrected copy.
+"""Rows corrected in blocks over threads; corrected clouds.
+
+What a fitted correction makes of a cloud, batch by batch, without a corrected copy.
 
 Correcting many rows: block by block, spread over cores, in the type they came in.
 """

@@ -1,4 +1,6 @@
-"""The one function of scikit-learn that moved between the versions that isoscope works with.
+"""Correction: scikit-learn contract, checks, state.
+
+The one function of scikit-learn that moved between the versions that isoscope works with.
 
 What every correction is: a scikit-learn transformer that also learns from clouds of any size.
 

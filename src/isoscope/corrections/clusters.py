@@ -1,4 +1,6 @@
-"""k-means over a cloud of any size: a good start from a sample, then passes over all rows.
+"""K-means over a stream, moments of every cluster.
+
+k-means over a cloud of any size: a good start from a sample, then passes over all rows.
 
 k-means++ and Lloyd's iterations until nothing moves are affordable on a sample only; from there a
 few iterations over all rows come within a fraction of a percent of where hundreds would end.

@@ -1,4 +1,6 @@
-"""A fit that keeps some of the rows that it sees, so that nobody has to read them again.
+"""Several corrections fitted in one read; fits on a sample.
+
+A fit that keeps some of the rows that it sees, so that nobody has to read them again.
 
 Several corrections from one read.
 """

@@ -1,4 +1,6 @@
-"""Parameters: checks that several corrections share, and their form in a file.
+"""Constraints and parameters as JSON, and stored arrays.
+
+Parameters: checks that several corrections share, and their form in a file.
 
 What the arrays of a stored correction must look like.
 """

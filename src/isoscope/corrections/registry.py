@@ -1,4 +1,6 @@
-"""Corrections by name, as the command line writes them.
+"""Names of corrections, their classes, and a correction from its name.
+
+Corrections by name, as the command line writes them.
 
 Which corrections follow from sums: those that other workers fit, and that can be refreshed.
 """

@@ -1,4 +1,6 @@
-"""What a stored correction says about itself, as JSON in the metadata of its ``.safetensors`` file.
+"""The file of a fitted correction: header, load and save.
+
+What a stored correction says about itself, as JSON in the metadata of its ``.safetensors`` file.
 
 All of it stands under one name: the library writes several in a random order, and the same
 correction should give the same bytes.

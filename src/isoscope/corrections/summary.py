@@ -1,4 +1,6 @@
-"""What a correction was fitted on, in a few facts that are cheap to keep and to compare.
+"""One read of a cloud, and the sums that corrections follow from.
+
+What a correction was fitted on, in a few facts that are cheap to keep and to compare.
 
 What was summed over a cloud, and what of it is rounding.
 

@@ -1,4 +1,6 @@
-"""Clouds that are already in memory: numpy arrays and torch tensors.
+"""Clouds in memory: numpy arrays, torch tensors, and batches of either.
+
+Clouds that are already in memory: numpy arrays and torch tensors.
 
 Vectors that come in batches from somebody else's code: a database, a pipeline, a generator.
 """

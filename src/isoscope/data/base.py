@@ -1,4 +1,6 @@
-"""Checks that every source shares: is this a cloud at all?
+"""Batches, clouds and groups of clouds: what every source of vectors looks like.
+
+Checks that every source shares: is this a cloud at all?
 
 What every source of vectors looks like to the rest of isoscope.
 

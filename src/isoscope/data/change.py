@@ -1,4 +1,6 @@
-"""What happens to the vectors of a file on their way to another file.
+"""What a rewrite changes in a file, and the mark that it leaves.
+
+What happens to the vectors of a file on their way to another file.
 
 The note in a file that says which corrections its vectors have been through.
 

@@ -1,4 +1,6 @@
-"""Several files as one cloud, one after the other.
+"""Joined files, parts, labels, one cloud of a group.
+
+Several files as one cloud, one after the other.
 
 A cloud with labels that somebody holds apart from it.
 

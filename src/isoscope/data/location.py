@@ -1,4 +1,6 @@
-"""Addresses without what nobody else should read: users, passwords, keys.
+"""Paths and addresses, streams, patterns, redaction.
+
+Addresses without what nobody else should read: users, passwords, keys.
 
 What can happen to a file, a decompressor or a network while it is read, in one line.
 

@@ -1,4 +1,6 @@
-"""Opening the files of a pattern, some of which may be bad.
+"""Opening clouds: ``open_cloud``, patterns of files, and files that cannot be read.
+
+Opening the files of a pattern, some of which may be bad.
 
 One way in: from whatever the user has to a cloud.
 """

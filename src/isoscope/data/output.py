@@ -1,4 +1,6 @@
-"""Writing files so that a killed run leaves the old one or the new one, never half of one.
+"""Files that appear whole or not at all.
+
+Writing files so that a killed run leaves the old one or the new one, never half of one.
 
 Files that appear whole or not at all: written under another name, then renamed.
 """

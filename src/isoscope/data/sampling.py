@@ -1,4 +1,6 @@
-"""Random-looking numbers that rows get from their positions, the same wherever they are read.
+"""Rows with the smallest hash: keys and samples.
+
+Random-looking numbers that rows get from their positions, the same wherever they are read.
 
 A random sample of rows that does not depend on the order in which rows arrive.
 

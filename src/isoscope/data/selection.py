@@ -1,4 +1,6 @@
-"""Which rows count, decided once, here, for every source and every measure.
+"""Which rows count, and rows that are watched while somebody reads.
+
+Which rows count, decided once, here, for every source and every measure.
 
 A sample of the rows that somebody else reads, without a read of its own.
 

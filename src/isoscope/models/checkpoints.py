@@ -1,4 +1,6 @@
-"""Steps of training: what names say of them, and which of many to take.
+"""Checkpoints of a training: names, steps, choice.
+
+Steps of training: what names say of them, and which of many to take.
 
 Which checkpoints of its training a model has, in the order of training.
 """

@@ -1,4 +1,6 @@
-"""What goes through a model: distinct texts, or words in them.
+"""Vectors of texts, cached, on any workers.
+
+What goes through a model: distinct texts, or words in them.
 
 Texts in shards that any worker takes through a model.
 

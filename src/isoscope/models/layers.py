@@ -1,4 +1,6 @@
-"""One forward pass that gives the output of every layer.
+"""All layers in one forward pass.
+
+One forward pass that gives the output of every layer.
 
 ``hidden_states`` of transformers will not do: in GPT-2, GPT-NeoX, OPT, Falcon, LLaMA and mBART the
 last entry is what the final norm made of the last block's output, which itself is missing. Hooks

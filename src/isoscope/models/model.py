@@ -1,4 +1,6 @@
-"""A model's configuration, read without running any code that came with it.
+"""Opening a model: its configuration, tokenizer, network and provenance.
+
+A model's configuration, read without running any code that came with it.
 
 How long a text may be for a model.
 

@@ -1,4 +1,6 @@
-"""Loading models without the advice and the progress bars of the libraries that do it.
+"""Torch and transformers, silenced; device, dtype.
+
+Loading models without the advice and the progress bars of the libraries that do it.
 
 In which type a network computes, and whether this machine can.
 """

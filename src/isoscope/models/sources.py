@@ -1,4 +1,6 @@
-"""Where a model's files are: a folder, a GGUF file, an installed package, or the hub.
+"""Folder, GGUF, package, hub; download.
+
+Where a model's files are: a folder, a GGUF file, an installed package, or the hub.
 
 Models of the Hugging Face hub, fetched into its cache when they are needed.
 """

@@ -1,4 +1,6 @@
-"""Which texts go through the network together.
+"""Texts as tokens, batches by length, word spans.
+
+Which texts go through the network together.
 
 Texts of a length fill a batch without padding, so they are sorted; not all of them, which would
 have to be held in memory, but those of a window. Windows are cut by the texts alone: the order of

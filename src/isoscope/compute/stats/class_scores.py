@@ -1,4 +1,6 @@
-"""The area under the ROC curve: how often a yes scores higher than a no.
+"""F1, Matthews, AUC with influences.
+
+The area under the ROC curve: how often a yes scores higher than a no.
 
 AUC = P(s⁺ > s⁻) + ½ P(s⁺ = s⁻) over all pairs of a yes and a no. With V_i the share of noes below a
 yes, or of yeses above a no, ties counting half, leaving item i out of the m of its class moves the

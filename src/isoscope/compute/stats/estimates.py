@@ -1,4 +1,6 @@
-"""Correlations with intervals, and differences of two that were taken on the same pairs.
+"""Estimate, Score, Difference; bounded, mean, clustered intervals.
+
+Correlations with intervals, and differences of two that were taken on the same pairs.
 
 A correlation is a smooth functional of the distribution of the pairs, so that its error is, to
 first order, the mean of its influence function IF over the pairs: Var ≈ Var(IF) / n. No

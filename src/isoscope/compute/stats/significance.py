@@ -1,4 +1,6 @@
-"""Several tests at once: Holm's correction keeps the chance of any false alarm.
+"""Holm; Student's two samples.
+
+Several tests at once: Holm's correction keeps the chance of any false alarm.
 
 Two samples of scores: how far apart their means are, and whether by chance.
 

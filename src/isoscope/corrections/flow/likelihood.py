@@ -1,4 +1,6 @@
-"""Maximum likelihood for the network, stopped by vectors that it does not see.
+"""Split, maximum likelihood, early stopping.
+
+Maximum likelihood for the network, stopped by vectors that it does not see.
 
 From a cloud to a fitted flow: sample, split, solve the linear step, train the network.
 """

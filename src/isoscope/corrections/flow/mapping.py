@@ -1,4 +1,6 @@
-"""The rows that a flow learns from: all of a small cloud, a random sample of a large one.
+"""Both parts of the flow on any device: forward, inverse and likelihood.
+
+The rows that a flow learns from: all of a small cloud, a random sample of a large one.
 
 Training goes over the rows many times in an order that changes, which no file serves well, and
 the files of word vectors are sorted by frequency: consecutive batches would drag the network along.

@@ -1,4 +1,6 @@
-"""How the record batches of an Arrow IPC file are compressed, which pyarrow does not tell.
+"""Record batches and their compression.
+
+How the record batches of an Arrow IPC file are compressed, which pyarrow does not tell.
 
 The answer is in the flatbuffer in front of the first record batch: Message → header (RecordBatch)
 → compression (BodyCompression) → codec. Numbers below are the positions of these fields in

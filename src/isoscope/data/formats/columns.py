@@ -1,4 +1,6 @@
-"""Vectors in a column of lists: Parquet, and Arrow IPC files (Feather).
+"""A column of lists in an Arrow table.
+
+Vectors in a column of lists: Parquet, and Arrow IPC files (Feather).
 
 Columns of lists: the types of a table and its arrays once the vectors in it have changed.
 """

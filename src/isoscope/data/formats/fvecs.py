@@ -1,4 +1,6 @@
-"""Vectors with a few bytes between them: word2vec's binary form and ``.fvecs``.
+"""The format ``.fvecs``.
+
+Vectors with a few bytes between them: word2vec's binary form and ``.fvecs``.
 
 Writing word2vec's binary form and ``.fvecs``.
 """

@@ -1,4 +1,6 @@
-"""JSON lines: an object a line, one of whose fields is a vector.
+"""A vector field of JSON lines.
+
+JSON lines: an object a line, one of whose fields is a vector.
 
 Writing JSON lines: one field of every object changed, all others kept in their order.
 """

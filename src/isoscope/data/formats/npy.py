@@ -1,4 +1,6 @@
-"""``.npy`` files: numpy's own format, read as a stream.
+"""The format ``.npy``: numpy arrays.
+
+``.npy`` files: numpy's own format, read as a stream.
 
 Writing ``.npy`` files, row by row whatever the order of the source.
 """

@@ -1,4 +1,6 @@
-"""``.npz`` files: several ``.npy`` arrays in a zip archive, compressed or not.
+"""Arrays in a zip archive.
+
+``.npz`` files: several ``.npy`` arrays in a zip archive, compressed or not.
 
 Writing ``.npz`` files: one array changed, all others copied.
 """

@@ -1,4 +1,6 @@
-"""Real embedding spaces that come from the package registry, for a first try without a download.
+"""``package:glove``, ``package:minilm`` and their output.
+
+Real embedding spaces that come from the package registry, for a first try without a download.
 
 Writing clouds that have no file of their own format: ``.npy``, or text with their words.
 """

@@ -1,4 +1,6 @@
-"""Which of several arrays in a container is meant.
+"""Endings of file names, the format of each, and the choice of an array in a file.
+
+Which of several arrays in a container is meant.
 
 Which reader a file's ending calls for, or why none does.
 """

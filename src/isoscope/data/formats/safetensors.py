@@ -1,4 +1,6 @@
-"""``.safetensors`` files, streamed.
+"""Header codec and tensors.
+
+``.safetensors`` files, streamed.
 
 The header is read here by hand because the ``safetensors`` library maps the file into memory,
 which a stream must not do, and gives no bfloat16 to numpy. The format is 8 bytes with the length

@@ -1,4 +1,6 @@
-"""Word vectors as text: a word and its numbers a line, as GloVe, fastText and word2vec write them.
+"""GloVe, fastText, word2vec as text.
+
+Word vectors as text: a word and its numbers a line, as GloVe, fastText and word2vec write them.
 
 A first line of two whole numbers, count and width, is a header (word2vec, fastText); without one it
 is GloVe's form. Arrow's CSV parser reads clean stretches at four times the speed of numpy's; a

@@ -1,4 +1,6 @@
-"""Which table and column of which database an address names.
+"""Address, connection, snapshot, catalogue of tables.
+
+Which table and column of which database an address names.
 
 Connections to PostgreSQL, and what goes wrong with them in one line without credentials.
 

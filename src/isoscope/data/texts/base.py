@@ -1,4 +1,6 @@
-"""Which column holds the texts, and which tells their documents.
+"""Text, TextSource, survey, column choice.
+
+Which column holds the texts, and which tells their documents.
 
 What every source of texts offers: its texts, as often as wanted, and what they add up to.
 """

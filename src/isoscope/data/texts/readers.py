@@ -1,4 +1,6 @@
-"""Plain text: a text per line, as UTF-8.
+"""Lines, tables, JSON, Parquet, memory, stdin, several, sample.
+
+Plain text: a text per line, as UTF-8.
 
 Only a line feed ends a line, with or without a carriage return before it: texts may hold other
 characters that Unicode counts as line ends.

@@ -1,4 +1,6 @@
-"""Windows: stretches of texts that are held, and sorted by length, together.
+"""Windows over texts, surveys of files, and shards of texts.
+
+Windows: stretches of texts that are held, and sorted by length, together.
 
 They are cut by the texts alone, so that whatever follows from them depends neither on the size of
 batches nor on how many workers read.

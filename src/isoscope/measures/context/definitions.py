@@ -1,4 +1,6 @@
-"""The largest share of a word's vectors that a single static vector could explain.
+"""The six measures: formula, value, note.
+
+The largest share of a word's vectors that a single static vector could explain.
 
 Outlier dimensions that stay outliers over the layers of a model.
 

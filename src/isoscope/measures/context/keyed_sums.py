@@ -1,4 +1,6 @@
-"""Sums of unit vectors by group, and the mean cosine within groups that follows from them.
+"""Sums by token type or word within memory.
+
+Sums of unit vectors by group, and the mean cosine within groups that follows from them.
 
 Which rows of the sums belong to which token type or word, and which of them are kept.
 

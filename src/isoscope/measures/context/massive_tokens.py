@@ -1,4 +1,6 @@
-"""Texts as two plain arrays, so that a stored state needs no pickle.
+"""The longest tokens of a layer.
+
+Texts as two plain arrays, so that a stored state needs no pickle.
 
 Massive activations: the few tokens whose vectors are far longer than all others.
 

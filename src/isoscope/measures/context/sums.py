@@ -1,4 +1,6 @@
-"""How close the tokens of a text are to their mean vector.
+"""Sums for measures of context: all layers in one read, merged and stored.
+
+How close the tokens of a text are to their mean vector.
 
 Takes the contextual measures of all layers from batches, in one read.
 """

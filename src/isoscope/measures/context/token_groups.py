@@ -1,4 +1,6 @@
-"""Random-looking numbers of words, token types and occurrences: who is sampled, whatever the order.
+"""Rows of a batch as texts, words, keys.
+
+Random-looking numbers of words, token types and occurrences: who is sampled, whatever the order.
 
 A number depends on what a thing is (the text of a word, the id of a type, the place of an
 occurrence) and on the seed, never on when it was read. So what has the lowest numbers is a random

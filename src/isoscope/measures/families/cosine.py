@@ -1,4 +1,6 @@
-"""Cosines between the vectors of a cloud, in O(n).
+"""Mean cosine, quantiles, random pairs, uniformity.
+
+Cosines between the vectors of a cloud, in O(n).
 
 Cosines between sampled rows.
 """

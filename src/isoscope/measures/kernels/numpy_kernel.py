@@ -1,4 +1,6 @@
-"""Sums of exponentials from sums of powers.
+"""Arithmetic of a batch in numpy.
+
+Sums of exponentials from sums of powers.
 
 Several families of partition sums over the same coordinates t differ in their gains g only, and
 Σ_i exp(±g_k t_ik) = Σ_m (±g_k)^m/m! · Σ_i t_ik^m. Where exponents are small, as for clouds of unit

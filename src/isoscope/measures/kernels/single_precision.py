@@ -1,4 +1,6 @@
-"""Mean and scatter of rows that come part by part, with products in the precision of the rows.
+"""Mean and scatter, products in the rows' precision.
+
+Mean and scatter of rows that come part by part, with products in the precision of the rows.
 
 Products of one part are summed in its precision, parts in float64. For float32 that leaves errors
 of about one eps(float32) of the largest variance.

@@ -1,4 +1,6 @@
-"""How much a partition measure depends on a basis that repeated eigenvalues leave open.
+"""From the reads to spaces; range over random bases.
+
+How much a partition measure depends on a basis that repeated eigenvalues leave open.
 
 From the states of the two reads to the spaces that measures look at.
 """

@@ -1,4 +1,6 @@
-"""Sums over the rows of each block, for values without one of them.
+"""Read 1: sums over rows, sums by block and the histogram of norms.
+
+Sums over the rows of each block, for values without one of them.
 
 A histogram of lengths whose edges never move, so that histograms of any two parts add up.
 

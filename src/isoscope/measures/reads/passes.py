@@ -1,4 +1,6 @@
-"""What a read of some rows comes to: states that merge, and that a journal keeps.
+"""Both reads over a group: accumulators, one state.
+
+What a read of some rows comes to: states that merge, and that a journal keeps.
 
 Running the two reads over a cloud group.
 """

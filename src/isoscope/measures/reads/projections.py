@@ -1,4 +1,6 @@
-"""The second read: every row projected on the eigenvectors that the first read gave.
+"""Read 2: sums on the eigenbasis, and their plan.
+
+The second read: every row projected on the eigenvectors that the first read gave.
 
 A *view* is what a correction would make of the cloud: gains g on the eigenbasis V of the
 covariance, y = V (g ∘ z + o) with z = Vᵀ(x − μ) and, for one variant only, a constant o. So the

@@ -1,4 +1,6 @@
-"""How a network is told where in a text a token stands.
+"""Embeddings, positions, norms of a network.
+
+How a network is told where in a text a token stands.
 
 The named parts of a transformer, found from its modules: embeddings, positions, norms.
 

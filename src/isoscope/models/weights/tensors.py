@@ -1,4 +1,6 @@
-"""Single tensors of a model out of its files, without loading the rest.
+"""Tensors by module path; digests.
+
+Single tensors of a model out of its files, without loading the rest.
 
 One digest of all weights of a model, to find checkpoints that are the same.
 """

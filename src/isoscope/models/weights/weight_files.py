@@ -1,4 +1,6 @@
-"""From which quantisation a GGUF file is dequantised.
+"""Safetensors, pickles, GGUF behind one interface.
+
+From which quantisation a GGUF file is dequantised.
 
 The files in which a folder holds a model's weights.
 

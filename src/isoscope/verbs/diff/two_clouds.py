@@ -1,4 +1,6 @@
-"""Two clouds with the same rows, read in step: a group of two whose batches end together.
+"""Two clouds read in step or apart.
+
+Two clouds with the same rows, read in step: a group of two whose batches end together.
 
 What is read of two clouds: sums over all rows, and a random sample.
 """

@@ -1,4 +1,6 @@
-"""One threshold in the forms in which stores want it.
+"""How often unrelated pairs reach a score.
+
+One threshold in the forms in which stores want it.
 
 For unit vectors u and v with cosine s: the inner product is s, the cosine distance 1 − s, the
 Euclidean distance ‖u − v‖ = √(2 − 2s), and its square 2 − 2s. Search engines that allow no negative

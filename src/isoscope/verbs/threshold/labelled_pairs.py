@@ -1,4 +1,6 @@
-"""Thresholds on labelled pairs: chosen on some folds, judged on the one that they have not seen.
+"""AUC, Brier, thresholds on held-out folds.
+
+Thresholds on labelled pairs: chosen on some folds, judged on the one that they have not seen.
 
 Thresholds from labelled pairs, in every space: how well it tells them apart, where to cut.
 """

@@ -1,4 +1,6 @@
-"""A sample as a search by cosine sees it.
+"""Unit vectors less mean; spaces of the same rows.
+
+A sample as a search by cosine sees it.
 
 Several spaces of the same rows.
 """

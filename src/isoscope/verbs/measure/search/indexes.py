@@ -1,4 +1,6 @@
-"""Indexes that find most of the nearest at a fraction of the work, with their effort fixed.
+"""HNSW, IVF, int8, binary codes.
+
+Indexes that find most of the nearest at a fraction of the work, with their effort fixed.
 
 A change of the space changes how much they find at that effort; what they could find with more is
 another question.

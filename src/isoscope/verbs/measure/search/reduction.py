@@ -1,4 +1,6 @@
-"""Fewer components: the first ones, the principal ones, or these with variance 1.
+"""Fewer components, fewer bits, and their cost.
+
+Fewer components: the first ones, the principal ones, or these with variance 1.
 
 The score of labelled pairs of rows, whose similarity is taken from codes.
 
