@@ -38,7 +38,11 @@ class MovedModule(Loader):
 
 
 class MovedFinder(MetaPathFinder):
-    """Finds old paths; asked only after everybody else has found nothing."""
+    """Finds old paths.
+
+    It is asked first: a folder that an older checkout has left behind, with nothing but compiled
+    modules in it, would be found as an empty package.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -59,4 +63,4 @@ class MovedFinder(MetaPathFinder):
 def install() -> None:
     """Make the old paths work."""
     if not any(isinstance(finder, MovedFinder) for finder in sys.meta_path):
-        sys.meta_path.append(MovedFinder())
+        sys.meta_path.insert(0, MovedFinder())
