@@ -17,7 +17,7 @@ SUITE := -n auto --dist loadgroup --no-loadscope-reorder --durations 20
 # Without compiled modules every process of the tests would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint quick fuzz benchmark docs wheel licences lock test-newest test-lowest clean
+.PHONY: demo test lint rules format types quick fuzz benchmark docs wheel licences lock test-newest test-lowest clean
 
 demo: $(VENV)/demo
 	$(BIN)/isoscope measure package:glove
@@ -26,9 +26,15 @@ demo: $(VENV)/demo
 test: $(VENV)/test $(VENV)/browser lint
 	$(PYTEST) $(SUITE)
 
-lint: $(VENV)/test
+lint: rules format types
+
+rules: $(VENV)/test
 	$(BIN)/ruff check .
+
+format: $(VENV)/test
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/test
 	$(BIN)/mypy
 
 quick: $(VENV)/test
@@ -125,13 +131,14 @@ lock: $(VENV)/lock
 	  --resolution lowest-direct --output-file requirements/lowest.txt
 
 # The newest release of everything, in an environment of its own. Linters, type checks and tests
-# all run, whatever fails: the end of the output lists what broke.
+# all run, whatever fails: the end of the output says what broke.
 test-newest:
 	$(MAKE) VENV=.venv-newest .venv-newest/torch
 	.venv-newest/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager \
 	  --constraint constraints.txt --group test --editable '.[all]'
-	$(MAKE) --keep-going VENV=.venv-newest -o .venv-newest/demo -o .venv-newest/test lint || failed=1; \
-	.venv-newest/bin/python -m pytest $(SUITE) && [ -z "$$failed" ]
+	$(MAKE) --keep-going VENV=.venv-newest -o .venv-newest/demo -o .venv-newest/test lint || failed=" lint"; \
+	.venv-newest/bin/python -m pytest $(SUITE) || failed="$$failed tests"; \
+	[ -z "$$failed" ] || { echo "Failed with the newest releases:$$failed"; exit 1; }
 
 # The lowest versions that pyproject.toml allows. Old releases warn about each other, which is no
 # failure here.

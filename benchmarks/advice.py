@@ -14,15 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from isoscope.tasks.advice.candidates import candidates
-from isoscope.tasks.advice.ground import Ground
-from isoscope.tasks.advice.reading import texts_ground
-from isoscope.tasks.advising import Advice, advice_on
-from isoscope.tasks.own_pair_problem import AUC, SPEARMAN, OwnPairProblem
+from isoscope.tasks.datasets.own_pairs import AUC, SPEARMAN, OwnPairProblem
+from isoscope.tasks.problems.pairs import ScoredPairs, SentenceSimilarity
+from isoscope.tasks.protocol import SentenceProtocol
 from isoscope.tasks.registry import find_task
-from isoscope.tasks.sentence_protocol import SentenceProtocol
-from isoscope.tasks.sts import ScoredPairs
-from isoscope.tasks.text_tasks import SentenceSimilarity
+from isoscope.tasks.vectors import Ground, texts_ground
+from isoscope.verbs.advise.api import Advice, advice_on
+from isoscope.verbs.advise.decision import candidates
 
 RUNS = 200
 PAIRS, WIDTH = 200, 24
@@ -69,7 +67,7 @@ def sts(folder: Path) -> None:
     problem = ScoredPairs.of(task.name, task.load(folder))
     tried = candidates(None, 10_000)
     settings = [one for candidate in tried for one in candidate.settings]
-    from isoscope.tasks.advice.fitting import parts_of
+    from isoscope.tasks.fits import parts_of
 
     ground = texts_ground("package:minilm", problem, parts_of(settings), SentenceProtocol(), None)
     units = ground.vectors / np.linalg.norm(ground.vectors, axis=1, keepdims=True)

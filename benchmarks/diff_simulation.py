@@ -196,7 +196,7 @@ def print_support(runs: int) -> None:
             units = np.arange(rows)
             a, b = cloud(random, rows, width), cloud(random, rows, width)
             for k, one in enumerate(outside(a, units, b, units, paired=False, seed=seed)):
-                shares[k] += one.share or 0.0
+                shares[k] += one.value or 0.0
                 missed[k] += not (one.low or 0.0) <= one.expected <= (one.high or 0.0)
         cells = [f"{shares[k] / runs:.2%} | {missed[k] / runs:.1%}" for k in range(2)]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)

@@ -19,9 +19,10 @@ from sides import best
 
 from isoscope.models.encode import Encoder
 from isoscope.models.model import open_model
-from isoscope.tasks import SentenceProtocol, evaluate, find_task
-from isoscope.tasks.sentence_protocol import ISOTROPY
-from isoscope.tasks.text_tasks import SentenceSimilarity
+from isoscope.tasks import SentenceProtocol, find_task
+from isoscope.tasks.problems.pairs import SentenceSimilarity
+from isoscope.tasks.protocol import ISOTROPY
+from isoscope.verbs.evaluate.api import evaluate
 
 SETS = "sts-12,sts-13,sts-14,sts-15,sts-16,sts-b,sick-r"
 CORRECTIONS = "none,center,center-scaled,all-but-the-top,whiten,clip,standardize"

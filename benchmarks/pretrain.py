@@ -18,13 +18,11 @@ import torch
 from transformers import Trainer, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 
-from isoscope.training.pretraining.common_enemies import CommonEnemies
-from isoscope.training.pretraining.corpus import Corpus, make_corpus
-from isoscope.training.pretraining.learning import Learner
-from isoscope.training.pretraining.networks import make_network
-from isoscope.training.pretraining.objectives import ask
-from isoscope.training.pretraining.plan import Plan
-from isoscope.training.silence import silently
+from isoscope.verbs.train.pretrain.common_enemies import CommonEnemies
+from isoscope.verbs.train.pretrain.learner import Corpus, Learner, ask, make_corpus
+from isoscope.verbs.train.pretrain.networks import make_network
+from isoscope.verbs.train.pretrain.plan import Plan
+from isoscope.verbs.train.trainer import silently
 
 STEPS = 8
 """Of a stretch."""

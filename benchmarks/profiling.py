@@ -24,10 +24,9 @@ from isoscope.compute.pool import Here
 from isoscope.data.texts import open_texts
 from isoscope.models.layers import LayerClouds, padded
 from isoscope.models.model import open_model
-from isoscope.profiles import profile
-from isoscope.profiles.layers import LayerProfile
-from isoscope.profiles.request import ProfileOptions
-from isoscope.profiles.text_run import surveyed
+from isoscope.verbs.profile.api import profile
+from isoscope.verbs.profile.layer_reads import LayerProfile, surveyed
+from isoscope.verbs.profile.profile_options import ProfileOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +47,7 @@ CONTEXT = (
 )
 PEAK = """
 import re, sys
-from isoscope.profiles import profile
+from isoscope import profile
 profile(
     "package:minilm", sys.argv[1], longest=int(sys.argv[2]), measures=sys.argv[3],
     corrections="none", intervals=False,

@@ -47,7 +47,7 @@ def save_model(folder: Path) -> None:
 
 
 def profile_of_thirteen_layers(folder: Path) -> Path:
-    from isoscope.profiles import profile
+    from isoscope.verbs.profile.api import profile
 
     save_model(folder / "model")
     rng = np.random.default_rng(0)
@@ -69,9 +69,9 @@ def page_seconds(result: Path, cache: Path) -> tuple[float, int]:
 
 
 def query_seconds() -> list[float]:
-    from isoscope.explore.answers import Answers
-    from isoscope.explore.reading_vectors import read_vectors
-    from isoscope.explore.spaces import Spaces
+    from isoscope.verbs.explore.answers import Answers
+    from isoscope.verbs.explore.session import Spaces
+    from isoscope.verbs.explore.word_rows import read_vectors
 
     explored = read_vectors("package:glove")
     answers = Answers(Spaces(explored))

@@ -27,9 +27,8 @@ from isoscope.compute.execution import open_pool
 from isoscope.compute.journal import Journal
 from isoscope.data.texts import open_texts
 from isoscope.models.model import open_model
-from isoscope.profiles.layers import LayerProfile
-from isoscope.profiles.request import ProfileOptions
-from isoscope.profiles.text_run import surveyed
+from isoscope.verbs.profile.layer_reads import LayerProfile, surveyed
+from isoscope.verbs.profile.profile_options import ProfileOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

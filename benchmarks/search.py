@@ -19,15 +19,15 @@ import numpy as np
 from sides import best, cloud, run
 
 import isoscope
-from isoscope.compute.faiss_library import one_faiss_thread
+from isoscope.compute.nearest_neighbours import one_faiss_thread
 from isoscope.compute.threads import one_blas_thread
 from isoscope.corrections import fit_together, make_correction
 from isoscope.data.sampling import lowest_indices
 from isoscope.measures.views import DEFAULT_CORRECTIONS, NONE
-from isoscope.verbs.measure.search.consequences import SEARCHES
 from isoscope.verbs.measure.search.directions import search_space
 from isoscope.verbs.measure.search.exact import exact_neighbours
 from isoscope.verbs.measure.search.indexes import RESCORED, by_bits, by_hnsw, by_int8, by_ivf
+from isoscope.verbs.measure.search.names import SEARCHES
 from isoscope.verbs.measure.search.recall import SAMPLE, K, neighbours
 
 ROUNDS = 3

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from isoscope.compute.stats.estimates import Estimate
-from isoscope.verbs.measure.search.random_pairs import RandomPairs
+from isoscope.compute.stats.pair_cosines import RandomPairs
 from isoscope.verbs.threshold.goals import BestF1, Goal, Precision, Recall
 from isoscope.verbs.threshold.labelled_pairs import Judged, Labelled, judged
 

@@ -14,12 +14,12 @@ import torch
 from sides import best
 from transformers import BertConfig, BertForMaskedLM
 
-from isoscope.training.contract import Calibration
-from isoscope.training.cosreg import CosReg
-from isoscope.training.flow import FlowCalibration
-from isoscope.training.isotropy_star import IStar
-from isoscope.training.spectrum import SpectrumControl
-from isoscope.training.trainer import calibrated_loss
+from isoscope.verbs.train.regularizers.base import Calibration
+from isoscope.verbs.train.regularizers.cosreg import CosReg
+from isoscope.verbs.train.regularizers.flow import FlowCalibration
+from isoscope.verbs.train.regularizers.iso_score import IStar
+from isoscope.verbs.train.regularizers.spectrum import SpectrumControl
+from isoscope.verbs.train.trainer import calibrated_loss
 
 TEXTS, TOKENS = 32, 64
 LIMITS = {"cosreg": 1.08, "spectrum-pol": 1.15, "spectrum-exp": 1.15, "flow": 1.5}

@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from isoscope.corrections.registry import all_corrections
-from isoscope.explain import TOPICS
 from isoscope.measures.registry import all_measures
 from isoscope.results.render import markdown_table
-from isoscope.studies import all_studies
+from isoscope.verbs.explain.topics.registry import TOPICS
+from isoscope.verbs.study.registry import all_studies
 
 PAGE = Path(__file__).parent / "catalogue.md"
 

@@ -11,9 +11,9 @@ import numpy as np
 from rich.console import Console
 
 import isoscope
-from isoscope.cli.measure import show
-from isoscope.profiles import profile
-from isoscope.tasks.advising import advise
+from isoscope.cli.output import show
+from isoscope.verbs.advise.api import advise
+from isoscope.verbs.profile.api import profile
 
 IMAGES = Path(__file__).parent / "images"
 

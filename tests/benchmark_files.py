@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from isoscope.tasks import find_task
-from isoscope.tasks.text_tasks import PartedTask
+from isoscope.tasks.registry import PartedTask
 
 WITH_DATA = pytest.mark.skipif(
     "ISOSCOPE_DATA" not in os.environ, reason="ISOSCOPE_DATA names no folder"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from isoscope.report.figure import Figure
-from isoscope.report.theme import themed
+from isoscope.results.charts.chart import Figure
+from isoscope.results.charts.vega import themed
 
 HOSTILE = "</script><b>'a\"\n[0].b"
 """A name that may only ever be data."""

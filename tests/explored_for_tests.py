@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from isoscope.explore.explored import Colouring, Explored
-from isoscope.explore.spaces import Spaces
+from isoscope.verbs.explore.session import Spaces
+from isoscope.verbs.explore.word_rows import Colouring, Explored
 
 MARKUP = '<img src=x onerror="document.title=1">'
 LONG = "long" * 40

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from isoscope.report.theme import config, themed
+from isoscope.results.charts.vega import config, themed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isoscope.report.figure import Figure
+    from isoscope.results.charts.chart import Figure
 
 NASTY = "</script><script>alert(\"x\")</script>\n.[0] 'quoted' "
 """A name that breaks out of markup, scripts and paths of fields where it is let."""

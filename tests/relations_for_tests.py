@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from isoscope.results.fields import KIND, MAIN, SCORES
 from isoscope.results.result import Result, Row
-from isoscope.results.scored import KIND, MAIN, SCORES
 
 CORRECTIONS = ("none", "center", "whiten", "standardize")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from isoscope.report.figure import Figure
-from isoscope.report.theme import themed
+from isoscope.results.charts.chart import Figure
+from isoscope.results.charts.vega import themed
 
 NASTY = "</script><script>alert(\"x\")</script>\n.[0] 'quoted' "
 """A name that breaks out of markup, scripts and paths of fields where it is let."""

@@ -21,10 +21,10 @@ from class_sets_for_tests import (
 from sts_for_tests import write_sts_sets
 from tiny_models import WORDS
 
-from isoscope.explain.sentence_groups import SentenceGroup
 from isoscope.results.result import Result, Row
-from isoscope.training.comparing import compared_rows
-from isoscope.training.outcomes import Outcome
+from isoscope.verbs.explain.topics.sentence_groups import SentenceGroup
+from isoscope.verbs.train.finetune.outcomes import compared_rows
+from isoscope.verbs.train.finetune.run import Outcome
 
 WORD_SETS = {
     "MEN_dataset_lemma_form_full": "{}-n {}-v {}",

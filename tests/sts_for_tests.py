@@ -9,8 +9,8 @@ from benchmark_files import put
 from scipy import stats
 
 from isoscope.tasks import find_task
-from isoscope.tasks.sts_data import SUBSETS
-from isoscope.tasks.text_tasks import SentenceSimilarity
+from isoscope.tasks.datasets.sts import SUBSETS
+from isoscope.tasks.problems.pairs import SentenceSimilarity
 
 NOUNS = ("cat", "dog", "bird", "tree", "river", "boat", "bank", "money")
 VERBS = ("sat", "ran", "flew", "saw")

@@ -51,16 +51,16 @@ REGISTRIES = {
     "formats of texts": "isoscope.data.texts.open:FORMATS",
     "packages": "isoscope.data.formats.packages:PACKAGES",
     "measures": "isoscope:all_measures",
-    "measures of context": "isoscope.measures.context:CONTEXTUAL_MEASURES",
+    "measures of context": "isoscope.measures.context.definitions:CONTEXTUAL_MEASURES",
     "corrections": "isoscope.corrections:all_corrections",
     "families of tasks": "isoscope.tasks.registry:Family",
     "tasks": "isoscope.tasks:all_tasks",
     "tasks of one's own": "isoscope.tasks.registry:own_kinds",
-    "topics": "isoscope.explain.topics:TOPICS",
-    "calibrations": "isoscope.training.naming:NAMES",
-    "sizes of models from nothing": "isoscope.training.pretraining.plan:SIZES",
-    "studies": "isoscope.studies:all_studies",
-    "figures": "isoscope.report.gallery:MAKERS",
+    "topics": "isoscope.verbs.explain.topics.registry:TOPICS",
+    "calibrations": "isoscope.verbs.train.regularizers.registry:NAMES",
+    "sizes of models from nothing": "isoscope.verbs.train.pretrain.plan:SIZES",
+    "studies": "isoscope.verbs.study.registry:all_studies",
+    "figures": "isoscope.results.charts.registry:MAKERS",
 }
 COUNTED = ("figures",)
 """Registries of functions, whose names are nobody's business but the code's."""

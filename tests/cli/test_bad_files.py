@@ -17,7 +17,7 @@ from pyarrow import feather, parquet
 
 from isoscope.cli.app import main
 from isoscope.data import CloudGroup
-from isoscope.results import measuring
+from isoscope.verbs.measure import api as measuring
 
 BAD = 213
 """The row with the trouble, in the third batch of the shortest batches that there are."""
@@ -209,6 +209,9 @@ def test_ragged_rows_of_an_array(tmp_path: Path, measured: Refused) -> None:
 
 class Shrinking:
     """A group whose file is cut when it is read for the nth time."""
+
+    shards = None
+    """Read whole: shards of the group below would be read past this one."""
 
     def __init__(self, group: CloudGroup, path: Path, content: bytes, reads: int) -> None:
         self._group, self._path, self._content, self._left = group, path, content, reads

@@ -170,7 +170,9 @@ def test_a_wrong_word_in_the_environment(
 def test_nobody_listens_to_standard_error(vectors: Path, mode: str) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    patience = "from isoscope.cli import progress_drawing; progress_drawing.PATIENCE = 0; "
+    patience = (
+        "from isoscope.cli import progress as progress_drawing; progress_drawing.PATIENCE = 0; "
+    )
     finished = subprocess.run(
         [
             *(*COMMAND[:2], patience + COMMAND[2]),
@@ -189,9 +191,10 @@ def test_nobody_listens_to_standard_error(vectors: Path, mode: str) -> None:
 def test_the_options_of_commands() -> None:
     app = typer.Typer()
 
-    @app.command()
-    def work(quiet: options.Quiet = False, progress: options.ProgressMode = None) -> None:
-        print(quiet, progress)
+    def work(watch: options.Watch) -> None:
+        print(watch.quiet, watch.progress)
+
+    app.command()(options.command(work))
 
     def output(*arguments: str) -> str:
         return CliRunner().invoke(app, arguments).output

@@ -10,8 +10,8 @@ import pytest
 from clock_for_tests import Clock
 from rich.console import Console
 
-from isoscope.cli import progress_drawing
-from isoscope.cli.progress_drawing import PATIENCE, DrawnBar, rate_text, short
+from isoscope.cli import progress as progress_drawing
+from isoscope.cli.progress import PATIENCE, DrawnBar, rate_text, short
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from clock_for_tests import Clock
 
-from isoscope.cli.progress_lines import ProgressLines
+from isoscope.cli.progress import ProgressLines
 
 
 class Written(io.StringIO):
@@ -167,7 +167,7 @@ def test_nothing_after_the_end(lines: ProgressLines, stream: Written) -> None:
 def test_threads_write_whole_lines_in_order(
     lines: ProgressLines, stream: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("isoscope.cli.progress_lines.PAUSE", 0.0)
+    monkeypatch.setattr("isoscope.cli.progress.PAUSE", 0.0)
     lines.report("reduce", 0, 2000)
     done, lock = 0, threading.Lock()
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoscope.cli.progress_stages import FEWEST, SPACING, STRETCH, Stage, Stages
+from isoscope.cli.progress import FEWEST, SPACING, STRETCH, Stage, Stages
 
 
 def taken(stages: Stages, name: str, done: int, total: int | None, now: float) -> Stage:

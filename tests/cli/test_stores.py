@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from command_line import Run, runner
 
-from isoscope.cli.command_line import command_line, without_secrets
+from isoscope.cli.streams import command_line, without_secrets
 
 if TYPE_CHECKING:
     from postgres_for_tests import Server

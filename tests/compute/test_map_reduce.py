@@ -28,8 +28,8 @@ from isoscope.compute.map_reduce import (
     ChunkTaker,
     Collector,
     Piece,
-    Plan,
     ReadWork,
+    Run,
     chunk_size,
     chunks,
     in_turn,
@@ -40,11 +40,10 @@ from isoscope.compute.map_reduce import (
 from isoscope.compute.pool import Here
 from isoscope.compute.stage import Stage
 from isoscope.data.arrays import ArrayCloud
-from isoscope.data.base import Batch, CloudGroup, rows_per_batch
+from isoscope.data.base import Batch, CloudGroup, Shard, rows_per_batch, shards_of
 from isoscope.data.blocks import Dealer
 from isoscope.data.combine import FileParts, LabelledCloud
 from isoscope.data.selection import RowSelection
-from isoscope.data.shards import Shard, shards_of
 from isoscope.errors import DataError
 from isoscope.measures.reads.moments import MomentParts
 from isoscope.measures.reads.passes import (
@@ -118,8 +117,8 @@ def cloud(rows: int, seed: int = 0) -> ArrayCloud:
 @pytest.mark.parametrize("shard_rows", [STEP, 6 * STEP, None])
 def test_threads_and_pools_find_the_same_bits(make: Any, rows: int, shard_rows: int | None) -> None:
     group = cloud(rows)
-    plans = [Plan(workers=workers, shard_rows=shard_rows) for workers in (1, 2, 3, 5)]
-    plans += [Plan(pool=pool, shard_rows=shard_rows) for pool in (Here(), Shuffled(0), Shuffled(1))]
+    plans = [Run(workers=workers, shard_rows=shard_rows) for workers in (1, 2, 3, 5)]
+    plans += [Run(pool=pool, shard_rows=shard_rows) for pool in (Here(), Shuffled(0), Shuffled(1))]
     found = [bits(read(group, make(group), "read", plan).state) for plan in plans]
     assert all(one == found[0] for one in found)
 
@@ -136,14 +135,14 @@ def assert_close(one: FirstState | SecondState, other: FirstState | SecondState)
 @pytest.mark.parametrize("shard_rows", [STEP, 3 * STEP, 6 * STEP, 17 * STEP])
 def test_the_size_of_shards_changes_rounding_only(make: Any, shard_rows: int) -> None:
     group = cloud(MANY)
-    whole = read(group, make(group), "read", Plan()).state
-    assert_close(whole, read(group, make(group), "read", Plan(shard_rows=shard_rows)).state)
+    whole = read(group, make(group), "read", Run()).state
+    assert_close(whole, read(group, make(group), "read", Run(shard_rows=shard_rows)).state)
 
 
 def test_the_sums_are_those_of_the_rows() -> None:
     x = shifted(3, MANY, WIDTH)
     group = ArrayCloud(x)
-    found = read(group, first_work(group), "read", Plan(workers=3, shard_rows=6 * STEP)).state
+    found = read(group, first_work(group), "read", Run(workers=3, shard_rows=6 * STEP)).state
     moments = found.moments["array"]
     assert moments.rows == MANY
     np.testing.assert_allclose(moments.mean, x.mean(axis=0), rtol=1e-12)
@@ -156,7 +155,7 @@ def test_the_sums_are_those_of_the_rows() -> None:
 def test_the_sample_is_one_of_all_shards() -> None:
     group = cloud(MANY)
     drawn = [
-        read(group, first_work(group), "read", Plan(shard_rows=rows)).state.samples["array"]
+        read(group, first_work(group), "read", Run(shard_rows=rows)).state.samples["array"]
         for rows in (None, STEP, 6 * STEP)
     ]
     for sample in drawn[1:]:
@@ -173,15 +172,15 @@ def test_several_parts_are_read_as_if_each_were_alone(make: Any) -> None:
     }
     group = FileParts(clouds)
     found = [
-        read(group, make(group), "read", Plan(workers=workers, shard_rows=5 * STEP)).state
+        read(group, make(group), "read", Run(workers=workers, shard_rows=5 * STEP)).state
         for workers in (1, 2, 5)
     ]
     assert bits(found[0]) == bits(found[1]) == bits(found[2])
-    pooled = read(group, make(group), "read", Plan(pool=Shuffled(2), shard_rows=5 * STEP)).state
+    pooled = read(group, make(group), "read", Run(pool=Shuffled(2), shard_rows=5 * STEP)).state
     assert bits(pooled) == bits(found[0])
     for name, part in clouds.items():
         work = make(FileParts({name: part}))
-        alone = read(part, work, "read", Plan(shard_rows=5 * STEP)).state
+        alone = read(part, work, "read", Run(shard_rows=5 * STEP)).state
         mine, others = alone.to_entry()[0], found[0].to_entry()[0]
         for key, array in mine.items():
             np.testing.assert_allclose(others[key], array, rtol=1e-12, atol=1e-12, err_msg=key)
@@ -193,11 +192,11 @@ def test_tensors_are_read_as_arrays_are() -> None:
     tensor, array = isoscope.open_cloud(torch.from_numpy(x)), ArrayCloud(x, "tensor")
     for make in WORKS:
         found = [
-            read(tensor, make(tensor), "read", Plan(workers=workers)).state for workers in (1, 4)
+            read(tensor, make(tensor), "read", Run(workers=workers)).state for workers in (1, 4)
         ]
         assert bits(found[0]) == bits(found[1])
         assert lane_count(tensor, 4, CHUNK, next(iter(tensor.batches()))) == 1  # torch has its own
-        assert_close(found[0], read(array, make(array), "read", Plan()).state)
+        assert_close(found[0], read(array, make(array), "read", Run()).state)
 
 
 def with_holes() -> np.ndarray:
@@ -206,10 +205,10 @@ def with_holes() -> np.ndarray:
     return x
 
 
-@pytest.mark.parametrize("plan", [Plan(workers=1), Plan(workers=3), Plan(pool=Shuffled(3))])
-def test_rows_that_are_left_out_are_counted_over_shards(plan: Plan) -> None:
+@pytest.mark.parametrize("plan", [Run(workers=1), Run(workers=3), Run(pool=Shuffled(3))])
+def test_rows_that_are_left_out_are_counted_over_shards(plan: Run) -> None:
     x = with_holes()
-    plan = Plan(plan.workers, plan.pool, shard_rows=5 * STEP)
+    plan = Run(plan.workers, plan.pool, shard_rows=5 * STEP)
     selection = RowSelection(ArrayCloud(x), drop_invalid=True)
     moments = first_read(selection, MomentParts(), plan=plan)["array"].moments
     assert selection.left_out == {"not finite": 4}
@@ -217,11 +216,11 @@ def test_rows_that_are_left_out_are_counted_over_shards(plan: Plan) -> None:
     np.testing.assert_allclose(moments.mean, np.nanmean(x, axis=0), rtol=1e-12)
 
 
-@pytest.mark.parametrize("plan", [Plan(workers=2), Plan(pool=Here())])
-def test_a_row_that_is_not_finite_is_named_as_in_the_whole(plan: Plan) -> None:
+@pytest.mark.parametrize("plan", [Run(workers=2), Run(pool=Here())])
+def test_a_row_that_is_not_finite_is_named_as_in_the_whole(plan: Run) -> None:
     selection = RowSelection(ArrayCloud(with_holes()[STEP:]))
     with pytest.raises(DataError, match=f"row {700 - STEP} holds NaN"):
-        first_read(selection, MomentParts(), plan=Plan(plan.workers, plan.pool, shard_rows=STEP))
+        first_read(selection, MomentParts(), plan=Run(plan.workers, plan.pool, shard_rows=STEP))
 
 
 @pytest.mark.parametrize("label", [None, "document"])
@@ -230,9 +229,9 @@ def test_documents_are_dealt_together_in_every_shard(label: str | None) -> None:
     documents = np.array([f"d{k % 7}" for k in range(MANY)])
     group = LabelledCloud(ArrayCloud(x), "document", documents)
     blocks = []
-    for plan in (Plan(workers=1), Plan(workers=3), Plan(pool=Shuffled(4))):
+    for plan in (Run(workers=1), Run(workers=3), Run(pool=Shuffled(4))):
         dealer = Dealer(label)
-        plan = Plan(plan.workers, plan.pool, shard_rows=3 * STEP)
+        plan = Run(plan.workers, plan.pool, shard_rows=3 * STEP)
         found = first_read(group, MomentParts(), dealer=dealer, plan=plan)["array"].moments
         assert dealer.used == "document"
         assert found.blocks is not None
@@ -240,7 +239,7 @@ def test_documents_are_dealt_together_in_every_shard(label: str | None) -> None:
     for other in blocks[1:]:
         assert all(other[key].tobytes() == blocks[0][key].tobytes() for key in blocks[0])
     plain = Dealer()
-    first_read(ArrayCloud(x), MomentParts(), dealer=plain, plan=Plan(workers=3))
+    first_read(ArrayCloud(x), MomentParts(), dealer=plain, plan=Run(workers=3))
     assert plain.used == ""
 
 
@@ -267,7 +266,7 @@ def test_a_bad_shard_is_as_if_its_file_were_not_there(
     bad = str(files[1])
     selection = RowSelection(isoscope.open_cloud(str(files[0].parent / "*.npy")))
     assert chunk_size(selection) == CHUNK
-    plan = Plan(workers, pool, on_error="skip")
+    plan = Run(workers, pool, on_error="skip")
     found = read(selection, first_work(selection), "first", plan)
     assert list(found.skipped) == [bad]
     assert "holds NaN or an infinity" in found.skipped[bad]
@@ -281,7 +280,7 @@ def test_a_bad_shard_is_as_if_its_file_were_not_there(
     assert second.skipped == found.skipped
     files[1].unlink()
     rest = RowSelection(isoscope.open_cloud(str(files[0].parent / "*.npy")))
-    alone = read(rest, second_work(rest), "second", Plan()).state
+    alone = read(rest, second_work(rest), "second", Run()).state
     for key, array in second.state.to_entry()[0].items():
         if "block" not in key:  # rows are dealt by their numbers, which the bad file moves
             np.testing.assert_allclose(
@@ -294,7 +293,7 @@ def test_a_bad_shard_is_as_if_its_file_were_not_there(
 def test_a_bad_shard_stops_where_it_should(files: list[Path], pool: Any, workers: int) -> None:
     selection = RowSelection(isoscope.open_cloud(str(files[0].parent / "*.npy")))
     with pytest.raises(DataError, match=f"1.npy: row {6 * STEP + 1} holds NaN or an infinity"):
-        read(selection, first_work(selection), "first", Plan(workers, pool))
+        read(selection, first_work(selection), "first", Run(workers, pool))
 
 
 class Unreadable(ArrayCloud):
@@ -309,18 +308,18 @@ class Unreadable(ArrayCloud):
 @pytest.mark.parametrize("pool", POOLS)
 def test_what_a_disk_does_not_give_out_is_left_out_too(pool: Any) -> None:
     group = Unreadable(shifted(7, 3 * STEP, WIDTH))
-    found = read(group, first_work(group), "read", Plan(2, pool, on_error="skip", shard_rows=STEP))
+    found = read(group, first_work(group), "read", Run(2, pool, on_error="skip", shard_rows=STEP))
     assert found.state.moments["array"].rows == STEP
     assert [why for why in found.skipped.values() if "Input/output error" in why]
     assert len(found.skipped) == 2
     with pytest.raises(DataError, match="array, rows 128 to 255: .*Input/output error"):
-        read(group, first_work(group), "read", Plan(2, pool and Here(), shard_rows=STEP))
+        read(group, first_work(group), "read", Run(2, pool and Here(), shard_rows=STEP))
 
 
 def test_what_the_first_read_left_out_is_not_in_the_second(files: list[Path]) -> None:
     """Though it could be read by then."""
     selection = RowSelection(isoscope.open_cloud(str(files[0].parent / "*.npy")))
-    plan = Plan(on_error="skip")
+    plan = Run(on_error="skip")
     read(selection, first_work(selection), "first", plan)
     np.save(files[1], shifted(1, 12 * STEP, WIDTH))
     told: list[int] = []
@@ -332,7 +331,7 @@ def test_what_the_first_read_left_out_is_not_in_the_second(files: list[Path]) ->
     rest = without_skipped(selection, plan)
     assert rest.rows == 24 * STEP
     assert sum(len(found[rest.names[0]].vectors) for found in rest.batches()) == 24 * STEP
-    assert without_skipped(selection, Plan()) is selection
+    assert without_skipped(selection, Run()) is selection
 
 
 def test_measures_of_fitted_spaces_leave_the_bad_file_out_too(files: list[Path]) -> None:
@@ -465,7 +464,7 @@ def test_few_batches_are_dealt_one_by_one() -> None:
 def test_progress_counts_rows() -> None:
     group = cloud(FEW)
     told: list[tuple[str, int, int | None]] = []
-    plan = Plan(workers=2, shard_rows=4 * STEP)
+    plan = Run(workers=2, shard_rows=4 * STEP)
     read(group, first_work(group), "first read", plan, lambda *report: told.append(report))
     assert told == [("first read", STEP * k, FEW) for k in range(1, SMALL + 1)]
 
@@ -482,10 +481,10 @@ def test_a_read_goes_on_from_the_shards_that_are_kept(tmp_path: Path, pool: Any)
         for number in (0, 2):
             begun.add(number, work(shards[number], lambda _: None))
         begun.result()
-        plan = Plan(2, pool, journal, shard_rows=4 * STEP)
+        plan = Run(2, pool, journal, shard_rows=4 * STEP)
         found = read(group, work, "read", plan, lambda _, done, __: told.append(done))
     assert (told[0], told[-1]) == (9 * STEP, FEW)
-    unbroken = read(group, first_work(group), "read", Plan(shard_rows=4 * STEP))
+    unbroken = read(group, first_work(group), "read", Run(shard_rows=4 * STEP))
     assert bits(found.state) == bits(unbroken.state)
 
 

@@ -64,6 +64,7 @@ print(max(pool["num_threads"] for pool in threadpool_info()))
 """
 
 
+@pytest.mark.needs_package("torch", "torch")
 def test_one_thread_also_where_torch_comes_later() -> None:
     several = {**os.environ, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
     done = subprocess.run(

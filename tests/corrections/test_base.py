@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
+from sklearn.utils.validation import check_is_fitted
 
 import isoscope
 from isoscope.corrections import Center, Correction, Whiten, make_correction
@@ -232,3 +233,31 @@ def test_nothing_works_before_fitting(text: str) -> None:
 def test_wrong_widths_cannot_be_turned_back() -> None:
     with pytest.raises(DataError, match="3 dimensions"):
         Whiten(3).fit(CLOUD).inverse_transform(NEW)
+
+
+@pytest.mark.parametrize("text", ["whiten:n_components=9", "all-but-the-top:n_components=9",
+                                  "cluster-pc-removal:n_components=9"])  # fmt: skip
+def test_a_fit_that_failed_leaves_nothing_fitted(text: str) -> None:
+    small, wide = shifted(0, 40, 8), shifted(0, 40, 12)
+    correction = make_correction(text)
+    for fit in (correction.fit, correction.fit_cloud):
+        with pytest.raises(UsageError, match="n_components is at most 8"):
+            fit(small)
+        with pytest.raises(NotFittedError):
+            check_is_fitted(correction)
+        with pytest.raises(NotFittedError):
+            correction.transform(small)
+    check_is_fitted(correction.fit(wide))
+    with pytest.raises(UsageError):
+        correction.fit(small)  # what was learned before does not belong to 8 dimensions
+    with pytest.raises(NotFittedError):
+        correction.transform(wide)
+    check_is_fitted(pickle.loads(pickle.dumps(correction.fit(wide))))
+
+
+def test_a_partial_fit_after_one_that_failed_begins_anew() -> None:
+    correction = Whiten(n_components=9)
+    with pytest.raises(UsageError):
+        correction.partial_fit(shifted(0, 40, 8))
+    rows = shifted(0, 40, 12)
+    assert correction.partial_fit(rows).fingerprint == Whiten(n_components=9).fit(rows).fingerprint

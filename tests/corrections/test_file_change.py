@@ -12,7 +12,7 @@ from clouds_for_tests import shifted
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from isoscope.corrections import Center, Correction, Whiten, make_correction
-from isoscope.corrections.file_change import Applying, change_of
+from isoscope.corrections.apply import Applying, change_of
 
 VECTORS = shifted(0, 4_100, 50).astype(np.float32)
 FLOW = "flow:n_steps=1:hidden_features=4:max_iter=1:max_samples=400"

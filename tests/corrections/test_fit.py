@@ -9,7 +9,7 @@ import pytest
 from clouds_for_tests import shifted
 
 import isoscope
-from isoscope.compute.map_reduce import Plan
+from isoscope.compute.map_reduce import Run
 from isoscope.corrections import Correction, make_correction
 from isoscope.corrections.fit import fit_and_sample
 from isoscope.data.sampling import lowest_indices
@@ -50,7 +50,7 @@ def test_bad_shards_are_left_out_of_every_read(pattern: str, name: str) -> None:
     if name == FLOW:
         pytest.importorskip("zuko")
     rest = np.r_[VECTORS[:400], VECTORS[800:]]
-    correction, plan = make_correction(name), Plan(on_error="skip")
+    correction, plan = make_correction(name), Run(on_error="skip")
     group = RowSelection(isoscope.open_cloud(pattern))
     sample = fit_and_sample(correction, group, 10**6, plan=plan)
     np.testing.assert_array_equal(sample, rest)
@@ -58,7 +58,7 @@ def test_bad_shards_are_left_out_of_every_read(pattern: str, name: str) -> None:
     assert bad.endswith("part-1.npy")
     assert "row 30 holds NaN" in plan.skipped[bad]
     assert correction.fitted_on_.rows == 800
-    plain = make_correction(name).fit_cloud(pattern, plan=Plan(on_error="skip"))
+    plain = make_correction(name).fit_cloud(pattern, plan=Run(on_error="skip"))
     assert plain.fingerprint == correction.fingerprint
     expected = fitted(name, rest).transform(rest)
     np.testing.assert_allclose(correction.transform(rest), expected, rtol=1e-4, atol=1e-5)
@@ -68,7 +68,7 @@ def test_bad_shards_are_left_out_of_every_read(pattern: str, name: str) -> None:
 def test_rows_left_out_are_counted_once(pattern: str, name: str) -> None:
     for on_error in ("stop", "skip"):
         group = RowSelection(isoscope.open_cloud(pattern), drop_invalid=True)
-        plan = Plan(on_error=on_error)  # type: ignore[arg-type]
+        plan = Run(on_error=on_error)  # type: ignore[arg-type]
         sample = fit_and_sample(make_correction(name), group, 10**6, plan=plan)
         assert group.left_out == {"not finite": 1}
         assert len(sample) == 1_199
@@ -78,7 +78,7 @@ def test_rows_left_out_are_counted_once(pattern: str, name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_bad_shard_stops_the_fit(pattern: str, name: str) -> None:
     with pytest.raises(DataError, match="part-1.npy: row 30 holds NaN"):
-        make_correction(name).fit_cloud(pattern, plan=Plan())
+        make_correction(name).fit_cloud(pattern, plan=Run())
 
 
 def test_the_reads_have_names_of_their_own() -> None:

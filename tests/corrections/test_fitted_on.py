@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isoscope.corrections import Center, ClusterRemoval, Whiten, all_corrections, fit_together
-from isoscope.corrections.summary import same_vectors
+from isoscope.corrections.fit import same_vectors
 
 CLOUD = np.random.default_rng(2).standard_normal((300, 12)) + 1
 UNIT = CLOUD / np.linalg.norm(CLOUD, axis=1, keepdims=True)

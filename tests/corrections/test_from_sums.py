@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from isoscope.corrections import make_correction
-from isoscope.corrections.registry import check_workers, names_from_sums
+from isoscope.corrections.registry import names_from_sums
 from isoscope.errors import UsageError
+from isoscope.verbs.correct.api import check_workers
 
 ABLE = "center, center-scaled, all-but-the-top, whiten, clip, standardize"
 

@@ -65,6 +65,7 @@ def test_every_correction_is_listed_under_its_name() -> None:
     assert {"center", "center-scaled", "all-but-the-top", "cluster-pc-removal", "whiten", "clip",
             "standardize"} <= set(listed)  # fmt: skip
     for name, kind in listed.items():
+        assert kind.name == name
         assert isinstance(make_correction(name), kind)
         assert issubclass(kind, Correction)
         assert "renormalize" in kind().get_params()

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from isoscope.corrections import load_correction, make_correction
-from isoscope.corrections.own_centre import centred_on, has_centre
-from isoscope.corrections.refresh import refreshed
+from isoscope.corrections.affine import centred_on, has_centre
+from isoscope.corrections.closed_form import refreshed
 from isoscope.errors import DataError, UsageError
 
 RNG = np.random.default_rng(3)

@@ -10,9 +10,9 @@ from clouds_for_tests import joined, shifted
 
 import isoscope
 from isoscope.compute.journal import Journal
-from isoscope.compute.map_reduce import Plan
+from isoscope.compute.map_reduce import Run
 from isoscope.compute.pool import Here
-from isoscope.corrections.summary import (
+from isoscope.corrections.fit import (
     forgotten_if_refused,
     kept_rows,
     read_summary,
@@ -41,21 +41,21 @@ def equal(one: Moments, other: Moments) -> bool:
 @pytest.mark.parametrize("shard", [None, ROWS])
 def test_sums_and_sample_do_not_depend_on_who_reads(shard: int | None) -> None:
     group = RowSelection(ArrayCloud(VECTORS))
-    summary, sample = read_with_sample(group, PARTS, 500, plan=Plan(1, shard_rows=shard))
+    summary, sample = read_with_sample(group, PARTS, 500, plan=Run(1, shard_rows=shard))
     for workers, pool in ((2, None), (3, None), (None, Here())):
-        plan = Plan(workers, pool, shard_rows=shard)
+        plan = Run(workers, pool, shard_rows=shard)
         again, rows = read_with_sample(group, PARTS, 500, plan=plan)
         assert equal(summary.moments, again.moments)
         np.testing.assert_array_equal(sample, rows)
     np.testing.assert_array_equal(sample, VECTORS[lowest_indices(len(VECTORS), 500, 0)])
-    assert equal(summary.moments, read_summary(group, PARTS, plan=Plan(shard_rows=shard)).moments)
+    assert equal(summary.moments, read_summary(group, PARTS, plan=Run(shard_rows=shard)).moments)
 
 
 def test_rows_that_do_not_count_are_counted_over_all_shards() -> None:
     holed = VECTORS.copy()
     holed[[3, ROWS + 5, 5 * ROWS + 1], 2] = np.nan
     group = RowSelection(ArrayCloud(holed), drop_invalid=True)
-    summary, sample = read_with_sample(group, PARTS, 10**6, plan=Plan(2, shard_rows=ROWS))
+    summary, sample = read_with_sample(group, PARTS, 10**6, plan=Run(2, shard_rows=ROWS))
     assert group.left_out == {"not finite": 3}
     assert summary.moments.rows == len(VECTORS) - 3
     np.testing.assert_array_equal(sample, holed[np.isfinite(holed).all(axis=1)])
@@ -72,7 +72,7 @@ def test_weights_and_single_precision_are_not_planned() -> None:
     for options in ({"weights": np.ones(len(VECTORS))}, {"precision": "single"}):
         read_summary(cloud, PARTS, **options)  # type: ignore[arg-type]
         with pytest.raises(UsageError, match="are read by this process; give no plan"):
-            read_summary(cloud, PARTS, plan=Plan(), **options)  # type: ignore[arg-type]
+            read_summary(cloud, PARTS, plan=Run(), **options)  # type: ignore[arg-type]
 
 
 def test_what_a_read_left_out_is_left_out_of_the_next(tmp_path: Path) -> None:
@@ -82,8 +82,8 @@ def test_what_a_read_left_out_is_left_out_of_the_next(tmp_path: Path) -> None:
             part[7] = np.nan
         np.save(tmp_path / f"part-{k}.npy", part)
     group = RowSelection(isoscope.open_cloud(str(tmp_path / "part-*.npy")))
-    assert kept_rows(group, Plan()) is group
-    plan = Plan(on_error="skip")
+    assert kept_rows(group, Run()) is group
+    plan = Run(on_error="skip")
     assert read_summary(group, PARTS, plan=plan).moments.rows == 200
     rest = kept_rows(group, plan)
     # ``joined`` checks that rows are numbered without gaps.
@@ -95,9 +95,9 @@ def test_only_a_wrong_call_is_forgotten(tmp_path: Path, error: Exception) -> Non
     with Journal.open(tmp_path / "journal", {}) as journal:
         journal.save("fit 0-0", {"x": np.ones(1)})
         journal.save("fit 0-1", {"x": np.ones(1)})
-        with pytest.raises(type(error)), forgotten_if_refused(Plan(journal=journal)):
+        with pytest.raises(type(error)), forgotten_if_refused(Run(journal=journal)):
             raise error
         assert bool(journal.steps) == isinstance(error, DataError)
-    for plan in (None, Plan()):
+    for plan in (None, Run()):
         with pytest.raises(type(error)), forgotten_if_refused(plan):
             raise error

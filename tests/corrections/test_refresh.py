@@ -7,7 +7,7 @@ import pytest
 
 import isoscope
 from isoscope.corrections import ClusterRemoval, Correction, Whiten, make_correction, refreshed
-from isoscope.corrections.summary import read_summary
+from isoscope.corrections.fit import read_summary
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.reads.moments import MomentParts
 

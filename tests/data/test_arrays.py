@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-import torch
 from clouds_for_tests import joined, shifted
 
 import isoscope
@@ -31,8 +30,12 @@ def test_a_function_that_makes_batches() -> None:
             assert left.value == pytest.approx(right.value, rel=1e-9, abs=1e-12)
 
 
-def test_a_list_of_arrays_or_tensors() -> None:
+def test_a_list_of_arrays() -> None:
     np.testing.assert_array_equal(joined(isoscope.open_cloud([CLOUD[:9], CLOUD[9:]])), CLOUD)
+
+
+def test_a_list_of_tensors() -> None:
+    torch = pytest.importorskip("torch")
     tensors = (torch.from_numpy(CLOUD[:9]), torch.from_numpy(CLOUD[9:]))
     assert isoscope.measure(tensors).value("mean_cosine") == pytest.approx(
         isoscope.measure(CLOUD).value("mean_cosine")

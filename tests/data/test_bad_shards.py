@@ -14,8 +14,8 @@ from formats_for_tests import write_npz, write_parquet
 
 import isoscope
 from isoscope.data import open as opening
+from isoscope.data.base import shards_of
 from isoscope.data.combine import JoinedCloud
-from isoscope.data.shards import shards_of
 from isoscope.data.texts import open as texts_opening
 from isoscope.data.texts import open_texts
 from isoscope.data.texts.readers import JoinedTexts

@@ -17,8 +17,8 @@ from formats_for_tests import FORMATS
 
 import isoscope
 from isoscope.data.arrays import ArrayCloud
+from isoscope.data.base import identity_of
 from isoscope.data.combine import LabelledCloud
-from isoscope.data.identity import identity_of, identity_of_file
 from isoscope.data.location import Location
 from isoscope.data.selection import RowSelection
 from isoscope.data.texts import SampledTexts, open_texts
@@ -208,7 +208,7 @@ def test_behind_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_addresses_do_not_tell_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Location, "stamp", lambda _: (1, "now"))
-    found = identity_of_file(Location("https://me:secret@host/x.npy?signature=secret"))
+    found = Location("https://me:secret@host/x.npy?signature=secret").identity()
     assert found == {"file": "https://host/x.npy", "size": 1, "changed": "now"}
 
 

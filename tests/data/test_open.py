@@ -4,15 +4,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 import isoscope
 from isoscope.errors import DataError, UsageError
 
 
-def test_arrays_lists_and_tensors() -> None:
+def test_arrays_and_lists() -> None:
     assert isoscope.open_cloud(np.eye(3)).dtypes == ("float64",)
     assert isoscope.open_cloud([[1.0, 2.0], [3.0, 4.0]]).rows == 2
+
+
+def test_tensors() -> None:
+    torch = pytest.importorskip("torch")
     assert isoscope.open_cloud(torch.eye(3, dtype=torch.bfloat16)).dtypes == ("bfloat16",)
 
 
@@ -30,6 +33,7 @@ def test_what_is_not_a_cloud(source: object) -> None:
 
 
 def test_integer_tensors_are_refused() -> None:
+    torch = pytest.importorskip("torch")
     with pytest.raises(DataError, match="int64"):
         isoscope.open_cloud(torch.eye(3, dtype=torch.int64))
 

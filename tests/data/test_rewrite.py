@@ -19,8 +19,9 @@ from pyarrow import feather, parquet
 import isoscope
 from isoscope.data import Change, Written, rewrite_files
 from isoscope.data.open import FORMATS
-from isoscope.data.rewrite import WRITERS, Plan, refuse_corrected
+from isoscope.data.rewrite import Plan, refuse_corrected
 from isoscope.errors import DataError, UsageError
+from isoscope.registry import load
 
 VECTORS = shifted(0, 10_000, 4).astype(np.float32)
 
@@ -32,14 +33,17 @@ def source(tmp_path: Path) -> Path:
 
 
 READ_ONLY = {".faiss", ".index"}
+WRITERS = {ending: kind.writer for ending, kind in FORMATS.items() if kind.writer}
 
 
 def test_all_that_is_read_is_written() -> None:
     assert WRITERS.keys() == FORMATS.keys() - READ_ONLY
     for one in WRITERS:
+        assert callable(load(FORMATS[one].opener))
+        assert callable(load(WRITERS[one]))
         for other in WRITERS:
-            same_reader = FORMATS[one].opener is FORMATS[other].opener
-            assert (WRITERS[one] is WRITERS[other]) == same_reader
+            same_reader = FORMATS[one].opener == FORMATS[other].opener
+            assert (WRITERS[one] == WRITERS[other]) == same_reader
 
 
 def test_progress(source: Path, tmp_path: Path) -> None:

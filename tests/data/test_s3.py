@@ -14,7 +14,7 @@ from pyarrow import parquet
 import isoscope
 from isoscope.compute.processes import Processes
 from isoscope.compute.stage import Stage
-from isoscope.data.shards import Shard, shards_of
+from isoscope.data.base import Shard, shards_of
 from isoscope.errors import UsageError
 from isoscope.measures.reads.moments import MomentParts
 from isoscope.measures.reads.passes import FirstState, FirstWork

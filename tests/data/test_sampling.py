@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from clouds_for_tests import shifted
 
 import isoscope
@@ -90,6 +89,7 @@ def test_keys_are_spread_evenly() -> None:
 
 
 def test_tensors_arrive_on_the_host() -> None:
+    torch = pytest.importorskip("torch")
     taker = SampleTaker(2, 5, 0)
     taker.add(Batch(torch.ones(8, 2, dtype=torch.bfloat16), 0, {}))
     assert taker.result().vectors.dtype == np.float64

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
 import isoscope
 from isoscope.data import RowSelection
@@ -46,6 +45,7 @@ def test_bad_rows_are_dropped_and_counted_once_per_read() -> None:
 
 
 def test_tensors_too() -> None:
+    torch = pytest.importorskip("torch")
     tensor = torch.from_numpy(broken())
     with pytest.raises(DataError, match="row 2"):
         isoscope.measure(tensor)

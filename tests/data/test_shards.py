@@ -22,14 +22,13 @@ from pyarrow import parquet
 
 import isoscope
 from isoscope.data.arrays import ArrayCloud
-from isoscope.data.base import Batch, Cloud, CloudGroup, rows_per_batch
+from isoscope.data.base import Batch, Cloud, CloudGroup, Shard, rows_per_batch, shards_of
 from isoscope.data.combine import FileParts, JoinedCloud, LabelledCloud
 from isoscope.data.formats.columns import together
 from isoscope.data.formats.npy import open_npy
 from isoscope.data.formats.packages import WordList, text_words
 from isoscope.data.location import Location
 from isoscope.data.selection import RowSelection
-from isoscope.data.shards import Shard, shards_of
 from isoscope.errors import DataError
 
 ROWS, STEP = 1_000, 128

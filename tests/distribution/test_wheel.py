@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 import tarfile
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 from distribution.linked_environment import linked_environment
 from installed import dependencies
-from wheel import CHECKS, build, checks_for, extras, prepare, project, run_check
+from wheel import CHECKS, WITH_TORCH, build, checks_for, extras, prepare, project, run_check
 
 import isoscope
 
@@ -99,6 +100,8 @@ def test_without_extras(core: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("extra", extras())
 def test_with_one_extra(core: Path, tmp_path: Path, extra: str) -> None:
+    if extra in WITH_TORCH and importlib.util.find_spec("torch") is None:
+        pytest.skip("the package torch is not installed")
     site = linked_environment(tmp_path / "environment", needed_by((extra,)))
     (wheel_site,) = core.glob("lib/python*/site-packages")
     for path in wheel_site.glob("isoscope*"):

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from isoscope.measures.registry import all_measures
-from isoscope.studies import all_studies
+from isoscope.verbs.study.registry import all_studies
 
 DOCS = Path(__file__).parents[2] / "docs"
 

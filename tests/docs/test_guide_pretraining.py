@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from isoscope.training.pretraining.grid import parse_grid
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide-pretraining.md"
 TEXT = GUIDE.read_text("utf-8")
 
 
 def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("transformers")
     (block,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
     exec(compile(block, str(GUIDE), "exec"), {})
     perplexity = float(capsys.readouterr().out.strip().splitlines()[-1])
@@ -23,7 +23,8 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_options_of_the_commands_exist() -> None:
-    from isoscope.cli.train import train_app
+    from isoscope.verbs.train.cli import train_app
+    from isoscope.verbs.train.pretrain.plan import parse_grid
 
     commands = re.findall(r"^isoscope train (.+)$", TEXT, re.MULTILINE)
     assert len(commands) == 3

@@ -19,6 +19,7 @@ def compare(*names: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.needs_package("torch", "torch")
 def test_nothing_has_changed() -> None:
     pytest.importorskip("faiss")
     machine = compare("arithmetic")

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
 import isoscope
 
@@ -40,6 +39,10 @@ def test_the_same_mean_cosine_from_two_causes() -> None:
 
 def test_a_healthy_cloud_gets_none() -> None:
     assert verdict(np.random.default_rng(0).standard_normal((5_000, 64)))["cause"] == "none"
+
+
+def test_a_healthy_cloud_of_tensors_gets_none() -> None:
+    torch = pytest.importorskip("torch")
     assert verdict(torch.randn(500, 300, generator=torch.Generator().manual_seed(0)))["cause"] == (
         "none"
     )

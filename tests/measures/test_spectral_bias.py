@@ -3,7 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoscope.measures.spectral_bias import BIASES
+from isoscope.measures.registry import all_measures
+
+BIASES = {item.name: item.bias for item in all_measures() if item.bias is not None}
 
 VARIANCES = np.array([4.0, 2.5, 1.5, 1.0, 0.7, 0.5, 0.5, 0.3])
 ROWS = 2_000

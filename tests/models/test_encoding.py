@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pooled_for_tests import pooled
 
 from isoscope.compute.vector_cache import ENDING, VectorCache
 from isoscope.errors import DataError, UsageError
 from isoscope.models import encode as encoding
 from isoscope.models.encode import Encoder
 from isoscope.models.model import Model, open_model
-from isoscope.models.pooling import pooled, pooled_spaces
+from isoscope.models.pooling import pooled_spaces
 
 TEXTS = ["the cat sat on the boat", "a dog", "bird", "a dog", "", "the old dog, and a cat"]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pooled_for_tests import pooled
 
 from isoscope.compute.pool import Here, Tick, no_tick
 from isoscope.compute.vector_cache import ENDING, VectorCache, VectorFile, text_keys
@@ -17,7 +18,6 @@ from isoscope.models import encode as encoding_shards
 from isoscope.models import runtime as precision
 from isoscope.models.encode import Encoder, EncodingWork, Entries, cut_entries
 from isoscope.models.model import Model, open_model
-from isoscope.models.pooling import pooled
 from isoscope.models.tokens import Mention
 
 NOUNS = ("cat", "dog", "bird", "tree", "boat")

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from tiny_models import ARCHITECTURES
 
 import isoscope
@@ -15,6 +14,8 @@ from isoscope.data.texts import open_texts
 from isoscope.errors import UsageError
 from isoscope.models.layers import LayerClouds, TokenRule
 from isoscope.models.model import Model, open_model
+
+torch = pytest.importorskip("torch")
 
 TEXTS = [
     "the cat sat on the boat",

@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-import transformers
+from pooled_for_tests import pooled
 
 from isoscope.corrections import Center, Whiten
 from isoscope.errors import DataError, UsageError
 from isoscope.models.model import Model, open_model
-from isoscope.models.pooling import POOLINGS, pooled, pooled_spaces
+from isoscope.models.pooling import POOLINGS, pooled_spaces
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
 
 TEXTS = [
     "the cat sat on the boat",

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from isoscope.compute.vector_cache import VectorCache
 from isoscope.errors import DataError
 from isoscope.models.encode import Encoder
 from isoscope.models.model import open_model
 from isoscope.models.tokens import Mention
+
+torch = pytest.importorskip("torch")
 
 TEXTS = ["the cat sat on the boat", "a dog, and a mother-in-law", "the dog ran"]
 WORDS = [(0, "boat"), (1, "mother-in-law"), (1, "dog"), (0, "cat"), (2, "ran"), (1, "dog")]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from isoscope.errors import UsageError
-from isoscope.tasks.data_folder import data_folder, find_file
+from isoscope.tasks.registry import data_folder, find_file
 
 
 def test_the_argument_comes_before_the_environment(

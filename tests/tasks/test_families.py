@@ -15,13 +15,12 @@ from isoscope.errors import DataError, UsageError
 from isoscope.models.encode import Encoder
 from isoscope.models.model import open_model
 from isoscope.models.tokens import Mention
+from isoscope.results.fields import BEST
 from isoscope.results.result import Result
-from isoscope.results.scored import BEST
-from isoscope.tasks import evaluate
+from isoscope.tasks.datasets.own_pairs import OwnPairProblem, read_own_pairs
 from isoscope.tasks.folds import dealt
-from isoscope.tasks.own_pair_problem import OwnPairProblem
-from isoscope.tasks.own_pairs import read_own_pairs
-from isoscope.tasks.sentence_protocol import SentenceProtocol
+from isoscope.tasks.protocol import SentenceProtocol
+from isoscope.verbs.evaluate.api import evaluate
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*in the release of.*")
 

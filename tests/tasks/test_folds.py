@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoscope.errors import UsageError
-from isoscope.tasks.advice.ground import rows_to_hold_out
-from isoscope.tasks.examples import TextPair, WordInContext
+from isoscope.tasks.datasets.beir import RetrievalSet, Texts
 from isoscope.tasks.folds import connected, dealt
-from isoscope.tasks.retrieval import RetrievalProblem
-from isoscope.tasks.retrieval_data import RetrievalSet, Texts
-from isoscope.tasks.sts import ScoredPairs
-from isoscope.tasks.word_senses import WordSenseProblem
+from isoscope.tasks.problems.pairs import ScoredPairs
+from isoscope.tasks.problems.retrieval import RetrievalProblem
+from isoscope.tasks.problems.word_senses import WordSenseProblem
+from isoscope.tasks.registry import TextPair, WordInContext
 
 
 def problem(pairs: list[tuple[int, int]]) -> ScoredPairs:
@@ -58,7 +57,7 @@ def test_words_of_a_text_and_queries_of_a_search() -> None:
     same_text = replace(other, first="a b", first_index=0, first_span=(0, 1), second="f b")
     senses = WordSenseProblem.of("wic", [example, other, same_text])
     assert connected(senses).tolist() == [0, 1, 0]
-    held = rows_to_hold_out(senses, np.array([0]))
+    held = senses.held_out(np.array([0]))
     texts = {senses.texts[senses.mentions[row].text] for row in held}
     assert texts == {"a b", "c b"}
     assert len(held) == 3  # both words of the text that two pairs have

@@ -9,8 +9,8 @@ import pytest
 
 from isoscope.errors import UsageError
 from isoscope.tasks import all_tasks, find_task
+from isoscope.tasks.datasets.word_similarity import own_pairs
 from isoscope.tasks.registry import own_kinds, register, register_opener
-from isoscope.tasks.word_similarity import own_pairs
 
 
 def test_every_task_says_what_a_reader_must_know() -> None:

@@ -9,19 +9,13 @@ import io
 import os
 import sys
 import traceback
-from typing import Annotated
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
 
-import typer
+import typer.main
 
-from isoscope.cli import advise, diff, evaluate, explain, explore, profile, threshold
-from isoscope.cli.command_line import without_secrets
-from isoscope.cli.correct import correct_app
-from isoscope.cli.listing import list_app
-from isoscope.cli.measure import measure_command
-from isoscope.cli.output import silence_stdout
-from isoscope.cli.report import REPORT_EXAMPLES, report_command
-from isoscope.cli.study import study_app
-from isoscope.cli.train import train_app
+from isoscope.cli.streams import silence, without_secrets
 from isoscope.errors import IsoscopeError
 from isoscope.version import __version__
 
@@ -32,23 +26,116 @@ WrongCall: type[Exception] = next(
 )
 """What a wrong option raises; newer releases of typer bring a click of their own."""
 
+EVERYDAY, RESEARCH = "Everyday", "Research"
+
+
+class Command(NamedTuple):
+    """A command that is loaded when it is called: where it is, its panel, and its summary."""
+
+    place: str
+    panel: str
+    summary: str
+
+
+COMMANDS = {
+    "measure": Command(
+        "isoscope.verbs.measure.cli:measure_command",
+        EVERYDAY,
+        "Measure how evenly a cloud of vectors fills its space, and what corrections would change.",
+    ),
+    "profile": Command(
+        "isoscope.verbs.profile.cli:profile_command",
+        EVERYDAY,
+        "Look inside transformers: every layer over a text in one pass, or the weights alone.",
+    ),
+    "evaluate": Command(
+        "isoscope.verbs.evaluate.cli:evaluate_command",
+        EVERYDAY,
+        "Score word vectors, or the layers of a model, on benchmarks, as they are and corrected.",
+    ),
+    "advise": Command(
+        "isoscope.verbs.advise.cli:advise_command",
+        EVERYDAY,
+        "Try every correction on your task, cross-fitted, and say what to do, if anything.",
+    ),
+    "explain": Command(
+        "isoscope.verbs.explain.cli:explain_command",
+        EVERYDAY,
+        "Say why a space is filled as it is: frequency, position, norms, outliers, senses, style.",
+    ),
+    "explore": Command(
+        "isoscope.verbs.explore.cli:explore_command",
+        EVERYDAY,
+        "Look at vectors on a local page: corrections and layers live, neighbours before and "
+        "after.",
+    ),
+    "threshold": Command(
+        "isoscope.verbs.threshold.cli:threshold_command",
+        EVERYDAY,
+        "Say what a score means: among random pairs and, with labels, for matches.",
+    ),
+    "diff": Command(
+        "isoscope.verbs.diff.cli:diff_command",
+        EVERYDAY,
+        "Compare two clouds: the same rows or others, and what of A may be kept for B.",
+    ),
+    "correct": Command(
+        "isoscope.verbs.correct.cli:correct_app",
+        EVERYDAY,
+        "Fit a correction, apply it to files, take new vectors into it.",
+    ),
+    "list": Command(
+        "isoscope.cli.catalogue:list_app", EVERYDAY, "Show what there is to choose from."
+    ),
+    "report": Command(
+        "isoscope.verbs.report.cli:report_command",
+        RESEARCH,
+        "Show several results as one table, for a page or a paper; or as one page of pictures.",
+    ),
+    "train": Command(
+        "isoscope.verbs.train.cli:train_app",
+        RESEARCH,
+        "Train models: with isotropy as part of the loss, or from nothing.",
+    ),
+    "study": Command(
+        "isoscope.verbs.study.cli:study_app",
+        RESEARCH,
+        "Run an experiment of a paper on models of your own.",
+    ),
+}
+"""Every command, in the order of the help. A room's ``cli`` is known here and nowhere else."""
+
+
+@cache
+def loaded(name: str) -> Any:
+    """Return a command as typer makes it of the function, or of the group, in its room."""
+    module, _, attribute = COMMANDS[name].place.partition(":")
+    room = import_module(module)
+    found = getattr(room, attribute)
+    if not isinstance(found, typer.Typer):
+        single = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+        single.command(name, epilog=room.EXAMPLES)(found)
+        found = single
+    return typer.main.get_command(found)
+
+
+class LazyGroup(typer.core.TyperGroup):
+    """Commands that are imported when they are called, and not to be listed."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find a command by its name, and load it."""
+        name, known, rest = super().resolve_command(ctx, args)
+        return name, known if name is None else loaded(name), rest
+
+
 app = typer.Typer(
     name="isoscope",
+    cls=LazyGroup,
     help="How evenly do embeddings fill their space, why not, and what does it cost?",
     pretty_exceptions_enable=False,
     add_completion=False,
     epilog="Try it on real vectors: isoscope measure package:glove",
 )
-
-
-EXAMPLES = """Examples:
-
-isoscope measure package:glove
-
-isoscope measure vectors.npy --corrections none,center --json
-
-isoscope measure model.safetensors --column embed.weight --fail-if "mean_cosine>0.6"
-"""
 
 
 def show_version(wanted: bool) -> None:
@@ -74,23 +161,8 @@ def options(
         typer.echo(context.get_help())
 
 
-app.command("measure", rich_help_panel="Everyday", epilog=EXAMPLES)(measure_command)
-app.command("profile", rich_help_panel="Everyday", epilog=profile.EXAMPLES)(profile.profile_command)
-app.command("evaluate", rich_help_panel="Everyday", epilog=evaluate.EXAMPLES)(
-    evaluate.evaluate_command
-)
-app.command("advise", rich_help_panel="Everyday", epilog=advise.EXAMPLES)(advise.advise_command)
-app.command("explain", rich_help_panel="Everyday", epilog=explain.EXAMPLES)(explain.explain_command)
-app.command("explore", rich_help_panel="Everyday", epilog=explore.EXAMPLES)(explore.explore_command)
-app.command("threshold", rich_help_panel="Everyday", epilog=threshold.EXAMPLES)(
-    threshold.threshold_command
-)
-app.command("diff", rich_help_panel="Everyday", epilog=diff.EXAMPLES)(diff.diff_command)
-app.add_typer(correct_app, name="correct", rich_help_panel="Everyday")
-app.add_typer(list_app, name="list", rich_help_panel="Everyday")
-app.command("report", rich_help_panel="Research", epilog=REPORT_EXAMPLES)(report_command)
-app.add_typer(train_app, name="train", rich_help_panel="Research")
-app.add_typer(study_app, name="study", rich_help_panel="Research")
+for _name, _command in COMMANDS.items():  # which the help lists
+    app.command(_name, rich_help_panel=_command.panel, help=_command.summary)(lambda: None)
 
 
 def main() -> None:
@@ -120,7 +192,7 @@ def report(error: Exception) -> int:
     code = getattr(error, "exit_code", 1)
     message = str(error.format_message() if hasattr(error, "format_message") else error)
     if isinstance(error, OSError):
-        silence_stdout()
+        silence(sys.stdout)
         message = f"the output cannot be written: {error.strerror or error}"
     elif isinstance(error, MemoryError):
         message = f"not enough memory: {error}"

@@ -1,18 +1,129 @@
-"""Options that several commands share, described once."""
+"""Options that several commands share, and groups of options that become flat ones.
+
+The options of a command are the fields of a frozen dataclass, in the order of the help. A field may
+be such a group itself: `command` expands it where it stands, and packs the values again when the
+command is called.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 
 from isoscope.cli.progress import Mode
+from isoscope.data.output import check_place
+from isoscope.errors import UsageError
+from isoscope.registry import load
+from isoscope.results.result import check_writable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Group = TypeVar("Group", bound="Options")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """A group of options: every field is one, or a further group."""
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the options by name, as the verb of the Python API takes them.
+
+        What is only about showing is left out: the verb computes, the command line shows.
+        """
+        given: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Options):
+                given |= value.arguments()
+            elif field.name != "debug":  # which the frame looks for before options are parsed
+                given[field.name] = value
+        return given
+
+
+class Showing(Options):
+    """A group of options about what is shown, which no verb takes."""
+
+    def arguments(self) -> dict[str, Any]:
+        """Return nothing."""
+        return {}
+
+
+def command(function: Callable[[Group], None]) -> Callable[..., None]:
+    """Make a command of a function of one group: its fields become options, in their order."""
+    (kind,) = (hint for name, hint in get_type_hints(function).items() if name != "return")
+    parameters = list(flat(kind))
+
+    @wraps(function)
+    def run(**values: Any) -> None:
+        function(packed(kind, values))
+
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
+def flat(kind: type[Options]) -> Iterator[Parameter]:
+    """Give out the options of a group as parameters, those of groups inside it where they stand."""
+    hints = get_type_hints(kind, include_extras=True)
+    for field in fields(kind):
+        hint = hints[field.name]
+        if is_group(hint):
+            yield from flat(hint)
+        else:
+            default = Parameter.empty if field.default is MISSING else field.default
+            yield Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def packed(kind: type[Group], values: dict[str, Any]) -> Group:
+    """Build a group of the values of its options."""
+    hints = get_type_hints(kind)
+    return kind(
+        **{
+            field.name: packed(hints[field.name], values)
+            if is_group(hints[field.name])
+            else values[field.name]
+            for field in fields(kind)
+        }
+    )
+
+
+def is_group(hint: Any) -> bool:
+    """Whether a field is a group of options, and not one option."""
+    return isinstance(hint, type) and is_dataclass(hint)
+
+
+def command_group(about: str) -> typer.Typer:
+    """Make a command of several: without the name of one it shows its help."""
+    group = typer.Typer(add_completion=False, help=about)
+
+    def choose(context: typer.Context) -> None:
+        if context.invoked_subcommand is None:
+            typer.echo(context.get_help())
+
+    group.callback(invoke_without_command=True, help=about)(choose)
+    return group
+
+
+def parse_every(text: str | None) -> Any:
+    """Read ``--every``: a number, or ``log``."""
+    return load("isoscope.models.checkpoints:parse_every")(text)
+
 
 Column = Annotated[
     str | None,
     typer.Option(help="Which array, tensor, column or field of a file that holds several."),
 ]
+ArrayColumn = Annotated[
+    str | None, typer.Option(help="Which array or column of a file that holds several.")
+]
+TextColumn = Annotated[str | None, typer.Option(help="Which column or field holds the texts.")]
 Data = Annotated[
     Path | None,
     typer.Option(help="Folder with the benchmarks' files.", envvar="ISOSCOPE_DATA"),
@@ -20,41 +131,22 @@ Data = Annotated[
 Words = Annotated[
     str | None, typer.Option(help="Which label holds the words. Default: word, or the only one.")
 ]
-Vocabulary = Annotated[
-    Path | None,
-    typer.Option(
-        help="Words of a matrix without labels: a line per row, or JSON of words and rows."
-    ),
+Ids = Annotated[
+    str | None, typer.Option(help="Label that names the rows. Default: their numbers, from 0.")
 ]
-Lowercase = Annotated[bool, typer.Option("--lowercase", help="Lower-case the benchmarks' words.")]
-Prefix = Annotated[
-    str, typer.Option(help="What the vocabulary writes before a whole word, such as Ġ.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
-Out = Annotated[Path | None, typer.Option(help="Also write the result to this .json or .md file.")]
-Html = Annotated[
-    Path | None,
-    typer.Option(help="Also write one .html page with pictures, which opens anywhere."),
-]
-Figures = Annotated[
-    Path | None,
-    typer.Option(help="Also write every picture into this folder, as .png, .svg and .pdf."),
-]
+PrintJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 DropInvalid = Annotated[
     bool, typer.Option("--drop-invalid", help="Leave out rows with NaN or infinities.")
 ]
 Seed = Annotated[int, typer.Option(help="Seed of all that is drawn at random.", min=0)]
+Seeds = Annotated[int, typer.Option(help="Runs of each: seeds 0, 1, 2, …", min=1)]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Write nothing but errors to standard error.")
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with a killed run, from the journal beside --out.")
 ]
-ProgressMode = Annotated[
-    Mode | None,
-    typer.Option(
-        "--progress",
-        help="A bar, lines of JSON for programs, or nothing, on standard error. Default: "
-        "ISOSCOPE_PROGRESS, or auto: a bar on a terminal.",
-    ),
+Revision = Annotated[str | None, typer.Option(help="Branch, tag or commit of a model of the hub.")]
+CountSpecialTokens = Annotated[
+    bool, typer.Option(help="Whether tokens that the tokenizer adds count.")
 ]
 Every = Annotated[
     str | None,
@@ -62,36 +154,14 @@ Every = Annotated[
         metavar="N|log",
         help="Take one in N checkpoints, or those nearest to doubled steps; always the first and "
         "the last.",
+        callback=parse_every,
     ),
-]
-Keep = Annotated[
-    int | None,
-    typer.Option(
-        help="Checkpoints of the hub on disk at a time. Default: 1, or all with --cache.", min=1
-    ),
-]
-Cache = Annotated[
-    Path | None, typer.Option(help="Folder for fetched checkpoints. Default: a temporary one.")
-]
-Dtype = Annotated[
-    Literal["float32", "float16", "bfloat16", "float64"],
-    typer.Option(help="In what models compute."),
 ]
 Device = Annotated[
     str | None,
     typer.Option(help="Where models compute, such as cpu or cuda. Default: an accelerator."),
 ]
-TextColumn = Annotated[str | None, typer.Option(help="Which column or field holds the texts.")]
-Queries = Annotated[
-    str | None,
-    typer.Option(help="Vectors of queries, where the source holds documents."),
-]
-CentresOption = Annotated[
-    Literal["shared", "own", "both"] | None,
-    typer.Option(
-        help="Centre queries on the documents' mean, on their own, or try both. Default: both."
-    ),
-]
+
 OF_TEXTS = "The vectors of texts"
 Layer = Annotated[str, typer.Option(help="Layer of the model.", rich_help_panel=OF_TEXTS)]
 Pooling = Annotated[
@@ -109,6 +179,208 @@ KeepVectors = Annotated[
         rich_help_panel=OF_TEXTS,
     ),
 ]
-Ids = Annotated[
-    str | None, typer.Option(help="Label that names the rows. Default: their numbers, from 0.")
+
+SCALE = "Scale"
+Engine = Annotated[
+    str,
+    typer.Option(
+        metavar="local|ray[:ADDRESS]",
+        help="Who works: this machine, a Ray of its own on this machine (ray), or a cluster "
+        "(ray:auto, ray:HOST:6379).",
+        rich_help_panel=SCALE,
+    ),
 ]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        help="Processes, or actors of Ray, each with a copy of the model and one thread. Default: "
+        "this process with all its threads; with Ray one per core or accelerator.",
+        min=1,
+        rich_help_panel=SCALE,
+    ),
+]
+OnError = Annotated[
+    Literal["stop", "skip"],
+    typer.Option(
+        help="Whether a file or shard that cannot be read ends the run, or is left out, named and "
+        "counted.",
+        rich_help_panel=SCALE,
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale(Options):
+    """Who reads vectors."""
+
+    engine: Engine = "local"
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Threads, or actors of Ray. Default: one per core. The numbers are the same with "
+            "any.",
+            min=1,
+            rich_help_panel=SCALE,
+        ),
+    ] = None
+    on_error: OnError = "stop"
+    shard_rows: Annotated[
+        int | None,
+        typer.Option(
+            "--shard",
+            metavar="ROWS",
+            help="Rows that a worker reads at a time. Default: 64 batches of 1.5 million numbers.",
+            min=1,
+            rich_help_panel=SCALE,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compute(Options):
+    """How and where models compute."""
+
+    dtype: Annotated[
+        Literal["float32", "float16", "bfloat16", "float64"],
+        typer.Option(help="In what models compute."),
+    ] = "float32"
+    device: Device = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoding(Options):
+    """How texts become vectors."""
+
+    pooling: Pooling = "mean"
+    cache: KeepVectors = True
+    compute: Compute
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoints(Options):
+    """Which checkpoints of a training are read, and where they are kept."""
+
+    every: Every = None
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            help="Checkpoints of the hub on disk at a time. Default: 1, or all with --cache.",
+            min=1,
+        ),
+    ] = None
+    cache: Annotated[
+        Path | None, typer.Option(help="Folder for fetched checkpoints. Default: a temporary one.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordLookup(Options):
+    """How words are found among vectors."""
+
+    words: Words = None
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option(
+            help="Words of a matrix without labels: a line per row, or JSON of words and rows."
+        ),
+    ] = None
+    lowercase: Annotated[
+        bool, typer.Option("--lowercase", help="Lower-case the benchmarks' words.")
+    ] = False
+    prefix: Annotated[
+        str, typer.Option(help="What the vocabulary writes before a whole word, such as Ġ.")
+    ] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queries(Options):
+    """Queries beside documents."""
+
+    queries: Annotated[
+        str | None, typer.Option(help="Vectors of queries, where the source holds documents.")
+    ] = None
+    centres: Annotated[
+        Literal["shared", "own", "both"] | None,
+        typer.Option(
+            help="Centre queries on the documents' mean, on their own, or try both. Default: both."
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watch(Showing):
+    """What is shown on standard error while a command works."""
+
+    progress: Annotated[
+        Mode | None,
+        typer.Option(
+            "--progress",
+            help="A bar, lines of JSON for programs, or nothing, on standard error. Default: "
+            "ISOSCOPE_PROGRESS, or auto: a bar on a terminal.",
+        ),
+    ] = None
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Write nothing but errors to standard error.")
+    ] = False
+
+
+PICTURE_PACKAGES = ("jinja2", "vl_convert")
+PAGE_ENDINGS = (".html", ".htm")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pictures(Showing):
+    """Where a page and pictures go; None for nowhere."""
+
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Also write one .html page with pictures, which opens anywhere."),
+    ] = None
+    figures: Annotated[
+        Path | None,
+        typer.Option(help="Also write every picture into this folder, as .png, .svg and .pdf."),
+    ] = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anything is drawn."""
+        return self.html is not None or self.figures is not None
+
+    def __post_init__(self) -> None:
+        """Refuse what could not be drawn or written, before any work is done."""
+        if not self.wanted:
+            return
+        for package in PICTURE_PACKAGES:
+            if importlib.util.find_spec(package) is None:
+                raise UsageError(
+                    f"--html and --figures need {package}; pip install 'isoscope[report]'"
+                )
+        if self.html is not None:
+            if self.html.suffix.lower() not in PAGE_ENDINGS:
+                raise UsageError(f"{self.html}: the name of a page must end in .html")
+            check_place(self.html, "--html")
+        if self.figures is not None and self.figures.exists() and not self.figures.is_dir():
+            raise UsageError(f"--figures {self.figures} is a file; name a folder")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown(Showing):
+    """How a result is shown: as JSON, on a page, in pictures."""
+
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")] = False
+    pictures: Pictures
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output(Shown):
+    """How a result is shown, and the file that it is written to."""
+
+    out: Annotated[
+        Path | None, typer.Option(help="Also write the result to this .json or .md file.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Refuse a file that could not be written, before any work is done."""
+        if self.out is not None:
+            check_writable(self.out)

@@ -1,14 +1,29 @@
-"""Which workers a run has, from what the user says."""
+"""How a run is carried out, never what it computes: who works, what is kept, what may be left out.
+
+Public calls have flat keywords (``engine``, ``workers``, ``on_error``, …). They pack them into an
+``Execution``, which refuses what makes no sense before anything is read, and open it for as long
+as the run lasts.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, contextmanager
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, get_args
 
+from isoscope.compute.journal import journal_while
+from isoscope.compute.map_reduce import Run
 from isoscope.compute.pool import Here
-from isoscope.errors import UsageError
+from isoscope.compute.stage import OnError
+from isoscope.data.base import identity_of, is_portable
+from isoscope.errors import UsageError, at_least, one_of
 
 if TYPE_CHECKING:
-    from isoscope.compute.pool import OpenPool
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from isoscope.compute.pool import OpenPool, Pool
+    from isoscope.data.base import CloudGroup
 
 
 LOCAL, RAY = "local", "ray"
@@ -30,8 +45,8 @@ def open_pool(
         Whether every worker of Ray takes an accelerator.
     """
     address = ray_address(engine)
-    if workers is not None and workers < 1:
-        raise UsageError(f"workers is at least 1, not {workers}")
+    if workers is not None:
+        at_least("workers", workers, 1)
     if address is not None:
         from isoscope.compute.ray import RayActors
 
@@ -56,3 +71,94 @@ def ray_address(engine: str) -> str | None:
     if kind == RAY and (address or not colon):
         return address
     raise UsageError(f"--engine is local, ray or ray:ADDRESS, not {engine!r}")
+
+
+def check_scale(
+    engine: str, workers: int | None, on_error: str, shard: int | None, what: str = "rows"
+) -> None:
+    """Refuse options that make no sense, before anything is read."""
+    ray_address(engine)
+    if workers is not None:
+        at_least("workers", workers, 1)
+    one_of("on-error", on_error, get_args(OnError))
+    if shard is not None and shard < 1:
+        raise UsageError(f"a shard has at least one of its {what}, not {shard}")
+
+
+@contextmanager
+def readers(
+    engine: str, workers: int | None, source: CloudGroup | None = None
+) -> Iterator[Pool | None]:
+    """Give out the workers that read vectors; None for the threads of this process.
+
+    A source that no other process can read, such as a table seen through a connection, is left to
+    the threads of this one whatever the engine is.
+    """
+    if ray_address(engine) is None or not is_portable(source):
+        yield None
+        return
+    with open_pool(engine, workers) as pool:
+        yield pool
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How a run over a cloud is carried out.
+
+    Parameters
+    ----------
+    engine : str
+        ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster.
+    workers : int, optional
+        Threads of the local engine, by default one per core; actors of Ray.
+    on_error : {"stop", "skip"}
+        Whether a shard that cannot be read ends the run, or is left out.
+    shard : int, optional
+        Rows that are read by one worker at a time.
+    journal : Path, optional
+        Folder that keeps the sums of shards, so that a killed run can go on.
+    resume : bool
+        Go on where the journal ends.
+    out : Path, optional
+        Where the verb writes its result, before the journal goes.
+    """
+
+    engine: str = LOCAL
+    workers: int | None = None
+    on_error: OnError = "stop"
+    shard: int | None = None
+    _: KW_ONLY
+    journal: Path | None = None
+    resume: bool = False
+    out: Path | None = None
+
+    def __post_init__(self) -> None:
+        check_scale(self.engine, self.workers, self.on_error, self.shard)
+
+    @contextmanager
+    def open(
+        self, source: CloudGroup, configuration: Mapping[str, Any], *, worth: float = 0.0
+    ) -> Iterator[Run]:
+        """Open workers and journal for as long as a ``with`` block lasts.
+
+        Parameters
+        ----------
+        source : CloudGroup
+            What is to be read.
+        configuration : mapping
+            What decides the sums besides the source and its shards, for the journal.
+        worth : float
+            Seconds of work below which nothing is kept of a run that failed.
+        """
+        whole = {
+            "source": None if self.journal is None else identity_of(source),
+            **configuration,
+            "shard_rows": self.shard,
+        }
+        with ExitStack() as stack:
+            kept = stack.enter_context(
+                journal_while(self.journal, whole, resume=self.resume, worth=worth)
+            )
+            pool = stack.enter_context(readers(self.engine, self.workers, source))
+            bad = dict(getattr(source, "bad", {}))
+            yield Run(self.workers, pool, kept, self.on_error, self.shard, bad)

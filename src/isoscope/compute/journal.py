@@ -421,6 +421,22 @@ def journal_while(
         journal.remove()
 
 
+def journal_beside(
+    out: str | Path | None, journal: str | Path | None = None, *, resume: bool = False
+) -> Path | None:
+    """Return the folder that keeps what a run has done: by default beside the file it writes.
+
+    None where nothing is kept; then nothing can go on either.
+    """
+    if journal is not None:
+        return Path(journal)
+    if out is not None:
+        return Path(f"{out}.journal")
+    if resume:
+        raise UsageError("--resume goes on from the journal beside --out; name the same file")
+    return None
+
+
 def refuse_unfinished(folder: Path) -> None:
     """Refuse to begin where a journal is."""
     if (folder / CONFIGURATION).exists():

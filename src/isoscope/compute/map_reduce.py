@@ -15,12 +15,20 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeAlias, TypeVar
 
-from isoscope.compute.stage import Gathered, MergeTree, OnError, Progress, Stage, StoredState
+from isoscope.compute.stage import Gathered, MergeTree, OnError, Stage, StoredState
 from isoscope.compute.threads import Accumulator, accumulate, cores, deal
 from isoscope.data.arrays import is_tensor
-from isoscope.data.base import Batch, CloudGroup, WrappedGroup, rows_per_batch
-from isoscope.data.shards import Shard, shards_of
+from isoscope.data.base import (
+    Batch,
+    CloudGroup,
+    Shard,
+    WrappedGroup,
+    rows_per_batch,
+    shards_of,
+    total_rows,
+)
 from isoscope.errors import DataError
+from isoscope.progress import Progress
 
 if TYPE_CHECKING:
     from isoscope.compute.journal import Journal
@@ -41,8 +49,8 @@ LANE_BYTES = 2**30
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How a group is read.
+class Run:
+    """Who reads a group, what is kept of it on the way, and what was left out.
 
     Parameters
     ----------
@@ -66,9 +74,9 @@ class Plan:
     skipped: dict[str, str] = field(default_factory=dict)
     """Filled while reading: shards that were left out, and why."""
 
-    def within(self) -> Plan:
-        """Return a plan for reads that only this process can do, and that are not kept."""
-        return Plan(workers=self.workers)
+    def within(self) -> Run:
+        """Return a run for reads that only this process can do, and that are not kept."""
+        return Run(workers=self.workers)
 
 
 class ChunkTaker(Protocol[StateOut]):
@@ -113,7 +121,7 @@ def read(
     group: CloudGroup,
     work: ReadWork[StoredState],
     stage: str,
-    plan: Plan,
+    plan: Run,
     progress: Progress | None = None,
 ) -> Gathered[StoredState]:
     """Read a group once."""
@@ -319,7 +327,7 @@ def pieces(
         collector.expect(number, count)
 
 
-def without_skipped(group: CloudGroup, plan: Plan) -> CloudGroup:
+def without_skipped(group: CloudGroup, plan: Run) -> CloudGroup:
     """Return a group without the shards that were left out, for further reads."""
     if not plan.skipped:
         return group
@@ -337,8 +345,7 @@ class KeptShards(WrappedGroup):
     @property
     def rows(self) -> int | None:
         """Number of rows, where all shards know theirs."""
-        known = [shard.group.rows for shard in self._shards]
-        return None if None in known else sum(count or 0 for count in known)
+        return total_rows(shard.group.rows for shard in self._shards)
 
     def batches(self) -> Iterator[Batches]:
         """Read from the start."""
@@ -355,6 +362,7 @@ class Mergeable(Protocol):
 
 
 ReadState = TypeVar("ReadState", bound=Mergeable)
+Taker = TypeVar("Taker", bound=Accumulator[Batches])
 
 
 def merged(states: Sequence[ReadState]) -> ReadState | None:
@@ -369,33 +377,22 @@ def merged(states: Sequence[ReadState]) -> ReadState | None:
 
 def run(
     group: CloudGroup,
-    new_taker: Callable[[], Accumulator[Batches]],
+    new_taker: Callable[[], Taker],
     workers: int | None,
     progress: Progress | None,
     stage: str,
-) -> None:
-    """Feed a group's batches to as many takers as are worth their thread.
+) -> list[Taker]:
+    """Feed a group's batches to as many new takers as are worth their thread, and return these.
 
     Tensors are left to torch's own threads; a cloud of one batch needs no second thread.
     """
     stream = with_progress(group, progress, stage)
     first = next(stream, None)
     if first is None:
-        return
-    lanes = cores() if workers is None else workers
-    if any(is_tensor(batch.vectors) for batch in first.values()):
-        lanes = 1
-    widest = max(group.widths)
-    lanes = min(lanes, max(1, LANE_BYTES // (MATRICES_PER_LANE * 8 * widest * widest)))
-    if group.rows is not None:
-        lanes = min(lanes, max(1, -(-group.rows // rows_per_batch(widest))))
-    accumulate(chain_first(first, stream), [new_taker() for _ in range(lanes)])
-
-
-def chain_first(first: Batches, rest: Iterator[Batches]) -> Iterator[Batches]:
-    """Put the first item back in front."""
-    yield first
-    yield from rest
+        return []
+    takers = [new_taker() for _ in range(lane_count(group, workers, 1, first))]
+    accumulate(chain([first], stream), takers)
+    return takers
 
 
 def with_progress(group: CloudGroup, progress: Progress | None, stage: str) -> Iterator[Batches]:
@@ -403,6 +400,6 @@ def with_progress(group: CloudGroup, progress: Progress | None, stage: str) -> I
     done = 0
     for batches in group.batches():
         yield batches
-        done += len(next(iter(batches.values())).vectors)
+        done += rows_in(batches)
         if progress is not None:
             progress(stage, done, group.rows)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from isoscope.compute.pool import BadShard, Shard, SingleThread, Value, attempt, no_tick, packed
 from isoscope.compute.threads import cores
-from isoscope.errors import DataError, UsageError
+from isoscope.errors import DataError, UsageError, require
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
@@ -174,11 +174,7 @@ class Actor:
 def library() -> Any:
     """Import Ray, or say how to get it."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    try:
-        import ray
-    except ImportError as error:
-        raise UsageError("--engine ray needs Ray: pip install 'isoscope[scale]'") from error
-    return ray
+    return require("ray", "--engine ray needs Ray: pip install 'isoscope[scale]'")
 
 
 def connect(ray: Any, address: str, workers: int | None) -> None:

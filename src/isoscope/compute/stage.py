@@ -1,14 +1,9 @@
-"""Mergeable states, merge tree, a stage with its journal.
-
-States of shards, merged in one order whoever finishes first.
+"""A stage of a run over shards: worked through anywhere, merged in order, kept in a journal.
 
 Sums of floating point numbers depend on the order of additions in their last digits. So the order
 is that of a binary tree over the numbers of the shards: shards 2k and 2k + 1 first, then pairs of
-pairs. Which worker read what, and when, changes nothing: the result is the same bit by bit.
-
-The states of shards in a journal: a file for every node of the merge tree that is held.
-
-A stage of a run over shards: worked through anywhere, merged in order, kept in a journal.
+pairs. Which worker read what, and when, changes nothing: the result is the same bit by bit. The
+journal has a file for every node of the merge tree that is held.
 """
 
 from __future__ import annotations
@@ -16,10 +11,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import (
     TYPE_CHECKING,
     Any,
+    ClassVar,
     Generic,
     Literal,
     NamedTuple,
@@ -27,16 +23,20 @@ from typing import (
     Self,
     TypeAlias,
     TypeVar,
+    cast,
 )
 
+import numpy as np
 from numpy.typing import NDArray
 
 from isoscope.compute.pool import BadShard
+from isoscope.data.base import total_rows
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
     from isoscope.compute.journal import Journal
     from isoscope.compute.pool import Pool, Work
+    from isoscope.progress import Progress
 
 
 State = TypeVar("State")
@@ -106,6 +106,50 @@ class MergeTree(Generic[State]):
 
 Entry: TypeAlias = tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]
 """Arrays, and facts that JSON holds."""
+
+
+class Summed:
+    """A dataclass of numbers and arrays that adds up, field by field, over disjoint sets of rows.
+
+    None stands for a sum that was not taken; it stays None whatever it is added to.
+    """
+
+    reductions: ClassVar[Mapping[str, Callable[[Any, Any], Any]]] = {}
+    """How the fields combine that are not added."""
+
+    def merge(self, other: Self) -> Self:
+        """Combine the sums of two disjoint sets of rows."""
+        return type(self)(
+            **{
+                name: self.reductions.get(name, added)(value, getattr(other, name))
+                for name, value in vars(self).items()
+            }
+        )
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the sums that there are as named arrays, for a file or another process."""
+        return {name: np.asarray(value) for name, value in vars(self).items() if value is not None}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Rebuild what ``to_arrays`` took apart; arrays of other names are left alone."""
+        values: dict[str, Any] = {}
+        for item in fields(cast("Any", cls)):
+            array = arrays.get(item.name)
+            values[item.name] = array if array is None or array.ndim else array.item()
+        return cls(**values)
+
+
+def added(one: Any, other: Any) -> Any:
+    """Add two sums; None where one of them was not taken."""
+    return None if one is None or other is None else one + other
+
+
+def first(one: Any, other: Any) -> Any:
+    """Keep what is there, for whoever combines it otherwise."""
+    del other
+    return one
+
 
 SHARE = 100
 """Saving takes at most one part in so many of the time."""
@@ -209,8 +253,6 @@ class ShardJournal(Generic[StoredState]):
 
 
 OnError = Literal["stop", "skip"]
-Progress: TypeAlias = Callable[[str, int, int | None], None]
-"""Takes the name of a stage, what is done, and the total where it is known."""
 
 
 class Named(Protocol):
@@ -272,8 +314,7 @@ class Stage(Generic[Shard, StoredState]):
             self._kept = ShardJournal(self.journal, self.name, self.kind)
             self._finished, self._skipped = self._kept.load(self.tree)
         self._done = sum(self.sizes[number] or 0 for number in self._finished)
-        known = [size for size in self.sizes if size is not None]
-        self._total = sum(known) if len(known) == len(self.sizes) else None
+        self._total = total_rows(self.sizes)
 
     @property
     def done(self) -> int:

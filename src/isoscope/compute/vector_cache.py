@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.data.base import add_text
 from isoscope.data.output import write_atomically
 from isoscope.errors import IsoscopeError, UsageError
 
@@ -257,9 +258,7 @@ def space_digest(settings: Mapping[str, str]) -> str:
     """Return one digest of all settings, whatever their order."""
     digest = hashlib.sha256()
     for part in (text for item in sorted(settings.items()) for text in item):
-        content = part.encode()
-        digest.update(b"%d\n" % len(content))
-        digest.update(content)
+        add_text(digest, part)
     return digest.hexdigest()
 
 

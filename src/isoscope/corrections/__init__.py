@@ -1,19 +1,26 @@
 """Corrections: scikit-learn transformers that make a cloud fill its space more evenly."""
 
-from isoscope.corrections.apply import CorrectedCloud
-from isoscope.corrections.base import Correction
-from isoscope.corrections.estimators.all_but_the_top import AllButTheTop
-from isoscope.corrections.estimators.center import Center
-from isoscope.corrections.estimators.center_scaled import ScaledCenter
-from isoscope.corrections.estimators.clip import Clip
-from isoscope.corrections.estimators.cluster_pc_removal import ClusterRemoval
-from isoscope.corrections.estimators.flow import Flow
-from isoscope.corrections.estimators.standardize import Standardize
-from isoscope.corrections.estimators.whiten import Whiten
-from isoscope.corrections.fit import fit_together
-from isoscope.corrections.refresh import refreshed
-from isoscope.corrections.registry import all_corrections, make_correction
-from isoscope.corrections.storage import load_correction
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoscope.registry import lazy_names
+
+if TYPE_CHECKING:
+    from isoscope.corrections.apply import CorrectedCloud
+    from isoscope.corrections.base import Correction
+    from isoscope.corrections.closed_form import refreshed
+    from isoscope.corrections.estimators.all_but_the_top import AllButTheTop
+    from isoscope.corrections.estimators.center import Center
+    from isoscope.corrections.estimators.center_scaled import ScaledCenter
+    from isoscope.corrections.estimators.clip import Clip
+    from isoscope.corrections.estimators.cluster_pc_removal import ClusterRemoval
+    from isoscope.corrections.estimators.flow import Flow
+    from isoscope.corrections.estimators.standardize import Standardize
+    from isoscope.corrections.estimators.whiten import Whiten
+    from isoscope.corrections.fit import fit_together
+    from isoscope.corrections.registry import all_corrections, make_correction
+    from isoscope.corrections.storage import load_correction
 
 __all__ = [
     "AllButTheTop",
@@ -32,3 +39,24 @@ __all__ = [
     "make_correction",
     "refreshed",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "AllButTheTop": "isoscope.corrections.estimators.all_but_the_top",
+        "Center": "isoscope.corrections.estimators.center",
+        "Clip": "isoscope.corrections.estimators.clip",
+        "ClusterRemoval": "isoscope.corrections.estimators.cluster_pc_removal",
+        "CorrectedCloud": "isoscope.corrections.apply",
+        "Correction": "isoscope.corrections.base",
+        "Flow": "isoscope.corrections.estimators.flow",
+        "ScaledCenter": "isoscope.corrections.estimators.center_scaled",
+        "Standardize": "isoscope.corrections.estimators.standardize",
+        "Whiten": "isoscope.corrections.estimators.whiten",
+        "all_corrections": "isoscope.corrections.registry",
+        "fit_together": "isoscope.corrections.fit",
+        "load_correction": "isoscope.corrections.storage",
+        "make_correction": "isoscope.corrections.registry",
+        "refreshed": "isoscope.corrections.closed_form",
+    },
+)

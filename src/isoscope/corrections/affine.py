@@ -6,17 +6,15 @@ products. So the map is kept in the form in which it is cheap and exact to apply
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_is_fitted
 
-from isoscope.corrections.apply import corrected_rows
-from isoscope.corrections.base import FLOATS
 from isoscope.corrections.closed_form import ClosedForm
+from isoscope.corrections.fit import Summary
 from isoscope.corrections.parameters import Slot
-from isoscope.data.arrays import is_tensor
+from isoscope.data.arrays import is_tensor, like
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -136,17 +134,6 @@ def in_double(rows: Array) -> Array:
     return rows if rows.device.type == "mps" else rows.double()
 
 
-def like(rows: Array, part: NDArray[Any] | None) -> Any:
-    """Return a part of the map in the type and place of some rows."""
-    if part is None:
-        return None
-    if not is_tensor(rows):
-        return np.ascontiguousarray(part, dtype=rows.dtype)
-    import torch
-
-    return torch.from_numpy(np.ascontiguousarray(part)).to(rows.device, rows.dtype)
-
-
 class AffineCorrection(ClosedForm):
     """A correction that is an affine map.
 
@@ -157,6 +144,7 @@ class AffineCorrection(ClosedForm):
         transform(x) = x @ matrix_ + offset_, before any renormalisation.
     """
 
+    affine = True
     _map: AffineMap | None = None
     _inverse: AffineMap | None = None
 
@@ -202,27 +190,59 @@ class Invertible(AffineCorrection):
 
     def inverse_transform(self, X: Any) -> Any:
         """Undo the correction; what it dropped comes back as the mean."""
-        check_is_fitted(self)
-        if self.renormalize:
-            raise UsageError(f"{self.name} with renormalize=True has no inverse: lengths are gone")
+        self._check_invertible()
         if self._inverse is None:
             self._inverse = self._inverted(self._affine())
-        vectors = plain_vectors(X, self._output_width)
-        return corrected_rows(
-            vectors, self._inverse, self._inverse.width, renormalize=False, threads=True
-        )
+        return self._undone(X, self._inverse)
 
     def _inverted(self, affine: AffineMap) -> AffineMap:
         """Return the map that undoes another."""
         raise NotImplementedError
 
 
-def plain_vectors(X: Any, width: int) -> Array:
-    """Check corrected vectors that are to be turned back."""
-    vectors = X if is_tensor(X) else check_array(X, dtype=FLOATS)
-    if len(vectors.shape) != 2 or vectors.shape[1] != width:
-        raise DataError(
-            f"corrected vectors have {width} dimensions; these have the shape "
-            f"{tuple(vectors.shape)}"
+class Centring(AffineCorrection):
+    """An affine correction that begins by subtracting a mean: y = W (x − μ).
+
+    Attributes
+    ----------
+    mean_ : array of shape (n_features_in_,)
+        μ, weighted where weights were given.
+    """
+
+    @property
+    def mean_(self) -> Vector:
+        """The mean that is subtracted."""
+        return self._affine().center
+
+
+def has_centre(correction: Any) -> bool:
+    """Whether a correction subtracts a mean, so that another cloud could have its own."""
+    return isinstance(correction, Centring)
+
+
+def centred_on(correction: Any, mean: Vector) -> ClosedForm:
+    """Return a copy that subtracts another mean, and does the rest as before.
+
+    One correction then serves two clouds that do not share a centre. Where documents go through
+    y = W (x − μ), queries go through W (x − μ'): both clouds have their centre at the origin, and
+    distances within each are those that W gives to documents. The copy's sums are those of no
+    cloud, and say so by counting no row: it cannot be refreshed.
+
+    Parameters
+    ----------
+    correction : Centring
+        Fitted, on documents, say.
+    mean : array of shape (n_features_in_,)
+        The mean of the other cloud.
+    """
+    if not isinstance(correction, Centring):
+        raise UsageError(
+            f"{getattr(correction, 'name', 'this')} subtracts no mean that could be another's"
         )
-    return vectors
+    if mean.shape != (correction.n_features_in_,):
+        raise DataError(
+            f"a mean of {len(mean):,} dimensions does not fit a correction of "
+            f"{correction.n_features_in_:,}"
+        )
+    moved = replace(correction.moments_, mean=mean, rows=0)
+    return correction.refit(Summary(moved, correction.stored_, correction.precision_))

@@ -1,8 +1,7 @@
-"""Rows corrected in blocks over threads; corrected clouds.
+"""Correcting many rows: block by block, spread over cores, in the type they came in.
 
-What a fitted correction makes of a cloud, batch by batch, without a corrected copy.
-
-Correcting many rows: block by block, spread over cores, in the type they came in.
+``corrected_rows`` corrects what is in memory, ``CorrectedCloud`` a cloud batch by batch without a
+corrected copy of it, and ``Applying`` the rows of a file, to the same bytes whoever does it.
 """
 
 from __future__ import annotations
@@ -12,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.compute.threads import accumulate, cores
-from isoscope.data.arrays import is_tensor
+from isoscope.compute.threads import accumulate, cores, deal
+from isoscope.corrections.registry import text_of
+from isoscope.data.arrays import at_least_single, is_tensor, normalized
 from isoscope.data.base import Cloud, rows_per_batch
-from isoscope.measures.kernels.numpy_kernel import square_norms, within_single_range
+from isoscope.data.rewrite import Change
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
 
     from isoscope.corrections.base import Correction
     from isoscope.data.base import Array, Batch, CloudGroup
@@ -48,14 +50,7 @@ class CorrectedCloud(Cloud):
         """Yield corrected batches with the labels of their rows."""
         for batches in self._group.batches():
             batch = batches[self._source]
-            yield batch._replace(vectors=self._correction.transform(widened(batch.vectors)))
-
-
-def widened(vectors: Any) -> Any:
-    """Return half precision in single, anything else as it is."""
-    if is_tensor(vectors):
-        return vectors.float() if vectors.element_size() < 4 else vectors
-    return vectors.astype(np.float32) if vectors.itemsize < 4 else vectors
+            yield batch._replace(vectors=self._correction.transform(at_least_single(batch.vectors)))
 
 
 WORTH_A_THREAD = 4
@@ -76,9 +71,8 @@ def corrected_rows(
     is rounded once, at the end.
     """
     if is_tensor(vectors):
-        wide = vectors.float() if vectors.element_size() < 4 else vectors
-        corrected = correct(wide)
-        return (unit(corrected) if renormalize else corrected).to(vectors.dtype)
+        corrected = correct(at_least_single(vectors))
+        return (normalized(corrected) if renormalize else corrected).to(vectors.dtype)
     out = np.empty((len(vectors), width), vectors.dtype)
     step = rows_per_batch(max(width, vectors.shape[1]))
     blocks = [slice(first, first + step) for first in range(0, len(vectors), step)]
@@ -104,24 +98,45 @@ class Blocks:
         """Correct one block."""
         working = np.float32 if self.vectors.dtype == np.float16 else self.vectors.dtype
         corrected = self.correct(np.ascontiguousarray(self.vectors[block], dtype=working))
-        self.out[block] = unit(corrected) if self.renormalize else corrected
+        self.out[block] = normalized(corrected) if self.renormalize else corrected
 
 
-def lengths(rows: Array) -> Array:
-    """‖x_i‖ of every row in the type of the rows; squares neither overflow nor vanish."""
-    if is_tensor(rows):
-        largest = rows.abs().amax(dim=1, keepdim=True)
-        scaled = rows / largest.masked_fill(largest == 0, 1.0)
-        return scaled.norm(dim=1) * largest[:, 0]
-    squares = square_norms(rows)
-    if rows.dtype == np.float32 and not within_single_range(squares):
-        squares = square_norms(rows.astype(np.float64))
-    return np.sqrt(squares).astype(rows.dtype)
+PIECES = 8
+"""Pieces of a batch, which threads share."""
 
 
-def unit(rows: Array) -> Array:
-    """Divide every row by its length; zero rows stay zero."""
-    found = lengths(rows)[:, None]
-    if is_tensor(rows):
-        return rows / found.masked_fill(found == 0, 1.0)
-    return np.divide(rows, found, out=np.zeros_like(rows), where=found > 0)
+@dataclass(frozen=True)
+class Applying:
+    """What ``transform`` does, without its checks, which a file has been through already.
+
+    The digits of a product may depend on how many rows it has, and how many threads share it. So
+    the pieces follow from the rows alone, and BLAS has one thread for each.
+    """
+
+    correction: Correction
+    threads: int
+    """How many pieces are corrected at a time, unless the correction has threads of its own."""
+
+    def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Correct some rows, float32 or float64."""
+        correction = self.correction
+        out = np.empty((len(rows), correction._output_width), rows.dtype)
+        lanes, step = self.threads, rows_per_batch(rows.shape[1]) // PIECES
+        if correction.own_threads:
+            lanes, step = 1, max(len(rows), 1)
+        pieces = [slice(first, first + step) for first in range(0, len(rows), step)]
+        lane = Blocks(rows, out, correction._correct, correction.renormalize)
+        lanes = max(min(lanes, len(pieces)), 1)
+        deal(((k % lanes, piece) for k, piece in enumerate(pieces)), [lane] * lanes)
+        return out
+
+
+def change_of(correction: Correction, threads: int) -> Change:
+    """Return what is done to files, and what they say of it; it can be pickled."""
+    return Change(
+        Applying(correction, threads),
+        correction.n_features_in_,
+        correction._output_width,
+        text_of(correction),
+        correction.fingerprint,
+    )

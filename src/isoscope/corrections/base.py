@@ -1,8 +1,4 @@
-"""Correction: scikit-learn contract, checks, state.
-
-The one function of scikit-learn that moved between the versions that isoscope works with.
-
-What every correction is: a scikit-learn transformer that also learns from clouds of any size.
+"""What every correction is: a scikit-learn transformer that also learns from clouds of any size.
 
 A new correction needs three methods: ``_learn`` from a cloud that can be read any number of times,
 ``_correct`` a block of rows, and its fitted arrays (``_fitted_arrays``, ``_restore``; what they
@@ -15,28 +11,30 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
-from isoscope.compute.map_reduce import Plan
+from isoscope.compute.map_reduce import Run
 from isoscope.corrections.apply import corrected_rows
+from isoscope.corrections.export import to_faiss, to_sentence_transformers
+from isoscope.corrections.fit import fitted_on, kept_rows, read_with_sample
 from isoscope.corrections.parameters import Slot, check_arrays
-from isoscope.corrections.summary import fitted_on, kept_rows, read_with_sample
-from isoscope.data.arrays import ArrayCloud, TensorCloud, is_tensor
-from isoscope.data.open import open_cloud
-from isoscope.data.selection import RowSelection, finite_rows
+from isoscope.corrections.storage import fingerprint, save_correction
+from isoscope.data.arrays import TensorCloud, as_cloud, is_tensor
+from isoscope.data.open import one_cloud
+from isoscope.data.selection import finite_rows
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.reads.moments import MomentParts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stage import Progress
+    from isoscope.corrections.fit import FittedOn
     from isoscope.corrections.parameters import Slots
-    from isoscope.corrections.summary import FittedOn
-    from isoscope.data.base import Array, Cloud, CloudGroup
+    from isoscope.data.base import Array, CloudGroup
+    from isoscope.progress import Progress
     from isoscope.typing import Matrix
 
 
@@ -72,6 +70,10 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     name: ClassVar[str]
     """What the command line calls it."""
+    from_sums: ClassVar[bool] = False
+    """Whether it follows from sums over the rows, so that any workers can fit it."""
+    affine: ClassVar[bool] = False
+    """Whether it is an affine map, which other libraries can apply."""
     own_threads: ClassVar[bool] = False
     """Whether ``_correct`` uses several threads itself; otherwise blocks are spread over cores."""
     records: ClassVar[frozenset[str]] = frozenset()
@@ -81,6 +83,12 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Every correction has this parameter: bring corrected vectors to length 1 (zero stays 0)."""
 
     _fitted_on: FittedOn
+    _complete: bool = False
+    """Whether the last fit came to its end; scikit-learn sets attributes when one begins."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell ``check_is_fitted`` whether vectors can be corrected."""
+        return self._complete
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from vectors in memory.
@@ -94,11 +102,11 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         del y
         self._check_params()
-        self._learn_and_note(in_memory(self._vectors(X, reset=True)), None)
+        self._learn_and_note(as_cloud(self._vectors(X, reset=True), "X"), None)
         return self
 
     def fit_cloud(
-        self, cloud: Any, *, progress: Progress | None = None, plan: Plan | None = None
+        self, cloud: Any, *, progress: Progress | None = None, plan: Run | None = None
     ) -> Self:
         """Learn from a cloud of any size, batch by batch.
 
@@ -109,7 +117,7 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             ``RowSelection(cloud, drop_invalid=True)`` leaves them out.
         progress : callable, optional
             Called with the name of the read, rows done, and rows in all.
-        plan : Plan, optional
+        plan : Run, optional
             What becomes of shards that cannot be read. Only corrections that follow from sums are
             fitted by other workers, and keep a journal.
         """
@@ -136,8 +144,6 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         path : str or Path
             A file that is there is replaced.
         """
-        from isoscope.corrections.storage import save_correction
-
         save_correction(self, path)
 
     def to_sentence_transformers(self, model: Any = None) -> Any:
@@ -156,8 +162,6 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             vectors that were not of unit length, and behind it, with another one at the end, where
             it was. A model without ``Normalize`` gets one before the correction in that case.
         """
-        from isoscope.corrections.export import to_sentence_transformers
-
         check_is_fitted(self)
         return to_sentence_transformers(self, model)
 
@@ -175,16 +179,12 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             A ``LinearTransform``, and a ``NormalizationTransform`` with ``renormalize``. With an
             index, one that takes vectors as they are and corrects what is added and searched.
         """
-        from isoscope.corrections.export import to_faiss
-
         check_is_fitted(self)
         return to_faiss(self, index)
 
     @property
     def fingerprint(self) -> str:
         """SHA-256 of name, parameters and all that was learned; survives saving and loading."""
-        from isoscope.corrections.storage import fingerprint
-
         return fingerprint(self)
 
     @property
@@ -212,6 +212,7 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             check_arrays({key: arrays[key] for key in arrays if key != WIDTH}, slots)
         correction._forget_names(width)
         correction._restore(arrays)
+        correction._complete = True
         return correction
 
     def _check_params(self) -> None:
@@ -227,7 +228,7 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self,
         group: CloudGroup,
         progress: Progress | None,
-        plan: Plan | None = None,
+        plan: Run | None = None,
         sample_size: int = 0,
     ) -> Matrix:
         """Learn from a group of one cloud, and return some of its rows at random."""
@@ -239,21 +240,23 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self,
         group: CloudGroup,
         progress: Progress | None,
-        plan: Plan | None = None,
+        plan: Run | None = None,
         sample_size: int = 0,
     ) -> Matrix:
         """Learn, and note what from in one cheap read more, which also draws the sample."""
-        plan = Plan() if plan is None else plan
+        plan = Run() if plan is None else plan
         if plan.on_error == "stop":
             self._learn(group, progress)
-            return self._note(group, progress, plan, sample_size)
-        # What cannot be read shows in the cheap read, and is left out of the others.
-        sample = self._note(group, progress, plan, sample_size)
-        self._learn(kept_rows(group, plan), progress)
+            sample = self._note(group, progress, plan, sample_size)
+        else:
+            # What cannot be read shows in the cheap read, and is left out of the others.
+            sample = self._note(group, progress, plan, sample_size)
+            self._learn(kept_rows(group, plan), progress)
+        self._complete = True
         return sample
 
     def _note(
-        self, group: CloudGroup, progress: Progress | None, plan: Plan, sample_size: int
+        self, group: CloudGroup, progress: Progress | None, plan: Run, sample_size: int
     ) -> Matrix:
         """Note what a group holds."""
         parts = MomentParts(scatter=False, dimensions=False, mean=False)
@@ -262,6 +265,28 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
         self._fitted_on = fitted_on(summary.moments, group.dtypes[0])
         return sample
+
+    def _check_invertible(self) -> None:
+        """Refuse to undo a correction that is not fitted, or after which lengths are gone."""
+        check_is_fitted(self)
+        if self.renormalize:
+            raise UsageError(f"{self.name} with renormalize=True has no inverse: lengths are gone")
+
+    def _undone(self, X: Any, undo: Callable[[Array], Array]) -> Array:
+        """Turn corrected vectors back, block by block."""
+        vectors = X if is_tensor(X) else check_array(X, dtype=FLOATS)
+        if len(vectors.shape) != 2 or vectors.shape[1] != self._output_width:
+            raise DataError(
+                f"corrected vectors have {self._output_width} dimensions; these have the shape "
+                f"{tuple(vectors.shape)}"
+            )
+        return corrected_rows(
+            vectors,
+            undo,
+            int(self.n_features_in_),
+            renormalize=False,
+            threads=not self.own_threads,
+        )
 
     def _correct(self, rows: Array) -> Array:
         """Correct some rows, float32 or float64, array or tensor; never in place.
@@ -290,7 +315,9 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _vectors(self, X: Any, *, reset: bool) -> Array:
         """Check vectors as scikit-learn does; tensors stay tensors."""
-        if not reset:
+        if reset:
+            self._complete = False
+        else:
             self._check_width(X)
         if not is_tensor(X):
             return validate_data(self, X, reset=reset, dtype=FLOATS)
@@ -312,7 +339,8 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
 
     def _forget_names(self, width: int) -> None:
-        """Note the width of vectors that have no feature names."""
+        """Begin a fit on vectors of some width that have no feature names."""
+        self._complete = False
         self.n_features_in_ = width
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
@@ -321,21 +349,3 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32", "float16"]
         return tags
-
-
-def in_memory(vectors: Array) -> Cloud:
-    """Return checked vectors as a cloud; a single one is enough."""
-    if is_tensor(vectors):
-        return TensorCloud(vectors, "X", fewest=1)
-    return ArrayCloud(vectors, "X", fewest=1)
-
-
-def one_cloud(source: Any) -> RowSelection:
-    """Open a source that must hold one cloud, and let only finite rows pass."""
-    group = open_cloud(source)
-    if len(group.names) != 1:
-        raise UsageError(
-            f"a correction is fitted on one cloud, and there are {len(group.names)}: "
-            f"{', '.join(group.names[:8])}; name one of them (open_cloud(path, column=...))"
-        )
-    return group if isinstance(group, RowSelection) else RowSelection(group)

@@ -13,17 +13,22 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from isoscope.corrections.base import Correction, in_memory, one_cloud
-from isoscope.corrections.parameters import Slot, plain_parameters
-from isoscope.corrections.summary import (
+from isoscope.corrections.base import Correction
+from isoscope.corrections.fit import (
     Precision,
     Summary,
+    checked_weights,
+    fingerprint_of,
     fitted_on,
     forgotten_if_refused,
     read_summary,
     read_with_sample,
 )
+from isoscope.corrections.parameters import Slot, plain_parameters
+from isoscope.corrections.registry import names_from_sums
+from isoscope.data.arrays import as_cloud
 from isoscope.data.base import EPSILON
+from isoscope.data.open import one_cloud
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.reads.moments import MomentParts, Moments
 
@@ -32,11 +37,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.map_reduce import Plan
-    from isoscope.compute.stage import Progress
+    from isoscope.compute.map_reduce import Run
+    from isoscope.corrections.fit import FittedOn
     from isoscope.corrections.parameters import Slots
-    from isoscope.corrections.summary import FittedOn, Weights
     from isoscope.data.base import CloudGroup
+    from isoscope.progress import Progress
     from isoscope.typing import Matrix
 
     Arrays = dict[str, NDArray[Any]]
@@ -62,6 +67,7 @@ class ClosedForm(Correction):
         Precision of the products that were summed; see ``fit_together``.
     """
 
+    from_sums = True
     _solution: Arrays | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -81,17 +87,18 @@ class ClosedForm(Correction):
         self._check_params()
         vectors = self._vectors(X, reset=True)
         weights = checked_weights(sample_weight, len(vectors))
-        return self._fit_summary(read_summary(in_memory(vectors), self._parts(), weights=weights))
+        return self._fit_summary(
+            read_summary(as_cloud(vectors, "X"), self._parts(), weights=weights)
+        )
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more vectors: the same as one fit on all of them together."""
         del y
-        if not hasattr(self, "moments_"):
+        if not self._complete:
             return self.fit(X, sample_weight=sample_weight)
         vectors = self._vectors(X, reset=False)
-        cloud = in_memory(vectors)
         weights = checked_weights(sample_weight, len(vectors))
-        more = read_summary(cloud, self._parts(), weights=weights)
+        more = read_summary(as_cloud(vectors, "X"), self._parts(), weights=weights)
         self._keep(self._summary().merge(more))
         return self
 
@@ -101,7 +108,7 @@ class ClosedForm(Correction):
         *,
         sample_weight: Any = None,
         progress: Progress | None = None,
-        plan: Plan | None = None,
+        plan: Run | None = None,
     ) -> Self:
         """Learn from a cloud of any size in one read.
 
@@ -114,7 +121,7 @@ class ClosedForm(Correction):
             Weight of each row, in the order of the cloud.
         progress : callable, optional
             Called with the name of the read, rows done, and rows in all.
-        plan : Plan, optional
+        plan : Run, optional
             Who reads, and what becomes of shards that cannot be read; not with weights.
         """
         group = one_cloud(cloud)
@@ -156,9 +163,13 @@ class ClosedForm(Correction):
                 f"corrections of {self.n_features_in_} and {other.n_features_in_} dimensions "
                 "cannot be merged"
             )
-        merged: Self = clone(self)
-        merged._forget_names(self.n_features_in_)
-        return merged._fit_summary(self._summary().merge(other._summary()))
+        return self.refit(self._summary().merge(other._summary()))
+
+    def refit(self, summary: Summary) -> Self:
+        """Return a copy with the same parameters that is fitted on another summary."""
+        fresh: Self = clone(self)
+        fresh._forget_names(self.n_features_in_)
+        return fresh._fit_summary(summary)
 
     @property
     def fitted_on_(self) -> FittedOn:
@@ -202,7 +213,7 @@ class ClosedForm(Correction):
         self,
         group: CloudGroup,
         progress: Progress | None,
-        plan: Plan | None = None,
+        plan: Run | None = None,
         sample_size: int = 0,
     ) -> Matrix:
         """Learn from the one read that tells all."""
@@ -218,6 +229,7 @@ class ClosedForm(Correction):
         self._check_params()
         self._keep(summary)
         self._set_solution(self._solve(summary))
+        self._complete = True
         return self
 
     def _keep(self, summary: Summary) -> None:
@@ -269,14 +281,81 @@ def with_parts(moments: Moments, parts: MomentParts) -> Moments:
     return moments
 
 
-def checked_weights(sample_weight: Any, rows: int | None = None) -> Weights | None:
-    """Return one finite weight per row, not negative; None where there are none."""
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim != 1 or (rows is not None and len(weights) != rows):
-        wanted = "one number per row" if rows is None else f"{rows:,} numbers, one per row"
-        raise UsageError(f"sample_weight is {wanted}; its shape is {weights.shape}")
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        raise DataError("sample_weight holds negative numbers, NaN or infinities")
-    return weights
+def refreshed(
+    correction: Correction,
+    more: Any,
+    *,
+    sample_weight: Any = None,
+    refuse_same: bool = False,
+    progress: Progress | None = None,
+    plan: Run | None = None,
+) -> ClosedForm:
+    """Return the correction that the old vectors and new ones together would give.
+
+    Only sums are needed of the old ones, and a correction that follows from sums keeps them, in
+    its file too.
+
+    Parameters
+    ----------
+    correction : Correction
+        Fitted; it does not change.
+    more : Moments, or anything that ``isoscope.open_cloud`` takes
+        The new vectors, or their sums.
+    sample_weight : array of shape (n_samples,), optional
+        Weight of each new vector.
+    refuse_same : bool
+        Refuse vectors that are just those that the correction was fitted on, which would count
+        twice. Once others were added to them, nothing tells them apart.
+    progress : callable, optional
+        Called with the name of the read, rows done, and rows in all.
+    plan : Run, optional
+        Who reads the new vectors, and what becomes of shards that cannot be read; not with weights.
+
+    Returns
+    -------
+    ClosedForm
+        A correction of the same class with the same parameters.
+    """
+    check_is_fitted(correction)
+    if not isinstance(correction, ClosedForm):
+        raise UsageError(
+            f"{correction.name} needs all its vectors again and cannot be refreshed; "
+            f"{names_from_sums()} can"
+        )
+    known = correction._summary()
+    if not known.moments.rows:
+        raise UsageError(
+            f"this {correction.name} has the centre of other vectors than the rest of it; refresh "
+            "the documents' correction, and make that of the queries anew"
+        )
+    if isinstance(more, Moments):
+        check_width(correction, more.width)
+        if sample_weight is not None:
+            raise UsageError("sums have their weights in them; give no sample_weight")
+        new = Summary(more, correction.stored_)
+    else:
+        group = one_cloud(more)
+        check_width(correction, group.widths[0])
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        new = read_summary(
+            group, correction._parts(), weights=weights, progress=progress, plan=plan
+        )
+    with forgotten_if_refused(plan):
+        if refuse_same and fingerprint_of(new.moments) == correction.fitted_on_.fingerprint:
+            raise UsageError(
+                f"the {new.moments.rows:,} vectors are those that the correction was fitted on; "
+                "name new ones"
+            )
+    fresh: ClosedForm = correction.refit(known.merge(new))
+    if hasattr(correction, "feature_names_in_"):
+        fresh.feature_names_in_ = correction.feature_names_in_
+    return fresh
+
+
+def check_width(correction: Correction, width: int) -> None:
+    """Refuse new vectors of another width."""
+    if width != correction.n_features_in_:
+        raise DataError(
+            f"the correction was fitted on {correction.n_features_in_} dimensions, and the new "
+            f"vectors have {width}"
+        )

@@ -1,20 +1,17 @@
-"""K-means over a stream, moments of every cluster.
-
-k-means over a cloud of any size: a good start from a sample, then passes over all rows.
+"""k-means over a cloud of any size, and mean and scatter of every cluster that it finds.
 
 k-means++ and Lloyd's iterations until nothing moves are affordable on a sample only; from there a
 few iterations over all rows come within a fraction of a percent of where hundreds would end.
 
-Mean and scatter of every cluster from a stream of rows.
-
-A batch holds few rows of each cluster, too few for an efficient matrix product, so they wait in a
-buffer until there are enough.
+Moments are summed from a stream of rows. A batch holds few rows of each cluster, too few for an
+efficient matrix product, so they wait in a buffer until there are enough.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,11 +19,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from isoscope.compute.map_reduce import run, with_progress
 from isoscope.compute.threads import accumulate, cores
-from isoscope.corrections.affine import like
-from isoscope.data.arrays import is_tensor
+from isoscope.data.arrays import is_tensor, like, square_norms, to_host
 from isoscope.data.sampling import SampleTaker
 from isoscope.errors import DataError
-from isoscope.measures.kernels.numpy_kernel import WorkingMemory, square_norms
+from isoscope.measures.kernels.numpy_kernel import WorkingMemory
 from isoscope.measures.kernels.single_precision import RunningScatter
 from isoscope.measures.reads.moments import Moments
 
@@ -36,8 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.compute.map_reduce import Batches
-    from isoscope.compute.stage import Progress
     from isoscope.data.base import Array, CloudGroup
+    from isoscope.progress import Progress
     from isoscope.typing import Matrix
 
 
@@ -115,7 +111,7 @@ class LloydTaker:
     def add(self, batches: Batches, /) -> None:
         """Take one batch into account."""
         (batch,) = batches.values()
-        moved, scores = self._nearest.scored(host_rows(batch.vectors))
+        moved, scores = self._nearest.scored(to_host(batch.vectors))
         labels = scores.argmax(axis=1)
         rows = np.arange(len(labels))
         members = np.zeros((len(self.counts), len(labels)), moved.dtype)
@@ -180,26 +176,13 @@ def start(sample: NDArray[Any], n_clusters: int, seed: int) -> Matrix:
 
 def lloyd_pass(group: CloudGroup, nearest: Nearest, progress: Progress | None) -> Clustering:
     """Assign every row to its nearest centre, and take the means."""
-    takers: list[LloydTaker] = []
-
-    def new() -> LloydTaker:
-        takers.append(LloydTaker(nearest))
-        return takers[-1]
-
-    run(group, new, None, progress, "k-means")
+    takers = run(group, partial(LloydTaker, nearest), None, progress, "k-means")
     counts = np.sum([taker.counts for taker in takers], axis=0)
     sums = np.sum([taker.sums for taker in takers], axis=0)
     means = nearest.origin + sums / np.maximum(counts, 1)[:, None]
     moved = np.einsum("ij,ij->i", means - nearest.centers, means - nearest.centers)
     inertia = sum(taker.inertia for taker in takers)
     return Clustering(counts, means, inertia, float(counts @ moved))
-
-
-def host_rows(vectors: Array) -> NDArray[Any]:
-    """Return a batch on the host, in float32 or float64."""
-    if is_tensor(vectors):
-        vectors = (vectors if vectors.element_size() == 8 else vectors.float()).cpu().numpy()
-    return np.asarray(vectors, dtype=np.float64 if vectors.dtype.itemsize == 8 else np.float32)
 
 
 BUFFERED = 1_024
@@ -317,7 +300,7 @@ def labelled(stream: Iterator[Batches], nearest: Nearest) -> Iterator[LabelledRo
     """Assign the rows of every batch."""
     for batches in stream:
         (batch,) = batches.values()
-        rows = host_rows(batch.vectors)
+        rows = to_host(batch.vectors)
         labels = nearest(rows)
         order = np.argsort(labels, kind="stable")
         edges = np.searchsorted(labels[order], np.arange(len(nearest.centers) + 1))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.corrections.affine import AffineCorrection
 from isoscope.corrections.registry import all_corrections
 from isoscope.errors import DataError, UsageError
 
@@ -101,10 +100,8 @@ def to_faiss(correction: Correction, index: Any = None) -> Any:
 
 def in_single(correction: Correction) -> tuple[Single, Single]:
     """Return Aᵀ and b of y = x A + b in single precision, for a correction that has them."""
-    if not isinstance(correction, AffineCorrection):
-        able = [
-            name for name, kind in all_corrections().items() if issubclass(kind, AffineCorrection)
-        ]
+    if not correction.affine:
+        able = [name for name, kind in all_corrections().items() if kind.affine]
         raise UsageError(
             f"{correction.name} is not an affine map and cannot be exported; {', '.join(able)} can"
         )

@@ -7,19 +7,30 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
+from isoscope.corrections.fit import fit_together
+from isoscope.corrections.registry import make_correction
 from isoscope.data.arrays import is_tensor
 from isoscope.errors import DataError, UsageError
+from isoscope.measures.views import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stage import Progress
     from isoscope.data.base import CloudGroup
+    from isoscope.progress import Progress
 
 
-NONE = "none"
+__all__ = [
+    "NONE",
+    "CorrectionLike",
+    "NamedCorrection",
+    "Transformer",
+    "fitted",
+    "in_memory",
+    "named",
+]
 
 
 class Transformer(Protocol):
@@ -67,23 +78,17 @@ def fitted(
     """
     from sklearn.base import clone
 
-    from isoscope.corrections.base import Correction
-    from isoscope.corrections.fit import fit_together
-
     copies = [
         NamedCorrection(
             one.name, None if one.transformer is None else clone(one.transformer, safe=False)
         )
         for one in corrections
     ]
-    own = [one.transformer for one in copies if isinstance(one.transformer, Correction)]
+    transformers = [one.transformer for one in copies if one.transformer is not None]
+    own = [one for one in transformers if hasattr(one, "from_sums")]
     if own:
         fit_together(own, cloud, progress=progress)
-    others = [
-        one.transformer
-        for one in copies
-        if one.transformer is not None and not isinstance(one.transformer, Correction)
-    ]
+    others = [one for one in transformers if not hasattr(one, "from_sums")]
     if others:
         vectors = in_memory(cloud)
         for transformer in others:
@@ -106,8 +111,6 @@ def from_name(text: str) -> NamedCorrection:
     """Make a correction of its name and options."""
     if text == NONE:
         return NamedCorrection(NONE, None)
-    from isoscope.corrections.registry import make_correction
-
     return NamedCorrection(text, make_correction(text))
 
 

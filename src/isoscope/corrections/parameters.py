@@ -1,9 +1,4 @@
-"""Constraints and parameters as JSON, and stored arrays.
-
-Parameters: checks that several corrections share, and their form in a file.
-
-What the arrays of a stored correction must look like.
-"""
+"""Parameters and fitted arrays of a correction: checks, and what they must look like in a file."""
 
 from __future__ import annotations
 
@@ -13,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from isoscope.errors import DataError, UsageError
+from isoscope.errors import DataError, UsageError, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,9 +31,13 @@ def check_count(correction: Any, parameter: str, *, least: int, optional: bool =
 
 def check_choice(correction: Any, parameter: str, choices: Sequence[str]) -> None:
     """Refuse anything but some words."""
-    value = getattr(correction, parameter)
-    if value not in choices:
-        raise UsageError(f"{correction.name}: {parameter} is {' or '.join(choices)}, not {value!r}")
+    one_of(f"{correction.name}: {parameter}", getattr(correction, parameter), choices)
+
+
+def check_most(correction: Any, count: int, width: int) -> None:
+    """Refuse more components than there are dimensions."""
+    if count > width:
+        raise UsageError(f"{correction.name}: n_components is at most {width}, the width")
 
 
 def plain_parameters(correction: Correction) -> dict[str, Any]:

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from isoscope.corrections.base import Correction
+from isoscope.corrections.affine import centred_on, has_centre
 from isoscope.corrections.estimators.center import Center
 from isoscope.corrections.fit import fit_together
 from isoscope.corrections.named import in_memory
-from isoscope.corrections.own_centre import centred_on, has_centre
 from isoscope.corrections.registry import make_correction
 from isoscope.data.sampling import draw
 from isoscope.data.selection import RowSelection
-from isoscope.errors import DataError, UsageError
+from isoscope.errors import DataError, UsageError, one_of
 from isoscope.measures.views import NONE
 
 if TYPE_CHECKING:
@@ -23,8 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stage import Progress
+    from isoscope.corrections.base import Correction
     from isoscope.data.base import CloudGroup
+    from isoscope.progress import Progress
 
 
 Centres = Literal["shared", "own", "both"]
@@ -36,8 +36,7 @@ OWN = " (own centres)"
 
 def check_centres(centres: str) -> None:
     """Refuse what is no way to centre queries."""
-    if centres not in get_args(Centres):
-        raise UsageError(f"centres is {', '.join(get_args(Centres))}, not {centres!r}")
+    one_of("centres", centres, get_args(Centres), ", ")
 
 
 @dataclass(frozen=True)

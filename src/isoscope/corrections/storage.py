@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.corrections.fit import FittedOn
 from isoscope.corrections.parameters import plain_parameters, restored_parameters
 from isoscope.corrections.registry import all_corrections
-from isoscope.corrections.summary import FittedOn
 from isoscope.data.formats.safetensors import METADATA, read_whole_header
 from isoscope.data.location import Location, first_line, readable
 from isoscope.data.output import write_atomically

@@ -1,8 +1,7 @@
-"""Clouds in memory: numpy arrays, torch tensors, and batches of either.
+"""Clouds in memory, and what is done to the rows of an array or a tensor, wherever it is.
 
-Clouds that are already in memory: numpy arrays and torch tensors.
-
-Vectors that come in batches from somebody else's code: a database, a pipeline, a generator.
+Clouds are numpy arrays, torch tensors, and batches of either that come from somebody else's code:
+a database, a pipeline, a generator.
 """
 
 from __future__ import annotations
@@ -15,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.data.base import (
+    EPSILON,
     NO_LABELS,
     Batch,
     Cloud,
     check_rows,
     checked_shape,
+    described,
+    digest_of_labels,
     rows_per_batch,
     stored_type,
     widen_bfloat16,
@@ -31,7 +33,89 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.data.base import Labels
+    from isoscope.data.base import Array, Labels
+    from isoscope.typing import Doubles, Floats, Vector
+
+
+def is_tensor(value: object) -> bool:
+    """Whether this is a torch tensor, without importing torch when nobody else has."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def at_least_single(rows: Array) -> Array:
+    """Return half precision in single, anything else as it is."""
+    if is_tensor(rows):
+        return rows.float() if rows.element_size() < 4 else rows
+    return rows.astype(np.float32) if rows.itemsize < 4 else rows
+
+
+def to_host(rows: Array) -> NDArray[Any]:
+    """Return rows as an array on the host, in float32 or float64."""
+    if is_tensor(rows):
+        rows = at_least_single(rows).cpu().numpy()
+    return np.asarray(rows, dtype=np.float64 if rows.dtype.itemsize == 8 else np.float32)
+
+
+def on_host(vectors: Array, rows: NDArray[np.int64] | slice) -> NDArray[np.float64]:
+    """Return the chosen rows as float64, from wherever they are."""
+    chosen = vectors[rows]
+    if is_tensor(chosen):
+        chosen = chosen.double().cpu().numpy()
+    return np.asarray(chosen, dtype=np.float64)
+
+
+def like(rows: Array, part: NDArray[Any] | None) -> Any:
+    """Return an array in the type and place of some rows; None stays None."""
+    if part is None:
+        return None
+    if not is_tensor(rows):
+        return np.ascontiguousarray(part, dtype=rows.dtype)
+    import torch
+
+    return torch.from_numpy(np.ascontiguousarray(part)).to(rows.device, rows.dtype)
+
+
+def square_norms(x: Floats) -> Doubles:
+    """‖x_i‖² of every row: a BLAS dot product each, at half the time of einsum."""
+    with np.errstate(over="ignore"):  # the callers look for infinities
+        return np.asarray(np.matmul(x[:, None, :], x[:, :, None])[:, 0, 0], dtype=np.float64)
+
+
+def within_single_range(squares: Doubles) -> bool:
+    """Whether squared lengths are far from where float32 overflows or loses digits.
+
+    Exact zeros are the common exception, but lengths below 1e-23 look the same in float32: any
+    zero sends the batch to float64, where the two differ.
+    """
+    return bool(((squares > 1e-30) & (squares < 1e30)).all())
+
+
+def norms(rows: Array) -> Array:
+    """‖x_i‖ of every row in the type of the rows; squares neither overflow nor vanish."""
+    if is_tensor(rows):
+        largest = rows.abs().amax(dim=1, keepdim=True)
+        scaled = rows / largest.masked_fill(largest == 0, 1.0)
+        return scaled.norm(dim=1) * largest[:, 0]
+    squares = square_norms(rows)
+    if rows.dtype == np.float32 and not within_single_range(squares):
+        squares = square_norms(rows.astype(np.float64))
+    return np.sqrt(squares).astype(rows.dtype)
+
+
+def normalized(rows: Array) -> Array:
+    """Divide every row by its norm, in the type of the rows; zero rows stay zero."""
+    found = norms(rows)[:, None]
+    if is_tensor(rows):
+        return rows / found.masked_fill(found == 0, 1.0)
+    return np.divide(rows, found, out=np.zeros_like(rows), where=found > 0)
+
+
+def unit_rows(vectors: Vector) -> Vector:
+    """Divide every row by its length; a zero row becomes NaN, as it has no direction."""
+    largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
+    scaled = np.divide(vectors, largest, out=np.full_like(vectors, np.nan), where=largest > 0)
+    return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))
 
 
 class ArrayCloud(Cloud):
@@ -49,10 +133,10 @@ class ArrayCloud(Cloud):
         super().__init__(name, rows, width, stored_type(array.dtype, name))
         self._array, self._labels = array, labels
 
-    @property
-    def labels(self) -> Labels:
-        """Labels of all rows."""
-        return self._labels
+    def identity(self) -> Any:
+        """Return the digests of numbers and labels with what the cloud says of itself."""
+        labels = {"labels": digest_of_labels(self._labels)} if self._labels else {}
+        return {**described(self), "sha256": self.sha256(), **labels}
 
     def sha256(self) -> str:
         """Digest of the numbers as they are stored, row by row."""
@@ -95,13 +179,17 @@ class TensorCloud(Cloud):
         if str(tensor.layout) != "torch.strided" or tensor.is_meta:
             raise DataError(f"{name} is sparse or has no data; pass a dense tensor")
         dtype = str(tensor.dtype).removeprefix("torch.")
-        if dtype not in ("float16", "bfloat16", "float32", "float64"):
+        if dtype not in EPSILON:
             raise DataError(
                 f"{name} holds {dtype}; vectors are float16, bfloat16, float32 or float64 "
                 "(torch: tensor.float())"
             )
         super().__init__(name, rows, width, dtype)
         self._tensor = tensor.detach()
+
+    def identity(self) -> Any:
+        """Return the digest of the numbers with what the cloud says of itself."""
+        return {**described(self), "sha256": self.sha256()}
 
     def sha256(self) -> str:
         """Digest of the numbers as they are stored, row by row."""
@@ -123,12 +211,6 @@ class TensorCloud(Cloud):
         """Return some rows, on the device of the tensor."""
         check_rows(indices, self.rows, self.name)
         return self._tensor[indices]
-
-
-def is_tensor(value: object) -> bool:
-    """Whether this is a torch tensor, without importing torch when nobody else has."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
 
 
 class BatchesCloud(Cloud):
@@ -191,3 +273,7 @@ def refuse_one_shot(source: Any) -> None:
             f"a {type(source).__name__} can be read once, and a cloud is read twice; pass a "
             "function that makes it: open_cloud(lambda: my_batches())"
         )
+
+
+SHORTEST = 1e-12
+"""Sampled vectors shorter than this share of the longest are zero: they have no cosine."""

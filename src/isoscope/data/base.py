@@ -1,26 +1,37 @@
-"""Batches, clouds and groups of clouds: what every source of vectors looks like.
-
-Checks that every source shares: is this a cloud at all?
-
-What every source of vectors looks like to the rest of isoscope.
+"""What every source of vectors looks like to the rest of isoscope.
 
 A *cloud* is n vectors of one width. Several clouds that are read together, such as the layers of
 a model in one forward pass, are a *cloud group*; a single cloud is a group of one. Everything to
 the right of this package sees batches only, so that n never has to fit into memory.
 
-A cloud group seen through another: the same clouds, read in another way.
+A group is read by several workers in *shards*. A cut follows from the source alone, never from who
+reads it: shards are whole batches, and their batches, one after the other, are those of the group.
 """
 
 from __future__ import annotations
 
 import copy
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    BinaryIO,
+    NamedTuple,
+    Protocol,
+    Self,
+    TypeAlias,
+    runtime_checkable,
+)
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isoscope.data.location import steady
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -62,7 +73,7 @@ def stored_type(dtype: DTypeLike, where: str) -> str:
     numpy has no bfloat16: files written from ``ml_dtypes`` carry it as two bytes of ``void``.
     """
     kind = np.dtype(dtype)
-    if kind.name in ("float16", "float32", "float64", "bfloat16"):
+    if kind.name in EPSILON:
         return kind.name
     if kind.kind == "V" and kind.itemsize == 2 and kind.names is None:
         return "bfloat16"
@@ -172,6 +183,8 @@ class Cloud(ABC):
     """The same as a reason for leaving rows out."""
     start = 0
     """Row of its file that is row 0 here: only a piece of a cloud begins further on."""
+    portable = True
+    """Whether other processes can read it."""
 
     def __init__(self, name: str, rows: int | None, width: int, dtype: str) -> None:
         self.name = name
@@ -202,7 +215,7 @@ class Cloud(ABC):
     @property
     def location(self) -> Location | None:
         """The file that the vectors are in; None where they are elsewhere, or in several."""
-        return getattr(self, "_location", None)  # as all readers of a file call it
+        return None
 
     def place(self, name: str, row: int) -> str:
         """Say where a row is, for messages; a group of one knows which cloud is meant."""
@@ -250,6 +263,16 @@ class Cloud(ABC):
         del rows
         return (self,)
 
+    def shards(self, rows: int | None) -> list[Shard]:
+        """Cut into shards; see ``shards_of``."""
+        return cut_clouds({self.name: self}, rows, lambda _, piece: piece)
+
+    def identity(self) -> Any:
+        """Return what tells this source from another; see ``identity_of``."""
+        if self.location is None:
+            return described(self)
+        return {**self.location.identity(), "column": self.column}
+
     def _even_pieces(self, rows: int) -> Iterator[tuple[Self, int, int]]:
         """Yield a copy for every ``rows`` rows, its first row, and the one behind its last.
 
@@ -265,6 +288,42 @@ class Cloud(ABC):
     def __repr__(self) -> str:
         rows = "?" if self.rows is None else f"{self.rows:,}"
         return f"<{type(self).__name__} {self.name!r}: {rows} × {self.width} {self.dtype}>"
+
+
+class FileCloud(Cloud):
+    """A cloud in one file."""
+
+    def __init__(
+        self, location: Location, name: str, rows: int | None, width: int, dtype: str
+    ) -> None:
+        super().__init__(name, rows, width, dtype)
+        self._location = location
+
+    @property
+    def where(self) -> str:
+        """The file."""
+        return str(self._location)
+
+    @property
+    def location(self) -> Location:
+        """The file."""
+        return self._location
+
+
+class StreamedCloud(FileCloud):
+    """A cloud in a file that is read from front to back, compressed or not."""
+
+    def __init__(
+        self, location: Location, name: str, rows: int | None, width: int, dtype: str
+    ) -> None:
+        super().__init__(location, name, rows, width, dtype)
+        self._size = location.size()
+
+    @contextmanager
+    def stream(self) -> Iterator[BinaryIO]:
+        """Open the file, and make sure that it is still the one that was opened before."""
+        with steady(self._location, self._size), self._location.stream() as file:
+            yield file
 
 
 class LazyLabels(Mapping[str, NDArray[Any]]):
@@ -318,6 +377,11 @@ class WrappedGroup:
         return self._group.rows
 
     @property
+    def portable(self) -> bool:
+        """Whether other processes can read the cloud below."""
+        return is_portable(self._group)
+
+    @property
     def fault(self) -> str:
         """What is wrong with rows that are not finite, as the cloud below says it."""
         return str(getattr(self._group, "fault", Cloud.fault))
@@ -340,3 +404,141 @@ STORED_AS: dict[str, np.dtype[Any]] = {
     "float64": np.dtype(np.float64),
 }
 """How numbers of each stored type are held; numpy has no bfloat16, so that is its bits."""
+
+SHARD_BATCHES = 64
+"""Batches of a shard: some hundred megabytes, which are read again soon when a worker dies."""
+
+UNCOUNTED = 40
+"""Bits for the rows of a shard where nobody has counted those before it."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A part of a cloud group that is read by itself; one of files can be pickled."""
+
+    name: str
+    """The file, and which of its rows where it has several shards."""
+    base: int
+    """Added to the row numbers of its batches, which count from 0: no two rows of a cloud share
+    one then. Where all rows before are counted, they are numbered as in the whole."""
+    group: CloudGroup
+
+
+def shards_of(group: CloudGroup, rows: int | None = None) -> list[Shard]:
+    """Cut a group into shards.
+
+    Parameters
+    ----------
+    group : CloudGroup
+        What is to be read. Files that can only be read from front to back stay whole, as does
+        what is not in files or arrays.
+    rows : int, optional
+        Rows of a shard at most, rounded down to whole batches, of which it has at least one; by
+        default those of 64 batches. Row groups of Parquet and record batches of Arrow stay whole.
+
+    Returns
+    -------
+    list of Shard
+        In the order of the rows. Those of several parts have one part each, and number its rows.
+    """
+    cut = getattr(group, "shards", None)
+    if cut is not None:
+        return list(cut(rows))
+    return [Shard(" to ".join(dict.fromkeys((group.names[0], group.names[-1]))), 0, group)]
+
+
+def cut_clouds(
+    clouds: Mapping[str, Cloud], rows: int | None, read: Callable[[str, Cloud], CloudGroup]
+) -> list[Shard]:
+    """Cut clouds that are read one by one; ``read`` makes a group of a piece of one of them."""
+    shards: list[Shard] = []
+    for part, cloud in clouds.items():
+        pieces = cloud.cut(whole_batches(rows, cloud.width))
+        before: int | None = 0
+        for name, piece in zip(names_of(pieces), pieces, strict=True):
+            base = len(shards) << UNCOUNTED if before is None else before
+            shards.append(Shard(name, base, read(part, piece)))
+            before = None if before is None or piece.rows is None else before + piece.rows
+    return shards
+
+
+def whole_batches(rows: int | None, width: int) -> int:
+    """Return the rows of a shard."""
+    step = rows_per_batch(width)
+    return step * (SHARD_BATCHES if rows is None else max(rows // step, 1))
+
+
+def names_of(pieces: Sequence[Cloud]) -> list[str]:
+    """Name pieces by their files, and by their rows where several are of one file."""
+    files = [str(piece.location or piece.where) for piece in pieces]
+    counts = Counter(files)
+    return [
+        file if counts[file] == 1 else f"{file}, {row_range(piece)}"
+        for file, piece in zip(files, pieces, strict=True)
+    ]
+
+
+def row_range(piece: Cloud) -> str:
+    """Say which rows of its file a piece has."""
+    return f"rows {piece.start:,} to {piece.start + (piece.rows or 0) - 1:,}"
+
+
+def total_rows(counts: Iterable[int | None]) -> int | None:
+    """Add numbers of rows up; None where one of them is not known."""
+    total = 0
+    for count in counts:
+        if count is None:
+            return None
+        total += count
+    return total
+
+
+def is_portable(source: CloudGroup | None) -> bool:
+    """Whether other processes can read a source."""
+    return bool(getattr(source, "portable", True))
+
+
+def identity_of(source: Any) -> Any:
+    """Return what tells whether a source is still the one that a run began with.
+
+    A journal compares it. Of a file these are its address, size and time of change; of arrays, and
+    of texts that are in no file, a digest; of anything else what it says of itself.
+
+    Parameters
+    ----------
+    source : CloudGroup or TextSource
+        Where vectors or texts come from.
+
+    Returns
+    -------
+    dict or list
+        Such as JSON holds.
+    """
+    own = getattr(source, "identity", None)
+    return described(source) if own is None else own()
+
+
+def described(group: CloudGroup) -> dict[str, Any]:
+    """Return what a group says of its clouds."""
+    return {
+        "names": list(group.names),
+        "widths": list(group.widths),
+        "dtypes": list(group.dtypes),
+        "rows": group.rows,
+    }
+
+
+def add_text(digest: Any, text: str, errors: str = "strict") -> None:
+    """Add a text to a digest behind its length, which keeps "ab", "c" apart from "a", "bc"."""
+    content = text.encode("utf-8", errors)
+    digest.update(b"%d\n" % len(content))
+    digest.update(content)
+
+
+def digest_of_labels(labels: Labels) -> str:
+    """Return the SHA-256 of labels, which may be anything that can be printed."""
+    digest = hashlib.sha256()
+    for key in sorted(labels):
+        for text in (key, *map(str, labels[key].tolist())):
+            add_text(digest, text, "surrogatepass")
+    return digest.hexdigest()

@@ -1,34 +1,95 @@
-"""Joined files, parts, labels, one cloud of a group.
-
-Several files as one cloud, one after the other.
-
-A cloud with labels that somebody holds apart from it.
-
-Several files of a run, such as one per layer, as the parts of one group.
-
-One cloud of a group on its own.
-"""
+"""Clouds made of others: files joined to one, parts side by side, labels added, one taken out."""
 
 from __future__ import annotations
 
 import bisect
 import copy
 import re
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.data.base import Array, Batch, Cloud, check_rows
+from isoscope.data.base import (
+    Array,
+    Batch,
+    Cloud,
+    LazyLabels,
+    check_rows,
+    cut_clouds,
+    digest_of_labels,
+    total_rows,
+)
 from isoscope.data.location import matches
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from isoscope.data.base import CloudGroup
+    from isoscope.data.base import CloudGroup, Shard
     from isoscope.data.location import Location
+
+
+WORD = "word"
+"""Label under which word vectors, packages and vocabulary files carry their words."""
+
+
+def label_of(batch: Batch, wanted: str | None, name: str) -> str:
+    """Tell under which label the words of a batch stand."""
+    known = list(batch.labels)
+    if wanted is not None:
+        if wanted not in known:
+            held = f"; it has {', '.join(known)}" if known else ""
+            raise UsageError(f"{name} has no label {wanted!r}{held}")
+        return wanted
+    if WORD in known:
+        return WORD
+    if len(known) == 1:
+        return known[0]
+    if known:
+        raise UsageError(
+            f"{name} has several labels; say which holds the words with --words (words=): "
+            f"{', '.join(known)}"
+        )
+    raise UsageError(
+        f"{name} has no words to its vectors; name a file with a word per row with --vocabulary "
+        "(vocabulary=)"
+    )
+
+
+class WordedGroup:
+    """A cloud group whose rows get their words from a list."""
+
+    def __init__(self, group: CloudGroup, words: NDArray[Any], where: str) -> None:
+        self._group, self._words, self._where = group, words, where
+        self.names, self.widths = group.names, group.widths
+        self.dtypes, self.rows = group.dtypes, group.rows
+
+    def batches(self) -> Iterator[Mapping[str, Batch]]:
+        """Read from the start, with the label ``word``; rows beyond the list have an empty one."""
+        read = dict.fromkeys(self.names, 0)
+        for batches in self._group.batches():
+            for name, batch in batches.items():
+                read[name] = batch.first_row + len(batch.vectors)
+            yield {name: self._labelled(batch) for name, batch in batches.items()}
+        for name, rows in read.items():
+            if rows < len(self._words):
+                raise DataError(
+                    f"{self._where} has {len(self._words):,} words, but {name} has {rows:,} rows"
+                )
+
+    def _labelled(self, batch: Batch) -> Batch:
+        words = partial(self._slice, batch.first_row, batch.first_row + len(batch.vectors))
+        return batch._replace(labels=LazyLabels({WORD: words}))
+
+    def _slice(self, first: int, last: int) -> NDArray[Any]:
+        words = np.full(last - first, "", dtype=object)
+        known = self._words[first:last]
+        words[: len(known)] = known
+        return words
 
 
 class JoinedCloud(Cloud):
@@ -51,9 +112,7 @@ class JoinedCloud(Cloud):
         first = clouds[0]
         for cloud in clouds:
             check_alike(cloud, first, name)
-        counts = [cloud.rows for cloud in clouds]
-        known = [count for count in counts if count is not None]
-        rows = sum(known) if len(known) == len(counts) else None
+        rows = total_rows(cloud.rows for cloud in clouds)
         super().__init__(name, rows, first.width, first.dtype)
         self._clouds = tuple(clouds)
         self.population = all(cloud.population for cloud in clouds)
@@ -61,10 +120,9 @@ class JoinedCloud(Cloud):
         self._starts: list[int] = []
         """First row of each cloud, as far as it has been read."""
 
-    @property
-    def clouds(self) -> tuple[Cloud, ...]:
-        """The cloud of each file."""
-        return self._clouds
+    def identity(self) -> Any:
+        """Return the identity of every file."""
+        return [cloud.identity() for cloud in self._clouds]
 
     def place(self, name: str, row: int) -> str:
         """Say in which file a row is, and which row of that."""
@@ -145,22 +203,17 @@ class LabelledCloud(Cloud):
             raise UsageError("labels by row need a single cloud")
         self._key, self._values, self._cloud = key, np.asarray(values), cloud
         self.population, self.caveat = cloud.population, cloud.caveat
-        self.fault, self.invalid = cloud.fault, cloud.invalid
+        self.fault, self.invalid, self.portable = cloud.fault, cloud.invalid, cloud.portable
         super().__init__(cloud.name, cloud.rows, cloud.width, cloud.dtype)
         if self._values.ndim != 1:
             raise UsageError(f"a {key} for every row is one list, not {self._values.ndim} deep")
         if cloud.rows is not None:
             self._check(cloud.rows)
 
-    @property
-    def cloud(self) -> Cloud:
-        """Where the rows come from."""
-        return self._cloud
-
-    @property
-    def label(self) -> tuple[str, NDArray[Any]]:
-        """Name of the label, and that of every row."""
-        return self._key, self._values
+    def identity(self) -> Any:
+        """Return the identity of the cloud, and the digest of its labels."""
+        labels = digest_of_labels({self._key: self._values})
+        return {"cloud": self._cloud.identity(), "labels": labels}
 
     @property
     def where(self) -> str:
@@ -240,14 +293,20 @@ class FileParts:
     @property
     def rows(self) -> int | None:
         """Number of rows of all parts together."""
-        counts = [cloud.rows for cloud in self._clouds.values()]
-        known = [count for count in counts if count is not None]
-        return sum(known) if len(known) == len(counts) else None
+        return total_rows(cloud.rows for cloud in self._clouds.values())
 
     def place(self, name: str, row: int) -> str:
         """Say in which file and part a row is."""
         cloud = self._clouds[name]
         return f"{cloud.where}, {name}: row {cloud.start + row}"
+
+    def identity(self) -> Any:
+        """Return the identity of every part."""
+        return {name: cloud.identity() for name, cloud in self._clouds.items()}
+
+    def shards(self, rows: int | None) -> list[Shard]:
+        """Cut every part into shards of its own."""
+        return cut_clouds(self._clouds, rows, self.only)
 
     def only(self, name: str, cloud: Cloud) -> FileParts:
         """Return a group of one part, which is read from another cloud: a piece of its own."""

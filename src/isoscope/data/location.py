@@ -1,10 +1,7 @@
-"""Paths and addresses, streams, patterns, redaction.
+"""Where a file is: on this machine, or behind any address that fsspec knows.
 
-Addresses without what nobody else should read: users, passwords, keys.
-
-What can happen to a file, a decompressor or a network while it is read, in one line.
-
-Where a file is: on this machine, or behind any address that fsspec knows.
+Addresses are shown without what nobody else should read (users, passwords, keys), and what can
+happen to a file, a decompressor or a network while it is read becomes one line.
 """
 
 from __future__ import annotations
@@ -170,6 +167,11 @@ class Location:
             found = filesystem.info(path)
         marks = [str(found[key]) for key in MARKS if found.get(key) is not None]
         return found.get("size"), next(iter(marks), "")
+
+    def identity(self) -> dict[str, Any]:
+        """Return what tells the file from another, without what its address should not tell."""
+        size, changed = self.stamp()
+        return {"file": redacted(self.text), "size": size, "changed": changed}
 
     def open(self) -> BinaryIO:
         """Open the file for reading, with seeking."""

@@ -1,9 +1,4 @@
-"""Opening clouds: ``open_cloud``, patterns of files, and files that cannot be read.
-
-Opening the files of a pattern, some of which may be bad.
-
-One way in: from whatever the user has to a cloud.
-"""
+"""One way in: from whatever the user has to a cloud."""
 
 from __future__ import annotations
 
@@ -22,20 +17,11 @@ from isoscope.data.arrays import (
 )
 from isoscope.data.base import CloudGroup
 from isoscope.data.combine import FileParts, JoinedCloud, check_alike, find_parts, is_pattern
-from isoscope.data.formats.arrow import open_arrow
-from isoscope.data.formats.faiss import open_faiss
-from isoscope.data.formats.fvecs import open_fvecs
-from isoscope.data.formats.jsonl import open_json_lines
-from isoscope.data.formats.npy import open_npy
-from isoscope.data.formats.npz import open_npz
 from isoscope.data.formats.packages import PACKAGES, PREFIX, open_package
-from isoscope.data.formats.parquet import open_parquet
 from isoscope.data.formats.registry import Format, opener_of, refuse_column
-from isoscope.data.formats.safetensors import open_safetensors
-from isoscope.data.formats.word2vec import open_word2vec
-from isoscope.data.formats.word_text import open_word_text
 from isoscope.data.location import Location, first_line, is_postgres, matches, readable
-from isoscope.errors import DataError, UsageError
+from isoscope.data.selection import RowSelection
+from isoscope.errors import DataError, UsageError, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,8 +37,7 @@ Opened = TypeVar("Opened")
 
 def check_on_error(on_error: str) -> None:
     """Refuse anything but the words that are known."""
-    if on_error not in get_args(OnError):
-        raise UsageError(f"on_error is {' or '.join(get_args(OnError))}, not {on_error!r}")
+    one_of("on_error", on_error, get_args(OnError))
 
 
 def open_all(
@@ -93,20 +78,30 @@ def open_all(
     return good, bad
 
 
-FORMATS: dict[str, Format[Callable[[Location, str | None], Cloud]]] = {
-    ".npy": Format(open_npy),
-    ".npz": Format(open_npz),
-    ".safetensors": Format(open_safetensors),
-    ".parquet": Format(open_parquet),
-    ".arrow": Format(open_arrow),
-    ".feather": Format(open_arrow),
-    ".txt": Format(open_word_text, streamed=True),
-    ".vec": Format(open_word_text, streamed=True),
-    ".bin": Format(open_word2vec, streamed=True),
-    ".fvecs": Format(open_fvecs, streamed=True),
-    ".jsonl": Format(open_json_lines, streamed=True),
-    ".faiss": Format(open_faiss),
-    ".index": Format(open_faiss),
+def format_of(module: str, name: str, *, marks: bool = False, streamed: bool = False) -> Format:
+    """Name the functions of a format that is read and written, after the usual pattern."""
+    place = f"isoscope.data.formats.{module}"
+    mark = f"{place}:{name}_mark" if marks else ""
+    return Format(f"{place}:open_{name}", f"{place}:write_{name}", mark, streamed)
+
+
+ARROW = format_of("arrow", "arrow", marks=True)
+WORD_TEXT = format_of("word_text", "word_text", streamed=True)
+FAISS = Format("isoscope.data.formats.faiss:open_faiss")
+FORMATS: dict[str, Format] = {
+    ".npy": format_of("npy", "npy"),
+    ".npz": format_of("npz", "npz"),
+    ".safetensors": format_of("safetensors", "safetensors", marks=True),
+    ".parquet": format_of("parquet", "parquet", marks=True),
+    ".arrow": ARROW,
+    ".feather": ARROW,
+    ".txt": WORD_TEXT,
+    ".vec": WORD_TEXT,
+    ".bin": format_of("word2vec", "word2vec", streamed=True),
+    ".fvecs": format_of("fvecs", "fvecs", streamed=True),
+    ".jsonl": format_of("jsonl", "json_lines", streamed=True),
+    ".faiss": FAISS,
+    ".index": FAISS,
 }
 """What every file ending means. A new format is a file of its own and a line here."""
 
@@ -195,4 +190,16 @@ def open_file(location: Location, column: str | None) -> Cloud:
     """Open one file by its ending."""
     opener = opener_of(location, FORMATS, [PREFIX + name for name in PACKAGES])
     with readable(str(location)):
-        return opener(location, column)
+        cloud: Cloud = opener(location, column)
+        return cloud
+
+
+def one_cloud(source: Any) -> RowSelection:
+    """Open a source that must hold one cloud, and let only finite rows pass."""
+    group = open_cloud(source)
+    if len(group.names) != 1:
+        raise UsageError(
+            f"a correction is fitted on one cloud, and there are {len(group.names)}: "
+            f"{', '.join(group.names[:8])}; name one of them (open_cloud(path, column=...))"
+        )
+    return group if isinstance(group, RowSelection) else RowSelection(group)

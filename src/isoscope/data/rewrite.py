@@ -1,79 +1,155 @@
-"""One way out: the files of a source, changed, in the format that they came in."""
+"""One way out: the files of a source, changed, in the format that they came in.
+
+Files say which corrections their vectors have been through: Parquet and Arrow with their schema,
+safetensors with its metadata, PostgreSQL with the comment of a column. Other formats have no place
+for it.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
-from isoscope.data.change import Rewrite, already_corrected, marked, read_marks
+import numpy as np
+
+from isoscope.data.arrays import at_least_single
+from isoscope.data.base import STORED_AS, total_rows, widen_bfloat16
 from isoscope.data.combine import is_pattern
-from isoscope.data.formats.arrow import arrow_mark, write_arrow
-from isoscope.data.formats.fvecs import write_fvecs
-from isoscope.data.formats.jsonl import write_json_lines
-from isoscope.data.formats.npy import write_npy
-from isoscope.data.formats.npz import write_npz
-from isoscope.data.formats.packages import (
-    PREFIX,
-    open_package,
-    write_packaged_npy,
-    write_packaged_text,
-)
-from isoscope.data.formats.parquet import parquet_mark, write_parquet
-from isoscope.data.formats.safetensors import safetensors_mark, write_safetensors
-from isoscope.data.formats.word2vec import write_word2vec
-from isoscope.data.formats.word_text import write_word_text
+from isoscope.data.formats.packages import PREFIX, open_package
+from isoscope.data.formats.registry import KEY
 from isoscope.data.location import WILDCARDS, Location, is_postgres, matches, redacted
 from isoscope.data.open import FORMATS, open_all, open_file
 from isoscope.data.output import atomic_output, check_target, compressed
+from isoscope.data.selection import finite_rows, label_of
 from isoscope.errors import DataError, UsageError
+from isoscope.progress import Progress
+from isoscope.registry import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from isoscope.data.base import Cloud
-    from isoscope.data.change import Change
+    from numpy.typing import NDArray
+
+    from isoscope.data.base import Batch, Cloud, Labels
     from isoscope.data.open import OnError
 
-    Progress = Callable[[str, int, int | None], None]
     CarryOut = Callable[["Sequence[Plan]", Progress | None], list["Written"]]
 
 APPLY = "apply"
 """What progress calls it when vectors are changed."""
 
+PACKAGED: dict[str, str] = {
+    ".npy": "isoscope.data.formats.packages:write_packaged_npy",
+    ".txt": "isoscope.data.formats.packages:write_packaged_text",
+    ".vec": "isoscope.data.formats.packages:write_packaged_text",
+}
+"""What writes vectors that come from no file, or from one that is only read."""
+
 
 @dataclass(frozen=True)
-class Writer:
-    """How a family of files is written."""
+class Change:
+    """A function of single vectors, and what files say of it."""
 
-    write: Callable[[Rewrite, BinaryIO], None]
-    mark: Callable[[Location], str | None] | None = None
-    """Reads what a file says of its corrections; None where a format has no room for that."""
+    apply: Callable[[NDArray[Any]], NDArray[Any]]
+    """Takes and gives float32 or float64, one row a vector."""
+    width: int
+    new_width: int
+    name: str
+    """For people, such as ``whiten:n_components=128``."""
+    fingerprint: str
+    """Tells two changes apart."""
+
+    def check_width(self, width: int, where: str) -> None:
+        """Refuse vectors of another width than those that it is for."""
+        if width != self.width:
+            raise DataError(
+                f"{where} has {width} dimensions; this correction ({self.name}) was fitted on "
+                f"{self.width}"
+            )
 
 
-ARROW = Writer(write_arrow, arrow_mark)
-TEXT = Writer(write_word_text)
+@dataclass(frozen=True)
+class Rewrite:
+    """One cloud on its way into a file."""
 
-WRITERS: dict[str, Writer] = {
-    ".npy": Writer(write_npy),
-    ".npz": Writer(write_npz),
-    ".safetensors": Writer(write_safetensors, safetensors_mark),
-    ".parquet": Writer(write_parquet, parquet_mark),
-    ".arrow": ARROW,
-    ".feather": ARROW,
-    ".txt": TEXT,
-    ".vec": TEXT,
-    ".bin": Writer(write_word2vec),
-    ".fvecs": Writer(write_fvecs),
-    ".jsonl": Writer(write_json_lines),
-}
-"""How files of every ending are written; endings with the same writer are one family."""
+    cloud: Cloud
+    location: Location
+    """The file of the cloud."""
+    change: Change
+    mark: str = ""
+    """What the new file says of its corrections, where its format has room for that."""
+    report: Callable[[int], None] = lambda _: None
+    """Called with the rows that are done."""
 
-PACKAGED: dict[str, Writer] = {
-    ".npy": Writer(write_packaged_npy),
-    ".txt": Writer(write_packaged_text),
-    ".vec": Writer(write_packaged_text),
-}
-"""How vectors are written that come from no file, or from one that is only read."""
+    def batches(self) -> Iterator[Batch]:
+        """Read the cloud and yield it changed, numbers in the type of the file."""
+        for batch in self.cloud.read():
+            vectors = self.changed(batch.vectors, batch.first_row, batch.labels)
+            yield batch._replace(vectors=vectors)
+
+    def changed(
+        self, vectors: NDArray[Any], first_row: int, labels: Labels | None = None
+    ) -> NDArray[Any]:
+        """Change some rows, and return them in the type of the file (bfloat16 as its bits)."""
+        good = finite_rows(vectors)
+        if good is not None:
+            row = int(np.flatnonzero(~good)[0])
+            raise DataError(
+                f"{self.location}: row {first_row + row}{label_of(labels or {}, row)} "
+                f"{self.cloud.fault}, which no correction can mend; take it out of the file first"
+            )
+        stored = in_type(self.change.apply(at_least_single(vectors)), self.cloud.dtype)
+        fits = finite_rows(widen_bfloat16(stored) if self.cloud.dtype == "bfloat16" else stored)
+        if fits is not None:
+            row = first_row + int(np.flatnonzero(~fits)[0])
+            raise DataError(
+                f"{self.location}: row {row} is too large for {self.cloud.dtype} once corrected; "
+                "store the vectors in a wider type first"
+            )
+        self.report(first_row + len(stored))
+        return stored
+
+
+def in_type(rows: NDArray[Any], stored: str) -> NDArray[Any]:
+    """Round once to the type of a file, bfloat16 to the nearest, ties to even."""
+    if stored != "bfloat16":
+        with np.errstate(over="ignore"):  # infinities are looked for afterwards
+            return np.ascontiguousarray(rows, dtype=STORED_AS[stored])
+    bits = np.ascontiguousarray(rows, dtype=np.float32).view(np.uint32)
+    odd = (bits >> np.uint32(16)) & np.uint32(1)
+    return ((bits + np.uint32(0x7FFF) + odd) >> np.uint32(16)).astype(np.uint16)
+
+
+def read_marks(text: str | None, where: str) -> list[dict[str, Any]]:
+    """Return what a file says of its corrections."""
+    if text is None:
+        return []
+    try:
+        marks = json.loads(text)
+    except (ValueError, RecursionError):
+        marks = None
+    if not isinstance(marks, list) or not all(isinstance(mark, dict) for mark in marks):
+        raise DataError(f"{where}: its metadata {KEY!r} is not a JSON list of objects")
+    return marks
+
+
+def marked(text: str | None, change: Change, column: str | None, where: str) -> str:
+    """Return the note with one more correction, or refuse to apply one for the second time."""
+    marks = read_marks(text, where)
+    mark = {"column": column, "correction": change.name, "fingerprint": change.fingerprint}
+    for known in marks:
+        if (known.get("column"), known.get("fingerprint")) == (column, change.fingerprint):
+            raise UsageError(f"{where} already carries this correction ({change.name})")
+    return json.dumps([*marks, mark], ensure_ascii=False)
+
+
+def already_corrected(mark: dict[str, Any], where: str) -> UsageError:
+    """Build the error for corrected vectors where uncorrected ones are wanted."""
+    return UsageError(
+        f"{where} holds vectors that {mark.get('correction')} has corrected; name new ones as "
+        "they were before it"
+    )
 
 
 @dataclass(frozen=True)
@@ -97,7 +173,8 @@ class Plan:
     cloud: Cloud
     source: Location
     out: Location
-    writer: Writer
+    writer: str
+    """The function that writes it, as ``module:function``."""
     mark: str = ""
     in_folder: bool = False
 
@@ -170,8 +247,7 @@ def rewrite_files(
 
 def rows_in_all(plans: Sequence[Plan]) -> int | None:
     """Return the rows of all files together; None where only reading tells."""
-    counts = [plan.cloud.rows for plan in plans]
-    return None if None in counts else sum(count or 0 for count in counts)
+    return total_rows(plan.cloud.rows for plan in plans)
 
 
 def rewrite_table(
@@ -207,14 +283,15 @@ def planned(
     def plan(file: Location, _: Plan | None) -> Plan:
         target = Location(f"{out.rstrip('/')}/{last_name(file)}" if folder else out)
         cloud = open_file(file, column)
-        own = WRITERS.get(file.ending)
-        if own is None:
-            writer, mark = writer_for(target, PACKAGED, f"{file} is written as"), ""
-        else:
-            family = {ending: writer for ending, writer in WRITERS.items() if writer is own}
+        own, mark = FORMATS[file.ending], ""
+        if own.writer:
+            written = {ending: one.writer for ending, one in FORMATS.items()}
+            family = {ending: name for ending, name in written.items() if name == own.writer}
             writer = writer_for(target, family, f"{file} stays")
-            text = own.mark(file) if own.mark else None
-            mark = marked(text, change, cloud.column, str(file)) if own.mark else ""
+        else:
+            writer = writer_for(target, PACKAGED, f"{file} is written as")
+        if own.mark:
+            mark = marked(load(own.mark)(file), change, cloud.column, str(file))
         return checked(Plan(cloud, file, target, writer, mark, folder), change)
 
     plans, bad = open_all(files, plan, "stop" if skipped is None else "skip")
@@ -247,8 +324,8 @@ def refuse_corrected(source: str, column: str | None, on_error: OnError = "stop"
 
 def marks_of(file: Location, column: str | None) -> list[dict[str, Any]]:
     """Return the corrections that the vectors of a file have been through, as it says itself."""
-    own = WRITERS.get(file.ending)
-    marks = read_marks(own.mark(file), str(file)) if own and own.mark else []
+    own = FORMATS.get(file.ending)
+    marks = read_marks(load(own.mark)(file), str(file)) if own and own.mark else []
     chosen = open_file(file, column).column if marks else None
     return [mark for mark in marks if mark.get("column") == chosen]
 
@@ -309,7 +386,7 @@ def make_folder(out: str) -> None:
         raise UsageError(f"--out {out} cannot be made: {error.strerror or error}") from error
 
 
-def writer_for(target: Location, family: Mapping[str, Writer], what: str) -> Writer:
+def writer_for(target: Location, family: Mapping[str, str], what: str) -> str:
     """Return the writer for the ending of a file, or refuse another family."""
     writer = family.get(target.ending)
     streamed = target.ending in FORMATS and FORMATS[target.ending].streamed
@@ -349,5 +426,5 @@ def carried_out(plan: Plan, change: Change, report: Callable[[int], None]) -> Wr
 
     rewrite = Rewrite(plan.cloud, plan.source, change, plan.mark, count)
     with atomic_output(plan.out) as file, compressed(file, plan.out.compression) as packed:
-        plan.writer.write(rewrite, packed)
+        load(plan.writer)(rewrite, packed)
     return Written(str(plan.source), str(plan.out), done, change.new_width, bool(plan.mark))

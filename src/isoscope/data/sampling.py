@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.data.arrays import ArrayCloud, is_tensor
+from isoscope.data.arrays import ArrayCloud, on_host, to_host
 from isoscope.data.base import Cloud
 from isoscope.data.combine import FileParts
 
@@ -139,14 +139,6 @@ def lowest(samples: Sequence[Sample], size: int) -> Sample:
     return Sample(keys[kept], indices[kept], vectors[kept], groups[kept])
 
 
-def on_host(vectors: Any, rows: NDArray[np.int64] | slice) -> NDArray[np.float64]:
-    """Return the chosen rows as float64, from wherever they are."""
-    chosen = vectors[rows]
-    if is_tensor(chosen):
-        chosen = chosen.double().cpu().numpy()
-    return np.asarray(chosen, dtype=np.float64)
-
-
 def draw(group: CloudGroup, size: int, seed: int) -> CloudGroup:
     """Keep a random sample of rows of each cloud of a group in memory.
 
@@ -204,3 +196,42 @@ def sampled_cloud(
     """Make a cloud of sampled rows, which remember where they stood."""
     dtype = np.float64 if stored == "float64" else np.float32
     return ArrayCloud(vectors.astype(dtype), name, labels={"row of the source": indices})
+
+
+class TokenSample:
+    """A random sample of tokens, the same whatever the layer and the size of batches."""
+
+    def __init__(self, most: int, seed: int) -> None:
+        self._most, self._seed = most, seed
+        self._keys = np.empty(0, np.uint64)
+        self._rows: list[NDArray[Any]] = []
+        self._seen = 0
+
+    def add(self, tokens: Any) -> None:
+        """Look at some tokens."""
+        self.add_rows(to_host(tokens))
+
+    def add_rows(self, rows: NDArray[Any]) -> None:
+        """Look at some vectors in an array."""
+        keys = row_keys(np.arange(self._seen, self._seen + len(rows)), self._seed)
+        self._seen += len(rows)
+        chosen = np.arange(len(keys))
+        if len(self._keys) >= self._most:
+            chosen = np.flatnonzero(keys < self._keys.max())
+        if not len(chosen):
+            return
+        self._rows.append(rows[chosen])
+        self._keys = np.concatenate((self._keys, keys[chosen]))
+        if len(self._keys) > self._most * 5 // 4:
+            self._prune()
+
+    def _prune(self) -> None:
+        kept = np.sort(np.argsort(self._keys, kind="stable")[: self._most])
+        self._rows, self._keys = [np.concatenate(self._rows)[kept]], self._keys[kept]
+
+    def rows(self) -> NDArray[Any]:
+        """Return the sampled vectors in the order in which they came."""
+        if not self._rows:
+            return np.empty((0, 0), np.float32)
+        self._prune()
+        return self._rows[0]

@@ -1,21 +1,15 @@
-"""Which rows count, and rows that are watched while somebody reads.
-
-Which rows count, decided once, here, for every source and every measure.
-
-A sample of the rows that somebody else reads, without a read of its own.
-
-Some rows by number, out of a cloud that somebody else reads.
-"""
+"""Which rows count, decided once, here, for every source; rows that are kept while others read."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.data.arrays import is_tensor
-from isoscope.data.base import Batch, LazyLabels, WrappedGroup
-from isoscope.data.sampling import SampleTaker, on_host
+from isoscope.data.arrays import is_tensor, on_host
+from isoscope.data.base import Batch, LazyLabels, WrappedGroup, identity_of, shards_of
+from isoscope.data.sampling import SampleTaker
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -23,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.data.base import CloudGroup, Labels
+    from isoscope.data.base import CloudGroup, Labels, Shard
 
 
 class RowSelection(WrappedGroup):
@@ -53,6 +47,15 @@ class RowSelection(WrappedGroup):
     def over(self, group: CloudGroup) -> RowSelection:
         """Return the same selection from another group, such as a piece of this one."""
         return RowSelection(group, drop_invalid=self._drop_invalid)
+
+    def shards(self, rows: int | None) -> list[Shard]:
+        """Cut what is selected from, and select in every shard."""
+        below = shards_of(self._group, rows)
+        return [replace(shard, group=self.over(shard.group)) for shard in below]
+
+    def identity(self) -> Any:
+        """Return the identity of what is selected from."""
+        return identity_of(self._group)
 
     @property
     def certain_rows(self) -> int | None:
@@ -127,8 +130,27 @@ def label_of(labels: Labels, row: int) -> str:
     return ""
 
 
-class WatchedCloud(WrappedGroup):
-    """A group of one cloud that keeps a random sample of its rows when it is first read.
+class ObservedCloud(WrappedGroup):
+    """A group of one cloud whose rows are looked at when it is first read, and only then."""
+
+    def __init__(self, group: CloudGroup) -> None:
+        super().__init__(group)
+        self._started = False
+
+    def batches(self) -> Iterator[Mapping[str, Batch]]:
+        """Read from the start, and look at what passes by the first time."""
+        first, self._started = not self._started, True
+        for batches in self._group.batches():
+            if first:
+                self._observe(batches[self.names[0]])
+            yield batches
+
+    def _observe(self, batch: Batch) -> None:
+        raise NotImplementedError
+
+
+class WatchedCloud(ObservedCloud):
+    """A group of one cloud that keeps a random sample of its rows.
 
     Parameters
     ----------
@@ -143,15 +165,9 @@ class WatchedCloud(WrappedGroup):
     def __init__(self, group: CloudGroup, size: int, seed: int = 0) -> None:
         super().__init__(group)
         self._taker = SampleTaker(group.widths[0], size, seed, group.rows)
-        self._read = False
 
-    def batches(self) -> Iterator[Mapping[str, Batch]]:
-        """Read from the start, and look at what passes by the first time."""
-        watching, self._read = not self._read, True
-        for batches in self._group.batches():
-            if watching:
-                self._taker.add(batches[self.names[0]])
-            yield batches
+    def _observe(self, batch: Batch) -> None:
+        self._taker.add(batch)
 
     def sample(self) -> NDArray[np.float64]:
         """Return the rows kept, in their order, without those that are not finite."""
@@ -160,8 +176,8 @@ class WatchedCloud(WrappedGroup):
         return rows if good is None else rows[good]
 
 
-class PickedRows(WrappedGroup):
-    """A group of one cloud that keeps some of its rows when it is first read.
+class PickedRows(ObservedCloud):
+    """A group of one cloud that keeps some of its rows by their numbers.
 
     Parameters
     ----------
@@ -176,21 +192,10 @@ class PickedRows(WrappedGroup):
         self._wanted = wanted
         self._found: list[NDArray[np.float64]] = []
         self._read = 0
-        self._started = False
 
-    def batches(self) -> Iterator[Mapping[str, Batch]]:
-        """Read from the start, and keep what is wanted the first time."""
-        picking, self._started = not self._started, True
-        for batches in self._group.batches():
-            batch = batches[self.names[0]]
-            if picking:
-                self._pick(batch)
-            yield batches
-
-    def _pick(self, batch: Batch) -> None:
-        first, self._read = batch.first_row, batch.first_row + len(batch.vectors)
-        places = np.searchsorted(self._wanted, [first, self._read])
-        here = self._wanted[slice(*places)] - first
+    def _observe(self, batch: Batch) -> None:
+        self._read = batch.first_row + len(batch.vectors)
+        here = picked(self._wanted, batch)
         if len(here):
             self._found.append(on_host(batch.vectors, here))
 
@@ -204,3 +209,16 @@ class PickedRows(WrappedGroup):
         rows = np.concatenate([np.empty((0, self.widths[0])), *self._found])
         rows[~np.isfinite(rows).all(axis=1)] = np.nan
         return rows
+
+
+def picked(wanted: NDArray[np.int64], batch: Batch) -> NDArray[np.int64]:
+    """Return where in a batch the rows of some rising numbers are, as far as it has them."""
+    ends = batch.first_row, batch.first_row + len(batch.vectors)
+    return wanted[slice(*np.searchsorted(wanted, ends))] - batch.first_row
+
+
+def count_rows(group: CloudGroup) -> int:
+    """Return the number of rows of a group of one cloud; by reading where only that tells."""
+    if group.rows is not None:
+        return group.rows
+    return sum(len(batches[group.names[0]].vectors) for batches in group.batches())

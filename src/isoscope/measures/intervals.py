@@ -10,7 +10,7 @@ beside the error no interval is given, because its estimate is then not good eno
 
 Leaving out the covariance's block would take 31 matrices and decompositions. Its eigenvalues
 without block b are instead, to first order, the variances along the eigenvectors without block b,
-which the second read sums; the bias that this leaves out is known (``spectral_bias``).
+which the second read sums; the bias that this leaves out is known (see ``families/spectrum``).
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ import numpy as np
 
 from isoscope.measures.registry import Value
 from isoscope.measures.space import Spectrum
-from isoscope.measures.spectral_bias import BIASES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from isoscope.measures.reads.build_spaces import Reads
     from isoscope.measures.registry import Measure
     from isoscope.measures.space import Space
-    from isoscope.typing import Matrix
+    from isoscope.typing import Matrix, Vector
 
 
 LEVEL = 0.95
@@ -38,11 +39,6 @@ FEWEST_ROWS = 62
 """Two rows for each block."""
 FEWEST_BLOCKS = 10
 """Blocks that must have rows: fewer documents say too little about how documents differ."""
-
-LARGEST_BIAS = 1.0
-"""Largest bias, in errors, that is taken out."""
-LARGEST_BIAS_OF_A_LENGTH = {"norm_of_mean": 0.25, "mean_offset": 0.25}
-"""The same for the length of a mean: where that is zero, the jackknife sees half of the bias."""
 
 POPULATION = "these are all rows there are, not a sample of more"
 FITTED = "the correction is fitted on these very rows"
@@ -142,13 +138,12 @@ class Jackknife:
         values = np.array(without, dtype=np.float64)
         count = len(values)
         error = math.sqrt((count - 1) / count * float(((values - values.mean()) ** 2).sum()))
-        if item.name in BIASES:
-            bias = self._spectral_bias(item.name)
+        if item.bias is not None:
+            bias = self._spectral_bias(item.bias)
         else:
             bias = (count - 1) * float(values.mean() - value)
-        largest = LARGEST_BIAS_OF_A_LENGTH.get(item.name, LARGEST_BIAS)
         # A bias of rounding alone needs no error to be small beside.
-        if abs(bias) > largest * error + 1e-9 * abs(value):
+        if abs(bias) > item.largest_bias * error + 1e-9 * abs(value):
             return Interval(missing=BIASED, bias=bias if math.isfinite(bias) else None)
         reach = student_quantile(count) * error
         return Interval(value - bias - reach, value - bias + reach)
@@ -203,7 +198,7 @@ class Jackknife:
         variances: Matrix = (total - found.block_squares) / left - (centred / left) ** 2
         return np.maximum(variances, 0.0)
 
-    def _spectral_bias(self, name: str) -> float:
+    def _spectral_bias(self, bias: Callable[[Vector], float]) -> float:
         """Bias for Gaussian rows, times how much more the eigenvalues vary than for those."""
         spectrum, variances = self._space.spectrum, self._variances
         if spectrum is None or variances is None or spectrum.total == 0:
@@ -213,7 +208,7 @@ class Jackknife:
         count = len(spread)
         errors = (count - 1) / count * ((spread - spread.mean(axis=0)) ** 2).sum()
         gaussian = 2 * float(values @ values) / self._space.rows
-        return BIASES[name](values / values.sum()) / self._space.rows * float(errors) / gaussian
+        return bias(values / values.sum()) / self._space.rows * float(errors) / gaussian
 
 
 def number(item: Measure, space: Space) -> float | None:

@@ -19,6 +19,8 @@ from isoscope.measures.registry import Value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from isoscope.typing import Vector
 
 
@@ -115,3 +117,15 @@ def standardized(vector: Vector) -> Vector:
     if spread <= 1e-9 * float(np.abs(vector).max(initial=0.0)):
         return np.zeros_like(vector)
     return np.asarray((vector - vector.mean()) / spread)
+
+
+FAR = 6.0
+"""Deviations from which on an entry of a positional embedding stands out: of a thousand normal
+numbers the largest is at three and a half."""
+
+
+def deviations(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far each entry is from the mean of its row, in the row's standard deviations."""
+    spread = matrix.std(axis=1, keepdims=True)
+    apart = matrix - matrix.mean(axis=1, keepdims=True)
+    return np.asarray(np.divide(apart, spread, out=np.zeros_like(matrix), where=spread > 0))

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoscope.errors import UsageError, unknown_name
+from isoscope.errors import UsageError
+from isoscope.registry import Registry
+from isoscope.spec import split_options
+from isoscope.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from isoscope.measures.space import Space
+    from isoscope.typing import Vector
+
 
 Need = Literal[
     "mean", "dimensions", "sample", "large sample", "scatter", "partition", "scaled", "clusters"
@@ -20,11 +25,6 @@ Need = Literal[
 
 Direction = Literal["higher", "lower", "neither"]
 """Which way a more evenly filled space moves the measure."""
-
-
-def counted(number: int, thing: str) -> str:
-    """Return a number with its thing, in the plural where it takes one."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 IntervalKind = Literal["sums", "spectrum", "own"]
@@ -56,9 +56,13 @@ class TableValue:
     note: str = ""
 
 
-@dataclass(frozen=True)
+LARGEST_BIAS = 1.0
+"""Largest bias, in errors, that is taken out of an interval."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Measure:
-    """A measure and its description.
+    """A measure and its description, which ``register`` takes by these names.
 
     ``function`` maps a ``Space`` to a ``Value``, to several under names of their own, or to a
     ``TableValue`` for tables.
@@ -68,15 +72,18 @@ class Measure:
     formula: str
     range: str
     direction: Direction
-    length_dependent: bool
     reference: str
-    needs: frozenset[Need]
     function: Callable[..., Value | Mapping[str, Value] | TableValue]
+    length_dependent: bool = False
+    needs: Collection[Need] = ()
     alias: str = ""
     table: bool = False
     interval: IntervalKind | None = None
     no_interval: str = ""
     """Why there is no interval, for a measure without one."""
+    bias: Callable[[Vector], float] | None = None
+    """n times the bias for shares p of the variance; where it is None the blocks tell."""
+    largest_bias: float = LARGEST_BIAS
     default: bool = True
     """Whether it is measured unless others are named."""
     options: Mapping[str, int] = field(default_factory=dict)
@@ -94,38 +101,16 @@ class Measure:
         return (self.function.__doc__ or "").strip().splitlines()[0]
 
 
-_MEASURES: dict[str, Measure] = {}
-_ALIASES: dict[str, str] = {}
+_MEASURES = Registry[Measure]("measure", "isoscope.measures.families")
 
 
-def register(
-    *,
-    formula: str,
-    range: str,  # noqa: A002  the word that readers of the list expect
-    direction: Direction,
-    length_dependent: bool,
-    reference: str,
-    needs: Iterable[Need] = (),
-    alias: str = "",
-    table: bool = False,
-    interval: IntervalKind | None = None,
-    no_interval: str = "",
-    default: bool = True,
-    options: Mapping[str, int] | None = None,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register the decorated function as the measure of its own name."""
+def register(**description: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register the decorated function as the measure of its own name; see ``Measure``."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         name = function.__name__
-        if name in _MEASURES or name in _ALIASES or alias in _MEASURES or alias in _ALIASES:
-            raise ValueError(f"the measure {name} is registered twice")
-        _MEASURES[name] = Measure(
-            name, formula, range, direction, length_dependent, reference,
-            frozenset(needs), function, alias, table, interval, no_interval, default,
-            options or {}, name,
-        )  # fmt: skip
-        if alias:
-            _ALIASES[alias] = name
+        measure = Measure(name=name, function=function, text=name, **description)
+        _MEASURES.register(name, measure, measure.alias)
         return function
 
     return decorate
@@ -133,7 +118,7 @@ def register(
 
 def all_measures() -> tuple[Measure, ...]:
     """Return every measure in the order in which tables show them: cosines first."""
-    return tuple(_MEASURES.values())
+    return _MEASURES.values()
 
 
 def default_measures() -> tuple[Measure, ...]:
@@ -144,18 +129,33 @@ def default_measures() -> tuple[Measure, ...]:
 def find_measure(name: str) -> Measure:
     """Return a measure by its name or alias, with options set as in ``name:option=value``."""
     wanted, *pairs = name.strip().lower().split(":")
-    wanted = _ALIASES.get(wanted, wanted)
-    if wanted not in _MEASURES:
-        raise unknown_name("measure", name, [*_MEASURES, *_ALIASES])
-    found = _MEASURES[wanted]
+    found = _MEASURES.get(wanted)
+    if found is None:
+        raise _MEASURES.unknown(name)
+    wanted = found.name
     if not pairs:
         return found
     options = dict(found.options)
     for pair in pairs:
-        option, _, value = pair.partition("=")
-        if option not in options:
-            raise unknown_name(f"option of {wanted}", option, options)
+        ((option, value),) = split_options(wanted, [pair], options).items()
         if not value.isdecimal() or int(value) < 1:
             raise UsageError(f"measure {name!r}: {option} is a whole number from 1")
         options[option] = int(value)
     return replace(found, options=options, text=":".join((wanted, *pairs)))
+
+
+ALL = "all"
+"""Stands for every measure, in place of names."""
+
+
+def choose_measures(given: Iterable[str] | str | None) -> tuple[Measure, ...]:
+    """Look the names up, without repeats, in the order of the registry."""
+    everything = all_measures()
+    names = listed(given, [item.name for item in default_measures()])
+    if ALL in names:
+        return everything
+    wanted = {item.text: item for item in map(find_measure, names)}
+    if not wanted:
+        raise UsageError("name at least one measure; isoscope list measures shows them")
+    order = [item.name for item in everything]
+    return tuple(sorted(wanted.values(), key=lambda item: order.index(item.name)))

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.errors import UsageError, unknown_name
+from isoscope.errors import UsageError
+from isoscope.spec import split_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -66,15 +67,7 @@ class CorrectionName:
 def parse_correction(text: str) -> CorrectionName:
     """Take ``name:option=value`` apart and check the options; the name is known to be a view."""
     name, *pairs = text.strip().split(":")
-    allowed = OPTIONS.get(name, ())
-    options = {}
-    for pair in pairs:
-        option, equals, value = pair.partition("=")
-        if option not in allowed:
-            raise unknown_name(f"option of {name}", option, allowed)
-        if not equals or not value:
-            raise UsageError(f"correction {text!r}: write {option}=VALUE")
-        options[option] = value
+    options = split_options(name, pairs, OPTIONS.get(name, ()), f"correction {text!r}")
     correction = CorrectionName(text.strip(), name, options)
     check_options(correction)
     return correction

@@ -19,12 +19,10 @@ from urllib.parse import quote
 from isoscope.data.output import cannot_be_written, write_atomically
 from isoscope.errors import DataError, UsageError
 from isoscope.models.model import Model
-from isoscope.models.runtime import dtype_name, library, quietly
-from isoscope.models.sources import CONFIG, SMALL_FILES, WEIGHTS, Source, refusal
+from isoscope.models.runtime import dtype_name
+from isoscope.models.sources import CONFIG, SMALL_FILES, WEIGHTS, Source, download, refusal
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from isoscope.models.checkpoints import Checkpoint
 
 
@@ -119,12 +117,7 @@ class CheckpointCache:
     def __enter__(self) -> CheckpointCache:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -133,17 +126,10 @@ def fetch(checkpoint: Checkpoint, folder: Path) -> None:
 
     Pickles are fetched only where there are no safetensors.
     """
-    hub = library("huggingface_hub")
+    revision = checkpoint.commit or checkpoint.revision
     for weights in WEIGHTS:
         try:
-            with quietly():
-                hub.snapshot_download(
-                    checkpoint.model,
-                    revision=checkpoint.commit or checkpoint.revision,
-                    allow_patterns=[*SMALL_FILES, weights],
-                    ignore_patterns=["*/*"],
-                    local_dir=folder,
-                )
+            download(checkpoint.model, revision, [*SMALL_FILES, weights], local_dir=folder)
         except Exception as error:
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                 raise UsageError(

@@ -1,26 +1,18 @@
-"""Checkpoints of a training: names, steps, choice.
-
-Steps of training: what names say of them, and which of many to take.
-
-Which checkpoints of its training a model has, in the order of training.
-"""
+"""Checkpoints of a training: their names and steps, in the order of training, and which to take."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from isoscope.data.formats.packages import PREFIX
 from isoscope.errors import UsageError
 from isoscope.models.runtime import first_line, library, quietly
 from isoscope.models.sources import CONFIG, GGUF, is_an_answer, refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 Every = int | Literal["log"] | None
 Step = int | None

@@ -1,45 +1,117 @@
-"""Vectors of texts, cached, on any workers.
-
-What goes through a model: distinct texts, or words in them.
-
-Texts in shards that any worker takes through a model.
+"""Vectors of texts, or of words in them, in any layer: looked up or computed once, on any workers.
 
 In what batch a text goes decides the last bits of its vector. So shards are cut from all entries of
 a call by their order alone, whatever is known already and however many workers there are, and a
 shard is computed whole.
-
-Vectors of texts in any layer, each computed once: what was computed before is looked up.
 """
 
 from __future__ import annotations
 
 import hashlib
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from isoscope.compute.pool import BadShard
-from isoscope.compute.vector_cache import open_cache, space_digest, text_keys
+from isoscope.compute.execution import LOCAL, check_scale, on_accelerators, open_pool, ray_address
+from isoscope.compute.pool import BadShard, Pool, Shard, Tick, Value, Work
+from isoscope.compute.vector_cache import VectorCache, open_cache, space_digest, text_keys
 from isoscope.errors import DataError, UsageError
-from isoscope.models.model import reopened
-from isoscope.models.pooling import check_pooling, layer_names, pooled_spaces
-from isoscope.models.runtime import device_name
+from isoscope.models.model import Model, reopened
+from isoscope.models.pooling import Watch, check_pooling, pooled_spaces
+from isoscope.models.runtime import device_name, dtype_name
 from isoscope.models.tokens import Mention, by_text
+from isoscope.models.weights import weight_files
+from isoscope.typing import Mask, Places
+from isoscope.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from isoscope.progress import Progress
 
-    from isoscope.compute.pool import Pool, Tick
-    from isoscope.compute.vector_cache import VectorCache
-    from isoscope.data.texts.base import Progress
-    from isoscope.models.model import Model
-    from isoscope.models.pooling import Watch
-    from isoscope.typing import Keys
+
+class EncodingPool:
+    """Workers that are started when there is something to encode, and end with a ``with`` block.
+
+    Parameters
+    ----------
+    engine : str
+        ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster.
+    workers : int, optional
+        How many, as ``open_pool`` takes it.
+    device : str, optional
+        Where models compute. On an accelerator every worker of Ray takes one; without a name Ray's
+        workers compute on processors.
+    """
+
+    def __init__(self, engine: str, workers: int | None = None, device: Any = None) -> None:
+        check_scale(engine, workers, "stop", None)
+        distant = ray_address(engine) is not None
+        self.device = "cpu" if distant and device is None else device
+        accelerators = on_accelerators(self.device)
+        self._settles = distant and accelerators
+        self._open = partial(open_pool, engine, workers, accelerators=accelerators)
+        self._opened = ExitStack()
+        self._pool: Pool | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._pool = None
+        self._opened.__exit__(*error)
+
+    def run(
+        self, work: Work[Shard, Value], shards: Sequence[tuple[int, Shard]], tick: Tick
+    ) -> Iterator[tuple[int, Value | BadShard]]:
+        """Yield what became of the shards, in the order in which they are done."""
+        if self._pool is None:
+            self._pool = self._opened.enter_context(self._open())
+        return self._pool.run(work, shards, tick)
+
+    def settle(self, model: Model, dtype: Any) -> None:
+        """Note what workers compute on, where this machine may have no such device."""
+        if self._settles:
+            model.settle(str(self.device), dtype_name(dtype))
+
+
+@contextmanager
+def encoding_pool(
+    engine: str = LOCAL,
+    workers: int | None = None,
+    device: Any = None,
+    shared: EncodingPool | None = None,
+) -> Iterator[EncodingPool | None]:
+    """Give out workers that encode texts, or None for this process with all its threads.
+
+    Workers that are ``shared`` by several calls are given out as they are, and not ended.
+    """
+    if shared is not None or not asks_for_workers(engine, workers):
+        yield shared
+        return
+    with EncodingPool(engine, workers, device) as pool:
+        yield pool
+
+
+def asks_for_workers(engine: str, workers: int | None) -> bool:
+    """Whether work goes to other processes than this one."""
+    return workers is not None or ray_address(engine) is not None
+
+
+def refuse_workers(
+    task: str, engine: str, workers: int | None, pool: EncodingPool | None = None
+) -> None:
+    """Say that only texts go to workers."""
+    if pool is not None or asks_for_workers(engine, workers):
+        raise UsageError(
+            f"--engine and --workers are for encoding texts with a model, and {task} scores "
+            "vectors; leave them out"
+        )
 
 
 @dataclass(frozen=True)
@@ -57,7 +129,7 @@ class Entries:
     """
 
     entries: list[tuple[str, int, int]]
-    order: NDArray[np.intp]
+    order: Places
     words: bool
 
     @classmethod
@@ -85,7 +157,7 @@ class Entries:
             return [text for text, _, _ in self.entries]
         return [f"{start} {end} {text}" for text, start, end in self.entries]
 
-    def some(self, chosen: NDArray[np.bool_]) -> Entries:
+    def some(self, chosen: Mask) -> Entries:
         """Return the chosen entries alone."""
         entries = [self.entries[k] for k in np.flatnonzero(chosen)]
         return Entries.of(entries, words=self.words)
@@ -111,7 +183,7 @@ class EncodingShard:
     """Number of its first text in the call."""
     texts: list[str]
     mentions: list[Mention] | None
-    places: NDArray[np.intp]
+    places: Places
     """Where its vectors belong among the entries of the call."""
 
     @property
@@ -120,7 +192,7 @@ class EncodingShard:
         return f"texts {self.first + 1:,} to {self.first + len(self.texts):,}"
 
 
-def cut_entries(wanted: Entries, missing: NDArray[np.bool_]) -> list[EncodingShard]:
+def cut_entries(wanted: Entries, missing: Mask) -> list[EncodingShard]:
     """Cut entries into shards, and return those of which any entry is missing.
 
     All words of a text are in one shard, so that it goes through the model once.
@@ -180,7 +252,7 @@ class EncodingWork:
 
 def encoded_shards(
     pool: Pool, work: EncodingWork, shards: Sequence[EncodingShard], progress: Progress | None
-) -> Iterator[tuple[NDArray[np.intp], dict[str, NDArray[Any]]]]:
+) -> Iterator[tuple[Places, dict[str, NDArray[Any]]]]:
     """Yield places and vectors of the shards, in the order in which they are done."""
     done, total = 0, sum(len(shard.texts) for shard in shards)
 
@@ -278,13 +350,19 @@ class Encoder:
         progress : callable, optional
             Called with the name of the read, texts done, and texts in all.
         """
-        names = layer_names(self.model, layers)
+        names = self.model.layer_names(layers)
         checked_texts = [checked(text) for text in texts]
         wanted = Entries.texts(checked_texts)
         if mentions is not None:
             wanted = Entries.mentions(checked_texts, mentions)
         keys = text_keys(wanted.keys)
-        known = {name: self._look_up(name, keys, wanted) for name in names}
+        known: dict[str, tuple[Mask, NDArray[Any] | None]] = {
+            name: (np.zeros(len(keys), np.bool_), None) for name in names
+        }
+        spaces: dict[str, str] = {}
+        if self.cache is not None:  # a space is named after all files of the model, a long read
+            spaces = {name: self.space(name, words=wanted.words) for name in names}
+            known = {name: self.cache.get(space, keys) for name, space in spaces.items()}
         missing = np.ones(len(keys), np.bool_)
         if watch is None:
             missing = ~np.logical_and.reduce([held for held, _ in known.values()])
@@ -294,7 +372,8 @@ class Encoder:
                 for name, (held, _) in known.items():
                     new = ~held[places]
                     fresh, vectors = places[new], computed[name][new]
-                    self._keep(name, keys[fresh], vectors, wanted)
+                    if self.cache is not None:
+                        self.cache.put(spaces[name], keys[fresh], vectors)
                     if name not in found:
                         found[name] = np.empty((len(keys), vectors.shape[1]), vectors.dtype)
                     # What was held stays: in another batch a vector may round differently.
@@ -304,48 +383,25 @@ class Encoder:
     def _computed(
         self,
         wanted: Entries,
-        missing: NDArray[np.bool_],
+        missing: Mask,
         names: tuple[str, ...],
         watch: Watch | None,
         progress: Progress | None,
-    ) -> Iterator[tuple[NDArray[np.intp], dict[str, NDArray[Any]]]]:
+    ) -> Iterator[tuple[Places, dict[str, NDArray[Any]]]]:
         """Yield places and vectors, some or all at a time, until nothing is missing."""
+        pooling = WORD_POOLING if wanted.words else self.pooling
         if self.pool is None or watch is not None or not len(missing):
             if watch is not None:
                 check_here(self.model.device)
-            computed = self._compute(wanted.some(missing), names, watch, progress)
-            yield np.flatnonzero(missing), computed
+            texts, mentions = wanted.some(missing).inputs()
+            found = pooled_spaces(
+                self.model, texts, names, pooling, self.special_tokens, {}, mentions=mentions,
+                longest=self.longest, watch=watch, progress=progress,
+            )  # fmt: skip
+            yield np.flatnonzero(missing), {layer: spaces[""] for layer, spaces in found.items()}
             return
-        pooling = WORD_POOLING if wanted.words else self.pooling
         work = EncodingWork(self.model, names, pooling, self.special_tokens, self.longest)
         yield from encoded_shards(self.pool, work, cut_entries(wanted, missing), progress)
-
-    def _compute(
-        self,
-        wanted: Entries,
-        names: tuple[str, ...],
-        watch: Watch | None,
-        progress: Progress | None,
-    ) -> dict[str, NDArray[Any]]:
-        """Run the model; words are the mean of their tokens, whatever the pooling of texts."""
-        texts, mentions = wanted.inputs()
-        pooling = self.pooling if mentions is None else WORD_POOLING
-        found = pooled_spaces(
-            self.model, texts, names, pooling, self.special_tokens, {}, mentions=mentions,
-            longest=self.longest, watch=watch, progress=progress,
-        )  # fmt: skip
-        return {layer: spaces[""] for layer, spaces in found.items()}
-
-    def _look_up(
-        self, layer: str, keys: Keys, wanted: Entries
-    ) -> tuple[NDArray[np.bool_], NDArray[Any] | None]:
-        if self.cache is None:
-            return np.zeros(len(keys), np.bool_), None
-        return self.cache.get(self.space(layer, words=wanted.words), keys)
-
-    def _keep(self, layer: str, keys: Keys, vectors: NDArray[Any], wanted: Entries) -> None:
-        if self.cache is not None:
-            self.cache.put(self.space(layer, words=wanted.words), keys, vectors)
 
     def space(self, layer: str, *, words: bool = False) -> str:
         """Return the digest of all that decides the vector of a text, or a word, but the text."""
@@ -390,13 +446,12 @@ def files_digest(model: Model) -> str:
 
 def model_files(model: Model) -> list[Path]:
     """Return the files that decide what a model makes of a text."""
-    from isoscope.models.weights.weight_files import places
-
     source = model.source
     if source.gguf is not None:
         return [source.folder / source.gguf]
+    held = weight_files.places(source.folder, model.name)
     small = [path for path in source.folder.iterdir() if path.suffix in SMALL_FILES]
-    return sorted({*(path for path in small if path.is_file()), *places(source.folder, model.name)})
+    return sorted({*(path for path in small if path.is_file()), *held})
 
 
 def checked(text: Any) -> str:
@@ -410,3 +465,20 @@ def checked(text: Any) -> str:
             f"the text {text[:40]!a} holds half a character, which no tokenizer reads; remove it"
         ) from error
     return text
+
+
+ALL, LAST = "all", "last"
+
+
+def chosen_layers(model: Model, given: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the layers that are meant by ``all``, ``last`` or names.
+
+    The last one is the encoder's where there is a decoder too: sentence vectors are taken there.
+    """
+    names = listed(given, ())
+    if ALL in names:
+        return model.layer_names()
+    wanted = [model.stacks[0].layers[-1] if name == LAST else name for name in names]
+    if not wanted:
+        raise UsageError("name at least one layer, or all, or last")
+    return model.layer_names(wanted)

@@ -1,6 +1,82 @@
-"""TODO: describe this module."""
+"""Names of layers and matrices, their order, and their numbers."""
 
 from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from isoscope.models.structure.stacks import Stack
+
+
+EMBEDDING_MATRIX, UNEMBEDDING_MATRIX = "embedding matrix", "unembedding matrix"
+POSITIONS = "positional embeddings"
+
+
+LAYER = re.compile(
+    r"(?:(encoder|decoder) )?(?:(embedding)|(block|layer) (\d{1,6})|(final norm|last layer))"
+)
+Place: TypeAlias = tuple[bool, int, bool]
+
+
+def side_of_layer(part: str) -> str | None:
+    """Return ``encoder``, ``decoder`` or nothing for a layer; None for other parts."""
+    found = LAYER.fullmatch(part)
+    return None if found is None else found[1] or ""
+
+
+def place_of(layer: str) -> Place:
+    """Return by what layers of one side are sorted.
+
+    The last block keeps its name where papers number what is behind the final norm: block 12 comes
+    before layer 12.
+    """
+    found = LAYER.fullmatch(layer)
+    if found is None or found[5]:
+        return True, 0, False
+    return False, int(found[4] or 0), found[3] == "layer"
+
+
+def in_order(layers: Iterable[str]) -> list[str]:
+    """Return different layers from the input on, an encoder's before a decoder's."""
+    return sorted(
+        dict.fromkeys(layers),
+        key=lambda layer: (side_of_layer(layer) == "decoder", place_of(layer)),
+    )
+
+
+FINAL = "final norm"
+
+BLOCK = re.compile(r"(?:(encoder|decoder) )?block (\d+)")
+
+
+EVERYTHING, ORDINARY = "all", "ordinary"
+
+
+SUFFIX = {EVERYTHING: ", all tokens", ORDINARY: ", ordinary tokens"}
+"""What is added to the name of a layer for the tokens that are not the main ones."""
+
+
+def without_suffix(part: str) -> str:
+    """Return the layer that a part is about."""
+    for suffix in SUFFIX.values():
+        part = part.removesuffix(suffix)
+    return part
+
+
+def numbered_layers(stacks: Sequence[Stack]) -> dict[str, str]:
+    """Number the layers as transformers' ``hidden_states`` does: the input is layer 0.
+
+    The last one is behind the final norm, where there is one, so that the last block's own output
+    has no number. Of a sequence-to-sequence model the encoder is numbered.
+    """
+    layers = list(stacks[0].layers)
+    if layers[-1].endswith("final norm"):
+        del layers[-2]
+    return {layer: f"layer {number}" for number, layer in enumerate(layers)}
+
 
 EMBEDDING = "embedding"
 FINAL_NORM = "final norm"

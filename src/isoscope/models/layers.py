@@ -1,12 +1,8 @@
-"""All layers in one forward pass.
-
-One forward pass that gives the output of every layer.
+"""The layers of a model over a text: several clouds from one forward pass.
 
 ``hidden_states`` of transformers will not do: in GPT-2, GPT-NeoX, OPT, Falcon, LLaMA and mBART the
 last entry is what the final norm made of the last block's output, which itself is missing. Hooks
 on the blocks and on the norm give both.
-
-The layers of a model over a text: several clouds from one forward pass.
 """
 
 from __future__ import annotations
@@ -17,9 +13,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from isoscope.data.base import Batch, LazyLabels
-from isoscope.errors import UsageError, unknown_name
+from isoscope.data.base import Batch, Labels, LazyLabels
+from isoscope.data.texts.base import TextSource
+from isoscope.errors import UsageError
 from isoscope.models.layer_names import EMBEDDING, FINAL_NORM
 from isoscope.models.tokens import (
     NO_WORD,
@@ -29,16 +27,14 @@ from isoscope.models.tokens import (
     Truncation,
     batched,
 )
+from isoscope.typing import Mask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     import torch
-    from numpy.typing import NDArray
     from torch import nn
 
-    from isoscope.data.base import Labels
-    from isoscope.data.texts.base import TextSource
     from isoscope.models.model import Model
     from isoscope.models.structure.stacks import Stack
 
@@ -113,7 +109,7 @@ class TokenRule:
         if self.skip_first < 0:
             raise UsageError(f"skip-first is at least 0, not {self.skip_first}")
 
-    def counts(self, text: TokenizedText) -> NDArray[np.bool_]:
+    def counts(self, text: TokenizedText) -> Mask:
         """Tell which tokens of a text count."""
         kept = np.ones(len(text), np.bool_) if self.special else ~text.special
         kept[: self.skip_first] = False
@@ -186,17 +182,12 @@ class LayerClouds:
         budget: int = TOKEN_BUDGET,
         longest: int | None = None,
     ) -> None:
-        known = tuple(layer for stack in model.stacks for layer in stack.layers)
-        wanted = known if layers is None else tuple(layers)
-        for layer in wanted:
-            if layer not in known:
-                raise unknown_name(f"layer of {model.name}", layer, known)
+        names = model.layer_names(layers)
         if budget < 1:
             raise UsageError(f"a batch holds at least one token, not {budget}")
         limits = [limit for limit in (model.longest, longest) if limit is not None]
         self.model, self.texts, self.rule = model, texts, rule
-        self.names = tuple(layer for layer in known if layer in wanted)
-        self.budget = budget
+        self.names, self.budget = names, budget
         self.tokenizer = TextTokenizer(model.tokenizer, min(limits, default=None))
         self.rows: int | None = None
         """Tokens that count; None until a pass is over."""
@@ -206,7 +197,7 @@ class LayerClouds:
     @property
     def widths(self) -> tuple[int, ...]:
         """Number of dimensions of each layer."""
-        return (int(self.model.config.get_text_config().hidden_size),) * len(self.names)
+        return (self.model.dimension,) * len(self.names)
 
     @property
     def dtypes(self) -> tuple[str, ...]:
@@ -236,7 +227,7 @@ class LayerClouds:
         self.rows = self.so_far.counted
 
     def forward(
-        self, texts: Sequence[TokenizedText], kept: Sequence[NDArray[np.bool_]]
+        self, texts: Sequence[TokenizedText], kept: Sequence[Mask]
     ) -> dict[str, torch.Tensor]:
         """Return the counted tokens' vectors in every layer."""
         import torch
@@ -263,7 +254,7 @@ class LayerClouds:
             network(**inputs)
         return found
 
-    def labels(self, texts: Sequence[TokenizedText], kept: Sequence[NDArray[np.bool_]]) -> Labels:
+    def labels(self, texts: Sequence[TokenizedText], kept: Sequence[Mask]) -> Labels:
         """Return what is known about the counted tokens, the dearer things when asked for."""
 
         def joined(values: Iterable[NDArray[Any]]) -> NDArray[Any]:

@@ -1,12 +1,7 @@
-"""Opening a model: its configuration, tokenizer, network and provenance.
+"""A transformer, opened: its configuration, tokenizer, network, named parts and provenance.
 
-A model's configuration, read without running any code that came with it.
-
-How long a text may be for a model.
-
-A model's tokenizer.
-
-One way in for transformers: a hub id, a folder, a GGUF file, an installed package.
+There is one way in for a hub id, a folder, a GGUF file, and an installed package. No code that
+comes with a model is ever run.
 """
 
 from __future__ import annotations
@@ -17,22 +12,23 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from isoscope.errors import DataError
+from isoscope.errors import DataError, unknown_name
 from isoscope.models.runtime import (
     computable,
     device_name,
     dtype_name,
     first_line,
     library,
+    loading,
     quietly,
 )
-from isoscope.models.sources import CONFIG, find_source
-from isoscope.models.structure.parts import ROTARY, find_parts, find_positions
+from isoscope.models.sources import CONFIG, Source, find_source
+from isoscope.models.structure.parts import ROTARY, Parts, Positions, find_parts, find_positions
 from isoscope.models.structure.rms_variants import know_own
 from isoscope.models.structure.skeleton import base_skeleton, trace, whole_skeleton
-from isoscope.models.structure.stacks import find_stacks
-from isoscope.models.weights.embeddings import embedding_cloud
-from isoscope.models.weights.tensors import check_weights, stored_weights
+from isoscope.models.structure.stacks import Stack, find_stacks
+from isoscope.models.weights.embeddings import EmbeddingCloud, embedding_cloud
+from isoscope.models.weights.tensors import StoredWeights, check_weights, stored_weights
 from isoscope.models.weights.weight_files import quantisation_of
 
 if TYPE_CHECKING:
@@ -40,12 +36,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
-
-    from isoscope.models.sources import Source
-    from isoscope.models.structure.parts import Parts, Positions
-    from isoscope.models.structure.stacks import Stack
-    from isoscope.models.weights.embeddings import EmbeddingCloud
-    from isoscope.models.weights.tensors import StoredWeights
 
 
 def read_config(source: Source) -> Any:
@@ -127,16 +117,9 @@ def read_tokenizer(source: Source) -> Any:
             f"{source.name} has no tokenizer: put its tokenizer.json and tokenizer_config.json "
             f"into {source.folder}"
         )
-    transformers = library("transformers")
-    try:
-        with quietly():
-            tokenizer = transformers.AutoTokenizer.from_pretrained(
-                source.folder, **source.arguments
-            )
-    except Exception as error:
-        raise DataError(
-            f"{source.name}: its tokenizer cannot be loaded: {first_line(error)}"
-        ) from error
+    kind = library("transformers").AutoTokenizer
+    with loading(f"{source.name}: its tokenizer cannot be loaded"):
+        tokenizer = kind.from_pretrained(source.folder, **source.arguments)
     if not getattr(tokenizer, "is_fast", False):
         raise DataError(
             f"{source.name} has no fast tokenizer, which alone tells where in a text a token "
@@ -221,21 +204,32 @@ class Model:
         self.source.fetch_weights()
         if self.source.gguf is None:
             check_weights(self.source.folder, self.name)
-        torch, transformers = library("torch"), library("transformers")
-        dtype, device = getattr(torch, self.dtype), self.device
-        try:
-            with quietly():
-                network, loading = transformers.AutoModel.from_pretrained(
-                    self.source.folder,
-                    config=self.config,
-                    dtype=dtype,
-                    output_loading_info=True,
-                    **self.source.arguments,
-                )
-        except Exception as error:
-            raise DataError(f"{self.name} cannot be loaded: {first_line(error)}") from error
-        refuse_missing(self.name, loading["missing_keys"])
-        return network.to(device).eval().requires_grad_(False)
+        kind, dtype = library("transformers").AutoModel, getattr(library("torch"), self.dtype)
+        network = self.load(kind, config=self.config, dtype=dtype)
+        return network.eval().requires_grad_(False)
+
+    def load(self, kind: Any, head: str = "", *, complete: bool = True, **options: Any) -> Any:
+        """Load the weights into a network of some class, on the model's device.
+
+        Parameters
+        ----------
+        kind : type
+            A class of transformers with ``from_pretrained``, such as ``AutoModel``.
+        head : str
+            What is said of its head where it cannot be loaded, such as " with a decoder".
+        complete : bool
+            Whether all weights must be stored; those of a new head are not.
+        **options
+            What ``from_pretrained`` takes besides.
+        """
+        self.source.fetch_weights()
+        with loading(f"{self.name} cannot be loaded{head}"):
+            network, found = kind.from_pretrained(
+                self.source.folder, output_loading_info=True, **options, **self.source.arguments
+            )
+        if complete:
+            refuse_missing(self.name, found["missing_keys"])
+        return network.to(self.device)
 
     def release(self) -> None:
         """Let go of the network's weights; they are loaded again when they are asked for."""
@@ -306,6 +300,20 @@ class Model:
         limits = [position_limit(positions, self.config), sane_length(self.tokenizer)]
         return min((limit for limit in limits if limit is not None), default=None)
 
+    def layer_names(self, layers: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Return all layers, or those that are wanted, in the order of the network."""
+        known = tuple(layer for stack in self.stacks for layer in stack.layers)
+        wanted = known if layers is None else tuple(layers)
+        for layer in wanted:
+            if layer not in known:
+                raise unknown_name(f"layer of {self.name}", layer, known)
+        return tuple(layer for layer in known if layer in wanted)
+
+    @property
+    def dimension(self) -> int:
+        """Number of dimensions of the vectors between its blocks."""
+        return int(self.config.get_text_config().hidden_size)
+
     @property
     def pad_id(self) -> int:
         """Token that fills up the shorter texts of a batch; it is masked, so any one will do."""
@@ -374,3 +382,12 @@ def refuse_missing(name: str, keys: Iterable[str]) -> None:
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise DataError(f"{name} is not complete: its weights have no {missing[0]}{more}")
+
+
+MODELS = "models"
+"""Field of a result that says where the weights of its models come from."""
+
+
+def provenance_of(*models: Model) -> dict[str, Any]:
+    """Return where the weights of models come from, as results keep it."""
+    return {MODELS: {model.name: model.provenance for model in models}}

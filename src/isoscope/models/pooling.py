@@ -8,27 +8,25 @@ itself. Words in texts get vectors in the same way, out of their own tokens.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from isoscope.data.texts.base import Text, TextSource, check_unicode
+from isoscope.data.base import Array
+from isoscope.data.texts.base import Text, TextRow, TextSource, check_unicode
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.models.layers import LayerClouds, TokenRule
-from isoscope.models.tokens import TOKEN_BUDGET, by_text, mentioned_tokens
+from isoscope.models.tokens import TOKEN_BUDGET, Mention, by_text, mentioned_tokens
+from isoscope.typing import Ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     import torch
-    from numpy.typing import NDArray
 
-    from isoscope.data.base import Array
-    from isoscope.data.texts.base import Progress, TextRow
     from isoscope.models.model import Model
-    from isoscope.models.tokens import Mention
+    from isoscope.progress import Progress
 
 
 POOLINGS = ("mean", "cls", "last", "max")
@@ -43,11 +41,11 @@ class TokenBatch:
 
     texts: int
     """How many texts."""
-    rows: NDArray[np.int64]
+    rows: Ids
     """Numbers of the texts, or of the mentions in them, that get a vector."""
-    counts: NDArray[np.int64]
+    counts: Ids
     """Tokens of each that count, at least one."""
-    chosen: NDArray[np.int64] | None
+    chosen: Ids | None
     """Which of the tokens they are, one after the other; None for all of them."""
     layers: Mapping[str, torch.Tensor]
     """The vectors of all tokens that count, text after text."""
@@ -106,61 +104,6 @@ def token_batches(
             yield TokenBatch(len(some), rows, counts, chosen, group.forward(some, masks))
 
 
-def pooled(
-    model: Model,
-    texts: Sequence[str],
-    layers: Iterable[str] | None = None,
-    pooling: str = "mean",
-    special_tokens: bool = True,
-    correction_by_layer: Mapping[str, Any] | None = None,
-    *,
-    longest: int | None = None,
-    budget: int = TOKEN_BUDGET,
-    watch: Watch | None = None,
-    progress: Progress | None = None,
-) -> dict[str, NDArray[Any]]:
-    """Return a vector of every text in every layer, from one forward pass.
-
-    Parameters
-    ----------
-    model : Model
-        What ``open_model`` returned.
-    texts : sequence of str
-        The texts.
-    layers : iterable of str, optional
-        Names of layers; all by default.
-    pooling : {"mean", "cls", "last", "max"}
-        How the tokens of a text become one vector.
-    special_tokens : bool
-        Whether tokens that the tokenizer adds count.
-    correction_by_layer : mapping, optional
-        A fitted correction, or anything with ``transform``, for some layers: their tokens are
-        corrected before they are pooled.
-    longest : int, optional
-        Tokens of a text beyond this are cut off, as are those beyond the limit of the model.
-    budget : int
-        Tokens in a batch, padding included.
-    watch : callable, optional
-        Called with the name of each layer and the vectors of a batch's tokens, before they are
-        corrected.
-    progress : callable, optional
-        Called with the name of the read, texts done, and texts in all.
-
-    Returns
-    -------
-    dict
-        For each layer an array of float32 (float64 where the network computes in that) with a row
-        for every text, in their order. A text without a token that counts has a row of NaN.
-    """
-    corrections = {} if correction_by_layer is None else dict(correction_by_layer)
-    spaces = {name: {"": correction} for name, correction in corrections.items()}
-    found = pooled_spaces(
-        model, texts, layers, pooling, special_tokens, spaces, longest=longest, budget=budget,
-        watch=watch, progress=progress,
-    )  # fmt: skip
-    return {layer: vectors[""] for layer, vectors in found.items()}
-
-
 def pooled_spaces(
     model: Model,
     texts: Sequence[str],
@@ -184,7 +127,7 @@ def pooled_spaces(
     check_pooling(pooling)
     if isinstance(texts, str):
         raise UsageError("pass a list of texts, not one string")
-    names = layer_names(model, layers)
+    names = model.layer_names(layers)
     for layer in corrections:
         if layer not in names:
             raise unknown_name("layer that is pooled", layer, names)
@@ -209,15 +152,14 @@ def pooled_spaces(
         done += batch.texts
         if progress is not None:
             progress("texts", done, len(texts))
-    width = int(model.config.get_text_config().hidden_size)
     kind = np.float64 if model.dtype == "float64" else np.float32
     for layer in names:
         for name in corrections.get(layer, {"": None}):
-            found[layer].setdefault(name, np.full((total, width), np.nan, kind))
+            found[layer].setdefault(name, np.full((total, model.dimension), np.nan, kind))
     return found
 
 
-def pool(tokens: torch.Tensor, counts: NDArray[np.int64], pooling: str) -> NDArray[Any]:
+def pool(tokens: torch.Tensor, counts: Ids, pooling: str) -> NDArray[Any]:
     """Pool the vectors of tokens, text after text; half precision becomes single."""
     import torch
 
@@ -254,18 +196,6 @@ def corrected(tokens: torch.Tensor, correction: Any, layer: str) -> torch.Tensor
         raise DataError(f"{layer}: the correction made NaN or infinities of finite vectors")
     tensor: torch.Tensor = found
     return tensor
-
-
-def layer_names(model: Model, layers: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the layers that are meant, in the order of the model."""
-    known = tuple(layer for stack in model.stacks for layer in stack.layers)
-    if layers is None:
-        return known
-    wanted = tuple(layers)
-    for layer in wanted:
-        if layer not in known:
-            raise unknown_name(f"layer of {model.name}", layer, known)
-    return tuple(layer for layer in known if layer in wanted)
 
 
 def check_pooling(pooling: str) -> None:

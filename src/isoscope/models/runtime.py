@@ -1,9 +1,4 @@
-"""Torch and transformers, silenced; device, dtype.
-
-Loading models without the advice and the progress bars of the libraries that do it.
-
-In which type a network computes, and whether this machine can.
-"""
+"""Torch and transformers: imported, kept quiet, on which device and in which type they compute."""
 
 from __future__ import annotations
 
@@ -12,17 +7,14 @@ import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from isoscope.errors import UsageError, unknown_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+from isoscope.errors import DataError, UsageError, unknown_name
 
 TALKATIVE = ("transformers", "huggingface_hub")
 
@@ -56,6 +48,16 @@ def quietly() -> Iterator[None]:
     finally:
         for logger, level in loggers:
             logger.setLevel(level)
+
+
+@contextmanager
+def loading(failure: str) -> Iterator[None]:
+    """Keep the libraries quiet, and raise what they raise as one line that says what failed."""
+    try:
+        with quietly():
+            yield
+    except Exception as error:
+        raise DataError(f"{failure}: {first_line(error)}") from error
 
 
 def first_line(error: Exception) -> str:
@@ -93,8 +95,7 @@ def device_name(device: Any) -> str:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise UsageError(f"torch cannot use the device {device!r}: {reason}") from error
+        raise UsageError(f"torch cannot use the device {device!r}: {first_line(error)}") from error
     return str(device)
 
 

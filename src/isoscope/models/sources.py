@@ -1,24 +1,19 @@
-"""Folder, GGUF, package, hub; download.
+"""Where a model's files are: a folder, a GGUF file, an installed package, or the hub.
 
-Where a model's files are: a folder, a GGUF file, an installed package, or the hub.
-
-Models of the Hugging Face hub, fetched into its cache when they are needed.
+Files of the Hugging Face hub are fetched into its cache when they are needed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from isoscope.data.formats.packages import PREFIX, installed_folder
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.models.runtime import first_line, library, quietly
 from isoscope.models.weights.weight_files import places
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 GGUF = ".gguf"
 CONFIG = "config.json"
@@ -72,8 +67,6 @@ def find_source(name: str, revision: str | None) -> Source:
         return local(name, path)
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or "\\" in name:
         raise UsageError(f"{name}: there is no such folder or file")
-    pass
-
     return find_on_hub(name, revision)
 
 
@@ -164,17 +157,18 @@ class HubSource(Source):
     def _fetch(self, patterns: list[str]) -> None:
         if not self.reachable:
             return
-        hub = library("huggingface_hub")
         try:
-            with quietly():
-                hub.snapshot_download(
-                    self.name,
-                    revision=self.revision,
-                    allow_patterns=patterns,
-                    ignore_patterns=["*/*"],
-                )
+            download(self.name, self.revision, patterns)
         except Exception as error:
             raise refusal(self.name, self.revision, error) from error
+
+
+def download(name: str, revision: str | None, patterns: list[str], **place: Any) -> None:
+    """Fetch the files of a model that fit some patterns, none of them from subfolders."""
+    with quietly():
+        library("huggingface_hub").snapshot_download(
+            name, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"], **place
+        )
 
 
 def find_on_hub(name: str, revision: str | None) -> Source:

@@ -1,34 +1,24 @@
-"""Texts as tokens, batches by length, word spans.
-
-Which texts go through the network together.
+"""Texts as tokens: ids, the words that they are parts of, and which texts go through together.
 
 Texts of a length fill a batch without padding, so they are sorted; not all of them, which would
 have to be held in memory, but those of a window. Windows are cut by the texts alone: the order of
 rows does not depend on the size of batches.
-
-Words where they stand in texts, and which tokens they are.
-
-Texts as token ids, with what each token is a part of.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from isoscope.data.texts.base import Text
 from isoscope.data.texts.shards import WINDOW_CHARACTERS, WINDOW_TEXTS, windows
 from isoscope.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from isoscope.data.texts.base import Text
-
+from isoscope.typing import Ids, Mask
 
 __all__ = ["TOKEN_BUDGET", "WINDOW_CHARACTERS", "WINDOW_TEXTS", "batched", "windows"]
 
@@ -94,10 +84,10 @@ def by_text(mentions: Sequence[Mention], texts: Sequence[str]) -> dict[int, list
 
 def mentioned_tokens(
     batch: Sequence[TokenizedText],
-    kept: Sequence[NDArray[np.bool_]],
+    kept: Sequence[Mask],
     mentions: Sequence[Mention],
     of_text: Mapping[int, Sequence[int]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Ids, Ids, Ids]:
     """Find the tokens of every mention in some texts.
 
     A token belongs to a mention where the tokenizer's word that it is a part of overlaps the
@@ -111,7 +101,7 @@ def mentioned_tokens(
     """
     numbers: list[int] = []
     counts: list[int] = []
-    places: list[NDArray[np.int64]] = []
+    places: list[Ids] = []
     before = 0
     for text, keep in zip(batch, kept, strict=True):
         words = text.words[keep]
@@ -137,13 +127,13 @@ class TokenizedText:
     """One text as a model reads it."""
 
     text: Text
-    ids: NDArray[np.int64]
-    special: NDArray[np.bool_]
+    ids: Ids
+    special: Mask
     """Tokens that the tokenizer added, such as [CLS]."""
-    words: NDArray[np.int64]
+    words: Ids
     """Which word of the text each token is a part of; −1 for none."""
-    word_starts: NDArray[np.int64]
-    word_ends: NDArray[np.int64]
+    word_starts: Ids
+    word_ends: Ids
     """Where in the text each word stands, in characters."""
     lost: int
     """Tokens beyond the limit of the model."""
@@ -194,7 +184,7 @@ class TextTokenizer:
             tokenized(text, encoding) for text, encoding in zip(texts, found.encodings, strict=True)
         ]
 
-    def token_texts(self, ids: NDArray[np.int64]) -> NDArray[np.object_]:
+    def token_texts(self, ids: Ids) -> NDArray[np.object_]:
         """Return tokens as the vocabulary writes them."""
         distinct, where = np.unique(ids, return_inverse=True)
         names = np.empty(len(distinct), dtype=object)

@@ -1,1 +1,1 @@
-"""Results, and the call that makes them."""
+"""Results: rows, tables, what people read of them, and their files."""

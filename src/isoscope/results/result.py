@@ -1,25 +1,63 @@
-"""A result: tidy rows of numbers with all that is needed to read them again years later."""
+"""Rows, tables and results: lookup, JSON, files."""
 
 from __future__ import annotations
 
 import json
 import math
+import platform
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from isoscope.data.output import write_atomically
+import numpy as np
+
+from isoscope.data.output import check_place, write_atomically
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.registry import find_measure
-from isoscope.results.files import check_ending
+from isoscope.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas
+
+    from isoscope.compute.journal import Journal
+
+
+ENDINGS = (".json", ".md")
+
+
+def check_ending(path: Path) -> None:
+    """Refuse a result file of a kind that is not written."""
+    if path.suffix.lower() not in ENDINGS:
+        raise UsageError(f"{path}: the name of a result must end in {' or '.join(ENDINGS)}")
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a result file that could not be written, before any work is done."""
+    check_ending(path)
+    check_place(path)
 
 
 SCHEMA_VERSION = 1
+
+
+class Estimated(Protocol):
+    """A number with the ends of its interval: an estimate, an effect, or a row."""
+
+    @property
+    def value(self) -> float | None:
+        """The number; None where it is undefined."""
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the interval; None where there is none."""
+
+    @property
+    def high(self) -> float | None:
+        """Upper end of the interval; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +77,50 @@ class Row:
     note: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Further fields, such as i1's sign_low; in JSON they stand beside the others."""
+
+    @classmethod
+    def of(
+        cls,
+        found: Estimated | float | None,
+        subject: str,
+        part: str,
+        correction: str,
+        measure: str,
+        *,
+        n: int | None = None,
+        protocol: str = "",
+        note: str = "",
+        extra: Mapping[str, Any] | None = None,
+    ) -> Row:
+        """Return an estimate as a row.
+
+        Parameters
+        ----------
+        found : Estimate, float or None
+            Value and interval. Where it has a ``n`` or a ``note``, these are used unless others
+            are given. A float has no interval.
+        subject, part, correction, measure : str
+            What the number is about.
+        n : int, optional
+            How many items the number is of.
+        protocol, note : str
+            How the number was found, and what is to be said about it.
+        extra : mapping, optional
+            Further fields.
+        """
+        return cls(
+            subject,
+            part,
+            correction,
+            measure,
+            found if found is None or isinstance(found, int | float) else found.value,
+            low=getattr(found, "low", None),
+            high=getattr(found, "high", None),
+            n=getattr(found, "n", None) if n is None else n,
+            protocol=protocol,
+            note=note or getattr(found, "note", ""),
+            extra=extra or {},
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as one flat dictionary."""
@@ -236,3 +318,68 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(entry) for entry in value]
     return value
+
+
+ENDING = ".json"
+TEXTS = ("subject", "part", "correction", "measure", "protocol")
+NUMBERS = ("value", "log10", "low", "high")
+
+
+def load_results(paths: Iterable[str | Path]) -> list[Result]:
+    """Read results that ``--out`` or ``save`` wrote; what is wrong is said with the file's name."""
+    return [load_result(Path(path)) for path in paths]
+
+
+def load_result(path: Path) -> Result:
+    """Read one result and check that its rows are what they should be."""
+    if path.suffix.lower() != ENDING:
+        raise UsageError(f"{path}: a result is a {ENDING} file, as --out RESULT{ENDING} writes it")
+    if not path.is_file():
+        raise UsageError(f"there is no result {path}")
+    try:
+        result = Result.load(path)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
+    except RecursionError as error:
+        raise DataError(f"{path}: this is not an isoscope result") from error
+    for number, row in enumerate(result.rows, start=1):
+        if not is_sound(row):
+            raise DataError(
+                f"{path}: row {number} of the result is damaged: {row.to_dict()!r:.100}"
+            )
+    return result
+
+
+def is_sound(row: Row) -> bool:
+    """Whether the fields of a row have the types that they should."""
+    numbers = [getattr(row, name) for name in NUMBERS]
+    return all(isinstance(getattr(row, name), str) for name in TEXTS) and all(
+        number is None or (isinstance(number, int | float) and not isinstance(number, bool))
+        for number in numbers
+    )
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that numbers could depend on."""
+    return {
+        "isoscope": __version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def kept_result(journal: Journal | None, model: str) -> Result | None:
+    """Return the result of a model that was finished before; None where there is none."""
+    entry = None if journal is None else journal.load(result_step(model))
+    return None if entry is None else Result.from_json(json.dumps(entry.facts))
+
+
+def keep_result(journal: Journal | None, model: str, result: Result) -> None:
+    """Keep the result of a model, unless it is kept."""
+    if journal is not None and not journal.done(result_step(model)):
+        journal.save(result_step(model), {}, json.loads(result.to_json()))
+
+
+def result_step(model: str) -> str:
+    """Return the name of the step; that of a checkpoint has the revision in it."""
+    return f"{model} result"

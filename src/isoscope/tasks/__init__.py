@@ -1,23 +1,28 @@
 """What a space is good for: benchmarks with their data, protocol, scores and intervals."""
 
-# They register tasks, which are listed in this order, and how tasks are prepared.
-from isoscope.tasks import (  # noqa: F401, I001
-    boolq_data,
-    clustering,
-    glue_data,
-    own_pair_problem,
-    retrieval,
-    semcor_data,
-    senteval_data,
-    sick_data,
-    sts_data,
-    wic_data,
-    word_similarity,
-    families,
-)
-from isoscope.tasks.evaluating import evaluate
-from isoscope.tasks.registry import Task, all_tasks, find_task
-from isoscope.tasks.relating import relate
-from isoscope.tasks.sentence_protocol import SentenceProtocol
+from __future__ import annotations
 
-__all__ = ["SentenceProtocol", "Task", "all_tasks", "evaluate", "find_task", "relate"]
+from typing import TYPE_CHECKING
+
+from isoscope.registry import lazy_names
+
+if TYPE_CHECKING:
+    from isoscope.tasks.protocol import SentenceProtocol
+    from isoscope.tasks.registry import Task, all_tasks, find_task
+
+
+__all__ = ["SentenceProtocol", "Task", "all_tasks", "find_task"]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "SentenceProtocol": "isoscope.tasks.protocol",
+        "Task": "isoscope.tasks.registry",
+        "all_tasks": "isoscope.tasks.registry",
+        "find_task": "isoscope.tasks.registry",
+    },
+    moved={
+        "evaluate": "isoscope.verbs.evaluate.api:evaluate",
+        "relate": "isoscope.verbs.evaluate.relation:relate",
+    },
+)

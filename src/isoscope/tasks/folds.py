@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.errors import UsageError
-from isoscope.tasks.class_problem import ClassProblem
-from isoscope.tasks.retrieval import RetrievalProblem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.tasks.problem import Items, Problem
+
 
 FOLDS = 5
 MOST_FOLDS = 20
@@ -62,7 +61,7 @@ def connected(problem: Problem) -> NDArray[np.intp]:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    rows = [tied_to(problem, item) for item in range(len(problem))]
+    rows = [problem.ties_of(item) for item in range(len(problem))]
     items = np.repeat(np.arange(len(rows)), [len(some) for some in rows])
     ends = len(rows) + np.concatenate(rows)
     size = int(ends.max()) + 1
@@ -70,18 +69,3 @@ def connected(problem: Problem) -> NDArray[np.intp]:
     _, labels = connected_components(graph, directed=False)
     _, numbered = np.unique(labels[: len(rows)], return_inverse=True)
     return np.asarray(numbered, np.intp)
-
-
-def tied_to(problem: Problem, item: int) -> NDArray[np.intp]:
-    """Return what an item has in common with others: its texts, or its document.
-
-    Queries of a search share all documents, which ties nothing: those are known beforehand.
-    """
-    if isinstance(problem, RetrievalProblem):
-        return problem.query_rows[[item]]
-    if isinstance(problem, ClassProblem) and problem.documents is not None:
-        return problem.documents[[item]]
-    rows = problem.rows_of(np.array([item]))
-    if problem.mentions is not None:
-        return np.unique([problem.mentions[row].text for row in rows]).astype(np.intp)
-    return rows

@@ -8,21 +8,26 @@ outputs of each fold from what was learned without it, then one score of them al
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.data.arrays import unit_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from isoscope.compute.stats.estimates import Score
     from isoscope.models.tokens import Mention
+    from isoscope.typing import Places, Vector
 
     Items = NDArray[np.intp]
 
 
-class Problem(Protocol):
+class Problem(ABC):
     """What is scored, without the vectors.
 
     Attributes
@@ -42,25 +47,26 @@ class Problem(Protocol):
         Whether outputs depend on the labels of items that may be learned from.
     """
 
-    @property
-    def task(self) -> str: ...  # noqa: D102 - see the class
-    @property
-    def unit(self) -> str: ...  # noqa: D102
-    @property
-    def texts(self) -> tuple[str, ...]: ...  # noqa: D102
-    @property
-    def mentions(self) -> tuple[Mention, ...] | None: ...  # noqa: D102
-    @property
-    def main(self) -> str: ...  # noqa: D102
-    @property
-    def learns(self) -> bool: ...  # noqa: D102
+    task: str
+    unit: str
+    texts: tuple[str, ...]
+    mentions: tuple[Mention, ...] | None = None
+    learns: bool = False
 
+    @property
+    @abstractmethod
+    def main(self) -> str:
+        """The score that decides."""
+
+    @abstractmethod
     def __len__(self) -> int:
         """Return the number of items."""
 
+    @abstractmethod
     def rows_of(self, items: Items) -> Items:
         """Return the rows of the vectors that some items stand on, each once."""
 
+    @abstractmethod
     def outputs(self, vectors: NDArray[Any], learn: Items, held: Items) -> NDArray[np.float64]:
         """Return what the vectors say of every item in ``held``.
 
@@ -80,6 +86,7 @@ class Problem(Protocol):
             for the cosine of a zero vector.
         """
 
+    @abstractmethod
     def scores(
         self, outputs: NDArray[np.float64], items: Items, level: float
     ) -> Mapping[str, Score]:
@@ -89,3 +96,64 @@ class Problem(Protocol):
         ``cosine/spearman``. The influences of a score are in the order of ``items`` (of those in
         its subset, where it is about one).
         """
+
+    def ties_of(self, item: int) -> Items:
+        """Return numbers of what ties an item to others: by default its texts."""
+        return self._texts_of(np.array([item]))
+
+    def held_out(self, items: Items) -> Items:
+        """Return the rows that no fit for some items may see; of words, all of the same texts."""
+        rows = self.rows_of(items)
+        if self.mentions is None:
+            return rows
+        texts = np.array([mention.text for mention in self.mentions], np.intp)
+        return np.flatnonzero(np.isin(texts, texts[rows]))
+
+    def fit_rows(self) -> Items | None:
+        """Return the rows that are known before anything is asked, as the documents of a search.
+
+        All corrections are then fitted on them. None where there are no such rows.
+        """
+        return None
+
+    def texts_of(self, items: Items) -> list[str]:
+        """Return the texts that some items stand on."""
+        return [self.texts[place] for place in self._texts_of(items)]
+
+    def _texts_of(self, items: Items) -> Items:
+        rows = self.rows_of(items)
+        if self.mentions is None:
+            return rows
+        return np.unique([self.mentions[row].text for row in rows]).astype(np.intp)
+
+
+class PairedRows(Problem):
+    """A problem whose items are pairs of rows.
+
+    Attributes
+    ----------
+    first, second : array of int
+        The two rows of every pair.
+    """
+
+    first: Places
+    second: Places
+
+    def rows_of(self, items: Items) -> Items:
+        """Return the two rows of some pairs."""
+        return np.union1d(self.first[items], self.second[items])
+
+
+def pair_cosines(vectors: NDArray[Any], first: Places, second: Places) -> Vector:
+    """Return cos(x_i, x_j) = x_i · x_j / (‖x_i‖ ‖x_j‖) of some pairs of rows.
+
+    It is NaN where a row has no vector, or one of norm 0.
+    """
+    units = unit_rows(np.asarray(vectors, np.float64))
+    return np.asarray(np.einsum("ij,ij->i", units[first], units[second]))
+
+
+def numbered(values: Iterable[Any]) -> tuple[dict[Any, int], Places]:
+    """Number distinct values in the order in which they first appear."""
+    places: dict[Any, int] = {}
+    return places, np.array([places.setdefault(value, len(places)) for value in values], np.intp)

@@ -1,19 +1,77 @@
-"""Every task with what a reader must know before trusting its score."""
+"""The folder in which a user keeps benchmark data.
+
+Every task with what a reader must know before trusting its score.
+
+What the readers of data sets give out: one example of a task each.
+"""
 
 from __future__ import annotations
 
+import os
 import pathlib
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar, get_args
 
 from isoscope.errors import DataError, UsageError, unknown_name
-from isoscope.tasks.data_folder import find_file, lookup
+from isoscope.registry import Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
+    from collections.abc import Collection, Mapping, Sequence
+
+    from isoscope.tasks.protocol import Prepared, SentenceProtocol
+
+
+VARIABLE = "ISOSCOPE_DATA"
+
+
+def data_folder(given: str | Path | None) -> Path | None:
+    """Return the folder that the user names, here or in the environment."""
+    name = os.fspath(given) if given is not None else os.environ.get(VARIABLE)
+    if not name:
+        return None
+    folder = Path(name)
+    if not folder.is_dir():
+        where = "--data" if given is not None else VARIABLE
+        raise UsageError(f"{where} {name}: there is no such folder")
+    return folder
+
+
+def find_file(folder: Path | None, name: str, expected: str) -> Path:
+    """Find a file in the folder itself or in a folder directly inside it.
+
+    ``expected`` says what is looked for, for the one line that a user sees when it is not there.
+    """
+    if folder is None:
+        raise UsageError(
+            f"{expected}; name the folder that holds it with --data (data=) or {VARIABLE}"
+        )
+    places = lookup(folder, name)
+    if not places:
+        raise UsageError(
+            f"there is no {name} in {folder} or in a folder directly inside it; {expected}"
+        )
+    if len(places) > 1:
+        found = ", ".join(str(path) for path in places)
+        raise UsageError(f"{name} is there more than once: {found}; name one folder with --data")
+    return places[0]
+
+
+def lookup(folder: Path, name: str) -> list[Path]:
+    """Return where a file is: in the folder itself, else in the folders directly inside it.
+
+    Where ``name`` has a folder of its own, as in ``CoLA/train.tsv``, the user may also have named
+    that one.
+    """
+    first, slash, _ = name.partition("/")
+    own = [folder, folder.parent] if slash and folder.absolute().name == first else [folder]
+    for place in own:
+        if (place / name).is_file():
+            return [place / name]
+    return sorted(path for path in folder.glob(f"*/{name}") if path.is_file())
+
 
 SHOWN_FILES = 3
 
@@ -127,6 +185,23 @@ class Task:
                 missing.append(file.beside)
         return missing
 
+    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Prepared:
+        """Read the data, and choose the splits.
+
+        Parameters
+        ----------
+        folder : Path or None
+            The user's data folder.
+        protocol : SentenceProtocol
+            How texts become vectors, and what corrections are fitted on.
+        fits : bool
+            Whether there are corrections, which need something to be fitted on.
+        """
+        del folder, protocol, fits
+        raise UsageError(
+            f"{self.name} cannot be scored with the vectors of texts: its family is {self.family}"
+        )
+
     def check_count(self, path: Path, file: DataFile, found: int) -> None:
         """Refuse a file without examples, and warn where it is not as large as the release's."""
         if not found:
@@ -160,11 +235,6 @@ class OwnFileTask(Task):
         return path
 
 
-AnyTask = TypeVar("AnyTask", bound=Task)
-
-_TASKS: dict[str, Task] = {}
-
-
 @dataclass(frozen=True)
 class Opener:
     """A way to make a task of something that the user names behind a colon.
@@ -192,15 +262,14 @@ class Opener:
         return f"{self.kind}:{self.names}"
 
 
-_OPENERS: dict[str, Opener] = {}
+_TASKS = Registry[Task | Opener]("task", "isoscope.tasks.datasets")
+"""Tasks by name, and ways to make one; they share their names."""
 
 
-def register(task: AnyTask) -> AnyTask:
-    """Add a task; a name can be taken once."""
-    if task.name in _TASKS or task.name in _OPENERS:
-        raise ValueError(f"the task {task.name} is registered twice")
-    _TASKS[task.name] = task
-    return task
+def register(*tasks: Task) -> None:
+    """Add tasks; a name can be taken once."""
+    for task in tasks:
+        _TASKS.register(task.name, task)
 
 
 def register_opener(
@@ -210,30 +279,192 @@ def register_opener(
     about: str = "a file of your own",
 ) -> None:
     """Add a way to make a task of a file of one's own, written ``KIND:FILE``, or of the like."""
-    if kind in _TASKS or kind in _OPENERS:
-        raise ValueError(f"the task {kind} is registered twice")
-    _OPENERS[kind] = Opener(kind, opener, names, about)
+    _TASKS.register(kind, Opener(kind, opener, names, about))
 
 
 def all_tasks() -> tuple[Task, ...]:
     """Return every task that has a name of its own, family by family."""
     order = get_args(Family)
-    return tuple(sorted(_TASKS.values(), key=lambda task: order.index(task.family)))
+    named = [task for task in _TASKS.values() if isinstance(task, Task)]
+    return tuple(sorted(named, key=lambda task: order.index(task.family)))
 
 
 def own_kinds() -> tuple[Opener, ...]:
     """Return the kinds of task that a file of one's own, or the like, can be."""
-    return tuple(_OPENERS.values())
+    return tuple(kind for kind in _TASKS.values() if isinstance(kind, Opener))
 
 
 def find_task(name: str) -> Task:
     """Return a task by its name, or make one of ``KIND:FILE`` and the like."""
     kind, colon, file = name.strip().partition(":")
-    if colon and kind in _OPENERS:
-        opener = _OPENERS[kind]
+    opener = _TASKS.get(kind) if colon else None
+    if isinstance(opener, Opener):
         if not file:
             raise UsageError(f"task {name!r}: name a {opener.names.lower()} behind the colon")
         return opener.open(file)
-    if name.strip().lower() not in _TASKS:
-        raise unknown_name("task", name, [*_TASKS, *(kind.written for kind in own_kinds())])
-    return _TASKS[name.strip().lower()]
+    known = name.strip().lower()
+    found = _TASKS.get(known)
+    if not isinstance(found, Task):
+        names = [task.name for task in all_tasks()]
+        raise unknown_name("task", name, [*names, *(kind.written for kind in own_kinds())])
+    return found
+
+
+@dataclass(frozen=True)
+class TextPair:
+    """Two texts and how alike people find them.
+
+    Attributes
+    ----------
+    first, second : str
+        The texts, without blanks around them.
+    score : float
+        What people gave the pair, on the data set's own scale.
+    subset : str
+        The part of the set that the pair is from: a source of text such as ``MSRvid``, or a split.
+    """
+
+    first: str
+    second: str
+    score: float
+    subset: str
+
+
+@dataclass(frozen=True)
+class WordInContext:
+    """One word in two sentences, and whether it means the same in both.
+
+    Attributes
+    ----------
+    word : str
+        The word as a dictionary has it.
+    part_of_speech : str
+        ``N`` or ``V``.
+    first, second : str
+        The sentences as they stand in the file.
+    first_index, second_index : int
+        Which token of each sentence the word is; tokens have whitespace between them.
+    first_span, second_span : tuple of int
+        Where that token begins and ends in its sentence, in characters.
+    same : bool
+        Whether people find the two meanings the same.
+    split : str
+        ``train``, ``dev`` or ``test``.
+    """
+
+    word: str
+    part_of_speech: str
+    first: str
+    second: str
+    first_index: int
+    second_index: int
+    first_span: tuple[int, int]
+    second_span: tuple[int, int]
+    same: bool
+    split: str
+
+
+@dataclass(frozen=True)
+class LabelledText:
+    """A text, or two, with the class that people gave.
+
+    Attributes
+    ----------
+    first : str
+        The text; a few of SentEval's are empty.
+    second : str or None
+        The other text where the task is about two.
+    label : str
+        One of the task's ``labels``, as the release writes it.
+    split : str
+        The part of the set; ``all`` where the release has no splits.
+    """
+
+    first: str
+    second: str | None
+    label: str
+    split: str
+
+
+@dataclass(frozen=True)
+class TaggedSentence:
+    """The tokens of a sentence with a class each.
+
+    Attributes
+    ----------
+    document : str
+        The text that the sentence is from, such as ``brown1/br-a01``: sentences of a document are
+        better kept on one side of a split.
+    tokens : tuple of str
+        Words as they stand, and punctuation; a multiword is one token, joined by ``_``.
+    tags : tuple of (str or None)
+        The class of each token, None where the release gives none.
+    """
+
+    document: str
+    tokens: tuple[str, ...]
+    tags: tuple[str | None, ...]
+
+    @property
+    def part(self) -> str:
+        """The part of the corpus: what stands before the slash."""
+        return self.document.partition("/")[0]
+
+
+Example = TypeVar("Example")
+
+
+@dataclass(frozen=True)
+class PartedTask(Task, Generic[Example]):
+    """A task whose data come in parts: splits or subsets, a file each.
+
+    Attributes
+    ----------
+    reader : callable
+        Reads the examples of one file; its arguments are those of ``read_file``, and for
+        classification the labels.
+    scored : tuple of str
+        The parts that are read unless others are asked for; all where empty.
+    """
+
+    reader: Callable[..., list[Example]]
+    scored: tuple[str, ...] = field(default=(), kw_only=True)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Every part of the set."""
+        return tuple(file.part for file in self.files)
+
+    def load(self, folder: Path | None, parts: Sequence[str] | None = None) -> list[Example]:
+        """Read the examples of some parts, and warn where the release has another number of them.
+
+        Parameters
+        ----------
+        folder : Path or None
+            The user's data folder.
+        parts : sequence of str, optional
+            Which parts; by default those that are scored.
+        """
+        wanted = self.wanted_parts(parts)
+        return self.read_files(self.paths(folder, wanted))
+
+    def wanted_parts(self, parts: Sequence[str] | None) -> tuple[str, ...]:
+        """Return some parts, which must exist, or those that are scored."""
+        wanted = self.scored if parts is None else tuple(parts)
+        for part in wanted:
+            if part not in self.parts:
+                raise unknown_name(f"part of {self.name}", part, self.parts)
+        return wanted
+
+    def read_files(self, paths: Mapping[DataFile, Path]) -> list[Example]:
+        """Read the examples of several files, and check their number."""
+        examples: list[Example] = []
+        for file, path in paths.items():
+            found = self.read_file(path, file)
+            self.check_count(path, file, len(found))
+            examples += found
+        return examples
+
+    def read_file(self, path: Path, file: DataFile) -> list[Example]:
+        """Read the examples of one file."""
+        return self.reader(path, file)

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoscope.compute.stats.estimates import Difference, Estimate, design_effect, p_value, widened
+from isoscope.compute.stats.class_scores import auc
+from isoscope.compute.stats.estimates import (
+    Difference,
+    Estimate,
+    design_effect,
+    difference,
+    p_value,
+    widened,
+)
 
 PAIRS = st.lists(
     st.tuples(st.integers(0, 6), st.integers(7, 12), st.floats(-3, 3)), min_size=2, max_size=25
@@ -69,3 +77,22 @@ def test_a_difference_keeps_its_test_in_step() -> None:
     assert wide.p_value == pytest.approx(p_value(0.1 / error, 200))
     assert wide.p_value is not None
     assert wide.p_value > 0.05
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+def test_the_test_of_a_difference_does_not_depend_on_the_level_of_its_interval(level) -> None:
+    rng = np.random.default_rng(3)
+    labels, rows = np.repeat(np.arange(60) % 2, 2), np.repeat(np.arange(60), 2)
+    plain, other = (
+        auc(labels, labels + np.repeat(rng.normal(size=60), 2), level) for _ in range(2)
+    )
+    assert plain.influences is not None
+    assert other.influences is not None
+    change = difference(other, plain, level=level)
+    moved = other.influences - plain.influences
+    effect = design_effect(moved, rows, 100 + rows)
+    assert effect > 1
+    found = widened(change, effect, None, level)
+    assert change.value is not None
+    error = float(np.std(moved, ddof=1)) / np.sqrt(120) * np.sqrt(effect)
+    assert found.p_value == pytest.approx(p_value(change.value / error, 120))

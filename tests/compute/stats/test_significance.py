@@ -10,7 +10,7 @@ from scipy.stats import t as student
 from scipy.stats import ttest_ind
 
 from isoscope.compute.stats.significance import MeanDifference, Sample, difference, sample_of
-from isoscope.studies.reference import printed_table
+from isoscope.verbs.study.reference import printed_table
 
 RUNS = 3
 """The paper ran everything three times."""

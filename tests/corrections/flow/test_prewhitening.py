@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+from isoscope.corrections.fit import read_summary
 from isoscope.corrections.flow.gaussian import Prewhitening, prewhiten
-from isoscope.corrections.summary import read_summary
 from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError
 from isoscope.measures.reads.moments import MomentParts

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from contextual_for_tests import made_up_text, vectors_by_word
 
-from isoscope.measures.context import ContextualTaker
 from isoscope.measures.context.definitions import (
     MINIMUM,
     explained_variance,
     occurrences_per_word,
     top_share,
 )
+from isoscope.measures.context.sums import ContextualTaker
 
 pytest.importorskip("torch")
 

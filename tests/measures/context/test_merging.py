@@ -10,8 +10,9 @@ from contextual_for_tests import MadeUpText, made_up_text
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoscope.measures.context import Contextual, ContextualTaker
+from isoscope.measures.context.definitions import Contextual
 from isoscope.measures.context.keyed_sums import GroupedSums
+from isoscope.measures.context.sums import ContextualTaker
 from isoscope.measures.context.token_groups import HIGHEST
 
 pytest.importorskip("torch")

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from isoscope.data.base import Batch
 from isoscope.errors import DataError, UsageError
-from isoscope.measures.context import CONTEXTUAL_MEASURES, Contextual, ContextualTaker
+from isoscope.measures.context.definitions import CONTEXTUAL_MEASURES, Contextual
+from isoscope.measures.context.sums import ContextualTaker
 
 pytest.importorskip("torch")
 

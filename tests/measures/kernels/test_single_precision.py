@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import isoscope
 from isoscope.corrections import AllButTheTop, Center, Clip, Correction, Whiten, fit_together
 from isoscope.corrections.closed_form import ClosedForm
-from isoscope.corrections.summary import read_summary
+from isoscope.corrections.fit import read_summary
 from isoscope.errors import UsageError
 from isoscope.measures.reads.moments import MomentParts, Moments
 

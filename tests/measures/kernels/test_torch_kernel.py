@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 from clouds_for_tests import shifted
 
 import isoscope
 from isoscope.measures.kernels.numpy_kernel import NumpyMoments
-from isoscope.measures.kernels.torch_kernel import TorchMoments
 from isoscope.measures.reads.moments import MomentParts
+
+torch = pytest.importorskip("torch")
+
+from isoscope.measures.kernels.torch_kernel import TorchMoments  # noqa: E402
 
 CORRECTIONS = [
     "none",

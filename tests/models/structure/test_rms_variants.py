@@ -24,7 +24,6 @@ from isoscope.models.structure.rms_variants import (  # noqa: E402
     know_own,
     own_class,
     rms_classes,
-    rms_kind,
 )
 
 WORDS, WIDTH, LAYERS = 40, 16, 2
@@ -50,7 +49,7 @@ TOKENS = torch.arange(5, 25).reshape(2, 10)
 def made(family: str, *, rms: bool = True) -> Any:
     """Return a network with random weights and norms, ready to read."""
     stock = [getattr(transformers, name) for name in FAMILIES[family]]
-    config, head = rms_kind(family) if rms else (stock[0], stock[2])
+    config, _, head = rms_classes(family) if rms else stock
     special = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
     with torch.random.fork_rng():
         torch.manual_seed(0)
@@ -201,7 +200,6 @@ def test_classes_are_found_by_their_names(family: str) -> None:
     config, base, head = rms_classes(family)
     assert own_class(head.__name__) is head
     assert own_class(base.__name__) is base
-    assert rms_kind(family) == (config, head)
     assert rms_classes(family) is rms_classes(family)
     assert config.model_type == f"{family}-rms"
     assert issubclass(head, getattr(transformers, FAMILIES[family][2]))

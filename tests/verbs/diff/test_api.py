@@ -17,7 +17,7 @@ from isoscope.corrections import Center, Whiten
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.combine import LabelledCloud
 from isoscope.errors import DataError, UsageError
-from isoscope.tasks.sentence_protocol import SentenceProtocol
+from isoscope.tasks.protocol import SentenceProtocol
 from isoscope.verbs.diff.api import diff
 
 RANDOM = np.random.default_rng(0)

@@ -9,15 +9,14 @@ from numpy.typing import NDArray
 from isoscope.data.arrays import ArrayCloud
 from isoscope.measures.reads.moments import MomentParts
 from isoscope.verbs.diff.effects import Effects, effects
-from isoscope.verbs.diff.two_clouds import TwoSides, read_apart, read_in_step
+from isoscope.verbs.diff.two_clouds import Reading, TwoSides
 
 Matrix = NDArray[np.float64]
 
 
 def sides(a: Matrix, b: Matrix, *, paired: bool) -> TwoSides:
-    read = read_in_step if paired else read_apart
     clouds = ArrayCloud(a, "a"), ArrayCloud(b, "b")
-    return read(*clouds, MomentParts(), sample=20_000, seed=0)
+    return Reading(MomentParts(), 20_000, 0).both(*clouds, paired=paired)
 
 
 def found(a: Matrix, b: Matrix, *, paired: bool = False) -> Effects:

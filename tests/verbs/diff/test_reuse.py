@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from isoscope.compute.nearest_neighbours import nearest_rows, shared
 from isoscope.corrections import Center, ClusterRemoval, Whiten
 from isoscope.data.arrays import ArrayCloud
 from isoscope.measures.reads.moments import MomentParts
@@ -17,8 +18,7 @@ from isoscope.verbs.diff.reuse import (
     rounded_share,
     space_as_it_is,
 )
-from isoscope.verbs.diff.two_clouds import TwoSides, read_apart, read_in_step
-from isoscope.verbs.measure.search.nearest_rows import nearest_rows, shared
+from isoscope.verbs.diff.two_clouds import Reading, TwoSides
 
 Matrix = NDArray[np.float64]
 
@@ -29,8 +29,8 @@ def cloud(seed: int, rows: int = 600, offset: float = 1.0) -> Matrix:
 
 
 def two(a: Matrix, b: Matrix, *, paired: bool = False) -> TwoSides:
-    read = read_in_step if paired else read_apart
-    return read(ArrayCloud(a, "a"), ArrayCloud(b, "b"), MomentParts(), sample=5_000, seed=0)
+    clouds = ArrayCloud(a, "a"), ArrayCloud(b, "b")
+    return Reading(MomentParts(), 5_000, 0).both(*clouds, paired=paired)
 
 
 def test_between_equal_clouds_everything_is_kept() -> None:

@@ -11,7 +11,7 @@ from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import UsageError
 from isoscope.measures.reads.moments import MomentParts
 from isoscope.verbs.diff.same_rows import SameRows, compare_same_rows
-from isoscope.verbs.diff.two_clouds import read_in_step
+from isoscope.verbs.diff.two_clouds import Reading
 
 RANDOM = np.random.default_rng(0)
 ONE = RANDOM.normal(0.5, 1, (400, 12))
@@ -19,7 +19,7 @@ OTHER = ONE @ RANDOM.standard_normal((12, 20)) + RANDOM.standard_normal((400, 20
 
 
 def compared(a: np.ndarray, b: np.ndarray, k: int = 10, sample: int = 10_000) -> SameRows:
-    two = read_in_step(ArrayCloud(a, "a"), ArrayCloud(b, "b"), MomentParts(), sample=sample, seed=0)
+    two = Reading(MomentParts(), sample, 0).in_step(ArrayCloud(a, "a"), ArrayCloud(b, "b"))
     return compare_same_rows(two, k, 0)
 
 

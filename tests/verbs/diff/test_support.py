@@ -22,11 +22,11 @@ def test_the_limit_is_the_conformal_quantile() -> None:
     own = np.arange(1.0, 100.0)  # 99 held-out rows: the 95th of them is the limit
     other = np.array([94.0, 95.0, 95.5, 200.0])
     found = support.judged(own, other, [(np.ones(99), np.ones(4))], 0.95)
-    assert found.share == 0.5
+    assert found.value == 0.5
     assert found.low == found.high == 0.5
-    assert support.judged(own, other, [(np.ones(99), np.ones(4))], 0.99).share == 0.25
+    assert support.judged(own, other, [(np.ones(99), np.ones(4))], 0.99).value == 0.25
     few = support.judged(own[:50], other, [], 0.99)
-    assert few.share is None
+    assert few.value is None
     assert "needs 99 held-out rows, and there are 50" in few.note
 
 
@@ -42,7 +42,7 @@ def test_of_equal_clouds_a_twentieth_is_outside(
         a, b = (random.standard_normal((400, 8)) + common for _ in range(2))
         units = np.arange(400)
         found = outside(a, units, b, units, paired=paired, seed=seed)[0]
-        shares.append(found.share)
+        shares.append(found.value)
         missed += not (found.low or 0) <= 0.05 <= (found.high or 0)
     # One share has a standard deviation of 0.02 at most, their mean one of 0.003.
     assert np.mean([share or 0 for share in shares]) == pytest.approx(0.05, abs=0.01)
@@ -56,8 +56,8 @@ def test_what_lies_elsewhere_is_found() -> None:
     b[:300] += 20
     units = np.arange(1_000)
     found = outside(a, units, b, units, paired=False)[0]
-    assert found.share == pytest.approx(0.3 + 0.7 * 0.05, abs=0.03)
-    assert (found.low or 0) < found.share < (found.high or 0)
+    assert found.value == pytest.approx(0.3 + 0.7 * 0.05, abs=0.03)
+    assert (found.low or 0) < found.value < (found.high or 0)
 
 
 def test_documents_are_held_out_as_a_whole() -> None:
@@ -71,4 +71,4 @@ def test_documents_are_held_out_as_a_whole() -> None:
     found = outside(a, units, b, units, paired=False)[0]
     assert (found.low or 0) <= 0.05 <= (found.high or 0)
     apart = outside(a, np.arange(1_200), b, np.arange(1_200), paired=False)[0]
-    assert (apart.share or 0) > 0.9
+    assert (apart.value or 0) > 0.9

@@ -100,7 +100,7 @@ def test_a_correction_that_only_moves_the_threshold_is_called_that(tmp_path: Pat
 
 
 def test_texts_of_a_model(tiny_model: Callable[[str], Path], tmp_path: Path) -> None:
-    from isoscope.tasks.sentence_protocol import SentenceProtocol
+    from isoscope.tasks.protocol import SentenceProtocol
 
     nouns = ("cat", "dog", "bird", "tree", "river", "boat", "bank", "money")
     texts = [f"the {a} saw the {b}" for a in nouns for b in nouns]

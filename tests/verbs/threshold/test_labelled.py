@@ -8,8 +8,8 @@ import pytest
 from isoscope.compute.stats.estimates import mean_score
 from isoscope.corrections.named import named
 from isoscope.errors import DataError, UsageError
-from isoscope.tasks.advice.ground import Ground
-from isoscope.tasks.own_pair_problem import AUC, OwnPairProblem
+from isoscope.tasks.datasets.own_pairs import AUC, OwnPairProblem
+from isoscope.tasks.vectors import Ground
 from isoscope.verbs.threshold.goals import BestF1
 from isoscope.verbs.threshold.labelled_pairs import (
     Judged,

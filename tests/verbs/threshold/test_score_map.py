@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
+from isoscope.compute.stats.pair_cosines import RandomPairs
 from isoscope.errors import DataError, UsageError
-from isoscope.verbs.measure.search.random_pairs import RandomPairs
 from isoscope.verbs.threshold.score_map import (
     ScoreMap,
     load_maps,

@@ -109,6 +109,14 @@ ROUNDING = 1e-13
 """Scores that differ by less than this, relative to their size, are one score and its rounding."""
 
 
+LEVEL = 0.95
+"""Coverage of intervals where nobody asks for another."""
+
+SHARE = (0.0, 1.0)
+CORRELATION = (-1.0, 1.0)
+"""Bounds of scores."""
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A number with its interval; None where it is undefined, and a note that says why."""
@@ -164,15 +172,7 @@ def pearson(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Score:
 
 
 def spearman(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Score:
-    """Return Spearman's ρ of two lists of scores, ties by mean rank, with its interval.
-
-    Parameters
-    ----------
-    x, y : array-like
-        Scores of the same pairs, in the same order.
-    level : float
-        Coverage of the interval, between 0 and 1.
-    """
+    """Return Spearman's ρ of two lists of scores, ties by mean rank; parameters as ``pearson``."""
     return correlate(x, y, spearman_influences, level)
 
 
@@ -189,25 +189,43 @@ class Difference(Estimate):
     p_value: float | None = None
 
 
-def difference(after: Score, before: Score, *, level: float = 0.95) -> Difference:
-    """Return how far two scores of the same items lie apart, after − before."""
-    if after.n != before.n:
+def difference(
+    after: Score, before: Score, *, level: float = 0.95, paired: bool = True
+) -> Difference:
+    """Return how far two scores lie apart, after − before.
+
+    Parameters
+    ----------
+    after, before : Score
+        The two scores.
+    level : float
+        Coverage of the interval, between 0 and 1.
+    paired : bool
+        Whether both are scores of the same items, in the same order: the error is then that of
+        the difference of their influences, and there is a p-value. Otherwise errors add up.
+    """
+    n = after.n
+    if paired and n != before.n:
         raise UsageError(
-            f"a paired difference needs the same items: {after.n:,} after, {before.n:,} before"
+            f"a paired difference needs the same items: {n:,} after, {before.n:,} before"
         )
     if after.value is None or before.value is None:
-        return Difference(None, None, None, after.n, after.note or before.note)
+        return Difference(None, None, None, n, after.note or before.note)
     value = after.value - before.value
     if after.influences is None or before.influences is None:
-        return Difference(value, None, None, after.n, after.note or before.note)
+        return Difference(value, None, None, n, after.note or before.note)
+    if not paired:
+        error = math.hypot(standard_error(after.influences), standard_error(before.influences))
+        if error <= ROUNDING:
+            return Difference(value, None, None, n, "no interval: no row tells the two apart")
+        half = quantile(level, min(n, before.n)) * error
+        return Difference(value, value - half, value + half, n)
     apart = after.influences - before.influences
     if np.ptp(apart) <= ROUNDING:
-        return Difference(value, None, None, after.n, "no interval: no item tells the two apart")
+        return Difference(value, None, None, n, "no interval: no item tells the two apart")
     error = math.hypot(standard_error(apart), math.sqrt(after.seed_variance + before.seed_variance))
-    half = quantile(level, after.n) * error
-    return Difference(
-        value, value - half, value + half, after.n, p_value=p_value(value / error, after.n)
-    )
+    half = quantile(level, n) * error
+    return Difference(value, value - half, value + half, n, p_value=p_value(value / error, n))
 
 
 def correlate(
@@ -237,11 +255,8 @@ def correlate(
         # Influences are kept: a difference to a perfect score has an interval.
         note = "no interval around a perfect correlation"
         return Score(value, None, None, n, note, influences)
-    half = quantile(level, n) * standard_error(influences) / (1 - value**2)
-    centre = math.atanh(value)
-    return Score(
-        value, math.tanh(centre - half), math.tanh(centre + half), n, influences=influences
-    )
+    low, high = interval_within(value, quantile(level, n) * standard_error(influences), CORRELATION)
+    return Score(value, low, high, n, influences=influences)
 
 
 def pearson_influences(x: Vector, y: Vector) -> tuple[float, Vector]:
@@ -320,10 +335,6 @@ def check_level(level: float) -> None:
         raise UsageError(f"level is between 0 and 1, not {level}")
 
 
-SHARE = (0.0, 1.0)
-CORRELATION = (-1.0, 1.0)
-
-
 def bounded_score(
     value: float, influences: Vector, level: float, bounds: tuple[float, float] = SHARE
 ) -> Score:
@@ -351,11 +362,31 @@ def bounded_score(
         return Score(value, None, None, n, note, influences)
     if np.ptp(influences) <= ROUNDING:
         return Score(value, None, None, n, "no interval: no item moves the score", influences)
+    low, high = interval_within(value, quantile(level, n) * standard_error(influences), bounds)
+    return Score(value, low, high, n, influences=influences)
+
+
+def interval_within(
+    value: float, reach: float, bounds: tuple[float, float] = CORRELATION
+) -> tuple[float, float]:
+    """Return both ends of an interval that stays within bounds.
+
+    Parameters
+    ----------
+    value : float
+        The score, between the bounds and equal to neither.
+    reach : float
+        How far a plain interval would reach to either side: a quantile times the standard error.
+    bounds : tuple of float
+        The smallest and the largest value that the score can take.
+    """
+    bottom, top = bounds
     half, middle = (top - bottom) / 2, (top + bottom) / 2
     centred = (value - middle) / half
-    reach = quantile(level, n) * standard_error(influences) / (half * (1 - centred**2))
-    low, high = (middle + half * math.tanh(math.atanh(centred) + s * reach) for s in (-1, 1))
-    return Score(value, low, high, n, influences=influences)
+    # The derivative of artanh turns the error of the score into one on the scale of artanh.
+    far = reach / (half * (1 - centred**2))
+    low, high = (middle + half * math.tanh(math.atanh(centred) + s * far) for s in (-1, 1))
+    return low, high
 
 
 def undefined(why: str, n: int) -> Score:
@@ -385,9 +416,6 @@ def check_lengths(first: NDArray[np.generic], second: NDArray[np.generic]) -> No
     for one in (first, second):
         if one.dtype.kind == "f" and not np.isfinite(one).all():
             raise DataError("an output is NaN or infinite; leave such items out first")
-
-
-LEVEL = 0.95
 
 
 def clustered_score(
@@ -421,22 +449,6 @@ def clustered_mean(
     """Return the mean of a figure of every row with its 95 % interval."""
     mean = float(values.mean())
     return clustered_score(mean, (values - mean) / len(values), units, bounds)
-
-
-def apart(later: Score, earlier: Score, *, paired: bool) -> Difference:
-    """Return how far two scores lie apart, of the same units or of others."""
-    if paired:
-        return difference(later, earlier)
-    if later.value is None or earlier.value is None:
-        return Difference(None, None, None, later.n, later.note or earlier.note)
-    value = later.value - earlier.value
-    if later.influences is None or earlier.influences is None:
-        return Difference(value, None, None, later.n, later.note or earlier.note)
-    error = math.hypot(standard_error(later.influences), standard_error(earlier.influences))
-    if error <= ROUNDING:
-        return Difference(value, None, None, later.n, "no interval: no row tells the two apart")
-    half = quantile(LEVEL, min(later.n, earlier.n)) * error
-    return Difference(value, value - half, value + half, later.n)
 
 
 def mean_score(values: ArrayLike, level: float = 0.95) -> Score:
@@ -520,7 +532,12 @@ def design_effect(influences: Vector | None, first: Rows, second: Rows) -> float
     return max(1.0, (float(of_rows @ of_rows) - float(of_ends @ of_ends)) / alone)
 
 
-def widened(found: Found, effect: float, bounds: tuple[float, float] | None = (0.0, 1.0)) -> Found:
+def widened(
+    found: Found,
+    effect: float,
+    bounds: tuple[float, float] | None = SHARE,
+    level: float = LEVEL,
+) -> Found:
     """Return an estimate whose interval allows for a design effect.
 
     Parameters
@@ -531,6 +548,8 @@ def widened(found: Found, effect: float, bounds: tuple[float, float] | None = (0
         By how much its variance is too small.
     bounds : tuple of float, optional
         What it cannot leave; its interval is then widened on the scale of log odds.
+    level : float
+        Coverage of the interval, from which the p-value of a difference takes its error.
     """
     if effect <= 1 or found.value is None or found.low is None or found.high is None:
         return found
@@ -542,7 +561,7 @@ def widened(found: Found, effect: float, bounds: tuple[float, float] | None = (0
             stretched(found.value, end, stretch, bounds) for end in (found.low, found.high)
         )
     if isinstance(found, Difference) and found.p_value is not None:
-        error = stretch * (found.high - found.low) / 2 / quantile(0.95, found.n)
+        error = stretch * (found.high - found.low) / 2 / quantile(level, found.n)
         return replace(found, low=low, high=high, p_value=p_value(found.value / error, found.n))
     return replace(found, low=low, high=high)
 

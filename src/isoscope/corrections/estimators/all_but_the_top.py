@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
-from isoscope.corrections.affine import AffineCorrection, AffineMap
-from isoscope.corrections.parameters import Slot, check_choice, check_count
-from isoscope.errors import UsageError
+from isoscope.corrections.affine import AffineMap, Centring
+from isoscope.corrections.parameters import Slot, check_choice, check_count, check_most
 from isoscope.measures.reads.moments import MomentParts
 from isoscope.measures.views import CorrectionName, all_but_the_top
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays
+    from isoscope.corrections.fit import Summary
     from isoscope.corrections.parameters import Slots
-    from isoscope.corrections.summary import Summary
 
 
-class AllButTheTop(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
+class AllButTheTop(OneToOneFeatureMixin, Centring):  # type: ignore[misc]
     """Centre, then remove the projections on the top D principal components v_k.
 
     ``project="centered"``: y = x − μ − Σ_k≤D (v_k · (x − μ)) v_k (Biś et al. 2021, eq. 9-11).
@@ -72,11 +71,6 @@ class AllButTheTop(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc
         """Number of directions that are removed."""
         return len(self.components_)
 
-    @property
-    def mean_(self) -> np.ndarray:
-        """The mean that is subtracted."""
-        return self._affine().center
-
     def _check_params(self) -> None:
         super()._check_params()
         check_count(self, "n_components", least=0, optional=True)
@@ -91,8 +85,7 @@ class AllButTheTop(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc
     def _solve(self, summary: Summary) -> Arrays:
         mean, system = summary.moments.mean, summary.geometry.centred
         count = default_count(len(mean)) if self.n_components is None else self.n_components
-        if count > len(mean):
-            raise UsageError(f"{self.name}: n_components is at most {len(mean)}, the width")
+        check_most(self, count, len(mean))
         options = {"n_components": str(count), "project": self.project}
         view = all_but_the_top(
             CorrectionName(self.name, self.name, options), summary.geometry, mean

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
-from isoscope.corrections.affine import AffineMap, Invertible
+from isoscope.corrections.affine import AffineMap, Centring, Invertible
 from isoscope.measures.reads.moments import MomentParts
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays
-    from isoscope.corrections.summary import Summary
+    from isoscope.corrections.fit import Summary
 
 
-class Center(OneToOneFeatureMixin, Invertible):  # type: ignore[misc]
+class Center(OneToOneFeatureMixin, Centring, Invertible):  # type: ignore[misc]
     """Subtract the mean: y = x − μ.
 
     Takes a common offset away, and with it the part of the mean cosine that comes from one.
@@ -43,11 +43,6 @@ class Center(OneToOneFeatureMixin, Invertible):  # type: ignore[misc]
 
     def __init__(self, *, renormalize: bool = False) -> None:
         self.renormalize = renormalize
-
-    @property
-    def mean_(self) -> np.ndarray:
-        """The mean that is subtracted."""
-        return self._affine().center
 
     def _parts(self) -> MomentParts:
         return MomentParts(scatter=False, dimensions=False)

@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin
-from sklearn.utils.validation import check_is_fitted
 
-from isoscope.corrections.affine import like, plain_vectors
-from isoscope.corrections.apply import corrected_rows, lengths
 from isoscope.corrections.closed_form import ClosedForm
 from isoscope.corrections.parameters import Slot
+from isoscope.data.arrays import like, norms
 from isoscope.errors import UsageError
 from isoscope.measures.reads.moments import MomentParts
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays
+    from isoscope.corrections.fit import Summary
     from isoscope.corrections.parameters import Slots
-    from isoscope.corrections.summary import Summary
     from isoscope.data.base import Array
 
 
@@ -55,14 +53,10 @@ class ScaledCenter(OneToOneFeatureMixin, ClosedForm):  # type: ignore[misc]
 
     def inverse_transform(self, X: Any) -> Any:
         """Turn corrected vectors back: x = y + r m̂, where r solves ‖y + r m̂‖ = r."""
-        check_is_fitted(self)
-        if self.renormalize:
-            raise UsageError(f"{self.name} with renormalize=True has no inverse: lengths are gone")
+        self._check_invertible()
         if 1 - self.mean_direction_ @ self.mean_direction_ <= SAME_DIRECTION:
             raise UsageError(f"{self.name} has no inverse here: all vectors point the same way")
-        vectors = plain_vectors(X, self.n_features_in_)
-        width = self.n_features_in_
-        return corrected_rows(vectors, self._restored, width, renormalize=False, threads=True)
+        return self._undone(X, self._restored)
 
     def _parts(self) -> MomentParts:
         return MomentParts(scatter=False, dimensions=False, mean=False)
@@ -75,10 +69,10 @@ class ScaledCenter(OneToOneFeatureMixin, ClosedForm):  # type: ignore[misc]
         return {"direction": moments.unit_sum / (moments.unit_weight or 1.0)}
 
     def _correct(self, rows: Array) -> Array:
-        return rows - lengths(rows)[:, None] * like(rows, self.mean_direction_)
+        return rows - norms(rows)[:, None] * like(rows, self.mean_direction_)
 
     def _restored(self, rows: Array) -> Array:
         direction = like(rows, self.mean_direction_)
         along, lost = rows @ direction, 1 - float(self.mean_direction_ @ self.mean_direction_)
-        root = (along**2 + lost * lengths(rows) ** 2) ** 0.5
+        root = (along**2 + lost * norms(rows) ** 2) ** 0.5
         return rows + ((along + root) / lost)[:, None] * direction

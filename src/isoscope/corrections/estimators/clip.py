@@ -9,15 +9,15 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
 from isoscope.corrections.affine import AffineCorrection, AffineMap
-from isoscope.corrections.parameters import Slot
+from isoscope.corrections.parameters import Slot, check_choice
 from isoscope.errors import UsageError
 from isoscope.measures.families.dimensions import split_cosine
 from isoscope.measures.reads.moments import MomentParts
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays
+    from isoscope.corrections.fit import Summary
     from isoscope.corrections.parameters import Slots
-    from isoscope.corrections.summary import Summary
     from isoscope.measures.reads.moments import Moments
 
 
@@ -102,8 +102,7 @@ class Clip(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
             self._chosen()
         if not 0 <= self.threshold <= 1:
             raise UsageError(f"{self.name}: threshold is from 0 to 1, not {self.threshold!r}")
-        if self.by not in RULES:
-            raise UsageError(f"{self.name}: by is cosine or length, not {self.by!r}")
+        check_choice(self, "by", tuple(RULES))
 
     def _parts(self) -> MomentParts:
         return MomentParts(scatter=False, dimensions=self._automatic(), mean=False)

@@ -18,10 +18,10 @@ from isoscope.compute.threads import cores, in_parallel
 from isoscope.corrections.affine import AffineMap
 from isoscope.corrections.base import Correction
 from isoscope.corrections.clusters import Nearest, find_centers, moments_of_clusters
-from isoscope.corrections.parameters import Slot, check_count
-from isoscope.corrections.summary import single_floor
-from isoscope.data.arrays import is_tensor
-from isoscope.errors import DataError, UsageError
+from isoscope.corrections.fit import single_floor
+from isoscope.corrections.parameters import Slot, check_count, check_most
+from isoscope.data.arrays import at_least_single, is_tensor
+from isoscope.errors import DataError
 from isoscope.measures.reads.geometry import null_variance, oriented
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stage import Progress
     from isoscope.corrections.parameters import Slots
     from isoscope.data.base import Array, CloudGroup
     from isoscope.measures.reads.moments import Moments
+    from isoscope.progress import Progress
     from isoscope.typing import Matrix, Vector
 
 
@@ -100,9 +100,7 @@ class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
         """Return the cluster of each vector: the nearest centre, the first of equals."""
         check_is_fitted(self)
         vectors = self._vectors(X, reset=False)
-        if is_tensor(vectors):
-            return self._nearest(vectors.float() if vectors.element_size() < 4 else vectors)
-        return self._nearest(vectors.astype(np.float32) if vectors.itemsize < 4 else vectors)
+        return self._nearest(at_least_single(vectors))
 
     @property
     def n_clusters_(self) -> int:
@@ -115,9 +113,7 @@ class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
         check_count(self, "n_components", least=0)
 
     def _learn(self, group: CloudGroup, progress: Progress | None) -> None:
-        width = group.widths[0]
-        if self.n_components > width:
-            raise UsageError(f"{self.name}: n_components is at most {width}, the width")
+        check_most(self, self.n_components, group.widths[0])
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         nearest = Nearest(find_centers(group, self.n_clusters, seed, progress))
         parts = solved_clusters(group, nearest, self.n_components, progress)

@@ -10,8 +10,6 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
-from isoscope.corrections.affine import plain_vectors
-from isoscope.corrections.apply import corrected_rows
 from isoscope.corrections.base import Correction
 from isoscope.corrections.parameters import check_count
 from isoscope.errors import UsageError
@@ -21,9 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stage import Progress
     from isoscope.corrections.flow.mapping import FlowMap
     from isoscope.data.base import Array, CloudGroup
+    from isoscope.progress import Progress
 
 
 class Flow(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
@@ -179,13 +177,8 @@ class Flow(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
 
     def inverse_transform(self, X: Any) -> Any:
         """Undo the correction; what was dropped comes back as the mean."""
-        flow = self._fitted()
-        if self.renormalize:
-            raise UsageError(f"{self.name} with renormalize=True has no inverse: lengths are gone")
-        vectors = plain_vectors(X, self._output_width)
-        return corrected_rows(
-            vectors, flow.undo, self._output_width, renormalize=False, threads=False
-        )
+        self._check_invertible()
+        return self._undone(X, self._fitted().undo)
 
     def score_samples(self, X: Any) -> Any:
         """Return the log-likelihood of each vector, in nats, in the space of ``X``.

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
-from isoscope.corrections.affine import AffineMap, Invertible
+from isoscope.corrections.affine import AffineMap, Centring, Invertible
 from isoscope.corrections.parameters import Slot
 from isoscope.measures.reads.geometry import dead_variance
 from isoscope.measures.reads.moments import MomentParts
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays
+    from isoscope.corrections.fit import Summary
     from isoscope.corrections.parameters import Slots
-    from isoscope.corrections.summary import Summary
 
 
-class Standardize(OneToOneFeatureMixin, Invertible):  # type: ignore[misc]
+class Standardize(OneToOneFeatureMixin, Centring, Invertible):  # type: ignore[misc]
     """Bring every dimension to mean 0 and variance 1: y_j = (x_j − μ_j) / σ_j.
 
     σ² is the population variance, weighted where weights were given. Dead dimensions, whose
@@ -42,11 +42,6 @@ class Standardize(OneToOneFeatureMixin, Invertible):  # type: ignore[misc]
 
     def __init__(self, *, renormalize: bool = False) -> None:
         self.renormalize = renormalize
-
-    @property
-    def mean_(self) -> np.ndarray:
-        """The mean that is subtracted."""
-        return self._affine().center
 
     @property
     def scale_(self) -> np.ndarray:

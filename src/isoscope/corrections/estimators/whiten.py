@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin
 
-from isoscope.corrections.affine import AffineMap, Invertible
-from isoscope.corrections.parameters import Slot, check_choice, check_count
-from isoscope.errors import UsageError
+from isoscope.corrections.affine import AffineMap, Centring, Invertible
+from isoscope.corrections.parameters import Slot, check_choice, check_count, check_most
 from isoscope.measures.reads.moments import MomentParts
 from isoscope.measures.reads.projections import LARGEST_SINGLE_STRETCH
 from isoscope.measures.views import CorrectionName, whiten
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays
+    from isoscope.corrections.fit import Summary
     from isoscope.corrections.parameters import Slots
-    from isoscope.corrections.summary import Summary
 
 
-class Whiten(ClassNamePrefixFeaturesOutMixin, Invertible):  # type: ignore[misc]
+class Whiten(ClassNamePrefixFeaturesOutMixin, Centring, Invertible):  # type: ignore[misc]
     """Decorrelate, with variance 1 in every direction that is kept.
 
     With the covariance V Λ Vᵀ (population, largest eigenvalue first), ``kind="pca"`` gives
@@ -86,11 +85,6 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, Invertible):  # type: ignore[misc]
         """Components that hold rounding only."""
         return np.flatnonzero(self._solved()["gains"] == 0)
 
-    @property
-    def mean_(self) -> np.ndarray:
-        """The mean that is subtracted."""
-        return self._affine().center
-
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return whiten0, whiten1, …, or the names of the input where its axes are kept."""
         if self.kind == "zca":
@@ -120,8 +114,7 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, Invertible):  # type: ignore[misc]
     def _solve(self, summary: Summary) -> Arrays:
         mean, system = summary.moments.mean, summary.geometry.centred
         count = len(mean) if self.n_components is None else self.n_components
-        if count > len(mean):
-            raise UsageError(f"{self.name}: n_components is at most {len(mean)}, the width")
+        check_most(self, count, len(mean))
         view = whiten(CorrectionName(self.name, self.name, {}), summary.geometry, mean)
         gains, basis = view.gains[:count], system.vectors[:, :count]
         stretch = float(gains.max()) * math.sqrt(float(system.values.sum()))

@@ -18,10 +18,10 @@ import torch
 from sklearn.utils import check_random_state
 from torch.nn.utils import clip_grad_norm_
 
+from isoscope.corrections.fit import read_summary
 from isoscope.corrections.flow.gaussian import prewhiten
 from isoscope.corrections.flow.mapping import FlowMap, LinearStep, in_blocks, sampled_rows
 from isoscope.corrections.flow.network import Glow
-from isoscope.corrections.summary import read_summary
 from isoscope.data.arrays import TensorCloud
 from isoscope.errors import DataError
 from isoscope.measures.reads.moments import MomentParts
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from isoscope.compute.stage import Progress
     from isoscope.corrections.estimators.flow import Flow
     from isoscope.corrections.flow.gaussian import Prewhitening
     from isoscope.data.base import CloudGroup
+    from isoscope.progress import Progress
 
 
 LONGEST_GRADIENT = 1.0

@@ -1,12 +1,9 @@
-"""Both parts of the flow on any device: forward, inverse and likelihood.
+"""A fitted flow as a map between vectors and a standard normal distribution, on any device.
 
-The rows that a flow learns from: all of a small cloud, a random sample of a large one.
-
-Training goes over the rows many times in an order that changes, which no file serves well, and
-the files of word vectors are sorted by frequency: consecutive batches would drag the network along.
-A sample in memory has neither problem, and its size bounds the time as well.
-
-A fitted flow as a map between vectors and a standard normal distribution.
+A flow learns from all rows of a small cloud, and from a random sample of a large one. Training goes
+over the rows many times in an order that changes, which no file serves well, and the files of word
+vectors are sorted by frequency: consecutive batches would drag the network along. A sample in
+memory has neither problem, and its size bounds the time as well.
 """
 
 from __future__ import annotations
@@ -21,17 +18,18 @@ from torch import Tensor
 from isoscope.compute.map_reduce import with_progress
 from isoscope.corrections.flow.gaussian import Prewhitening
 from isoscope.corrections.flow.network import Glow
-from isoscope.data.arrays import is_tensor
+from isoscope.data.arrays import at_least_single, is_tensor
 from isoscope.data.base import rows_per_batch
 from isoscope.data.sampling import lowest_indices
+from isoscope.data.selection import picked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stage import Progress
     from isoscope.data.base import Array, Batch, CloudGroup
+    from isoscope.progress import Progress
 
 
 def sampled_rows(group: CloudGroup, size: int, seed: int, progress: Progress | None) -> Tensor:
@@ -44,11 +42,10 @@ def sampled_rows(group: CloudGroup, size: int, seed: int, progress: Progress | N
     if rows is None:
         rows = sum(len(batch.vectors) for batch in only_cloud(group, progress, "count"))
     wanted = lowest_indices(rows, size, seed)
-    parts = []
-    for batch in only_cloud(group, progress, "read"):
-        ends = batch.first_row, batch.first_row + len(batch.vectors)
-        chosen = wanted[slice(*np.searchsorted(wanted, ends))] - batch.first_row
-        parts.append(wide_tensor(batch.vectors[chosen]))
+    parts = [
+        wide_tensor(batch.vectors[picked(wanted, batch)])
+        for batch in only_cloud(group, progress, "read")
+    ]
     return torch.cat(parts) if parts else torch.empty(0, group.widths[0])
 
 
@@ -62,8 +59,8 @@ def only_cloud(group: CloudGroup, progress: Progress | None, stage: str) -> Iter
 def wide_tensor(vectors: Array) -> Tensor:
     """Return vectors as a tensor where they are, in float32 at least."""
     if is_tensor(vectors):
-        tensor: Tensor = vectors
-        return tensor.float() if tensor.element_size() < 4 else tensor
+        tensor: Tensor = at_least_single(vectors)
+        return tensor
     # A copy, as arrays that must not be written to, or run backwards, make no tensor.
     single = vectors.dtype.itemsize <= 4
     return torch.from_numpy(np.array(vectors, dtype=np.float32 if single else np.float64))

@@ -1,12 +1,8 @@
-"""Record batches and their compression.
+"""Arrow IPC files (Feather), read and written by record batches.
 
-How the record batches of an Arrow IPC file are compressed, which pyarrow does not tell.
-
-The answer is in the flatbuffer in front of the first record batch: Message → header (RecordBatch)
-→ compression (BodyCompression) → codec. Numbers below are the positions of these fields in
-Arrow's ``Message.fbs``.
-
-Writing Arrow IPC files (Feather): one column changed, all others kept, batch by batch.
+How these are compressed pyarrow does not tell. The answer is in the flatbuffer in front of the
+first one: Message → header (RecordBatch) → compression (BodyCompression) → codec. Numbers below are
+the positions of these fields in Arrow's ``Message.fbs``.
 """
 
 from __future__ import annotations
@@ -35,8 +31,8 @@ from isoscope.data.location import readable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isoscope.data.change import Rewrite
     from isoscope.data.location import Location
+    from isoscope.data.rewrite import Rewrite
 
 
 class ArrowColumns(OpenColumns):

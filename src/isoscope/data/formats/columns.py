@@ -1,9 +1,4 @@
-"""A column of lists in an Arrow table.
-
-Vectors in a column of lists: Parquet, and Arrow IPC files (Feather).
-
-Columns of lists: the types of a table and its arrays once the vectors in it have changed.
-"""
+"""Vectors in a column of lists: Parquet, and Arrow IPC files (Feather)."""
 
 from __future__ import annotations
 
@@ -16,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.data.base import Batch, Cloud, LazyLabels, check_rows, checked_shape, rows_per_batch
-from isoscope.data.change import KEY
-from isoscope.data.formats.registry import choose
+from isoscope.data.formats.registry import KEY, choose
 from isoscope.data.location import first_line
 from isoscope.errors import DataError, IsoscopeError
 
@@ -27,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.data.change import Rewrite
     from isoscope.data.location import Location
+    from isoscope.data.rewrite import Rewrite
 
 
 BUFFER = 1 << 20

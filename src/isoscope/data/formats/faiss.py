@@ -13,15 +13,23 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
-from isoscope.data.base import NO_LABELS, Batch, Cloud, check_rows, checked_shape, rows_per_batch
+from isoscope.data.base import (
+    NO_LABELS,
+    Batch,
+    FileCloud,
+    check_rows,
+    checked_shape,
+    rows_per_batch,
+)
 from isoscope.data.formats.registry import refuse_column
-from isoscope.errors import DataError, UsageError
+from isoscope.errors import DataError, require
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from isoscope.data.base import Cloud
     from isoscope.data.location import Location
 
 
@@ -38,7 +46,7 @@ CALL = re.compile(r"^Error in .*? at \S+:\d+: (Error: )?")
 """What faiss puts before its messages."""
 
 
-class FaissCloud(Cloud):
+class FaissCloud(FileCloud):
     """The vectors of an index, in the order in which they were added, or of their ids.
 
     Parameters
@@ -54,8 +62,8 @@ class FaissCloud(Cloud):
     def __init__(self, location: Location, faiss: ModuleType, index: Any) -> None:
         where = str(location)
         rows, width = checked_shape((int(index.ntotal), int(index.d)), where)
-        super().__init__(location.stem, rows, width, "float32")
-        self._location, self._owner = location, index  # which lets go of what is below it
+        super().__init__(location, location.stem, rows, width, "float32")
+        self._owner = index  # which lets go of what is below it
         self._ids: NDArray[np.int64] | None = None
         if isinstance(index, faiss.IndexIDMap | faiss.IndexIDMap2):
             self._ids = faiss.vector_to_array(index.id_map).copy()
@@ -99,11 +107,6 @@ class FaissCloud(Cloud):
         kind = faiss.DirectMap.Array if in_order else faiss.DirectMap.Hashtable
         lists.set_direct_map_type(kind)
         return None if in_order else ids
-
-    @property
-    def where(self) -> str:
-        """The file."""
-        return str(self._location)
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order, with their ids as labels where they have any."""
@@ -201,12 +204,9 @@ def reason(error: BaseException) -> str:
 def open_faiss(location: Location, column: str | None) -> Cloud:
     """Open an index file."""
     refuse_column(str(location), column)
-    try:
-        import faiss
-    except ImportError as error:
-        raise UsageError(
-            f"{location} needs faiss, which is not installed; pip install 'isoscope[search]'"
-        ) from error
+    faiss = require(
+        "faiss", f"{location} needs faiss, which is not installed; pip install 'isoscope[search]'"
+    )
     size = location.size()
     with location.open() as file, faiss_errors(str(location), "read"), no_larger_than(faiss, size):
         if file.read(2) == BINARY:

@@ -1,9 +1,4 @@
-"""The format ``.fvecs``.
-
-Vectors with a few bytes between them: word2vec's binary form and ``.fvecs``.
-
-Writing word2vec's binary form and ``.fvecs``.
-"""
+"""The format ``.fvecs``: before every vector its width."""
 
 from __future__ import annotations
 
@@ -11,11 +6,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from isoscope.data.base import NO_LABELS, Batch, Cloud, check_rows, rows_per_batch
+from isoscope.data.base import NO_LABELS, Batch, StreamedCloud, check_rows, rows_per_batch
 from isoscope.data.formats.matrix import fill_runs
 from isoscope.data.formats.registry import refuse_column
 from isoscope.data.formats.word2vec import WIDEST
-from isoscope.data.location import readable, steady
+from isoscope.data.location import readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -23,24 +18,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.data.change import Rewrite
+    from isoscope.data.base import Cloud
     from isoscope.data.location import Location
+    from isoscope.data.rewrite import Rewrite
 
 
-class FvecsCloud(Cloud):
+class FvecsCloud(StreamedCloud):
     """``.fvecs``: before every vector its width as a 32-bit number, then float32 numbers."""
 
     def __init__(self, location: Location, rows: int | None, width: int) -> None:
-        super().__init__(location.stem, rows, width, "float32")
-        self._location = location
-        self._size = location.size()
+        super().__init__(location, location.stem, rows, width, "float32")
         self._stop: int | None = None
         """Row behind the last one of a piece; None of a whole file, which is read to its end."""
-
-    @property
-    def where(self) -> str:
-        """The file."""
-        return str(self._location)
 
     @property
     def _row_bytes(self) -> int:
@@ -49,7 +38,7 @@ class FvecsCloud(Cloud):
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order."""
         step, row = rows_per_batch(self.width), self.start
-        with steady(self._location, self._size), self._location.stream() as file:
+        with self.stream() as file:
             if row:
                 file.seek(row * self._row_bytes)
             while block := file.read(self._rows_ahead(row, step) * self._row_bytes):

@@ -1,68 +1,77 @@
-"""A vector field of JSON lines.
+"""JSON lines: an object a line, one of whose fields is a vector.
 
-JSON lines: an object a line, one of whose fields is a vector.
-
-Writing JSON lines: one field of every object changed, all others kept in their order.
+Written again, that field is changed and all others are kept in their order.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 import numpy as np
 
-from isoscope.data.base import Batch, Cloud, rows_per_batch
+from isoscope.data.base import Batch, StreamedCloud, rows_per_batch
 from isoscope.data.formats.registry import choose
-from isoscope.data.location import readable, steady
+from isoscope.data.location import readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from isoscope.data.change import Rewrite
+    from isoscope.data.base import Cloud
     from isoscope.data.location import Location
+    from isoscope.data.rewrite import Rewrite
 
+
+Kept = TypeVar("Kept")
 
 NUMBERS = frozenset((int, float))
 """Types of JSON numbers; a truth value is no number."""
 
 
-class JsonLinesCloud(Cloud):
+class JsonLinesCloud(StreamedCloud):
     """The vectors of one field; other fields with a plain value are labels."""
 
     column: str
 
     def __init__(self, location: Location, column: str, first: dict[str, Any]) -> None:
-        super().__init__(f"{location.stem}:{column}", None, len(first[column]), "float64")
-        self._location, self.column = location, column
-        self._size = location.size()
+        name = f"{location.stem}:{column}"
+        super().__init__(location, name, None, len(first[column]), "float64")
+        self.column = column
         plain = (str, int, float, bool, type(None))
         self._labels = [key for key, value in first.items() if isinstance(value, plain)]
 
-    @property
-    def where(self) -> str:
-        """The file."""
-        return str(self._location)
-
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order."""
-        step = rows_per_batch(self.width)
-        where = str(self._location)
-        first = 0
-        vectors: list[np.ndarray] = []
-        labels: list[list[Any]] = []
-        with steady(self._location, self._size), self._location.stream() as file:
-            for row, entry in enumerate(objects(file, where)):
-                vectors.append(self.vector(entry, row))
-                labels.append([entry.get(name) for name in self._labels])
-                if len(vectors) == step:
-                    yield self._batch(vectors, labels, first)
-                    first, vectors, labels = row + 1, [], []
-        if vectors:
-            yield self._batch(vectors, labels, first)
+        for first, vectors, labels in self.stretches(self._plain):
+            columns: dict[str, np.ndarray] = {}
+            for position, name in enumerate(self._labels):
+                column = np.empty(len(labels), dtype=object)
+                column[:] = [row[position] for row in labels]
+                columns[name] = column
+            yield Batch(vectors, first, columns)
 
-    def vector(self, entry: dict[str, Any], row: int) -> np.ndarray:
+    def stretches(
+        self, keep: Callable[[dict[str, Any]], Kept]
+    ) -> Iterator[tuple[int, np.ndarray, list[Kept]]]:
+        """Yield first row and vectors of every batch, and what is to be kept of its objects."""
+        first, step = 0, rows_per_batch(self.width)
+        vectors: list[np.ndarray] = []
+        kept: list[Kept] = []
+        with self.stream() as file:
+            for row, entry in enumerate(objects(file, self.where)):
+                vectors.append(self._vector(entry, row))
+                kept.append(keep(entry))
+                if len(vectors) == step:
+                    yield first, np.stack(vectors), kept
+                    first, vectors, kept = row + 1, [], []
+        if vectors:
+            yield first, np.stack(vectors), kept
+
+    def _plain(self, entry: dict[str, Any]) -> list[Any]:
+        return [entry.get(name) for name in self._labels]
+
+    def _vector(self, entry: dict[str, Any], row: int) -> np.ndarray:
         """Return the vector of one object, or say what is wrong with it."""
         vector = entry.get(self.column)
         where = f"{self._location}: row {row}"
@@ -76,14 +85,6 @@ class JsonLinesCloud(Cloud):
             return np.array(vector, np.float64)
         except OverflowError as error:
             raise DataError(f"{where} holds a whole number beyond float64's range") from error
-
-    def _batch(self, vectors: list[np.ndarray], labels: list[list[Any]], first: int) -> Batch:
-        columns: dict[str, np.ndarray] = {}
-        for position, name in enumerate(self._labels):
-            column = np.empty(len(labels), dtype=object)
-            column[:] = [row[position] for row in labels]
-            columns[name] = column
-        return Batch(np.stack(vectors), first, columns)
 
 
 def objects(lines: Iterable[bytes | str], where: str) -> Iterator[dict[str, Any]]:
@@ -122,27 +123,12 @@ def is_vector(value: Any) -> bool:
 
 def write_json_lines(rewrite: Rewrite, file: BinaryIO) -> None:
     """Write an object a line; numbers have the digits that double precision needs."""
-    where, cloud = str(rewrite.location), cast("JsonLinesCloud", rewrite.cloud)
-    step = rows_per_batch(cloud.width)
-    pending: list[dict[str, Any]] = []
-    first = 0
-
-    def write_pending() -> None:
-        vectors = np.array([entry[cloud.column] for entry in pending], np.float64)
+    cloud = cast("JsonLinesCloud", rewrite.cloud)
+    for first, vectors, entries in cloud.stretches(lambda entry: entry):
         changed = rewrite.changed(vectors, first).tolist()
-        for entry, vector in zip(pending, changed, strict=True):
+        for entry, vector in zip(entries, changed, strict=True):
             entry[cloud.column] = vector
-        file.write(b"".join(line(entry) for entry in pending))
-
-    with readable(where), rewrite.location.stream() as source:
-        for row, entry in enumerate(objects(source, where)):
-            cloud.vector(entry, row)
-            pending.append(entry)
-            if len(pending) == step:
-                write_pending()
-                first, pending = row + 1, []
-        if pending:
-            write_pending()
+        file.write(b"".join(line(entry) for entry in entries))
 
 
 def line(entry: dict[str, Any]) -> bytes:

@@ -14,8 +14,9 @@ import numpy as np
 
 from isoscope.data.base import (
     NO_LABELS,
+    STORED_AS,
     Batch,
-    Cloud,
+    FileCloud,
     Labels,
     check_rows,
     rows_per_batch,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.data.base import Cloud
     from isoscope.data.location import Location
 
 
@@ -53,8 +55,7 @@ class MatrixLayout:
     @property
     def dtype(self) -> np.dtype:
         """Type of the raw numbers; bfloat16 is read as its bits."""
-        kinds = {"float16": "f2", "bfloat16": "u2", "float32": "f4", "float64": "f8"}
-        return np.dtype(self.byte_order + kinds[self.stored])
+        return np.dtype(self.byte_order + STORED_AS[self.stored].str[1:])
 
     @property
     def bytes(self) -> int:
@@ -152,7 +153,7 @@ def near_runs(indices: NDArray[np.int64], gap: int, longest: int) -> list[NDArra
     return np.split(indices, np.flatnonzero(cut) + 1)
 
 
-class MatrixFileCloud(Cloud):
+class MatrixFileCloud(FileCloud):
     """A matrix inside an uncompressed file.
 
     Parameters
@@ -177,24 +178,18 @@ class MatrixFileCloud(Cloud):
         name: str,
         labeller: Callable[[int, int], Labels] | None = None,
     ) -> None:
-        super().__init__(name, layout.rows, layout.width, layout.stored)
-        self._location, self._layout, self._offset = location, layout, offset
+        super().__init__(location, name, layout.rows, layout.width, layout.stored)
+        self._layout, self._offset = layout, offset
         self._labeller = labeller
-
-    @property
-    def where(self) -> str:
-        """The file."""
-        return str(self._location)
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order."""
-        where = str(self._location)
-        with readable(where), self._location.open() as file:
+        with readable(self.where), self._location.open() as file:
             if self._layout.column_major:
-                batches = column_batches(file, self._layout, where, self._offset)
+                batches = column_batches(file, self._layout, self.where, self._offset)
             else:
                 file.seek(self._offset, os.SEEK_SET)
-                batches = row_batches(file, self._layout, where)
+                batches = row_batches(file, self._layout, self.where)
             for first, vectors in batches:
                 yield Batch(vectors, first, self._labels(first, len(vectors)))
 

@@ -1,9 +1,4 @@
-"""The format ``.npy``: numpy arrays.
-
-``.npy`` files: numpy's own format, read as a stream.
-
-Writing ``.npy`` files, row by row whatever the order of the source.
-"""
+"""``.npy`` files: numpy's own format, read as a stream and written row by row."""
 
 from __future__ import annotations
 
@@ -21,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from isoscope.data.base import Cloud, Labels
-    from isoscope.data.change import Rewrite
     from isoscope.data.location import Location
+    from isoscope.data.rewrite import Rewrite
 
 
 def read_header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], bool, np.dtype]:

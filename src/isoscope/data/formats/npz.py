@@ -1,8 +1,6 @@
-"""Arrays in a zip archive.
+"""``.npz`` files: several ``.npy`` arrays in a zip archive, compressed or not.
 
-``.npz`` files: several ``.npy`` arrays in a zip archive, compressed or not.
-
-Writing ``.npz`` files: one array changed, all others copied.
+Written again, one array is changed and all others are copied.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 
-from isoscope.data.base import NO_LABELS, Batch, Cloud, check_rows, is_cloud
+from isoscope.data.base import NO_LABELS, Batch, FileCloud, check_rows, is_cloud
 from isoscope.data.formats.matrix import MatrixLayout, column_batches, row_batches, some_rows
 from isoscope.data.formats.npy import matrix_layout, read_header, write_rows
 from isoscope.data.formats.registry import choose
@@ -30,8 +28,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.data.change import Rewrite
+    from isoscope.data.base import Cloud
     from isoscope.data.location import Location
+    from isoscope.data.rewrite import Rewrite
 
 
 BROKEN = (
@@ -53,7 +52,7 @@ LOCAL_HEADER = 30
 Header = tuple[tuple[int, ...], bool, np.dtype]
 
 
-class ZippedCloud(Cloud):
+class ZippedCloud(FileCloud):
     """One array of a ``.npz`` file, decompressed as it is read; the archive checks its sum.
 
     Pieces of an array that is stored as it is are read where they lie. Nothing checks their sum:
@@ -61,8 +60,8 @@ class ZippedCloud(Cloud):
     """
 
     def __init__(self, location: Location, member: str, layout: MatrixLayout, name: str) -> None:
-        super().__init__(name, layout.rows, layout.width, layout.stored)
-        self._location, self._member, self._layout = location, member, layout
+        super().__init__(location, name, layout.rows, layout.width, layout.stored)
+        self._member, self._layout = member, layout
         self._offset: int | None = None
         """Byte at which a piece starts; None of the whole array, which the archive finds."""
 

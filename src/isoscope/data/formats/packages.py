@@ -1,8 +1,7 @@
-"""``package:glove``, ``package:minilm`` and their output.
+"""Real embedding spaces that come from the package registry, for a first try without a download.
 
-Real embedding spaces that come from the package registry, for a first try without a download.
-
-Writing clouds that have no file of their own format: ``.npy``, or text with their words.
+``package:glove`` and ``package:minilm`` have no file of a format of their own: what becomes of them
+is written as ``.npy``, or as text with their words.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.data.base import Cloud, Labels
-    from isoscope.data.change import Rewrite
+    from isoscope.data.rewrite import Rewrite
 
 
 PREFIX = "package:"

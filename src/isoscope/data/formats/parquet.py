@@ -1,4 +1,4 @@
-"""Writing Parquet: one column changed, all others, the schema and the encodings kept."""
+"""Parquet files, read by row groups; written again, all but the vectors is kept as it was."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from isoscope.data.formats.columns import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isoscope.data.change import Rewrite
     from isoscope.data.location import Location
+    from isoscope.data.rewrite import Rewrite
 
 
 class ParquetColumns(OpenColumns):

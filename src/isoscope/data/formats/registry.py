@@ -1,21 +1,21 @@
-"""Endings of file names, the format of each, and the choice of an array in a file.
-
-Which of several arrays in a container is meant.
-
-Which reader a file's ending calls for, or why none does.
-"""
+"""Which reader a file's ending calls for, and which of several arrays in a file is meant."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.registry import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from isoscope.data.location import Location
+
+
+KEY = "isoscope.corrections"
+"""Under this name files hold a JSON list, an object a correction, in the order of application."""
 
 
 def choose(
@@ -50,21 +50,25 @@ def choose(
     )
 
 
-Opener = TypeVar("Opener")
-
-
 @dataclass(frozen=True)
-class Format(Generic[Opener]):
-    """How files with some ending are opened."""
+class Format:
+    """How files with some ending are read and written, by functions named ``module:function``.
 
-    opener: Opener
+    Their modules are imported when the first file of the format is opened.
+    """
+
+    opener: str
+    writer: str = ""
+    """Nothing for files that are only read; endings with the same writer are one family."""
+    mark: str = ""
+    """Reads what a file says of its corrections; nothing where a format has no room for that."""
     streamed: bool = False
     """Read from front to back, so that it may be compressed as well."""
 
 
 def opener_of(
-    location: Location, formats: Mapping[str, Format[Opener]], packaged: Iterable[str]
-) -> Opener:
+    location: Location, formats: Mapping[str, Format], packaged: Iterable[str]
+) -> Callable[..., Any]:
     """Return the opener for a file that is there.
 
     Parameters
@@ -95,7 +99,8 @@ def opener_of(
             f"{location}: a {location.ending} file is read by seeking in it, which "
             f"{location.compression} does not allow; decompress it first"
         )
-    return found.opener
+    opener: Callable[..., Any] = load(found.opener)
+    return opener
 
 
 def refuse_column(source: str, column: str | None) -> None:

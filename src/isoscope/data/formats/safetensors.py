@@ -1,12 +1,9 @@
-"""Header codec and tensors.
-
-``.safetensors`` files, streamed.
+"""``.safetensors`` files, streamed.
 
 The header is read here by hand because the ``safetensors`` library maps the file into memory,
 which a stream must not do, and gives no bfloat16 to numpy. The format is 8 bytes with the length
-of a JSON header, the header, and the tensors, row-major and little-endian.
-
-Writing ``.safetensors`` files: one tensor changed, all others and the metadata copied.
+of a JSON header, the header, and the tensors, row-major and little-endian. Written again, one
+tensor is changed, and all others and the metadata are copied.
 """
 
 from __future__ import annotations
@@ -15,9 +12,8 @@ import json
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from isoscope.data.base import checked_shape
-from isoscope.data.change import KEY
 from isoscope.data.formats.matrix import MatrixFileCloud, MatrixLayout
-from isoscope.data.formats.registry import choose
+from isoscope.data.formats.registry import KEY, choose
 from isoscope.data.location import readable
 from isoscope.errors import DataError
 
@@ -25,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from isoscope.data.base import Cloud, Labels
-    from isoscope.data.change import Rewrite
     from isoscope.data.location import Location
+    from isoscope.data.rewrite import Rewrite
 
 
 STORED = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}

@@ -1,23 +1,26 @@
-"""TODO: describe this module."""
+"""word2vec's binary form: words with their vectors."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 
-from isoscope.data.base import Batch, Cloud, LazyLabels, rows_per_batch
+from isoscope.data.base import Batch, LazyLabels, StreamedCloud, rows_per_batch
 from isoscope.data.formats.registry import refuse_column
 from isoscope.data.formats.word_text import as_words, header_line
-from isoscope.data.location import readable, steady
+from isoscope.data.location import readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isoscope.data.change import Rewrite
+    from numpy.typing import NDArray
+
+    from isoscope.data.base import Cloud
     from isoscope.data.location import Location
+    from isoscope.data.rewrite import Rewrite
 
 
 LONGEST_WORD = 10_000
@@ -28,35 +31,31 @@ WIDEST = 1_000_000
 """More dimensions than this are a sign of a file of another kind."""
 
 
-class Word2VecCloud(Cloud):
+class Word2VecCloud(StreamedCloud):
     """word2vec's binary form: a header line, then word, space and float32 numbers a row."""
 
     population = True  # a vocabulary
 
     def __init__(self, location: Location, rows: int, width: int) -> None:
-        super().__init__(location.stem, rows, width, "float32")
-        self._location = location
-        self._size = location.size()
-
-    @property
-    def where(self) -> str:
-        """The file."""
-        return str(self._location)
+        super().__init__(location, location.stem, rows, width, "float32")
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order, with the label ``word``."""
-        where, step = self.where, rows_per_batch(self.width)
-        rows = self.rows or 0
-        with steady(self._location, self._size), self._location.stream() as file:
+        for first, words, vectors in self.stretches():
+            yield Batch(vectors, first, LazyLabels({"word": partial(as_words, words)}))
+
+    def stretches(self) -> Iterator[tuple[int, list[bytes], NDArray[np.float32]]]:
+        """Yield the first row, the words and the vectors of every batch."""
+        rows, step = self.rows or 0, rows_per_batch(self.width)
+        with self.stream() as file:
             file.readline()
-            stream = WordStream(file, 4 * self.width, where)
+            stream = WordStream(file, 4 * self.width, self.where)
             for first in range(0, rows, step):
                 words, numbers = stream.take(min(step, rows - first), first)
                 vectors = np.frombuffer(numbers, "<f4").reshape(-1, self.width)
-                labels = LazyLabels({"word": partial(as_words, words)})
-                yield Batch(vectors.astype(np.float32, copy=False), first, labels)
+                yield first, words, vectors.astype(np.float32, copy=False)
             if stream.has_more():
-                raise DataError(f"{where} holds more than the {rows:,} vectors of its header")
+                raise DataError(f"{self.where} holds more than the {rows:,} vectors of its header")
 
 
 class WordStream:
@@ -127,17 +126,10 @@ def open_word2vec(location: Location, column: str | None) -> Cloud:
 
 def write_word2vec(rewrite: Rewrite, file: BinaryIO) -> None:
     """Write words, byte for byte, with changed vectors."""
-    where, cloud = str(rewrite.location), rewrite.cloud
-    total, step = cloud.rows or 0, rows_per_batch(cloud.width)
-    with readable(where), rewrite.location.stream() as source:
-        source.readline()
-        stream = WordStream(source, 4 * cloud.width, where)
-        file.write(header_line(total, rewrite.change.new_width))
-        for first in range(0, total, step):
-            words, numbers = stream.take(min(step, total - first), first)
-            rows = rewrite.changed(np.frombuffer(numbers, "<f4").reshape(-1, cloud.width), first)
-            file.write(
-                b"".join(word + b" " + row.tobytes() for word, row in zip(words, rows, strict=True))
-            )
-        if stream.has_more():
-            raise DataError(f"{where} holds more than the {total:,} vectors of its header")
+    cloud = cast("Word2VecCloud", rewrite.cloud)
+    file.write(header_line(cloud.rows or 0, rewrite.change.new_width))
+    for first, words, vectors in cloud.stretches():
+        rows = rewrite.changed(vectors, first)
+        file.write(
+            b"".join(word + b" " + row.tobytes() for word, row in zip(words, rows, strict=True))
+        )

@@ -1,14 +1,9 @@
-"""GloVe, fastText, word2vec as text.
-
-Word vectors as text: a word and its numbers a line, as GloVe, fastText and word2vec write them.
+"""Word vectors as text: a word and its numbers a line, as GloVe, fastText and word2vec write them.
 
 A first line of two whole numbers, count and width, is a header (word2vec, fastText); without one it
 is GloVe's form. Arrow's CSV parser reads clean stretches at four times the speed of numpy's; a
 stretch that it refuses is read line by line, which knows words with spaces and can name a line.
-
-Writing word vectors as text: word and numbers a line, with a header where there was one.
-
-Numbers have as many digits as float32 needs to come back the same.
+Written numbers have as many digits as float32 needs to come back the same.
 """
 
 from __future__ import annotations
@@ -16,13 +11,13 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
-from isoscope.data.base import Batch, Cloud, LazyLabels, rows_per_batch
+from isoscope.data.base import Batch, LazyLabels, StreamedCloud, rows_per_batch
 from isoscope.data.formats.registry import refuse_column
-from isoscope.data.location import readable, steady
+from isoscope.data.location import readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -30,8 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.data.change import Rewrite
+    from isoscope.data.base import Cloud
     from isoscope.data.location import Location
+    from isoscope.data.rewrite import Rewrite
 
 
 SEPARATORS = (b"\t", b" ")
@@ -59,38 +55,39 @@ class TextShape:
     header: bool
 
 
-class WordTextCloud(Cloud):
+class WordTextCloud(StreamedCloud):
     """Word vectors in a text file, compressed or not."""
 
     population = True  # a vocabulary
 
     def __init__(self, location: Location, shape: TextShape) -> None:
-        super().__init__(location.stem, shape.rows, shape.width, "float32")
-        self._location, self._shape = location, shape
-        self._size = location.size()
-
-    @property
-    def where(self) -> str:
-        """The file."""
-        return str(self._location)
+        super().__init__(location, location.stem, shape.rows, shape.width, "float32")
+        self.shape = shape
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order, with the label ``word``."""
-        first, step = 0, rows_per_batch(self.width)
-        where = str(self._location)
-        with steady(self._location, self._size), self._location.stream() as file:
+        step = rows_per_batch(self.width)
+        for first, words, vectors in self.stretches():
+            for start in range(0, len(vectors), step):
+                rows = slice(start, start + step)
+                labels = LazyLabels({"word": partial(as_words, words[rows])})
+                yield Batch(vectors[rows], first + start, labels)
+
+    def stretches(self) -> Iterator[tuple[int, list[bytes], NDArray[np.float32]]]:
+        """Yield the first row, the words and the vectors of a few megabytes at a time."""
+        first = 0
+        with self.stream() as file:
             skip_signature(file)
-            if self._shape.header:
+            if self.shape.header:
                 file.readline()
-            for lines in whole_lines(file, where):
-                words, vectors = parse_lines(lines, self._shape, where, first)
-                for start in range(0, len(vectors), step):
-                    rows = slice(start, start + step)
-                    labels = LazyLabels({"word": partial(as_words, words[rows])})
-                    yield Batch(vectors[rows], first + start, labels)
+            for lines in whole_lines(file, self.where):
+                words, vectors = parse_lines(lines, self.shape, self.where, first)
+                yield first, words, vectors
                 first += len(vectors)
         if self.rows is not None and first != self.rows:
-            raise DataError(f"{where}: its header promises {self.rows:,} vectors, {first:,} follow")
+            raise DataError(
+                f"{self.where}: its header promises {self.rows:,} vectors, {first:,} follow"
+            )
 
 
 def open_word_text(location: Location, column: str | None) -> Cloud:
@@ -226,24 +223,12 @@ def as_words(words: list[bytes]) -> NDArray[Any]:
 
 
 def write_word_text(rewrite: Rewrite, file: BinaryIO) -> None:
-    """Write words, byte for byte, with changed vectors."""
-    where, location = str(rewrite.location), rewrite.location
-    with readable(where):
-        with location.stream() as source:
-            skip_signature(source)
-            shape = text_shape([source.readline(LONGEST_LINE) for _ in range(2)], where)
-        with location.stream() as source:
-            skip_signature(source)
-            if shape.header:
-                source.readline()
-                file.write(header_line(shape.rows or 0, rewrite.change.new_width))
-            first = 0
-            for lines in whole_lines(source, where):
-                words, vectors = parse_lines(lines, shape, where, first)
-                file.write(text_lines(words, rewrite.changed(vectors, first), shape.separator))
-                first += len(words)
-    if shape.rows is not None and first != shape.rows:
-        raise DataError(f"{where}: its header promises {shape.rows:,} vectors, {first:,} follow")
+    """Write words, byte for byte, with changed vectors, and a header where there was one."""
+    cloud = cast("WordTextCloud", rewrite.cloud)
+    if cloud.shape.header:
+        file.write(header_line(cloud.rows or 0, rewrite.change.new_width))
+    for first, words, vectors in cloud.stretches():
+        file.write(text_lines(words, rewrite.changed(vectors, first), cloud.shape.separator))
 
 
 def header_line(rows: int, width: int) -> bytes:

@@ -57,6 +57,7 @@ class PostgresCloud(Cloud):
     """
 
     column: str
+    portable = False  # seen through a connection that no other process has
 
     def __init__(self, address: PostgresAddress, *, only_present: bool = False) -> None:
         self._address = address

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from isoscope.data.change import KEY, Rewrite, already_corrected, marked, read_marks
+from isoscope.data.formats.registry import KEY
 from isoscope.data.location import Location, is_postgres, redacted
 from isoscope.data.postgres.cloud import PostgresCloud
 from isoscope.data.postgres.connection import (
@@ -21,6 +21,7 @@ from isoscope.data.postgres.connection import (
     postgres_errors,
 )
 from isoscope.data.postgres.copy_format import HEADER, ID_KINDS, TRAILER, RowFormat
+from isoscope.data.rewrite import Rewrite, already_corrected, marked, read_marks
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from psycopg import Connection
     from psycopg.sql import Composable
 
-    from isoscope.data.change import Change
     from isoscope.data.postgres.connection import Column, PostgresAddress, PostgresTable
+    from isoscope.data.rewrite import Change
 
     Report = Callable[[int, int | None], None]
 

@@ -1,22 +1,20 @@
-"""Text, TextSource, survey, column choice.
-
-Which column holds the texts, and which tells their documents.
-
-What every source of texts offers: its texts, as often as wanted, and what they add up to.
-"""
+"""What every source of texts offers: its texts, as often as wanted, and what they add up to."""
 
 from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from isoscope.data.base import add_text
 from isoscope.errors import DataError, UsageError, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
+
+    from isoscope.data.location import Location
+    from isoscope.progress import Progress
 
 
 USUAL = ("text", "sentence", "content")
@@ -82,9 +80,6 @@ TextRow: TypeAlias = tuple[str | None, Any]
 CleanRow: TypeAlias = tuple[str | None, str | None]
 """A text, None where it is blank, and the document that the source names."""
 
-Progress: TypeAlias = Callable[[str, int, int | None], None]
-"""Takes the name of a stage, what is done, and the total where it is known."""
-
 REPORTED = 10_000
 """Texts between two reports of progress."""
 
@@ -125,11 +120,8 @@ class Tally:
         if text is None:
             self.blank += 1
             return
-        # The lengths keep "ab", "c" apart from "a", "bc".
         for part in (text,) if document is None else (text, document):
-            content = part.encode()
-            self._digest.update(b"%d\n" % len(content))
-            self._digest.update(content)
+            add_text(self._digest, part)
         self.texts += 1
         self.characters += len(text)
         if self._progress is not None and self.texts % REPORTED == 0:
@@ -170,6 +162,15 @@ class TextSource(ABC):
     @abstractmethod
     def rows(self) -> Iterator[TextRow]:
         """Yield every row, blank ones too, from the beginning."""
+
+    def identity(self) -> Any:
+        """Return what tells this source from another, for a journal: a digest of all texts."""
+        return {"name": self.name, "sha256": self.survey().sha256}
+
+    @property
+    def files(self) -> tuple[TextSource, ...]:
+        """The sources of single files, in their order; most sources are one."""
+        return (self,)
 
     def texts(self) -> Iterator[Text]:
         """Yield the texts in order; blank ones are passed over."""
@@ -213,6 +214,26 @@ class TextSource(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.where!r}>"
+
+
+class FileTexts(TextSource):
+    """Texts in one file; see ``TextSource`` for the parameters besides its place."""
+
+    def __init__(
+        self,
+        location: Location,
+        column: str | None = None,
+        document: str | None = None,
+        *,
+        name: str = "",
+        where: str = "",
+    ) -> None:
+        super().__init__(name or location.stem, where or str(location), column, document)
+        self.location, self._size = location, location.size()
+
+    def identity(self) -> Any:
+        """Return address, size and time of change of the file, and which columns are read."""
+        return {**self.location.identity(), "column": self.column, "document": self.document}
 
 
 def numbered(text: str, document: str | None, index: int) -> Text:

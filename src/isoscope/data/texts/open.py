@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 from isoscope.data.formats.packages import PREFIX
 from isoscope.data.formats.registry import Format, opener_of
@@ -15,24 +15,21 @@ from isoscope.data.texts.readers import (
     STANDARD_INPUT,
     JoinedTexts,
     open_addresses,
-    open_delimited,
-    open_json_texts,
-    open_lines,
-    open_parquet_texts,
     open_standard_input,
     open_strings,
 )
 from isoscope.errors import UsageError, unknown_name
 
-TextOpener: TypeAlias = Callable[[Location, str | None, str | None], TextSource]
-
-FORMATS: dict[str, Format[TextOpener]] = {
-    ".txt": Format(open_lines, streamed=True),
-    ".raw": Format(open_lines, streamed=True),  # as WikiText's files are called
-    ".jsonl": Format(open_json_texts, streamed=True),
-    ".csv": Format(open_delimited, streamed=True),
-    ".tsv": Format(open_delimited, streamed=True),
-    ".parquet": Format(open_parquet_texts),
+READERS = "isoscope.data.texts.readers"
+LINES = Format(f"{READERS}:open_lines", streamed=True)
+DELIMITED = Format(f"{READERS}:open_delimited", streamed=True)
+FORMATS: dict[str, Format] = {
+    ".txt": LINES,
+    ".raw": LINES,  # as WikiText's files are called
+    ".jsonl": Format(f"{READERS}:open_json_texts", streamed=True),
+    ".csv": DELIMITED,
+    ".tsv": DELIMITED,
+    ".parquet": Format(f"{READERS}:open_parquet_texts"),
 }
 """What every file ending means. A new format is a file of its own and a line here."""
 
@@ -115,4 +112,5 @@ def open_file(location: Location, column: str | None, document: str | None) -> T
     """Open one file by its ending."""
     opener = opener_of(location, FORMATS, [PREFIX + name for name in PACKAGES])
     with readable(str(location)):
-        return opener(location, column, document)
+        opened: TextSource = opener(location, column, document)
+        return opened

@@ -52,7 +52,7 @@ from isoscope.data.formats.word_text import LONGEST_LINE, skip_signature
 from isoscope.data.location import Location, readable, steady
 from isoscope.data.output import PREFIX
 from isoscope.data.sampling import lowest_indices
-from isoscope.data.texts.base import TextRow, TextSource, choose_column
+from isoscope.data.texts.base import FileTexts, TextRow, TextSource, choose_column
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -62,21 +62,12 @@ if TYPE_CHECKING:
     from isoscope.data.formats.columns import OpenColumns
 
 
-class LineTexts(TextSource):
+class LineTexts(FileTexts):
     """The lines of a file, compressed or not."""
-
-    def __init__(self, location: Location, name: str = "", where: str = "") -> None:
-        super().__init__(name or location.stem, where or str(location))
-        self._location, self._size = location, location.size()
-
-    @property
-    def location(self) -> Location:
-        """The file."""
-        return self._location
 
     def rows(self) -> Iterator[TextRow]:
         """Yield a row per line."""
-        with steady(self._location, self._size), text_lines(self._location, self.where) as lines:
+        with steady(self.location, self._size), text_lines(self.location, self.where) as lines:
             for line in lines:
                 yield line, None
 
@@ -121,7 +112,7 @@ def refuse_columns(source: str, column: str | None, document: str | None) -> Non
             raise UsageError(f"{source} has no columns; leave {option} {name} out")
 
 
-class DelimitedTexts(TextSource):
+class DelimitedTexts(FileTexts):
     """The texts of one column."""
 
     column: str
@@ -129,20 +120,14 @@ class DelimitedTexts(TextSource):
     def __init__(
         self, location: Location, header: list[str], column: str, document: str | None
     ) -> None:
-        super().__init__(location.stem, str(location), column, document)
-        self._location, self._size = location, location.size()
+        super().__init__(location, column, document)
         self._header = header
-
-    @property
-    def location(self) -> Location:
-        """The file."""
-        return self._location
 
     def rows(self) -> Iterator[TextRow]:
         """Yield a row per line, or per several that a quoted field joins."""
         at = self._header.index(self.column)
         named = None if self.document is None else self._header.index(self.document)
-        with steady(self._location, self._size), records(self._location) as table:
+        with steady(self.location, self._size), records(self.location) as table:
             next(table)
             for line, fields in table:
                 if not fields:
@@ -216,10 +201,14 @@ class JoinedTexts(TextSource):
         self._sources = tuple(sources)
         self.bad = dict(bad or {})
 
+    def identity(self) -> Any:
+        """Return the identity of every source."""
+        return [source.identity() for source in self._sources]
+
     @property
-    def sources(self) -> tuple[TextSource, ...]:
-        """The source of each file."""
-        return self._sources
+    def files(self) -> tuple[TextSource, ...]:
+        """The files of every source in turn."""
+        return tuple(file for source in self._sources for file in source.files)
 
     def rows(self) -> Iterator[TextRow]:
         """Yield the rows of every source in turn."""
@@ -227,23 +216,14 @@ class JoinedTexts(TextSource):
             yield from source.cleaned()  # which names files and their rows in messages
 
 
-class JsonTexts(TextSource):
+class JsonTexts(FileTexts):
     """The texts of one field; an object without it, or with null in it, counts as blank."""
 
     column: str
 
-    def __init__(self, location: Location, column: str, document: str | None) -> None:
-        super().__init__(location.stem, str(location), column, document)
-        self._location, self._size = location, location.size()
-
-    @property
-    def location(self) -> Location:
-        """The file."""
-        return self._location
-
     def rows(self) -> Iterator[TextRow]:
         """Yield a row per object."""
-        with steady(self._location, self._size), text_lines(self._location, self.where) as lines:
+        with steady(self.location, self._size), text_lines(self.location, self.where) as lines:
             for row, entry in enumerate(objects(lines, self.where), start=1):
                 text = entry.get(self.column)
                 if not isinstance(text, str | None):
@@ -304,19 +284,14 @@ STEP = 1_024
 """Rows turned into strings at a time."""
 
 
-class ParquetTexts(TextSource):
+class ParquetTexts(FileTexts):
     """The texts of one column; nulls count as blank."""
 
     column: str
 
     def __init__(self, file: ParquetFile, column: str, document: str | None) -> None:
-        super().__init__(file.location.stem, str(file.location), column, document)
+        super().__init__(file.location, column, document)
         self._file = file
-
-    @property
-    def location(self) -> Location:
-        """The file."""
-        return self._file.location
 
     def rows(self) -> Iterator[TextRow]:
         """Yield the rows in order."""
@@ -398,6 +373,10 @@ class SampledTexts(TextSource):
         if len(self._drawn) < self.of:
             self.name = f"{source.name}, {len(self._drawn):,} of {self.of:,} drawn, seed {seed}"
 
+    def identity(self) -> Any:
+        """Return the identity of the source, and what was drawn from it."""
+        return {"texts": self.source.identity(), "size": self.size, "seed": self.seed}
+
     def rows(self) -> Iterator[TextRow]:
         """Yield the drawn texts."""
         drawn = iter(self._drawn.tolist())
@@ -458,7 +437,11 @@ class StandardInput(LineTexts):
         weakref.finalize(self, remove, path)
         with readable(STDIN), os.fdopen(descriptor, "wb") as spool:
             shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
-        super().__init__(Location(path), STDIN, STDIN)
+        super().__init__(Location(path), name=STDIN, where=STDIN)
+
+    def identity(self) -> Any:
+        """Return the digest of all texts: the temporary file is another one next time."""
+        return TextSource.identity(self)
 
 
 def remove(path: str) -> None:

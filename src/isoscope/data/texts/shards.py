@@ -1,11 +1,8 @@
-"""Windows over texts, surveys of files, and shards of texts.
+"""Texts in shards: stretches of one file each, which any worker reads by itself.
 
-Windows: stretches of texts that are held, and sorted by length, together.
-
+A shard consists of *windows*, stretches of texts that are held, and sorted by length, together.
 They are cut by the texts alone, so that whatever follows from them depends neither on the size of
 batches nor on how many workers read.
-
-Texts in shards: stretches of one file each, which any worker reads by itself.
 
 A file is read once to count its texts and to find where its windows end; shards are whole windows,
 so that the texts that are sorted together do not depend on how a source is cut. Neither does the
@@ -18,14 +15,14 @@ import hashlib
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from isoscope.data.texts.base import Tally, TextSurvey, no_text, numbered
-from isoscope.data.texts.readers import JoinedTexts
+from isoscope.data.texts.base import Tally, TextSource, TextSurvey, no_text, numbered
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
-    from isoscope.data.texts.base import CleanRow, Progress, Text, TextSource
+    from isoscope.data.texts.base import CleanRow, Text, TextRow
+    from isoscope.progress import Progress
 
 
 WINDOW_TEXTS = 4_096
@@ -97,9 +94,7 @@ class FileSurvey(TextSurvey):
 
 def sources_of(texts: TextSource) -> tuple[TextSource, ...]:
     """Return the files of a source in their order; most are one."""
-    if not isinstance(texts, JoinedTexts):
-        return (texts,)
-    return tuple(file for source in texts.sources for file in sources_of(source))
+    return texts.files
 
 
 def survey_file(
@@ -286,3 +281,20 @@ class ShardReader:
 def changed(shard: TextShard) -> DataError:
     """Build the error for a file that is not what was counted."""
     return DataError(f"{shard.name}: the texts have changed since they were counted; start again")
+
+
+class ShardTexts(TextSource):
+    """The texts of one shard, under the numbers that they have in the whole source."""
+
+    def __init__(self, whole: TextSource, reader: ShardReader, shard: TextShard) -> None:
+        super().__init__(whole.name, shard.name)
+        self._reader, self._shard = reader, shard
+
+    def rows(self) -> Iterator[TextRow]:
+        """Yield the texts as rows, for those who want them so."""
+        for text in self.texts():
+            yield text.text, text.document
+
+    def texts(self) -> Iterator[Text]:
+        """Yield the texts."""
+        return self._reader.read(self._shard)

@@ -9,17 +9,14 @@ and no slower than in float32.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
 from isoscope.measures.context.keyed_sums import LEFT_OUT
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from isoscope.measures.context.token_groups import BatchGroups
+from isoscope.measures.context.token_groups import BatchGroups
+from isoscope.typing import Doubles, Ids
 
 
 @dataclass(frozen=True)
@@ -40,9 +37,7 @@ class RowIndex:
     """The slot of each of those words."""
 
     @classmethod
-    def of(
-        cls, groups: BatchGroups, types: NDArray[np.int64], words: NDArray[np.int64]
-    ) -> RowIndex:
+    def of(cls, groups: BatchGroups, types: Ids, words: Ids) -> RowIndex:
         """Spread the slots of token types and of word occurrences over the rows of a batch."""
         several = groups.occurrences.counts > 1
         joined = groups.occurrences.where(several)
@@ -63,13 +58,13 @@ class RowIndex:
 class LayerNumbers:
     """What is known about the rows, texts and words of one layer of a batch."""
 
-    norms: NDArray[np.float64]
+    norms: Doubles
     """Length of each row."""
-    sentence_counts: NDArray[np.int64]
+    sentence_counts: Ids
     """Rows of each text that are not zero."""
-    sentence_cosines: NDArray[np.float64]
+    sentence_cosines: Doubles
     """Mean cosine of a text's rows with their sum; NaN where that is zero."""
-    joined_norms: NDArray[np.float64]
+    joined_norms: Doubles
     """Length of the sum of rows for each word of several rows."""
 
 
@@ -84,8 +79,8 @@ class LayerKernel:
         self,
         vectors: Any,
         index: RowIndex,
-        type_sums: NDArray[np.float64],
-        word_sums: NDArray[np.float64],
+        type_sums: Doubles,
+        word_sums: Doubles,
     ) -> LayerNumbers:
         """Add the unit vectors of a layer to the running sums by token type and by word.
 

@@ -1,40 +1,39 @@
-"""The six measures: formula, value, note.
-
-The largest share of a word's vectors that a single static vector could explain.
-
-Outlier dimensions that stay outliers over the layers of a model.
-
-What a reader must know about each contextual measure before trusting it.
+"""The six measures of context: formula, value, and note.
 
 They are not functions of a single space, as the measures of the registry are: they need the token,
-the word and the text of every vector.
+the word and the text of every vector. With u = x / ‖x‖,
 
-The contextual measures of a layer as values with notes.
+    mean cosine of a group of n vectors       (‖Σ u‖² − n) / (n² − n)
+    mean cosine of a text's tokens with their sum       (Σ u)·(Σ x) / (n ‖Σ x‖)
+    largest share that one static vector explains       σ₁² / Σ σ², not centred
+
+References
+----------
+Ethayarajh (2019), How contextual are contextualized word representations?, EMNLP. Luo et al.
+(2021). Machina & Mercer (2024), Anisotropy is not inherent to transformers, NAACL. Sun et al.
+(2024), Massive activations in large language models.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.errors import UsageError
-from isoscope.measures.context.massive_tokens import LISTED, MASSIVE
-from isoscope.measures.registry import TableValue, Value, counted
+from isoscope.measures.context.massive_tokens import LISTED, MASSIVE, LongestTokens
+from isoscope.measures.registry import Direction, TableValue, Value
+from isoscope.typing import Doubles
+from isoscope.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from isoscope.measures.context.keyed_sums import WithinGroups
-    from isoscope.measures.context.massive_tokens import LongestTokens
     from isoscope.measures.context.sums import SentenceCosines
-    from isoscope.measures.registry import Direction
     from isoscope.measures.space import Dimensions
 
 
@@ -77,7 +76,7 @@ class Explained:
     occurrences: int
 
 
-def top_share(groups: NDArray[np.float64]) -> NDArray[np.float64]:
+def top_share(groups: Doubles) -> Doubles:
     """Return σ₁² / Σσ² of each of several matrices of one shape, none of them zero."""
     rows, width = groups.shape[1:]
     # The smaller of the two Gram matrices has the same eigenvalues.
@@ -97,7 +96,7 @@ def explained_variance(
     occurrences is compared with n of the sampled ones: the mean over up to eight disjoint runs of n
     rows, as far as the sample has them. Rows of the sample come in random order.
     """
-    by_count: dict[int, list[NDArray[np.float64]]] = defaultdict(list)
+    by_count: dict[int, list[Doubles]] = defaultdict(list)
     for vectors in words:
         filled = _without_zeros(vectors)
         if len(filled) >= minimum:
@@ -120,7 +119,7 @@ def explained_variance(
     )
 
 
-def _without_zeros(vectors: NDArray[Any]) -> NDArray[np.float64]:
+def _without_zeros(vectors: NDArray[Any]) -> Doubles:
     found = vectors.astype(np.float64)
     return np.asarray(found[np.any(found != 0, axis=1)])
 
@@ -190,7 +189,7 @@ def persistence(layers: Mapping[str, Dimensions], share: float = OUTLIER_SHARE) 
     return TableValue(rows_of_table, note)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ContextualMeasure:
     """A measure of a model's layers over a text, and its description."""
 
@@ -198,8 +197,8 @@ class ContextualMeasure:
     summary: str
     formula: str
     range: str
-    direction: Direction
-    length_dependent: bool
+    direction: Direction = "neither"
+    length_dependent: bool = False
     reference: str
     also: tuple[str, ...] = ()
     """What else is reported under the same name, after a slash."""
@@ -213,8 +212,6 @@ CONTEXTUAL_MEASURES = (
         formula="mean over token types seen n ≥ 2 times of (‖Σu‖² − n) / (n² − n); "
         "by_count: weighted by n",
         range="[−1, 1]",
-        direction="neither",
-        length_dependent=False,
         reference="Machina & Mercer 2024, eq. 7",
         also=("by_count", "types_seen_twice"),
     ),
@@ -224,8 +221,6 @@ CONTEXTUAL_MEASURES = (
         formula="mean over words seen n ≥ 2 times of (‖Σu‖² − n) / (n² − n); "
         "corrected: less the mean cosine of the layer",
         range="[−1, 1]",
-        direction="neither",
-        length_dependent=False,
         reference="Ethayarajh 2019; Luo et al. 2021, definition 1",
         also=("corrected",),
     ),
@@ -235,8 +230,6 @@ CONTEXTUAL_MEASURES = (
         formula="mean over texts of (Σu)·(Σx) / (n ‖Σx‖), n ≥ 2 tokens; "
         "corrected: less the mean cosine of the layer",
         range="[0, 1]",
-        direction="neither",
-        length_dependent=False,
         reference="Ethayarajh 2019; Luo et al. 2021, definition 2",
         also=("corrected",),
     ),
@@ -246,7 +239,6 @@ CONTEXTUAL_MEASURES = (
         formula=f"mean over at most {WORDS:,} words, {MINIMUM} to {PER_WORD} occurrences each, of "
         "σ₁² / Σσ², not centred; corrected: less that of as many random word occurrences",
         range="[0, 1]",
-        direction="neither",
         length_dependent=True,
         reference="Ethayarajh 2019",
         also=("corrected",),
@@ -257,7 +249,6 @@ CONTEXTUAL_MEASURES = (
         formula=f"tokens with ‖x‖ above {MASSIVE:g} times the median; the {LISTED} longest, each "
         "with its largest entry",
         range="[0, 1] for the share",
-        direction="neither",
         length_dependent=True,
         reference="Sun et al. 2024",
         also=("share", "count", "largest"),
@@ -269,8 +260,6 @@ CONTEXTUAL_MEASURES = (
         formula="per dimension: the layers in which it is the minimum, or the maximum, in at least "
         f"{OUTLIER_SHARE:.0%} of the vectors, and these shares over all layers",
         range="[0, 1] for shares",
-        direction="neither",
-        length_dependent=False,
         reference="Luo et al. 2021, section 3.2.1",
         table=True,
     ),

@@ -1,27 +1,22 @@
-"""Sums by token type or word within memory.
+"""Sums of unit vectors by token type or word, as many of them as memory holds.
 
-Sums of unit vectors by group, and the mean cosine within groups that follows from them.
-
-Which rows of the sums belong to which token type or word, and which of them are kept.
-
-Sums of unit vectors by token type or by word, as many of them as memory holds.
+The mean cosine over all pairs of n unit vectors u of a group follows from their sum alone:
+(‖Σ u‖² − n) / (n² − n). Which groups are kept, where memory does not hold all, is decided by
+hashes of their keys, never by the order of reading: those with the lowest hashes stay.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.measures.context.token_groups import HIGHEST
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from numpy.typing import NDArray
-
+from isoscope.typing import Arrays, Doubles, Ids
 
 ROWS_AT_ONCE = 64
 """Sums that are copied at a time to be squared or added: few enough for a core's own cache."""
@@ -74,14 +69,14 @@ class GroupedSums:
                 (self.counts[name], np.zeros(wanted - held, np.int64))
             )
 
-    def clear(self, slots: NDArray[np.int64]) -> None:
+    def clear(self, slots: Ids) -> None:
         """Empty slots whose groups are left out from now on, those without room among them."""
         for name in self.sums:
             held = slots[slots < len(self.counts[name])]
             self.sums[name][held] = 0
             self.counts[name][held] = 0
 
-    def take(self, slots: NDArray[np.int64]) -> None:
+    def take(self, slots: Ids) -> None:
         """Move the slots given to 1 and on, and forget all others."""
         for name in self.sums:
             moved = np.zeros((len(slots) + 1, self.sums[name].shape[1]))
@@ -89,7 +84,7 @@ class GroupedSums:
             self.sums[name] = moved
             self.counts[name] = np.concatenate((np.zeros(1, np.int64), self.counts[name][slots]))
 
-    def add(self, slots: NDArray[np.int64], other: GroupedSums, taken: NDArray[np.int64]) -> None:
+    def add(self, slots: Ids, other: GroupedSums, taken: Ids) -> None:
         """Add the slots that are ``taken`` from another to the slots given, each of them once."""
         for name in self.sums:
             sums, more = self.sums[name], other.sums[name]
@@ -98,7 +93,7 @@ class GroupedSums:
                 sums[slots[rows]] += more[taken[rows]]
             self.counts[name][slots] += other.counts[name][taken]
 
-    def within(self, name: str, slots: NDArray[np.int64]) -> WithinGroups:
+    def within(self, name: str, slots: Ids) -> WithinGroups:
         """Return the mean cosine within groups of one layer.
 
         ``math.fsum`` rounds once, so that the order of the groups changes nothing.
@@ -120,7 +115,7 @@ class GroupedSums:
             members=members,
         )
 
-    def to_arrays(self, prefix: str, slots: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    def to_arrays(self, prefix: str, slots: Ids) -> dict[str, NDArray[Any]]:
         """Return the sums of the slots given, in that order."""
         arrays: dict[str, NDArray[Any]] = {}
         for number, name in enumerate(self.sums):
@@ -128,7 +123,7 @@ class GroupedSums:
             arrays[f"{prefix}.counts.{number}"] = self.counts[name][slots]
         return arrays
 
-    def load(self, prefix: str, arrays: Mapping[str, NDArray[Any]], capacity: int) -> None:
+    def load(self, prefix: str, arrays: Arrays, capacity: int) -> None:
         """Take sums back, into the slots from 1 on, with room for others."""
         for number, name in enumerate(self.sums):
             sums, counts = arrays[f"{prefix}.sums.{number}"], arrays[f"{prefix}.counts.{number}"]
@@ -183,12 +178,12 @@ class SlotTable(Generic[Key]):
         hashes = self._hashes
         return sorted(self._slots, key=lambda key: (int(hashes[self._slots[key]]), key))
 
-    def slots_of(self, keys: Iterable[Key]) -> NDArray[np.int64]:
+    def slots_of(self, keys: Iterable[Key]) -> Ids:
         """Return the slots of keys that are in the table, or ``LEFT_OUT``."""
         get = self._slots.get
         return np.array([get(key, LEFT_OUT) for key in keys], np.int64)
 
-    def hashes_of(self, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def hashes_of(self, slots: Ids) -> NDArray[np.uint64]:
         """Return the hashes of the keys that have these slots."""
         return self._hashes[slots]
 
@@ -212,7 +207,7 @@ class SlotTable(Generic[Key]):
         self._hashes[slot] = hashed
         return slot
 
-    def renumber(self) -> NDArray[np.int64]:
+    def renumber(self) -> Ids:
         """Number the slots by hash, from 1 on; return the old slots in that order."""
         keys = self.keys()
         old = self.slots_of(keys)
@@ -221,14 +216,14 @@ class SlotTable(Generic[Key]):
         self._free = []
         return old
 
-    def keep_lowest(self, capacity: int) -> NDArray[np.int64]:
+    def keep_lowest(self, capacity: int) -> Ids:
         """Let go of the keys with the highest hashes beyond ``capacity``; return their slots."""
         if len(self._slots) <= capacity:
             return np.empty(0, np.int64)
         # Strictly below the first that is too many: equal hashes leave together.
         return self.lower(int(np.partition(self.hashes(), capacity)[capacity]) - 1)
 
-    def lower(self, highest: int) -> NDArray[np.int64]:
+    def lower(self, highest: int) -> Ids:
         """Let go of the keys above a hash, and let none of them in again; return their slots."""
         if highest >= self.highest:
             return np.empty(0, np.int64)
@@ -284,11 +279,11 @@ class KeyedSums(Generic[Key]):
         hashes = np.union1d(self.table.hashes(), other.table.hashes())
         return hashes[hashes <= np.uint64(min(self.table.highest, other.table.highest))]
 
-    def sums(self, layer: str) -> NDArray[np.float64]:
+    def sums(self, layer: str) -> Doubles:
         """Return the sums of a layer by slot, to be added to."""
         return self._sums.sums[layer]
 
-    def count(self, layer: str, tally: tuple[NDArray[np.int64], NDArray[np.int64]]) -> None:
+    def count(self, layer: str, tally: tuple[Ids, Ids]) -> None:
         """Count members of groups: slots, each once, and how many there were."""
         slots, members = tally
         self._sums.counts[layer][slots] += members
@@ -297,7 +292,7 @@ class KeyedSums(Generic[Key]):
         """Return the mean cosine within the groups of a layer."""
         return self._sums.within(layer, self._kept())
 
-    def _kept(self) -> NDArray[np.int64]:
+    def _kept(self) -> Ids:
         return self.table.slots_of(self.table.keys())
 
     def to_arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
@@ -307,7 +302,7 @@ class KeyedSums(Generic[Key]):
     def load(
         self,
         prefix: str,
-        arrays: Mapping[str, NDArray[Any]],
+        arrays: Arrays,
         keys: Iterable[Key],
         highest: int,
         capacity: int,
@@ -319,7 +314,7 @@ class KeyedSums(Generic[Key]):
         self._sums.load(prefix, arrays, capacity)
 
 
-def tally(slots: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def tally(slots: Ids) -> tuple[Ids, Ids]:
     """Count slots: each once, what is left out excepted, and how often it is there."""
     return np.unique(slots[slots != LEFT_OUT], return_counts=True)
 

@@ -1,29 +1,27 @@
-"""The longest tokens of a layer.
+"""Massive activations: the few tokens of a layer whose vectors are far longer than all others.
 
-Texts as two plain arrays, so that a stored state needs no pickle.
+Not to be confused with outlier dimensions, which stand out in nearly every vector. A state with
+texts is stored as plain arrays, so that it needs no pickle.
 
-Massive activations: the few tokens whose vectors are far longer than all others.
-
-Not to be confused with outlier dimensions, which stand out in nearly every vector.
+References
+----------
+Sun et al. (2024), Massive activations in large language models.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from isoscope.data.sampling import on_host
+from isoscope.data.arrays import on_host
+from isoscope.data.base import Array, Labels
 from isoscope.measures.reads.moments import BINS, EDGES, count_norms, median_norm
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from isoscope.data.base import Array, Labels
+from isoscope.typing import Arrays, Doubles
 
 
 def texts_to_arrays(texts: Sequence[str], name: str) -> dict[str, NDArray[Any]]:
@@ -36,7 +34,7 @@ def texts_to_arrays(texts: Sequence[str], name: str) -> dict[str, NDArray[Any]]:
     }
 
 
-def texts_from_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> list[str]:
+def texts_from_arrays(arrays: Arrays, name: str) -> list[str]:
     """Rebuild the texts that ``texts_to_arrays`` took apart."""
     content = arrays[f"{name}.bytes"].tobytes()
     offsets = arrays[f"{name}.offsets"].tolist()
@@ -83,7 +81,7 @@ class LongestTokens:
 
     def add(
         self,
-        norms: NDArray[np.float64],
+        norms: Doubles,
         vectors: Array,
         labels: Labels,
         token_texts: Callable[[], NDArray[Any]],
@@ -182,7 +180,7 @@ class LongestTokens:
         }
 
     @classmethod
-    def from_arrays(cls, prefix: str, arrays: Mapping[str, NDArray[Any]]) -> LongestTokens:
+    def from_arrays(cls, prefix: str, arrays: Arrays) -> LongestTokens:
         """Rebuild the state that ``to_arrays`` took apart."""
         found = cls()
         found.bins = np.array(arrays[f"{prefix}.bins"], np.int64)

@@ -8,21 +8,18 @@ Both limits only ever fall, and so what is left depends on the set of occurrence
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.measures.context.token_groups import HIGHEST
+from isoscope.typing import Arrays, Ids, Single
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    Bits = NDArray[np.uint64]
-    Integers = NDArray[np.int64]
-    Fetch = Callable[[str, Integers], NDArray[np.float32]]
-    """The vectors of a layer at some of the occurrences that were offered."""
+Bits = NDArray[np.uint64]
+Fetch = Callable[[str, Ids], Single]
+"""The vectors of a layer at some of the occurrences that were offered."""
 
 
 class OccurrencePool:
@@ -111,7 +108,7 @@ class OccurrencePool:
             lambda name, chosen: other._vectors[name][other._place[chosen]],
         )
 
-    def _candidates(self, word: Bits, key: Bits) -> Integers:
+    def _candidates(self, word: Bits, key: Bits) -> Ids:
         """Return the occurrences that might be kept: low word, and low key where it is full."""
         found = np.flatnonzero(word <= np.uint64(self.highest))
         if not len(self._full):
@@ -120,7 +117,7 @@ class OccurrencePool:
         too_late = (self._full[position] == word[found]) & (key[found] > self._full_key[position])
         return np.asarray(found[~too_late])
 
-    def _choose(self, words: Bits, keys: Bits) -> Integers:
+    def _choose(self, words: Bits, keys: Bits) -> Ids:
         """Return which occurrences stay, sorted by word and key, and lower the limits."""
         order = np.lexsort((keys, words))
         ordered = words[order]
@@ -140,7 +137,7 @@ class OccurrencePool:
         stays = (rank < self._per_word) & (ordered <= np.uint64(max(self.highest, 0)))
         return order[stays]
 
-    def _free_places(self, taken: Integers, count: int) -> Integers:
+    def _free_places(self, taken: Ids, count: int) -> Ids:
         """Return places for new vectors, lowest first.
 
         All room is asked for at once: what nobody has written to takes no memory.
@@ -157,7 +154,7 @@ class OccurrencePool:
         free[taken] = False
         return np.flatnonzero(free)[:count]
 
-    def groups(self, name: str) -> list[NDArray[np.float32]]:
+    def groups(self, name: str) -> list[Single]:
         """Return the vectors of each kept word, words by hash and occurrences by key."""
         order = np.lexsort((self._key, self._word))
         edges = np.flatnonzero(np.diff(self._word[order])) + 1
@@ -178,7 +175,7 @@ class OccurrencePool:
             arrays[f"{prefix}.vectors.{number}"] = vectors[self._place]
         return arrays
 
-    def load(self, prefix: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def load(self, prefix: str, arrays: Arrays) -> None:
         """Take the state back."""
         self._word = np.array(arrays[f"{prefix}.words"], np.uint64)
         self._key = np.array(arrays[f"{prefix}.keys"], np.uint64)

@@ -1,21 +1,22 @@
-"""Sums for measures of context: all layers in one read, merged and stored.
+"""The sums behind all measures of context: all layers in one read, merged and stored.
 
-How close the tokens of a text are to their mean vector.
-
-Takes the contextual measures of all layers from batches, in one read.
+How close the n tokens x of a text are to their mean vector is (Σ u)·(Σ x) / (n ‖Σ x‖) with
+u = x / ‖x‖, averaged over texts (Ethayarajh 2019); the other sums are in modules of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.compute.threads import one_blas_thread
 from isoscope.data.arrays import is_tensor
+from isoscope.data.base import Array, Batch, Labels
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.measures.context.definitions import (
     MINIMUM,
@@ -45,18 +46,14 @@ from isoscope.measures.context.massive_tokens import (
     texts_from_arrays,
     texts_to_arrays,
 )
-from isoscope.measures.context.occurrences import OccurrencePool
+from isoscope.measures.context.occurrences import Fetch, OccurrencePool
 from isoscope.measures.context.token_groups import BatchGroups, Subwords, type_hashes, word_hashes
+from isoscope.typing import Arrays, Doubles, Ids
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from types import ModuleType
 
-    from numpy.typing import NDArray
-
-    from isoscope.data.base import Array, Batch, Labels
     from isoscope.measures.context.context_kernel import LayerKernel
-    from isoscope.measures.context.occurrences import Fetch
 
 
 @dataclass
@@ -71,7 +68,7 @@ class SentenceCosines:
     """Texts left out because their mean vector is zero."""
     tokens: int = 0
 
-    def add(self, cosines: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
+    def add(self, cosines: Doubles, counts: Ids) -> None:
         """Add the texts of one batch; a cosine is NaN where the mean vector is zero."""
         long_enough = counts >= 2
         defined = long_enough & ~np.isnan(cosines)
@@ -106,7 +103,7 @@ def sentences_to_arrays(layers: Sequence[SentenceCosines]) -> dict[str, NDArray[
     }
 
 
-def sentences_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> list[SentenceCosines]:
+def sentences_from_arrays(arrays: Arrays) -> list[SentenceCosines]:
     """Rebuild the sums that ``sentences_to_arrays`` took apart."""
     return [
         SentenceCosines(total, **dict(zip(COUNTS, counts, strict=True)))
@@ -201,7 +198,7 @@ class ContextualTaker:
                 )
         return vectors, batches[next(iter(self._layers))].labels
 
-    def _slots(self, groups: BatchGroups) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _slots(self, groups: BatchGroups) -> tuple[Ids, Ids]:
         """Return the slot of each row's token type and of each word occurrence."""
         ids, inverse = np.unique(groups.token_ids, return_inverse=True)
         keys = ids.tolist()
@@ -215,8 +212,8 @@ class ContextualTaker:
         vectors: Mapping[str, Array],
         labels: Labels,
         groups: BatchGroups,
-        types: NDArray[np.int64],
-        words: NDArray[np.int64],
+        types: Ids,
+        words: Ids,
     ) -> None:
         kernel_module = _kernel_module()
         self._kernel = self._kernel or kernel_module.LayerKernel()
@@ -236,9 +233,9 @@ class ContextualTaker:
             self._words.count(name, tally(words[~empty_words]) if empty_words.any() else word_tally)
 
     def _add_occurrences(
-        self, vectors: Mapping[str, Array], groups: BatchGroups, words: NDArray[np.int64]
+        self, vectors: Mapping[str, Array], groups: BatchGroups, words: Ids
     ) -> None:
-        def fetch_from(known: NDArray[np.int64]) -> Fetch:
+        def fetch_from(known: Ids) -> Fetch:
             return lambda name, chosen: groups.occurrences.at(known[chosen]).means(vectors[name])
 
         everywhere = np.arange(len(words))
@@ -337,9 +334,7 @@ class ContextualTaker:
         return arrays
 
     @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]
-    ) -> ContextualTaker:
+    def from_arrays(cls, arrays: Arrays, facts: Mapping[str, Any]) -> ContextualTaker:
         """Rebuild the state that ``to_arrays`` and ``facts`` took apart."""
         taker = cls(
             facts["layers"],

@@ -1,12 +1,9 @@
-"""Rows of a batch as texts, words, keys.
+"""How the rows of one batch fall into texts and word occurrences, once for all layers.
 
-Random-looking numbers of words, token types and occurrences: who is sampled, whatever the order.
-
-A number depends on what a thing is (the text of a word, the id of a type, the place of an
+Words, token types and occurrences have random-looking numbers that decide which of them are
+sampled. A number depends on what a thing is (the text of a word, the id of a type, the place of an
 occurrence) and on the seed, never on when it was read. So what has the lowest numbers is a random
 sample that any order and any batching of the texts agree on.
-
-How the rows of one batch fall into texts and word occurrences, once for all layers.
 """
 
 from __future__ import annotations
@@ -20,6 +17,7 @@ import numpy as np
 from isoscope.data.arrays import is_tensor
 from isoscope.data.sampling import row_keys
 from isoscope.errors import DataError
+from isoscope.typing import Ids, Mask, Single
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.data.base import Array, Labels
-
-    Integers = NDArray[np.int64]
 
 
 HIGHEST = 2**64 - 1
@@ -50,9 +46,7 @@ def type_hashes(token_ids: Iterable[int], seed: int) -> list[int]:
     return found
 
 
-def occurrence_keys(
-    sentences: NDArray[np.int64], positions: NDArray[np.int64], seed: int
-) -> NDArray[np.uint64]:
+def occurrence_keys(sentences: Ids, positions: Ids, seed: int) -> NDArray[np.uint64]:
     """Return 64 bits for the place of each occurrence: its text, and its position there."""
     return row_keys(row_keys(sentences, seed).view(np.int64) + positions, seed)
 
@@ -67,30 +61,30 @@ NEEDED_LABELS = ("token id", "word", "word index", "sentence", "position")
 class Stretches:
     """Rows that follow each other and belong together."""
 
-    first: Integers
+    first: Ids
     """First row of each stretch."""
-    counts: Integers
+    counts: Ids
     """Rows of each stretch."""
 
     def __len__(self) -> int:
         return len(self.first)
 
     @classmethod
-    def of(cls, labels: Integers) -> Stretches:
+    def of(cls, labels: Ids) -> Stretches:
         """Cut rows where the label changes."""
         edges = np.flatnonzero(np.diff(labels)) + 1
         first = np.concatenate((np.zeros(min(len(labels), 1), np.int64), edges))
         return cls(first, np.diff(np.append(first, len(labels))))
 
-    def where(self, chosen: NDArray[np.bool_]) -> Stretches:
+    def where(self, chosen: Mask) -> Stretches:
         """Return some of the stretches."""
         return Stretches(self.first[chosen], self.counts[chosen])
 
-    def at(self, chosen: Integers) -> Stretches:
+    def at(self, chosen: Ids) -> Stretches:
         """Return the stretches with these numbers."""
         return Stretches(self.first[chosen], self.counts[chosen])
 
-    def means(self, vectors: Array) -> NDArray[np.float32]:
+    def means(self, vectors: Array) -> Single:
         """Return the mean vector of each stretch."""
         found = in_single(vectors, self.first)
         several = np.flatnonzero(self.counts > 1)
@@ -103,11 +97,11 @@ class Stretches:
             found[several] = sums / self.counts[several, None]
         return found
 
-    def numbers(self) -> Integers:
+    def numbers(self) -> Ids:
         """Return the number of the stretch for each of its rows, one stretch after the other."""
         return np.repeat(np.arange(len(self.first)), self.counts)
 
-    def rows(self) -> Integers:
+    def rows(self) -> Ids:
         """Return the rows of all stretches, one stretch after the other."""
         within = np.arange(int(self.counts.sum())) - np.repeat(
             np.cumsum(self.counts) - self.counts, self.counts
@@ -120,7 +114,7 @@ class BatchGroups:
     """The texts and the word occurrences of a batch."""
 
     rows: int
-    token_ids: Integers
+    token_ids: Ids
     sentences: Stretches
     occurrences: Stretches
     """Rows whose vectors make the vector of a word occurrence: one, unless subwords are averaged.
@@ -161,7 +155,7 @@ class BatchGroups:
         )
 
 
-def in_single(vectors: Array, rows: Integers) -> NDArray[np.float32]:
+def in_single(vectors: Array, rows: Ids) -> Single:
     """Return a copy of the chosen rows as float32, from wherever they are."""
     chosen = vectors[rows]
     if is_tensor(chosen):

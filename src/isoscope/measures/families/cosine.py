@@ -1,9 +1,4 @@
-"""Mean cosine, quantiles, random pairs, uniformity.
-
-Cosines between the vectors of a cloud, in O(n).
-
-Cosines between sampled rows.
-"""
+"""Cosines between the vectors of a cloud: their mean over all pairs in O(n), others of a sample."""
 
 from __future__ import annotations
 
@@ -13,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.data.arrays import SHORTEST
 from isoscope.data.blocks import BLOCKS
 from isoscope.data.sampling import DEFAULT_SIZE, LARGE_SIZE
 from isoscope.measures.intervals import (
@@ -23,7 +19,8 @@ from isoscope.measures.intervals import (
     FITTED,
     student_quantile,
 )
-from isoscope.measures.registry import Value, counted, register
+from isoscope.measures.registry import Value, register
+from isoscope.wording import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
     formula="(‖Σ u‖² − n) / (n² − n), u = x / ‖x‖",
     range="[−1/(n−1), 1]",
     direction="lower",
-    length_dependent=False,
     reference="Machina & Mercer 2024, eq. 7; Ethayarajh 2019",
     alias="inter_sim",
     interval="sums",
@@ -59,8 +55,6 @@ def mean_cosine(space: Space) -> Value:
 
 
 QUANTILES = (1, 5, 50, 95, 99)
-SHORTEST = 1e-12
-"""Sampled vectors shorter than this share of the longest are zero: they have no cosine."""
 
 TEMPERATURE = 2.0
 """t of Wang & Isola's uniformity."""
@@ -162,7 +156,6 @@ def reason_against(space: Space, blocks: Indices) -> str:
     formula="1, 5, 50, 95 and 99 % quantiles of the cosines of pairs of sampled rows",
     range="[−1, 1] each",
     direction="neither",
-    length_dependent=False,
     reference="what a search over the vectors sees between unrelated ones",
     needs=["sample"],
     interval="own",
@@ -211,7 +204,6 @@ def sorted_quantile(values: NDArray[Any], share: float) -> float:
     formula="mean cosine of 1,000 random pairs of rows that share none, from different documents",
     range="[−1, 1]",
     direction="lower",
-    length_dependent=False,
     reference="Luo et al. 2021, definition 3; Ethayarajh 2019",
     needs=["large sample"],
     interval="own",
@@ -239,7 +231,6 @@ def random_pair_cosine(space: Space) -> Value:
     formula="ln mean exp(−2 ‖u − v‖²) over pairs of sampled unit vectors",
     range="[−8, 0]",
     direction="lower",
-    length_dependent=False,
     reference="Wang & Isola 2020, eq. 2, with t = 2",
     needs=["sample"],
     interval="own",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from isoscope.measures.registry import TableValue, register
 
 if TYPE_CHECKING:
-    from isoscope.measures.space import Space
+    from isoscope.measures.space import Dimensions, Space
     from isoscope.typing import Vector
 
 
@@ -18,6 +19,18 @@ LISTED = 32
 
 SMALLEST_SHARED = 1e-3
 """Below this mean cosine, shares of it are noise over noise and are left undefined."""
+
+
+dimension_table = partial(
+    register, direction="neither", needs=["dimensions", "scatter"], table=True
+)  # a row per dimension
+
+
+def sums_over_dimensions(space: Space, name: str) -> Dimensions:
+    """Return the sums over dimensions, which a measure of this name needs."""
+    if space.dimensions is None:
+        raise ValueError(f"{name} needs the sums over dimensions")
+    return space.dimensions
 
 
 def cosine_parts(space: Space) -> Vector:
@@ -42,21 +55,15 @@ def variance_shares(space: Space) -> Vector:
     return np.zeros(space.width) if found is None or total == 0 else found.variance / total
 
 
-@register(
+@dimension_table(
     formula="per dimension: mean, share of vectors where it is the minimum or maximum, "
     "its part of the mean cosine Σ_{i≠j} u_ik u_jk / (n² − n), its share of the variance",
     range="[0, 1] for shares",
-    direction="neither",
-    length_dependent=False,
     reference="Luo et al. 2021, section 3.2; Timkey & van Schijndel 2021",
-    needs=["dimensions", "scatter"],
-    table=True,
 )
 def outlier_dimensions(space: Space) -> TableValue:
     """The dimensions that are most often extreme or carry most of the mean cosine or variance."""
-    found = space.dimensions
-    if found is None:
-        raise ValueError("outlier_dimensions needs the sums over dimensions")
+    found = sums_over_dimensions(space, "outlier_dimensions")
     counted = max(space.units.rows, 1)
     lowest, highest = found.minimum_counts / counted, found.maximum_counts / counted
     parts, spread = cosine_parts(space), variance_shares(space)
@@ -81,20 +88,14 @@ def outlier_dimensions(space: Space) -> TableValue:
     return TableValue(rows, note)
 
 
-@register(
+@dimension_table(
     formula="dimensions with variance ≤ (eps(stored type) · root mean square entry)²",
     range="",
-    direction="neither",
-    length_dependent=False,
     reference="ours",
-    needs=["dimensions", "scatter"],
-    table=True,
 )
 def dead_dimensions(space: Space) -> TableValue:
     """Dimensions that carry nothing but rounding; naive whitening blows them up."""
-    found = space.dimensions
-    if found is None:
-        raise ValueError("dead_dimensions needs the sums over dimensions")
+    found = sums_over_dimensions(space, "dead_dimensions")
     dead = np.flatnonzero(found.variance <= space.dead_variance)
     rows = [
         {found.kind: int(k), "mean": float(found.mean[k]), "variance": float(found.variance[k])}

@@ -8,7 +8,8 @@ import numpy as np
 
 from isoscope.data.sampling import LARGE_SIZE
 from isoscope.measures.families.cosine import NO_DIRECTIONS, directions
-from isoscope.measures.registry import Value, counted, register
+from isoscope.measures.registry import Value, register
+from isoscope.wording import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +51,6 @@ def occurrences(units: Matrix, neighbours: int) -> NDArray[np.int64]:
     formula="skewness of N₁₀, the number of rows that have a row among their 10 nearest by cosine",
     range="(−∞, ∞)",
     direction="lower",
-    length_dependent=False,
     reference="Radovanović et al. 2010, section 3",
     needs=["large sample"],
     no_interval=CHANGES,
@@ -101,7 +101,6 @@ def two_nearest(vectors: Matrix) -> Matrix:
     formula="slope of −ln(1 − F(μ)) against ln μ, μ = r₂/r₁ of the two nearest neighbours",
     range="(0, d]",
     direction="higher",
-    length_dependent=False,
     reference="Facco et al. 2017 (TwoNN), the largest tenth of the ratios left out as there",
     needs=["large sample"],
     no_interval=CHANGES,

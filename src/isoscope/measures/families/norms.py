@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.measures.reads.moments import EDGES
-from isoscope.measures.registry import TableValue, Value, counted, register
+from isoscope.measures.registry import TableValue, Value, register
+from isoscope.wording import counted
 
 if TYPE_CHECKING:
     from isoscope.measures.space import Space
 
+
+LARGEST_BIAS_OF_A_LENGTH = 0.25
+"""Largest bias, in errors, of the length of a mean: where that is zero, the jackknife sees half."""
 
 ZERO_MEAN = "the mean is zero, up to the rounding of the stored numbers"
 
@@ -20,10 +24,10 @@ ZERO_MEAN = "the mean is zero, up to the rounding of the stored numbers"
     formula="‖μ‖ / mean ‖x‖",
     range="[0, 1]",
     direction="lower",
-    length_dependent=False,
     reference="Biś et al. 2021, table 1",
     needs=["mean"],
     interval="sums",
+    largest_bias=LARGEST_BIAS_OF_A_LENGTH,
 )
 def mean_offset(space: Space) -> Value:
     """How much of the vectors' length is common to all of them."""
@@ -53,6 +57,7 @@ def mean_norm(space: Space) -> Value:
     reference="Biś et al. 2021, table 1",
     needs=["mean"],
     interval="sums",
+    largest_bias=LARGEST_BIAS_OF_A_LENGTH,
 )
 def norm_of_mean(space: Space) -> Value:
     """Length of the mean vector."""
@@ -63,7 +68,6 @@ def norm_of_mean(space: Space) -> Value:
     formula="|cos(μ, v₁)|, v₁ the top eigenvector of XᵀX",
     range="[0, 1]",
     direction="neither",
-    length_dependent=False,
     reference="Biś et al. 2021, section 4",
     needs=["scatter"],
     no_interval="it turns with an eigenvector",

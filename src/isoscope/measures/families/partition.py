@@ -11,6 +11,7 @@ published values go below 1e-220.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,8 @@ import numpy as np
 from isoscope.measures.registry import Value, register
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from isoscope.measures.space import Partition, Space
     from isoscope.typing import Vector
 
@@ -28,20 +31,30 @@ EXTREME = "an extreme over directions has no simple error"
 REFERENCE = "Mu & Viswanath 2018, eq. 2; Biś et al. 2021, eq. 7"
 
 
-@register(
-    formula="min_c Z(c) / max_c Z(c), each c turned so that Z(c) ≥ Z(−c)",
+partition_measure = partial(
+    register,
     range="[0, 1]",
     direction="higher",
     length_dependent=True,
-    reference=REFERENCE,
     needs=["scatter", "partition"],
     no_interval=EXTREME,
+)  # of Z over the eigenvectors
+
+
+def second_read(found: Partition | None, name: str) -> Partition:
+    """Return what the second read gave, which a measure of this name needs."""
+    if found is None:
+        raise ValueError(f"{name} needs the second read")
+    return found
+
+
+@partition_measure(
+    formula="min_c Z(c) / max_c Z(c), each c turned so that Z(c) ≥ Z(−c)",
+    reference=REFERENCE,
 )
 def i1(space: Space) -> Value:
     """I1, with the range over all choices of signs: a published I1 lies somewhere inside it."""
-    found = space.partition
-    if found is None:
-        raise ValueError("i1 needs the second read")
+    found = second_read(space.partition, "i1")
     low, high = sign_range(found)
     return log_value(
         log_i1(found),
@@ -56,56 +69,39 @@ def i1(space: Space) -> Value:
     )
 
 
-@register(
+@partition_measure(
     formula="min over ±c of Z / max over ±c of Z",
-    range="[0, 1]",
-    direction="higher",
-    length_dependent=True,
     reference="ours; about i1² when a common offset dominates, so never beside a published I1",
-    needs=["scatter", "partition"],
-    no_interval=EXTREME,
 )
 def i1_symmetric(space: Space) -> Value:
     """The same over both signs of every direction, which no sign can change."""
-    found = space.partition
-    if found is None:
-        raise ValueError("i1_symmetric needs the second read")
+    found = second_read(space.partition, "i1_symmetric")
     lowest = min(found.log_plus.min(), found.log_minus.min())
     highest = max(found.log_plus.max(), found.log_minus.max())
     return log_value(float(lowest - highest), note=choice_note(found))
 
 
-@register(
+@partition_measure(
     formula="i1 of x / √(mean ‖x‖²)",
-    range="[0, 1]",
-    direction="higher",
     length_dependent=False,
     reference="ours: for comparing spaces or corrections whose vectors differ in length",
     needs=["scatter", "scaled"],
-    no_interval=EXTREME,
 )
 def i1_scaled(space: Space) -> Value:
     """I1 after bringing the root mean square length to one."""
-    found = space.scaled_partition
-    if found is None:
-        raise ValueError("i1_scaled needs the second read")
+    found = second_read(space.scaled_partition, "i1_scaled")
     return log_value(log_i1(found), note=basis_note(found), extra=basis_extra(found))
 
 
-@register(
+@partition_measure(
     formula="√( Σ_c (Z(c) − Z̄)² / (d Z̄²) ), each c turned so that Z(c) ≥ Z(−c)",
     range="[0, √(d−1)]",
     direction="lower",
-    length_dependent=True,
     reference="Biś et al. 2021, eq. 8",
-    needs=["scatter", "partition"],
-    no_interval=EXTREME,
 )
 def i2(space: Space) -> Value:
     """Standard deviation of Z over its mean."""
-    found = space.partition
-    if found is None:
-        raise ValueError("i2 needs the second read")
+    found = second_read(space.partition, "i2")
     logs = oriented(found)
     z = np.exp(logs - logs.max())
     return Value(float(z.std() / z.mean()), note=choice_note(found))
@@ -135,7 +131,7 @@ def local_i1(space: Space, n_clusters: int, seeds: int) -> Value:
     log = top + math.log(float(np.exp(logs - top).mean()))
     each = {f"seed_{seed}_log10": float(value) / LN10 for seed, value in enumerate(logs)}
     note = f"{n_clusters} clusters, mean of {seeds} seeds" if n_clusters > 1 else "one cluster"
-    return Value(math.exp(log), log10=log / LN10, note=note, extra=each)
+    return log_value(log, note=note, extra=each)
 
 
 def oriented(found: Partition) -> Vector:
@@ -190,7 +186,7 @@ def narrowest(pairs: Vector) -> float:
     return best
 
 
-def log_value(log: float, *, note: str, extra: dict[str, float | None] | None = None) -> Value:
+def log_value(log: float, *, note: str, extra: Mapping[str, float | None] | None = None) -> Value:
     """Build a value from its logarithm; exp() underflows to 0, its log10 does not."""
     return Value(math.exp(log), log10=log / LN10, note=note, extra=extra or {})
 

@@ -1,10 +1,23 @@
 """How variance is spread over directions, from the eigenvalues λ of the covariance.
 
 Scale cancels in all of them, and so does the choice of n or n − 1.
+
+How much finite n alone moves such a measure is known, and stands beside it. Sample eigenvalues
+spread out more than the true ones: large ones come out larger, small ones smaller. For a smooth
+function θ of the eigenvalues λ of a sample covariance E = Ŝ − S, second order perturbation gives,
+with E[E_jk²] = λ_j λ_k / n and E[E_kk²] = 2 λ_k² / n for Gaussian rows,
+
+    n · bias = Σ_k θ_kk λ_k² + ½ Σ_{j≠k} λ_j λ_k (θ_k − θ_j) / (λ_k − λ_j)
+
+where θ_k and θ_kk are the first and second derivatives by λ_k (Lawley 1956 for eigenvalues
+themselves). All measures here do not change with scale, so λ is divided by its sum: p. Rows that
+are not Gaussian, or not independent, move the variances of all λ by about the same factor, which
+the blocks tell: the caller multiplies by it.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,9 +28,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.measures.space import Space
+    from isoscope.typing import Vector
 
 
 CONSTANT = "all vectors are the same, up to rounding: there is no variance"
+
+
+variance_measure = partial(
+    register, direction="higher", needs=["scatter"], interval="spectrum"
+)  # of shares of the variance, more evenly spread the higher it is
 
 
 def shares(space: Space) -> NDArray[np.float64] | None:
@@ -35,64 +54,100 @@ def few_rows(space: Space) -> str:
     return f"only {space.rows:,} vectors in {space.width:,} dimensions limit the rank"
 
 
-@register(
+def of_shares(space: Space, value: float | None) -> Value:
+    """Return the value of a measure; None for a constant cloud."""
+    return Value(value, note=CONSTANT if value is None else few_rows(space))
+
+
+STRIPE = 512
+"""Rows of the table of pairs that are held at a time."""
+
+
+def top_variance_share_bias(p: Vector) -> float:
+    """n · bias of p₁; infinite where the second eigenvalue equals the first."""
+    others = p[1:]
+    if (others >= p[0]).any():
+        return float("inf")
+    return float(2 * p[0] * (p @ p) - 2 * p[0] ** 2 + (p[0] * others / (p[0] - others)).sum())
+
+
+def effective_rank_bias(p: Vector) -> float:
+    """n · bias of exp(−Σ p ln p)."""
+    p = p[p > 0]
+    logs = np.log(p)
+    entropy = -float(p @ logs)
+    level = logs + entropy
+    alone = float((((level + 1) * p) ** 2).sum() - 1)
+    pairs = 0.0
+    for first in range(0, len(p), STRIPE):
+        rows = slice(first, first + STRIPE)
+        gap = p[rows, None] - p
+        rise = logs[rows, None] - logs
+        # Where two eigenvalues agree the ratio is the derivative of the logarithm.
+        near = np.abs(gap) <= 1e-9 * p
+        ratio = np.divide(rise, gap, out=np.broadcast_to(1 / p, gap.shape).copy(), where=~near)
+        pairs += float(p[rows] @ ratio @ p)
+    diagonal = float(p.sum())
+    return float(np.exp(entropy) * (alone - (pairs - diagonal) / 2))
+
+
+def participation_ratio_bias(p: Vector) -> float:
+    """n · bias of 1 / Σ p²."""
+    squares, cubes, fourths = (float((p**power).sum()) for power in (2, 3, 4))
+    alone = 2 - 8 * cubes / squares**2 - 2 / squares + 8 * fourths / squares**3
+    return alone - (1 - squares) / squares**2
+
+
+def iso_score_bias(p: Vector) -> float:
+    """n · bias of (1/Σ p² − 1) / (d − 1)."""
+    return participation_ratio_bias(p) / (len(p) - 1)
+
+
+@variance_measure(
     formula="λ₁ / Σλ",
     range="[1/d, 1]",
     direction="lower",
-    length_dependent=False,
     reference="the first component's explained variance",
-    needs=["scatter"],
-    interval="spectrum",
+    bias=top_variance_share_bias,
 )
 def top_variance_share(space: Space) -> Value:
     """Share of the variance along the strongest direction."""
     p = shares(space)
-    return Value(None, note=CONSTANT) if p is None else Value(float(p[0]), note=few_rows(space))
+    return of_shares(space, None if p is None else float(p[0]))
 
 
-@register(
+@variance_measure(
     formula="exp(−Σ p ln p), p = λ / Σλ",
     range="[1, d]",
-    direction="higher",
-    length_dependent=False,
     reference="after Roy & Vetterli 2007, who take singular values where we take variances",
-    needs=["scatter"],
-    interval="spectrum",
+    bias=effective_rank_bias,
 )
 def effective_rank(space: Space) -> Value:
     """Number of directions that an even spread of the same entropy would fill."""
     p = shares(space)
     if p is None:
-        return Value(None, note=CONSTANT)
+        return of_shares(space, None)
     positive = p[p > 0]
-    return Value(float(np.exp(-(positive @ np.log(positive)))), note=few_rows(space))
+    return of_shares(space, float(np.exp(-(positive @ np.log(positive)))))
 
 
-@register(
+@variance_measure(
     formula="(Σλ)² / Σλ²",
     range="[1, d]",
-    direction="higher",
-    length_dependent=False,
     reference="Gao et al. 2017",
-    needs=["scatter"],
-    interval="spectrum",
+    bias=participation_ratio_bias,
 )
 def participation_ratio(space: Space) -> Value:
     """Number of directions that an even spread with the same Σλ² would fill."""
     p = shares(space)
-    return (
-        Value(None, note=CONSTANT) if p is None else Value(1 / float(p @ p), note=few_rows(space))
-    )
+    return of_shares(space, None if p is None else 1 / float(p @ p))
 
 
-@register(
+@variance_measure(
     formula="(participation_ratio − 1) / (d − 1)",
     range="[0, 1]",
-    direction="higher",
-    length_dependent=False,
     reference="Rudman et al. 2022, algorithm 1, which this equals",
-    needs=["scatter"],
-    interval="spectrum",
+    bias=iso_score_bias,
 )
 def iso_score(space: Space) -> Value:
     """Share of dimensions evenly used by the covariance."""

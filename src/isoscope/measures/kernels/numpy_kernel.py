@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.data.arrays import square_norms, within_single_range
 from isoscope.measures.kernels.base import ViewSums, check_lengths, moments_from, safe_exponent
 from isoscope.measures.reads.moments import BlockSums
 from isoscope.measures.reads.projections import Projections
@@ -118,12 +119,6 @@ def working(vectors: NDArray[Any], *, double: bool) -> Floats:
     """Return the batch contiguous and in the type that is computed in; a view where it is so."""
     wide = double or vectors.dtype.itemsize > 4
     return np.ascontiguousarray(vectors, dtype=np.float64 if wide else np.float32)
-
-
-def square_norms(x: Floats) -> Doubles:
-    """‖x_i‖² of every row: a BLAS dot product each, at half the time of einsum."""
-    with np.errstate(over="ignore"):  # the callers look for infinities
-        return np.asarray(np.matmul(x[:, None, :], x[:, :, None])[:, 0, 0], dtype=np.float64)
 
 
 def blocks(x: Floats) -> Iterator[slice]:
@@ -254,15 +249,6 @@ class NumpyMoments:
 
 NEARLY_CONSTANT = 1e-20
 """A variance below this share of the squared mean could be the rounding of that mean."""
-
-
-def within_single_range(squares: Doubles) -> bool:
-    """Whether squared lengths are far from where float32 overflows or loses digits.
-
-    Exact zeros are the common exception, but lengths below 1e-23 look the same in float32: any
-    zero sends the batch to float64, where the two differ.
-    """
-    return bool(((squares > 1e-30) & (squares < 1e30)).all())
 
 
 class NumpyProjector:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from isoscope.data.arrays import like, within_single_range
 from isoscope.data.blocks import BLOCKS
 from isoscope.measures.kernels.base import ViewSums, check_lengths, moments_from, safe_exponent
-from isoscope.measures.kernels.numpy_kernel import within_single_range
 from isoscope.measures.reads.moments import BlockSums
 from isoscope.measures.reads.projections import Projections
 
@@ -44,11 +44,6 @@ def widest(device: torch.device) -> torch.dtype:
 def host(tensor: torch.Tensor) -> Doubles:
     """Return a tensor as a float64 array."""
     return np.asarray(tensor.cpu().numpy(), dtype=np.float64)
-
-
-def on(like: torch.Tensor, array: Doubles) -> torch.Tensor:
-    """Return an array as a tensor with the device and type of another."""
-    return torch.from_numpy(np.ascontiguousarray(array)).to(like.device, like.dtype)
 
 
 def sums_of(x: torch.Tensor, weights: torch.Tensor, dealt: Dealt | None) -> torch.Tensor:
@@ -115,11 +110,11 @@ class TorchMoments:
         weight = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
         scale = np.divide(weight, norms, out=np.zeros_like(norms), where=squares > 0)
         wide = x.to(widest(x.device))
-        on_device = on(wide, weight)
+        on_device = like(wide, weight)
         vector_sums = sums_of(wide, on_device, dealt)
         mean = vector_sums.sum(dim=0) / max(float(weight.sum()), 1e-300)
         unit_square_sum = extremes = None
-        factors = on(x, scale)
+        factors = like(x, scale)
         if self._parts.dimensions:
             unit_square_sum = host((factors * factors) @ (x * x))
             nonzero = scale > 0
@@ -156,11 +151,11 @@ class TorchMoments:
         rest = host(weight @ centred) / batch.weight if batch.weight > 0 else 0 * batch.mean
         rooted = centred if bool((weight == 1).all()) else centred * weight.sqrt()[:, None]
         scatter = gram(rooted)
-        scatter -= on(scatter, np.multiply.outer(rest * batch.weight, rest))
+        scatter -= like(scatter, np.multiply.outer(rest * batch.weight, rest))
         better = replace(batch, mean=batch.mean + rest)
         if self._scatter is not None and self._total is not None:
             step, between = self._total.step_to(better)
-            scatter += on(scatter, np.multiply.outer(step * between, step))
+            scatter += like(scatter, np.multiply.outer(step * between, step))
             scatter += self._scatter.to(scatter.device)
         self._scatter = scatter
         return better
@@ -183,10 +178,10 @@ class TorchProjector:
         if plan.raw_basis is not None:
             coordinates["raw"] = x @ self._basis("raw", plan.raw_basis, x)
         if plan.basis is not None:
-            mean = on(x, plan.mean)
+            mean = like(x, plan.mean)
             centred = x - mean
             # What the rounding of the mean left over is added after the product.
-            rest = on(x, (host(mean) - plan.mean) @ plan.basis)
+            rest = like(x, (host(mean) - plan.mean) @ plan.basis)
             z = centred @ self._basis("centred", plan.basis, x) + rest
             coordinates["centred"] = z
             self._sum_views(centred, z, sums)
@@ -198,10 +193,10 @@ class TorchProjector:
             rows=len(x), log_partition=np.array(logs).reshape(shape), **sums.fields()
         )
 
-    def _basis(self, which: str, basis: Doubles, like: torch.Tensor) -> torch.Tensor:
-        key = f"{which} {like.dtype}"
+    def _basis(self, which: str, basis: Doubles, rows: torch.Tensor) -> torch.Tensor:
+        key = f"{which} {rows.dtype}"
         if key not in self._bases:
-            self._bases[key] = on(like, basis)
+            self._bases[key] = like(rows, basis)
         return self._bases[key]
 
     def _sum_views(self, centred: torch.Tensor, z: torch.Tensor, sums: ViewSums) -> None:
@@ -209,10 +204,10 @@ class TorchProjector:
         squares = z * z
         lengths = np.sqrt(host(squares.sum(dim=1)))
         for row, view in enumerate(self._plan.views):
-            gains = on(z, view.gains**2)
+            gains = like(z, view.gains**2)
             norms = np.sqrt(host(squares @ gains) + view.constant_length() ** 2)
             inverse = sums.add_norms(row, norms, lengths, torch.finfo(z.dtype).eps)
-            scale = on(z, inverse)
+            scale = like(z, inverse)
             sums.add_units(row, host(scale @ z), float(inverse.sum()))
             if self._plan.dimensions:
                 y = self._output(view, centred, z)
@@ -224,18 +219,20 @@ class TorchProjector:
     def _output(self, view: ViewShape, centred: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
         """Return the corrected vectors of a batch, as an estimator would give them out."""
         if view.on_components:
-            return z * on(z, view.gains)
+            turned: torch.Tensor = z * like(z, view.gains)
+            return turned
         changed = np.flatnonzero(view.gains != 1)
         if len(changed) == 0 or self._plan.basis is None:
             return centred
         basis = self._basis("centred", self._plan.basis, z)[:, changed]
-        difference = z[:, changed] * on(z, 1 - view.gains[changed])
-        return centred - (difference - on(z, view.offset[changed])) @ basis.T
+        difference = z[:, changed] * like(z, 1 - view.gains[changed])
+        taken: torch.Tensor = difference - like(z, view.offset[changed])
+        return centred - taken @ basis.T
 
 
 def log_sums(t: torch.Tensor, family: Exponents) -> Doubles:
     """Return ln Σ_i exp(±g_k t_ik), from one exp where that is safe (see the numpy kernel)."""
-    gains = on(t, family.gains)
+    gains = like(t, family.gains)
     exponents = t * gains
     reach = exponents.abs().amax(dim=0)
     far = torch.nonzero(~(reach < safe_exponent(NUMPY_TYPES[t.dtype], len(t)))).flatten()

@@ -1,25 +1,22 @@
-"""Read 1: sums over rows, sums by block and the histogram of norms.
-
-Sums over the rows of each block, for values without one of them.
-
-A histogram of lengths whose edges never move, so that histograms of any two parts add up.
-
-Sixteen bins per octave from 2⁻⁴⁰ to 2⁴⁰, one below and one above. A bin is 4.4 % wide.
-
-The first read: everything about a cloud that is a sum over its rows.
+"""The first read: everything about a cloud that is a sum over its rows.
 
 The state is a frozen dataclass of float64 arrays on the host. Merging is associative, so threads,
-processes, machines and a resumed run all use the same one.
+processes, machines and a resumed run all use the same one. Sums over the rows of each block are for
+values without one of them.
+
+Norms are counted in a histogram whose edges never move, so that histograms of any two parts add up:
+sixteen bins per octave from 2⁻⁴⁰ to 2⁴⁰, one below and one above. A bin is 4.4 % wide.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isoscope.compute.stage import Summed, first
 from isoscope.data.blocks import BLOCKS
 
 if TYPE_CHECKING:
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class BlockSums:
+class BlockSums(Summed):
     """What ``Moments`` sums over all rows, for the rows of each block; weights are w_i."""
 
     rows: Vector
@@ -65,22 +62,6 @@ class BlockSums:
             vector_sum=vector_sum,
             unit_sum=unit_sum,
         )
-
-    def merge(self, other: BlockSums) -> BlockSums:
-        """Combine the sums of two disjoint sets of rows."""
-        return BlockSums(
-            *(getattr(self, field.name) + getattr(other, field.name) for field in fields(self))
-        )
-
-    def to_arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
-        """Return the sums as arrays whose names start with the prefix."""
-        return {prefix + field.name: getattr(self, field.name) for field in fields(self)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str) -> BlockSums | None:
-        """Rebuild what ``to_arrays`` took apart; None where the arrays hold none."""
-        names = [prefix + field.name for field in fields(cls)]
-        return cls(*(arrays[name] for name in names)) if names[0] in arrays else None
 
 
 PER_OCTAVE = 16
@@ -134,11 +115,13 @@ class MomentParts:
 
 
 @dataclass(frozen=True)
-class Moments:
+class Moments(Summed):
     """Sums over the rows x_i of a cloud with weights w_i (1 unless given).
 
     Cosines leave zero vectors out, and so do the sums over unit vectors u_i = x_i / ‖x_i‖.
     """
+
+    reductions: ClassVar = {"norm_max": max, "mean": first, "scatter": first, "blocks": first}
 
     rows: int
     """Number of rows, whatever their weight."""
@@ -208,7 +191,14 @@ class Moments:
             raise ValueError("these moments were taken without the scatter matrix")
         return self.scatter / self.weight
 
-    def merge(self, other: Moments) -> Moments:
+    @property
+    def mean_cosine(self) -> float | None:
+        """Mean cosine of all pairs of rows: (‖Σ w u‖² − Σ w²) / ((Σ w)² − Σ w²), u = x / ‖x‖."""
+        pairs = self.unit_weight**2 - self.unit_weight_squares
+        square = float(self.unit_sum @ self.unit_sum) - self.unit_weight_squares
+        return square / pairs if pairs > 0 else None
+
+    def merge(self, other: Self) -> Self:
         """Combine the sums of two disjoint sets of rows.
 
         Mean and scatter follow Chan, Golub & LeVeque (1983): sums around each part's own mean
@@ -216,22 +206,10 @@ class Moments:
         """
         step, weight = self.step_to(other)
         mean = other.mean if self.weight == 0 else self.mean + step * (weight / self.weight)
-        return Moments(
-            rows=self.rows + other.rows,
-            zero_rows=self.zero_rows + other.zero_rows,
-            weight=self.weight + other.weight,
-            unit_weight=self.unit_weight + other.unit_weight,
-            unit_weight_squares=self.unit_weight_squares + other.unit_weight_squares,
+        return replace(
+            super().merge(other),
             mean=mean,
-            unit_sum=self.unit_sum + other.unit_sum,
-            norm_sum=self.norm_sum + other.norm_sum,
-            norm_square_sum=self.norm_square_sum + other.norm_square_sum,
-            norm_max=max(self.norm_max, other.norm_max),
-            norm_counts=self.norm_counts + other.norm_counts,
             scatter=_merged_scatter(self.scatter, other.scatter, step, weight),
-            unit_square_sum=_added(self.unit_square_sum, other.unit_square_sum),
-            minimum_counts=_added(self.minimum_counts, other.minimum_counts),
-            maximum_counts=_added(self.maximum_counts, other.maximum_counts),
             blocks=self._merged_blocks(other),
         )
 
@@ -250,25 +228,23 @@ class Moments:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state as named arrays, for a file or another process."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        blocks = {} if self.blocks is None else self.blocks.to_arrays(BLOCK_PREFIX)
-        del values["blocks"]
-        arrays = {name: np.asarray(value) for name, value in values.items() if value is not None}
-        return arrays | blocks
+        arrays = super().to_arrays()
+        if self.blocks is not None:
+            del arrays["blocks"]
+            blocks = self.blocks.to_arrays()
+            arrays |= {BLOCK_PREFIX + name: array for name, array in blocks.items()}
+        return arrays
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Moments:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Rebuild the state that ``to_arrays`` took apart."""
-        values: dict[str, Any] = {}
-        for field in fields(cls):
-            array = arrays.get(field.name)
-            values[field.name] = array if array is None or array.ndim else array.item()
-        values["blocks"] = BlockSums.from_arrays(arrays, BLOCK_PREFIX)
-        return cls(**values)
-
-
-def _added(one: Any, other: Any) -> Any:
-    return None if one is None or other is None else one + other
+        blocks = {
+            name.removeprefix(BLOCK_PREFIX): array
+            for name, array in arrays.items()
+            if name.startswith(BLOCK_PREFIX)
+        }
+        found = super().from_arrays(arrays)
+        return replace(found, blocks=BlockSums.from_arrays(blocks)) if blocks else found
 
 
 def _merged_scatter(

@@ -1,9 +1,4 @@
-"""Both reads over a group: accumulators, one state.
-
-What a read of some rows comes to: states that merge, and that a journal keeps.
-
-Running the two reads over a cloud group.
-"""
+"""The two reads over a cloud group, and the states that they come to, which merge and are kept."""
 
 from __future__ import annotations
 
@@ -11,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from isoscope.compute.map_reduce import Batches, Plan, ReadWork, read
-from isoscope.compute.stage import Progress
+from isoscope.compute.map_reduce import Batches, ReadWork, Run, read
 from isoscope.data.base import CloudGroup
 from isoscope.data.blocks import Dealer
 from isoscope.data.sampling import Sample, SampleTaker, lowest
@@ -21,6 +15,7 @@ from isoscope.errors import DataError
 from isoscope.measures.kernels import MomentsKernel, Projector, moments_kernel_for, projector_for
 from isoscope.measures.reads.moments import Moments
 from isoscope.measures.reads.projections import Projections
+from isoscope.progress import Progress
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +45,7 @@ class FirstState:
         """Combine two reads of disjoint rows."""
         size = self.sample_size
         return FirstState(
-            merged_by_name(self.moments, other.moments, lambda one, two: one.merge(two)),
+            merged_by_name(self.moments, other.moments, Moments.merge),
             merged_by_name(self.samples, other.samples, lambda one, two: lowest([one, two], size)),
             size,
             self.dealt_by or other.dealt_by,
@@ -72,7 +67,7 @@ class FirstState:
         return arrays, facts
 
     @classmethod
-    def from_entry(cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> FirstState:
+    def from_entry(cls, arrays: Arrays, facts: Mapping[str, Any]) -> FirstState:
         """Rebuild what ``to_entry`` took apart."""
         parts = by_kind_and_name(arrays)
         return cls(
@@ -84,35 +79,45 @@ class FirstState:
         )
 
 
+PROJECTIONS = "projections"
+"""Which rows of a cloud a second read is of, where it is of all."""
+
+
 @dataclass(frozen=True)
 class SecondState:
-    """The second read of some rows of every cloud of a group."""
+    """The second read of some rows, by cloud and by which of its rows they are."""
 
-    projections: Mapping[str, Projections]
+    found: Mapping[tuple[str, str], Projections]
+
+    @property
+    def projections(self) -> dict[str, Projections]:
+        """What was found by cloud, where all rows of each were read."""
+        return {name: found for (name, _), found in self.found.items()}
 
     def merge(self, other: SecondState) -> SecondState:
         """Combine two reads of disjoint rows."""
-        return SecondState(
-            merged_by_name(self.projections, other.projections, lambda one, two: one.merge(two))
-        )
+        return SecondState(merged_by_name(self.found, other.found, Projections.merge))
 
     def to_entry(self) -> Entry:
         """Return arrays and facts."""
         arrays = {
-            f"projections|{key}|{name}": array
-            for name, part in self.projections.items()
+            f"{which}|{key}|{name}": array
+            for (name, which), part in self.found.items()
             for key, array in part.to_arrays().items()
         }
         return arrays, {}
 
     @classmethod
-    def from_entry(
-        cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]
-    ) -> SecondState:
+    def from_entry(cls, arrays: Arrays, facts: Mapping[str, Any]) -> SecondState:
         """Rebuild what ``to_entry`` took apart."""
         del facts
-        parts = by_kind_and_name(arrays).get("projections", {})
-        return cls({name: Projections.from_arrays(fields) for name, fields in parts.items()})
+        return cls(
+            {
+                (name, which): Projections.from_arrays(fields)
+                for which, by_name in by_kind_and_name(arrays).items()
+                for name, fields in by_name.items()
+            }
+        )
 
 
 def by_kind_and_name(
@@ -126,7 +131,7 @@ def by_kind_and_name(
     return found
 
 
-def merged_by_name(one: Mapping[str, Any], other: Mapping[str, Any], merge: Any) -> dict[str, Any]:
+def merged_by_name(one: Mapping[Any, Any], other: Mapping[Any, Any], merge: Any) -> dict[Any, Any]:
     """Merge what is under the same name; the rest stays as it is."""
     found = dict(one)
     for name, value in other.items():
@@ -139,7 +144,7 @@ def added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     return {key: one.get(key, 0) + other.get(key, 0) for key in dict.fromkeys([*one, *other])}
 
 
-__all__ = ["Batches", "FirstRead", "Plan", "Progress", "first_read", "second_read"]
+__all__ = ["Batches", "FirstRead", "Progress", "Run", "first_read", "second_read"]
 
 FIRST, SECOND = "first read", "second read"
 
@@ -249,7 +254,7 @@ class ProjectionsTaker:
         self._plans = work.plans
         self._dealer = Dealer(work.label) if work.deals else None
         self._projectors: dict[str, Projector] = {}
-        self._found: dict[str, Projections] = {}
+        self._found: dict[tuple[str, str], Projections] = {}
 
     def add(self, batches: Batches, /) -> None:
         """Take one batch of every cloud."""
@@ -258,8 +263,9 @@ class ProjectionsTaker:
                 self._projectors[name] = projector_for(batch.vectors, self._plans[name])
             dealt = None if self._dealer is None else self._dealer.deal(batch)
             found = self._projectors[name](batch.vectors, dealt)
-            known = self._found.get(name)
-            self._found[name] = found if known is None else known.merge(found)
+            key = name, PROJECTIONS
+            known = self._found.get(key)
+            self._found[key] = found if known is None else known.merge(found)
 
     def take(self) -> SecondState:
         """Return the sums since the last call, and begin anew."""
@@ -275,7 +281,7 @@ def first_read(
     seed: int = 0,
     double: bool = False,
     dealer: Dealer | None = None,
-    plan: Plan | None = None,
+    plan: Run | None = None,
     progress: Progress | None = None,
 ) -> dict[str, FirstRead]:
     """Take moments and a sample of every cloud of a group; a dealer adds the sums by block."""
@@ -289,7 +295,7 @@ def first_read(
         label=None if dealer is None else dealer.label,
         rows=getattr(group, "certain_rows", None) if len(group.names) == 1 else None,
     )
-    state = read(group, work, FIRST, plan or Plan(), progress).state
+    state = read(group, work, FIRST, plan or Run(), progress).state
     if dealer is not None:
         dealer.used = state.dealt_by
     if isinstance(group, RowSelection):
@@ -320,49 +326,14 @@ def second_read(
     plans: Mapping[str, ProjectionPlan],
     *,
     dealer: Dealer | None = None,
-    plan: Plan | None = None,
+    plan: Run | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Projections]:
     """Project every cloud of a group."""
     label = None if dealer is None else dealer.label
     work = SecondWork(plans, deals=dealer is not None, label=label)
-    found = read(group, work, SECOND, plan or Plan(), progress).state.projections
+    found = read(group, work, SECOND, plan or Run(), progress).state.projections
     for name in group.names:
         if name not in found:
             raise DataError(f"{name}: no row is left in the second read")
     return {name: found[name] for name in group.names}
-
-
-@dataclass(frozen=True)
-class LayerProjections:
-    """The second read of all layers over some texts, by layer and by which of its tokens."""
-
-    found: Mapping[tuple[str, str], Projections]
-
-    def merge(self, other: LayerProjections) -> LayerProjections:
-        """Combine the reads of two disjoint sets of texts."""
-        found = dict(self.found)
-        for key, projections in other.found.items():
-            found[key] = found[key].merge(projections) if key in found else projections
-        return LayerProjections(found)
-
-    def to_entry(self) -> Entry:
-        """Return arrays and facts."""
-        arrays = {
-            f"{which}|{key}|{name}": array
-            for (name, which), projections in self.found.items()
-            for key, array in projections.to_arrays().items()
-        }
-        return arrays, {}
-
-    @classmethod
-    def from_entry(cls, arrays: Arrays, facts: Mapping[str, Any]) -> LayerProjections:
-        """Rebuild what ``to_entry`` took apart."""
-        del facts
-        return cls(
-            {
-                (name, which): Projections.from_arrays(fields)
-                for which, by_name in by_kind_and_name(arrays).items()
-                for name, fields in by_name.items()
-            }
-        )

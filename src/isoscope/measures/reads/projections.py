@@ -1,29 +1,26 @@
-"""Read 2: sums on the eigenbasis, and their plan.
-
-The second read: every row projected on the eigenvectors that the first read gave.
+"""The second read: every row projected on the eigenvectors that the first read gave.
 
 A *view* is what a correction would make of the cloud: gains g on the eigenbasis V of the
 covariance, y = V (g ∘ z + o) with z = Vᵀ(x − μ) and, for one variant only, a constant o. So the
 partition sums, lengths and cosines of every corrected cloud come from one projection, without a
-corrected copy.
-
-What the second read has to sum, given what the first one found.
+corrected copy. What it has to sum is planned from what the first read found.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from isoscope.compute.stage import Summed
 from isoscope.data.blocks import BLOCKS
 from isoscope.measures.reads.moments import BINS
 from isoscope.measures.views import NONE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -62,8 +59,10 @@ class ProjectionPlan:
 
 
 @dataclass(frozen=True)
-class Projections:
+class Projections(Summed):
     """What the second read found: a row per family of exponents, a row per view."""
+
+    reductions: ClassVar = {"log_partition": np.logaddexp, "norm_max": np.maximum}
 
     rows: int
     log_partition: NDArray[np.float64]
@@ -99,32 +98,6 @@ class Projections:
             maximum_counts=np.zeros((views, width), np.int64),
             block_squares=np.zeros((BLOCKS, width)),
         )
-
-    def merge(self, other: Projections) -> Projections:
-        """Combine what was found on two disjoint sets of rows."""
-        return Projections(
-            rows=self.rows + other.rows,
-            log_partition=np.logaddexp(self.log_partition, other.log_partition),
-            zero_rows=self.zero_rows + other.zero_rows,
-            norm_sum=self.norm_sum + other.norm_sum,
-            norm_max=np.maximum(self.norm_max, other.norm_max),
-            norm_counts=self.norm_counts + other.norm_counts,
-            unit_sum=self.unit_sum + other.unit_sum,
-            unit_square_sum=self.unit_square_sum + other.unit_square_sum,
-            minimum_counts=self.minimum_counts + other.minimum_counts,
-            maximum_counts=self.maximum_counts + other.maximum_counts,
-            block_squares=self.block_squares + other.block_squares,
-        )
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the state as named arrays, for a file or another process."""
-        return {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Projections:
-        """Rebuild the state that ``to_arrays`` took apart."""
-        values: dict[str, Any] = dict(arrays)
-        return cls(**{**values, "rows": int(values["rows"])})
 
 
 Scaling = Literal["plain", "scaled"]

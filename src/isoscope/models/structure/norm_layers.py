@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import copy
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from isoscope.measures.layer_norm import NormWeights
 from isoscope.models.layer_names import EMBEDDING, side_of
-from isoscope.models.structure.stacks import is_norm
+from isoscope.models.structure.stacks import Stack, is_norm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torch import nn
 
-    from isoscope.models.structure.stacks import Stack
+    from isoscope.models.model import Model
 
 
 LAYER_NORM, RMS_NORM = "LayerNorm", "RMSNorm"
@@ -142,3 +146,19 @@ def fill(module: nn.Module, value: float) -> None:
     """Set every parameter of a module to one number."""
     for parameter in module.parameters():
         parameter.fill_(value)
+
+
+def norm_weights(model: Model, norm: Norm) -> NormWeights | None:
+    """Read gain and bias of a norm; None where it has no weights."""
+    if norm.gain is None:
+        return None
+    gain = np.asarray(model.tensor(norm.gain), dtype=np.float64) + norm.gain_offset
+    bias = None if norm.bias is None else np.asarray(model.tensor(norm.bias), dtype=np.float64)
+    return NormWeights(gain, bias, centres=norm.kind == LAYER_NORM)
+
+
+def norm_name(norm: Norm) -> str:
+    """Return what results call a norm: its layer, and its path within."""
+    # Behind the number of the block: T5 numbers the parts inside a block as well.
+    inner = re.sub(r"^.*?\.\d+\.", "", norm.path)
+    return norm.where if inner == norm.path else f"{norm.where}, {inner}"

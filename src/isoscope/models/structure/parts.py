@@ -1,8 +1,4 @@
-"""Embeddings, positions, norms of a network.
-
-How a network is told where in a text a token stands.
-
-The named parts of a transformer, found from its modules: embeddings, positions, norms.
+"""The named parts of a transformer, found from its modules: embeddings, positions, norms.
 
 Nothing is loaded: the modules are those of a network without numbers. Paths are those of the
 network without a head (`Model.network`), as results call a part the same whatever head a

@@ -40,17 +40,17 @@ def final_norm_path(network: Any) -> str:
     return found[-1]
 
 
-def rms_kind(family: str) -> tuple[Any, Any]:
-    """Return the classes of configuration and network with a head of an architecture."""
-    config, _, head = rms_classes(family)
-    return config, head
+def stock_classes(family: str) -> tuple[Any, Any, Any]:
+    """Return configuration, network and network with a head as transformers has them."""
+    config, base, head = (getattr(library("transformers"), name) for name in FAMILIES[family])
+    return config, base, head
 
 
 @cache
 def rms_classes(family: str) -> tuple[Any, Any, Any]:
     """Make the three classes of an architecture, and tell transformers of them."""
     transformers = library("transformers")
-    stock = [getattr(transformers, name) for name in FAMILIES[family]]
+    stock = stock_classes(family)
     config = type(f"Rms{FAMILIES[family][0]}", (stock[0],), {"model_type": f"{family}{ENDING}"})
     base, head = (
         type(f"Rms{kind.__name__}", (kind,), {"config_class": config, "__init__": with_rms(kind)})

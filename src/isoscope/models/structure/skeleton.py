@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from isoscope.errors import DataError
-from isoscope.models.runtime import first_line, library, quietly
+from isoscope.models.runtime import library, loading, quietly
 from isoscope.models.structure.rms_variants import own_class
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def base_skeleton(config: Any) -> Any:
@@ -45,13 +42,8 @@ def build(config: Any, make: Callable[..., Any]) -> Any:
     The configuration is copied, as the attention would be noted in it.
     """
     torch = library("torch")
-    try:
-        with quietly(), torch.device("meta"):
-            return make(copy.deepcopy(config), attn_implementation="eager").eval()
-    except Exception as error:
-        raise DataError(
-            f"a network cannot be made from the configuration: {first_line(error)}"
-        ) from error
+    with loading("a network cannot be made from the configuration"), torch.device("meta"):
+        return make(copy.deepcopy(config), attn_implementation="eager").eval()
 
 
 def trace(skeleton: Any) -> tuple[str, ...] | None:

@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from isoscope.data.base import NO_LABELS, Batch, Cloud
 from isoscope.data.formats.packages import WordList
 from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.typing import Ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from isoscope.models.model import Model
+
+
+UNUSED = re.compile(
+    r"\[unused\d+\]|<unused\d+>|<reserved[\w-]*\d+>|<\|(reserved|extra)[\w-]*\d+\|>", re.IGNORECASE
+)
+"""Tokens that were put into a vocabulary for later and never trained; T5's ``<extra_id_0>`` was."""
+
+
+def unused_tokens(cloud: Any) -> list[dict[str, Any]]:
+    """Find the tokens that are there for later by their names, with their lengths."""
+    found = []
+    for batch in cloud.read():
+        if "word" not in batch.labels:
+            return []
+        words = batch.labels["word"]
+        for k in [k for k, word in enumerate(words) if UNUSED.fullmatch(str(word))]:
+            vector = np.asarray(batch.vectors[k], dtype=np.float64)
+            found.append(
+                {
+                    "token": str(words[k]),
+                    "row": batch.first_row + k,
+                    "norm": float(np.linalg.norm(vector)),
+                }
+            )
+    return found
 
 
 WHICH = ("input", "output")
@@ -61,7 +87,7 @@ class EmbeddingCloud(Cloud):
             labels = NO_LABELS if words is None else words.labels(batch.first_row, last)
             yield batch._replace(labels=labels)
 
-    def read_rows(self, indices: NDArray[np.int64]) -> Any:
+    def read_rows(self, indices: Ids) -> Any:
         """Return some rows."""
         return self._cloud.read_rows(indices)
 

@@ -7,14 +7,11 @@ a tensor that several modules share is stored once, under the name of any of the
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from isoscope.errors import DataError, unknown_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
 
 OLD_ENDS = {"weight": "gamma", "bias": "beta"}
 

@@ -1,38 +1,31 @@
-"""Tensors by module path; digests.
-
-Single tensors of a model out of its files, without loading the rest.
-
-One digest of all weights of a model, to find checkpoints that are the same.
-"""
+"""Single tensors of a model by module path, without loading the rest; digests of its weights."""
 
 from __future__ import annotations
 
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from isoscope.data.base import Cloud
 from isoscope.errors import DataError
-from isoscope.models.weights.tensor_names import StoredNames
+from isoscope.models.weights.tensor_names import Shape, StoredNames
 from isoscope.models.weights.weight_files import (
     INDEX,
     SAFETENSORS,
     DequantisedTensors,
     PickleFiles,
     SafetensorsFiles,
+    WeightFiles,
     check_present,
     check_whole,
     places,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     import numpy as np
 
-    from isoscope.data.base import Cloud
     from isoscope.models.model import Model
-    from isoscope.models.weights.tensor_names import Shape
-    from isoscope.models.weights.weight_files import WeightFiles
 
 
 class StoredWeights:
@@ -63,7 +56,7 @@ class StoredWeights:
 
     def fingerprint(self, path: str) -> str:
         """Hash the bytes of a tensor as they are stored: equal ones are the same numbers."""
-        return self._hash(self._names.find(path))
+        return self._files.digest(self._names.find(path))
 
     def are_one(self, first: str, second: str) -> bool:
         """Whether two paths that share a tensor in the network do so in the files as well.
@@ -72,13 +65,8 @@ class StoredWeights:
         """
         own = self._names.find_own(second)
         stored = self._names.find(first)
-        return own is None or own == stored or self._hash(own) == self._hash(stored)
-
-    def _hash(self, name: str) -> str:
-        digest = hashlib.sha256()
-        for piece in self._files.pieces(name):
-            digest.update(piece)
-        return digest.hexdigest()
+        digest = self._files.digest
+        return own is None or own == stored or digest(own) == digest(stored)
 
 
 def check_weights(folder: Path, model: str) -> None:
@@ -117,8 +105,10 @@ def weights_digest(model: Model) -> str:
     try:
         found = {path: model.fingerprint(path) for path in parameters(model)}
     except DataError:
-        found = stored_digests(model)
-    return joint_digest(found)
+        files = open_weights(model)
+        found = {name: files.digest(name) for name in files.names}
+    lines = "".join(f"{name} {digest}\n" for name, digest in sorted(found.items()))
+    return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def parameters(model: Model) -> list[str]:
@@ -127,21 +117,3 @@ def parameters(model: Model) -> list[str]:
     paths = [name for name in names if "pooler" not in name.split(".")]
     head = model.parts.unembedding
     return paths if head is None else [*paths, head]
-
-
-def stored_digests(model: Model) -> dict[str, str]:
-    """Return the digest of every tensor by the name under which it is stored."""
-    files = open_weights(model)
-    found = {}
-    for name in files.names:
-        digest = hashlib.sha256()
-        for piece in files.pieces(name):
-            digest.update(piece)
-        found[name] = digest.hexdigest()
-    return found
-
-
-def joint_digest(digests: Mapping[str, str]) -> str:
-    """Return one digest of several, whatever their order."""
-    lines = "".join(f"{name} {digest}\n" for name, digest in sorted(digests.items()))
-    return hashlib.sha256(lines.encode()).hexdigest()

@@ -1,28 +1,25 @@
-"""Safetensors, pickles, GGUF behind one interface.
+"""Files of weights behind one interface: safetensors, pickles of torch, GGUF.
 
-From which quantisation a GGUF file is dequantised.
-
-The files in which a folder holds a model's weights.
-
-Single tensors out of ``.safetensors`` files.
-
-Single tensors that torch reads: out of pickles, and out of a network that is loaded.
+Every tensor is read by itself, by the name under which it is stored. A folder has one file, or
+several with an index that says which tensor is in which.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isoscope.data.arrays import ArrayCloud
+from isoscope.data.base import Cloud
 from isoscope.data.formats.matrix import MatrixFileCloud, MatrixLayout, fill
 from isoscope.data.formats.safetensors import STORED, read_header, tensor_layout, whole_numbers
 from isoscope.data.location import Location
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from isoscope.data.base import Cloud
     from isoscope.models.model import Model
     from isoscope.models.weights.tensor_names import Shape
 
@@ -104,6 +100,51 @@ class WeightFiles(ABC):
         """Return the first rows of a matrix."""
         return ArrayCloud(self.array(name)[:rows], called)
 
+    def digest(self, name: str) -> str:
+        """Hash the bytes of a tensor as they are stored: equal ones are the same numbers."""
+        found = hashlib.sha256()
+        for piece in self.pieces(name):
+            found.update(piece)
+        return found.hexdigest()
+
+
+class IndexedFiles(WeightFiles):
+    """One file, or several with an index that says which tensor is in which.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files are.
+    model : str
+        What messages call the model.
+    """
+
+    def __init__(self, folder: Path, model: str) -> None:
+        self._model = model
+        self._contents = cache(self.read_contents)
+        self._files: dict[str, Path] = {}
+        for path, names in places(folder, model).items():
+            self._files.update(dict.fromkeys(names or tuple(self._contents(path)[0]), path))
+
+    @staticmethod
+    @abstractmethod
+    def read_contents(path: Path) -> tuple[dict[str, Any], int]:
+        """Return what a file has by the name of each tensor, and where in it the tensors begin."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All stored names."""
+        return tuple(self._files)
+
+    def entry(self, name: str) -> tuple[Path, Any, int]:
+        """Return the file of a tensor, what it has of it, and where in it the tensors begin."""
+        path = self._files[name]
+        check_present(path, self._model)
+        entries, start = self._contents(path)
+        if name not in entries:
+            raise DataError(f"{path} has no {name}, although the index says so")
+        return path, entries[name], start
+
 
 def places(folder: Path, model: str) -> dict[Path, tuple[str, ...]]:
     """Return the files that hold the weights, with their tensors where an index says so."""
@@ -133,21 +174,13 @@ def check_present(path: Path, model: str) -> None:
         raise DataError(f"{model} is not complete: {path} is missing")
 
 
-class SafetensorsFiles(WeightFiles):
-    """One ``.safetensors`` file, or several with an index; of each only what is asked for."""
+class SafetensorsFiles(IndexedFiles):
+    """``.safetensors``: of every file only what is asked for."""
 
-    def __init__(self, folder: Path, model: str) -> None:
-        self._model = model
-        self._files = {}
-        for path, names in places(folder, model).items():
-            held = names or tuple(read_header(Location(str(path)))[0])
-            self._files.update(dict.fromkeys(held, path))
-        self._headers = cache(lambda path: read_header(Location(str(path))))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All stored names."""
-        return tuple(self._files)
+    @staticmethod
+    def read_contents(path: Path) -> tuple[dict[str, Any], int]:
+        """Read the header, which has the type, the shape and the place of each tensor."""
+        return read_header(Location(str(path)))
 
     def shape(self, name: str) -> Shape:
         """Return the shape of a tensor."""
@@ -186,15 +219,11 @@ class SafetensorsFiles(WeightFiles):
         return MatrixFileCloud(location, replace(layout, rows=rows), first, called)
 
     def _entry(self, name: str) -> tuple[dict[str, Any], Location, int, int]:
-        path = self._files[name]
-        check_present(path, self._model)
+        path, found, start = self.entry(name)
         location = Location(str(path))
-        entries, start = self._headers(path)
-        if name not in entries:
-            raise DataError(f"{path} has no {name}, although the index says so")
-        first, last = tensor_bytes(entries[name], f"{path}:{name}")
+        first, last = tensor_bytes(found, f"{path}:{name}")
         check_length(location, start, last)
-        return entries[name], location, start + first, start + last
+        return found, location, start + first, start + last
 
 
 def check_whole(path: Path) -> None:
@@ -248,33 +277,17 @@ class TorchTensors(WeightFiles):
             yield raw[begin : begin + PIECE].tobytes()
 
 
-class PickleFiles(TorchTensors):
-    """``pytorch_model.bin``, or several with an index, read as tensors only and never run."""
+class PickleFiles(IndexedFiles, TorchTensors):
+    """``pytorch_model.bin``, read as tensors only and never run."""
 
-    def __init__(self, folder: Path, model: str) -> None:
-        self._model, self._places = model, places(folder, model)
-        self._load = cache(load_pickle)
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """All stored names."""
-        return tuple(self._files)
-
-    @cached_property
-    def _files(self) -> dict[str, Path]:
-        found = {}
-        for path, names in self._places.items():
-            found.update(dict.fromkeys(names or tuple(self._load(path)), path))
-        return found
+    @staticmethod
+    def read_contents(path: Path) -> tuple[dict[str, Any], int]:
+        """Read the tensors, mapped into memory where that is possible."""
+        return load_pickle(path), 0
 
     def tensor(self, name: str) -> Any:
         """Return a tensor, of which nothing is read before its numbers are used."""
-        path = self._files[name]
-        check_present(path, self._model)
-        tensors = self._load(path)
-        if name not in tensors:
-            raise DataError(f"{path} has no {name}, although the index says so")
-        return tensors[name]
+        return self.entry(name)[1]
 
 
 def load_pickle(path: Path) -> dict[str, Any]:

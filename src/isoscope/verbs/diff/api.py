@@ -5,33 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoscope.corrections.closed_form import ClosedForm
+from isoscope.corrections.closed_form import ClosedForm, check_width
 from isoscope.corrections.estimators.center import Center
 from isoscope.corrections.estimators.whiten import Whiten
-from isoscope.corrections.fit import fit_summary_together
-from isoscope.corrections.refresh import check_width
+from isoscope.corrections.fit import fingerprint_of, fit_summary_together
 from isoscope.corrections.registry import text_of
 from isoscope.corrections.storage import load_correction
-from isoscope.corrections.summary import fingerprint_of
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.reads.moments import MomentParts
-from isoscope.results.differed import DIFFERENCE
-from isoscope.results.measuring import versions
-from isoscope.results.render import REMARKS
-from isoscope.results.result import Result
-from isoscope.results.scored import KIND
-from isoscope.verbs.diff import effects, permutation, reuse, support, text
+from isoscope.results.fields import KIND, REMARKS
+from isoscope.results.result import Result, versions
+from isoscope.tasks.encoding import open_source
+from isoscope.tasks.protocol import protocol_of
+from isoscope.verbs.diff import effects, permutation, reuse, support
+from isoscope.verbs.diff import text as telling
+from isoscope.verbs.diff.names import DIFFERENCE
 from isoscope.verbs.diff.row_match import Matching, match_rows
-from isoscope.verbs.diff.rows import Filing
+from isoscope.verbs.diff.rows import ComparisonRows
 from isoscope.verbs.diff.same_rows import compare_same_rows
-from isoscope.verbs.diff.two_clouds import read_apart, read_in_step
-from isoscope.verbs.threshold.sources import open_source
+from isoscope.verbs.diff.two_clouds import Reading
 
 if TYPE_CHECKING:
-    from isoscope.compute.stage import Progress
     from isoscope.corrections.base import Correction
     from isoscope.data.base import CloudGroup
-    from isoscope.tasks.sentence_protocol import SentenceProtocol
+    from isoscope.progress import Progress
+    from isoscope.tasks.protocol import SentenceProtocol
     from isoscope.verbs.diff.permutation import EqualityTest
     from isoscope.verbs.diff.two_clouds import TwoSides
 
@@ -68,6 +66,7 @@ def diff(
     seed: int = 0,
     progress: Progress | None = None,
     command: str = "",
+    **protocol: Any,
 ) -> Result:
     """Compare two clouds.
 
@@ -111,6 +110,8 @@ def diff(
         Called with the name of the work, steps done, and steps in all.
     command : str
         Kept in the result.
+    **protocol
+        Fields of ``SentenceProtocol``, such as ``pooling``, in place of ``sentences``.
 
     Returns
     -------
@@ -129,6 +130,7 @@ def diff(
     check_call(k, threshold, sample)
     if text is None and (layer_b is not None or layer != "last"):
         raise UsageError("layers are those of models that read texts; name the texts with --text")
+    sentences = protocol_of(sentences, protocol)
     opened: list[CloudGroup] = [
         open_source(
             source, text=text, layer=at, sentences=sentences, column=which, progress=progress
@@ -142,17 +144,41 @@ def diff(
         matching = match_rows(*opened, same_rows=same_rows, ids=ids, documents=documents, seed=seed)
     if not matching.same:
         check_widths(*matching.clouds)
-    read = read_in_step if matching.same else read_apart
-    two = read(
-        *matching.clouds,
-        parts_for(fitted),
-        sample=sample,
-        seed=seed,
-        documents=documents,
-        drop_invalid=drop_invalid,
-        progress=progress,
+    reading = Reading(parts_for(fitted), sample, seed, documents, drop_invalid, progress)
+    two = reading.both(*matching.clouds, paired=matching.same)
+    found_rows = ComparisonRows(f"{two.a.name} (A) and {two.b.name} (B)")
+    remarks = [matching.sentence, *telling.about_sources(two)]
+    if fingerprint_of(two.a.moments) == fingerprint_of(two.b.moments):
+        remarks.append("A and B hold the same vectors: they are equal.")
+    if two.paired:
+        same = compare_same_rows(two, k, seed)
+        found_rows.add_same_rows(same)
+        remarks += telling.about_same_rows(same)
+    if two.same_width:
+        found, tests = effects.effects(two), tested(two, seed)
+        found_rows.add_differences(found, tests, two.a.moments.rows + two.b.moments.rows)
+        remarks += telling.about_differences(found, tests)
+        out = outsiders(two, seed)
+        found_rows.add_support(out)
+        remarks += telling.about_support(out)
+        for kept in kept_spaces(two, fitted, threshold, seed, progress):
+            found_rows.add_reuse(kept)
+            remarks += telling.about_keeping(kept)
+        if fitted is not None:
+            remarks += telling.about_origin(fitted, two)
+    elif fitted is not None or threshold is not None:
+        raise DataError(
+            f"A has {two.a.moments.width} dimensions and B {two.b.moments.width}: a correction or "
+            "a threshold of one has no meaning in the other"
+        )
+    return Result(
+        rows=found_rows.rows,
+        left_out=two.left_out,
+        seeds={"seed": seed},
+        versions=versions(),
+        command=command,
+        extra={KIND: DIFFERENCE, REMARKS: remarks, "same_rows": two.paired},
     )
-    return compared(two, matching, fitted, k, threshold, seed, progress, command)
 
 
 def check_call(k: int, threshold: float | None, sample: int) -> None:
@@ -183,52 +209,6 @@ def parts_for(given: Correction | None) -> MomentParts:
     """Return the sums that the differences and the correction need."""
     dimensions = isinstance(given, ClosedForm) and given._parts().dimensions
     return MomentParts(scatter=True, dimensions=dimensions, mean=True)
-
-
-def compared(
-    two: TwoSides,
-    matching: Matching,
-    given: Correction | None,
-    k: int,
-    threshold: float | None,
-    seed: int,
-    progress: Progress | None,
-    command: str,
-) -> Result:
-    """Take every figure that two clouds allow, and say what follows."""
-    filing = Filing(two)
-    remarks = [matching.sentence, *text.about_sources(two)]
-    if fingerprint_of(two.a.moments) == fingerprint_of(two.b.moments):
-        remarks.append("A and B hold the same vectors: they are equal.")
-    if two.paired:
-        same = compare_same_rows(two, k, seed)
-        filing.same_rows(same)
-        remarks += text.about_same_rows(same)
-    if two.same_width:
-        found, tests = effects.effects(two), tested(two, seed)
-        filing.differences(found, tests)
-        remarks += text.about_differences(found, tests)
-        out = outsiders(two, seed)
-        filing.support(out)
-        remarks += text.about_support(out)
-        for kept in kept_spaces(two, given, threshold, seed, progress):
-            filing.keeping(kept)
-            remarks += text.about_keeping(kept)
-        if given is not None:
-            remarks += text.about_origin(given, two)
-    elif given is not None or threshold is not None:
-        raise DataError(
-            f"A has {two.a.moments.width} dimensions and B {two.b.moments.width}: a correction or "
-            "a threshold of one has no meaning in the other"
-        )
-    return Result(
-        rows=filing.rows,
-        left_out=two.left_out,
-        seeds={"seed": seed},
-        versions=versions(),
-        command=command,
-        extra={KIND: DIFFERENCE, REMARKS: remarks, "same_rows": two.paired},
-    )
 
 
 def tested(two: TwoSides, seed: int) -> dict[str, EqualityTest] | None:

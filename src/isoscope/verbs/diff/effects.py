@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.verbs.diff.cka import square
 from isoscope.verbs.diff.names import QUANTILES
 
 if TYPE_CHECKING:
@@ -98,11 +99,6 @@ def chance_of_covariances(
 def products(residuals: list[Matrix]) -> Vector:
     """Inner product of every row of A with its partner in B."""
     return np.asarray(np.einsum("ij,ij->i", residuals[0], residuals[1]))
-
-
-def square(matrix: Matrix) -> float:
-    """‖M‖_F²"""
-    return float(np.einsum("ij,ij->", matrix, matrix))
 
 
 def effective_rank(covariance: Matrix) -> float | None:

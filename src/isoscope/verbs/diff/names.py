@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+DIFFERENCE = "difference of two clouds"
+"""What such a result calls itself under ``KIND``."""
+
+SAME, DIFFERENT, SUPPORT, KEEPING = "same rows", "difference", "support", "keeping"
+"""Parts of such a result."""
+
+
 PERMUTATIONS = 999
 """The smallest p-value is 0.001, and a p-value near 0.05 is off by 0.007."""
 

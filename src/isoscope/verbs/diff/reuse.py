@@ -27,9 +27,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import clone
 
-from isoscope.compute.stats.estimates import apart, clustered_mean
+from isoscope.compute.nearest_neighbours import nearest_rows, shared
+from isoscope.compute.stats.estimates import clustered_mean, difference
+from isoscope.compute.stats.pair_cosines import PairCosines
 from isoscope.corrections.closed_form import ClosedForm
-from isoscope.corrections.summary import read_summary
+from isoscope.corrections.fit import read_summary
 from isoscope.data.base import WrappedGroup
 from isoscope.data.sampling import row_keys
 from isoscope.data.selection import keep
@@ -40,16 +42,14 @@ from isoscope.verbs.diff.names import (
     NEIGHBOURS_LIMIT,
     THRESHOLD_FACTOR,
 )
-from isoscope.verbs.measure.search.nearest_rows import nearest_rows, shared
-from isoscope.verbs.measure.search.paired_halves import PairCosines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from isoscope.compute.stage import Progress
     from isoscope.compute.stats.estimates import Difference, Score
     from isoscope.corrections.base import Correction
     from isoscope.data.base import Batch, CloudGroup
+    from isoscope.progress import Progress
     from isoscope.verbs.diff.two_clouds import Side, TwoSides
 
 
@@ -201,10 +201,10 @@ def corrected_space(
     correction = CorrectionKept(
         old_cosine,
         new_cosine,
-        apart(old_cosine, new_cosine, paired=True),
+        difference(old_cosine, new_cosine),
         kept,
         by_chance,
-        apart(by_chance, kept, paired=True),
+        difference(by_chance, kept),
     )
     pairs_a = PairCosines.of(old.transform(a), units_a, seed)
     return Kept(
@@ -218,7 +218,7 @@ def judged_threshold(
     """Compare what a threshold lets through of both clouds."""
     limit = a.score_exceeded_by(CHANCE_MATCHES) if threshold is None else threshold
     share_a, share_b = a.share_above(limit), b.share_above(limit)
-    change = apart(share_b, share_a, paired=paired)
+    change = difference(share_b, share_a, paired=paired)
     return ThresholdKept(limit, threshold is not None, share_a, share_b, change)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from isoscope.data.arrays import ArrayCloud, is_tensor
 from isoscope.data.blocks import DOCUMENT
 from isoscope.data.sampling import row_keys
+from isoscope.data.selection import count_rows
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.verbs.diff.two_clouds import InStep, unequal
 
@@ -99,7 +100,7 @@ def labels_of(group: CloudGroup) -> list[str]:
 
 def by_count(a: CloudGroup, b: CloudGroup, same_rows: bool | None) -> Matching:
     """Decide by the number of rows: nothing else tells."""
-    rows = [count_of(group) for group in (a, b)]
+    rows = [count_rows(group) for group in (a, b)]
     if rows[0] == rows[1]:
         how = "as asked for" if same_rows else f"as many rows, and no ids; {SAY_OTHERWISE}"
         return Matching(True, f"Taken for the same rows in the same order: {how}.", (a, b))
@@ -107,13 +108,6 @@ def by_count(a: CloudGroup, b: CloudGroup, same_rows: bool | None) -> Matching:
         raise UsageError(unequal((a, b), rows))
     counts = f"{rows[0]:,} and {rows[1]:,} rows"
     return Matching(False, f"Compared as clouds of other rows: there are {counts}.", (a, b))
-
-
-def count_of(group: CloudGroup) -> int:
-    """Return the number of rows, by reading where nothing else tells."""
-    if group.rows is not None:
-        return group.rows
-    return sum(len(batches[group.names[0]].vectors) for batches in group.batches())
 
 
 def same_order(a: CloudGroup, b: CloudGroup, label: str) -> bool:
@@ -134,7 +128,7 @@ def by_id(a: CloudGroup, b: CloudGroup, label: str, same_rows: bool | None, seed
     """Bring rows together by their ids, where the ids are the same or the caller says so."""
     places = [places_of(group, label) for group in (a, b)]
     common = [name for name in places[0] if name in places[1]]
-    counts = [count_of(group) for group in (a, b)]
+    counts = [count_rows(group) for group in (a, b)]
     without = [count - len(common) for count in counts]
     if same_rows is None and any(without):
         known = f"{len(common):,} of {counts[0]:,} and {counts[1]:,} rows have the same {label}"

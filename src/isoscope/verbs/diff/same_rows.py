@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.compute.nearest_neighbours import has_direction, nearest_rows, shared
 from isoscope.compute.stats.estimates import CORRELATION, Score, clustered_mean, spearman, undefined
+from isoscope.data.arrays import unit_rows
 from isoscope.errors import UsageError
-from isoscope.tasks.scoring import unit_rows
 from isoscope.verbs.diff.cka import LinearCKA, linear_cka
-from isoscope.verbs.measure.search.nearest_rows import has_direction, nearest_rows, shared
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import Estimate
 from isoscope.data.sampling import row_keys
 
 if TYPE_CHECKING:
@@ -55,16 +56,12 @@ SPLIT_SEED = 0x5911
 
 
 @dataclass(frozen=True)
-class Outside:
+class Outside(Estimate):
     """Share of a cloud outside the support of another."""
 
-    level: float
-    share: float | None
-    low: float | None
-    high: float | None
-    rows: int
-    held_out: int
-    note: str = ""
+    level: float = LEVELS[0]
+    held_out: int = 0
+    """Rows of the other cloud that set the limit."""
 
     @property
     def expected(self) -> float:
@@ -92,7 +89,7 @@ def outside(
     chosen = held if paired else np.ones(len(b), np.bool_)
     reference = a[~held]
     if len(reference) < NEIGHBOUR or not held.any():
-        return [Outside(level, None, None, None, 0, 0, "too few documents") for level in LEVELS]
+        return [Outside(None, None, None, 0, "too few documents", level) for level in LEVELS]
     own = strangeness(a[held], reference)
     other = strangeness(b[chosen], reference)
     random = np.random.default_rng(seed)
@@ -122,7 +119,7 @@ def judged(
     place = math.ceil(level * (len(own) + 1))
     if place > len(own):
         note = f"needs {math.ceil(1 / (1 - level)) - 1} held-out rows, and there are {len(own)}"
-        return Outside(level, None, None, None, len(other), len(own), f"undefined: {note}")
+        return Outside(None, None, None, len(other), f"undefined: {note}", level, len(own))
     share = float((other > np.partition(own, place - 1)[place - 1]).mean())
     order = np.argsort(own)
     sorted_own = own[order]
@@ -133,7 +130,7 @@ def judged(
         limit = sorted_own[np.searchsorted(below, level * below[-1] * (1 - 1e-12))]
         shares.append(float(of_other[other > limit].sum() / of_other.sum()))
     low, high = np.percentile(shares, (2.5, 97.5))
-    return Outside(level, share, float(low), float(high), len(other), len(own))
+    return Outside(share, float(low), float(high), len(other), "", level, len(own))
 
 
 def resampled(

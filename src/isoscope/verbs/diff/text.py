@@ -1,30 +1,188 @@
-"""A comparison of two clouds in sentences that a person can act on."""
+"""Two clouds for people: how alike row by row, where they differ, and what of A serves for B.
+
+A comparison of two clouds in sentences that a person can act on.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoscope.corrections.summary import fingerprint_of, same_vectors
-from isoscope.verbs.diff.names import (
-    COSINE_LIMIT,
-    COVARIANCES,
-    LENGTHS,
-    MEANS,
-    NEIGHBOURS,
-    NEIGHBOURS_LIMIT,
-    THRESHOLD_FACTOR,
-)
+from isoscope.corrections.fit import fingerprint_of, same_vectors
+from isoscope.results import numbers
+from isoscope.results.fields import KIND, REMARKS
+from isoscope.results.tables import Grid, pivot, said_once
+from isoscope.verbs.diff import names
 from isoscope.verbs.diff.reuse import rounded_share
+from isoscope.wording import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from isoscope.compute.stats.estimates import Estimate
     from isoscope.corrections.base import Correction
+    from isoscope.results.result import Result, Row
     from isoscope.verbs.diff.effects import Effects
     from isoscope.verbs.diff.permutation import EqualityTest
     from isoscope.verbs.diff.reuse import CorrectionKept, Kept, ThresholdKept
     from isoscope.verbs.diff.same_rows import SameRows
     from isoscope.verbs.diff.support import Outside
     from isoscope.verbs.diff.two_clouds import TwoSides
+
+
+CHANCE, EXPECTED, P_HOLM, NO_TEST, KEEP, THRESHOLD = (
+    "chance", "expected", "p_holm", "no_test", "keep", "threshold",
+)  # fmt: skip
+"""Fields of its rows."""
+
+BETWEEN = {
+    "mean_shift": "‖m_A − m_B‖ over the spread √(tr C̄), less what sampling adds",
+    "covariance_distance": "‖C_A − C_B‖ over ‖C̄‖, C̄ the mean of both, less what sampling adds",
+    "total_variance_ratio": "tr C_B / tr C_A",
+    "mean_length_ratio": "mean length of B over that of A",
+}
+KEPT_NAMES = {
+    "mean_cosine/old": "mean cosine, A's correction",
+    "mean_cosine/refitted": "mean cosine, fitted on B",
+    "neighbours_kept@10": "neighbours in common",
+    "neighbours_kept@10/by_chance": "… by chance",
+    "neighbours_kept@10/lost_beyond_chance": "… lost beyond chance",
+    "pairs_above_threshold/A": "pairs of A above",
+    "pairs_above_threshold/B": "pairs of B above",
+}
+"""What the table calls rows, so that it fits a screen."""
+
+KEPT_LEGEND = (
+    "neighbours in common: of the 10 nearest rows of B, with A's correction and with the same "
+    "fitted on B; by chance: with two fits on rows of B"
+)
+INTERVAL_LEGEND = "±: how far the 95 % interval reaches, its longer side"
+TEST_LEGEND = "p: permutation test on a pooled sample, by Holm's correction over the tests made"
+
+
+def is_difference(result: Result) -> bool:
+    """Whether a result compares two clouds."""
+    return result.extra.get(KIND) == names.DIFFERENCE
+
+
+def difference_grids(result: Result) -> list[Grid]:
+    """Arrange a comparison in a grid for each question; what was assumed stands below the first."""
+    makers = {
+        names.SAME: same_grid,
+        names.DIFFERENT: different_grid,
+        names.SUPPORT: support_grid,
+        names.KEEPING: keeping_grid,
+    }
+    found = []
+    for part, make in makers.items():
+        rows = [row for row in result.rows if row.part == part]
+        if rows:
+            found.append(make(rows))
+    remarks = [str(line) for line in result.extra.get(REMARKS, [])]
+    left_out = [f"left out, {why}: {counted(n, 'row')}" for why, n in result.left_out.items()]
+    if found:
+        found[0].verdict.extend(remarks[:1])
+        found[0].notes.extend(left_out)
+        found[-1].verdict.extend(remarks[1:])
+    return found
+
+
+def same_grid(rows: list[Row]) -> Grid:
+    """Arrange how alike two spaces with the same rows are."""
+    header = ["row by row", "value", "by chance", "rows or pairs"]
+    return by_chance_grid(rows, header, CHANCE)
+
+
+def by_chance_grid(rows: list[Row], header: list[str], field: str, *legend: str) -> Grid:
+    """Arrange figures beside what chance would give, which a field of the rows holds."""
+    body = [
+        [row.measure, with_interval(row), number(row.extra.get(field)), f"{row.n or 0:,}"]
+        for row in rows
+    ]
+    return Grid(rows[0].subject, header, body, [*legend, INTERVAL_LEGEND, *notes_of(rows)])
+
+
+def different_grid(rows: list[Row]) -> Grid:
+    """Arrange differences with their tests, and the figures of each cloud beside them."""
+    cells = {row.measure: row for row in rows}
+    body, notes = [], []
+    for row in rows:
+        if row.measure in BETWEEN:
+            p = row.extra.get(P_HOLM)
+            body.append([row.measure, number(row.value), "", "", "" if p is None else f"{p:.2g}"])
+            if NO_TEST in row.extra:
+                notes.append(f"{row.measure}, no test: {row.extra[NO_TEST]}")
+        elif "/A" in row.measure:
+            other = cells[row.measure.replace("/A", "/B")]
+            name = row.measure.replace("/A", "")
+            body.append([name, "", number(row.value), number(other.value), ""])
+    legend = [f"{name}: {words}" for name, words in BETWEEN.items() if name in cells]
+    header = ["difference", "B against A", "A", "B", "p"]
+    title = f"{rows[0].subject}: differences over {rows[0].n or 0:,} rows"
+    return Grid(title, header, body, [*legend, TEST_LEGEND, *notes, *notes_of(rows)])
+
+
+def support_grid(rows: list[Row]) -> Grid:
+    """Arrange shares outside each other's support."""
+    header = ["outside the support", "share", "by chance", "rows"]
+    legend = "B outside A@95%: share of B that is stranger to A's rows than 95 % of A itself"
+    return by_chance_grid(rows, header, EXPECTED, legend)
+
+
+def keeping_grid(rows: list[Row]) -> Grid:
+    """Arrange what keeping A's corrections and thresholds does: figures down, spaces across."""
+    cuts = [row for row in rows if THRESHOLD in row.extra]
+    correct = [row for row in rows if THRESHOLD not in row.extra]
+    known = {row.measure for row in rows}
+    lines = {name: words for name, words in KEPT_NAMES.items() if name in known}
+    columns = dict.fromkeys(row.correction for row in rows)
+    header, body = pivot(
+        rows, "measure", "correction", with_interval,
+        corner="kept for B", lines=lines, columns=columns.keys(),
+    )  # fmt: skip
+    body += [
+        [words, *(fact(some, space, field) for space in columns)]
+        for words, some, field in (
+            ("threshold", cuts, THRESHOLD),
+            ("keep the correction", correct, KEEP),
+            ("keep the threshold", cuts, KEEP),
+        )
+    ]
+    title = f"{rows[0].subject}: A's corrections and thresholds on {rows[0].n or 0:,} rows of B"
+    return Grid(title, header, body, [KEPT_LEGEND, INTERVAL_LEGEND, *notes_of(rows)])
+
+
+def fact(rows: list[Row], space: str, field: str) -> str:
+    """Return a field of the rows of a space as text."""
+    for row in rows:
+        if row.correction == space and field in row.extra:
+            value = row.extra[field]
+            return ("yes" if value else "no") if isinstance(value, bool) else number(value)
+    return ""
+
+
+def with_interval(row: Row | None) -> str:
+    """Return a figure with its interval behind it."""
+    if row is None:
+        return ""
+    if row.value is None:
+        return "undefined"
+    if row.low is None or row.high is None:
+        return number(row.value)
+    reach = max(row.high - row.value, row.value - row.low)
+    return f"{number(row.value)} ±{reach:.4f}"
+
+
+def number(value: float | None) -> str:
+    """Return a number as a person reads it."""
+    if value is None:
+        return ""
+    # Adding zero turns −0 into 0.
+    return f"{round(value, 4) + 0.0:.4f}" if abs(value) < 100 else f"{value:.1f}"
+
+
+def notes_of(rows: list[Row]) -> list[str]:
+    """Say every note once, with what it is about."""
+    return said_once((row.measure, row.note) for row in rows)
 
 
 ALPHA = 0.05
@@ -51,9 +209,9 @@ def about_differences(found: Effects | None, tests: dict[str, EqualityTest] | No
     if tests is None:
         return ["There are too few documents to test whether the clouds differ."]
     sizes = {
-        MEANS: f"the means, by {found.mean_shift:.3f} of the spread",
-        COVARIANCES: f"the covariances, by {found.covariance_distance:.2f} of their size",
-        LENGTHS: f"the lengths, on average {found.mean_lengths[0]:.4g} and "
+        names.MEANS: f"the means, by {found.mean_shift:.3f} of the spread",
+        names.COVARIANCES: f"the covariances, by {found.covariance_distance:.2f} of their size",
+        names.LENGTHS: f"the lengths, on average {found.mean_lengths[0]:.4g} and "
         f"{found.mean_lengths[1]:.4g}",
     }
     differ = [
@@ -71,14 +229,14 @@ def about_support(found: dict[str, list[Outside]]) -> list[str]:
     lines = []
     for direction, shares in found.items():
         one = shares[0]
-        if one.share is None or one.low is None or one.high is None:
+        if one.value is None or one.low is None or one.high is None:
             continue
         inside, other = direction.split(" outside ")
         verb = "more than" if one.low > one.expected else "about as much as"
         if one.high < one.expected:
             verb = "less than"
         lines.append(
-            f"{rounded_share(one.share)} of {inside} lies outside {other}'s support ({verb} the "
+            f"{rounded_share(one.value)} of {inside} lies outside {other}'s support ({verb} the "
             f"{rounded_share(one.expected)} of {other} itself)"
         )
     return ["; ".join(lines) + "."] if lines else []
@@ -93,17 +251,20 @@ def about_keeping(kept: Kept) -> list[str]:
 def about_correction(name: str, kept: CorrectionKept) -> str:
     """Say whether to keep a correction, with what decides."""
     figures = (
-        f"with {name} fitted on B instead, {ranged(kept.kept, 2)} of the {NEIGHBOURS} nearest stay "
-        f"(fitting on other rows of B: {valued(kept.by_chance, 2)}) and the mean cosine of random "
-        f"pairs goes from {valued(kept.old_cosine, 3)} to {valued(kept.new_cosine, 3)}"
+        f"with {name} fitted on B instead, {ranged(kept.kept, 2)} of the {names.NEIGHBOURS} "
+        f"nearest stay (fitting on other rows of B: {valued(kept.by_chance, 2)}) and the mean "
+        f"cosine of random pairs goes from {valued(kept.old_cosine, 3)} to "
+        f"{valued(kept.new_cosine, 3)}"
     )
     if kept.keep:
         return f"Keep A's correction: {figures}."
     reasons = []
     if kept.neighbours_differ:
-        reasons.append(f"more than {NEIGHBOURS_LIMIT:g} of the neighbours change beyond chance")
+        reasons.append(
+            f"more than {names.NEIGHBOURS_LIMIT:g} of the neighbours change beyond chance"
+        )
     if kept.cosines_differ:
-        reasons.append(f"the mean cosine is off by more than {COSINE_LIMIT:g}")
+        reasons.append(f"the mean cosine is off by more than {names.COSINE_LIMIT:g}")
     return f"Fit the correction again ({' and '.join(reasons)}): {figures}."
 
 
@@ -117,7 +278,7 @@ def about_threshold(name: str, cut: ThresholdKept) -> str:
     )
     if cut.keep:
         return f"Keep the threshold: {figures}."
-    factor = f"a factor of more than {THRESHOLD_FACTOR:g}"
+    factor = f"a factor of more than {names.THRESHOLD_FACTOR:g}"
     return f"Choose a new threshold ({factor}): {figures}."
 
 
@@ -141,22 +302,22 @@ def about_origin(given: Correction, two: TwoSides) -> list[str]:
     ]
 
 
+def rounded(digits: int) -> Callable[[float], str]:
+    """Return a function that writes a figure with so many digits."""
+    # Adding zero turns −0 into 0.
+    return lambda value: f"{round(value, digits) + 0.0:.{digits}f}"
+
+
 def valued(found: Estimate, digits: int) -> str:
     """Return a figure."""
-    # Adding zero turns −0 into 0.
-    return "undefined" if found.value is None else f"{round(found.value, digits) + 0.0:.{digits}f}"
+    return "undefined" if found.value is None else rounded(digits)(found.value)
 
 
 def ranged(found: Estimate, digits: int) -> str:
     """Return a figure with its interval."""
-    if found.low is None or found.high is None:
-        return valued(found, digits)
-    return f"{valued(found, digits)} ({found.low:.{digits}f} to {found.high:.{digits}f})"
+    return numbers.with_interval(found, rounded(digits), f".{digits}f")
 
 
 def percent(found: Estimate) -> str:
     """Return a share with its interval, as percentages."""
-    value = rounded_share(found.value or 0.0)
-    if found.low is None or found.high is None:
-        return value
-    return f"{value} ({rounded_share(found.low)} to {rounded_share(found.high)})"
+    return numbers.with_interval(found, rounded_share, undefined=rounded_share(0.0))

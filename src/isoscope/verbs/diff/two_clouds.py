@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.compute.map_reduce import merged, run
+from isoscope.data.arrays import on_host
 from isoscope.data.base import Batch, Cloud, LazyLabels
 from isoscope.data.blocks import Dealer
 from isoscope.data.combine import SingleCloud
-from isoscope.data.sampling import SampleTaker, lowest, on_host
+from isoscope.data.sampling import SampleTaker, lowest
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.kernels import MomentsKernel, moments_kernel_for
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.compute.map_reduce import Batches
-    from isoscope.compute.stage import Progress
     from isoscope.data.base import CloudGroup
     from isoscope.data.sampling import Sample
     from isoscope.measures.reads.moments import MomentParts, Moments
+    from isoscope.progress import Progress
 
 
 A, B = "A", "B"
@@ -163,7 +164,19 @@ class Side:
     moments: Moments
     sample: Sample
     caveat: str = ""
-    """What must be known of the source."""
+    """What must be known of the source, such as that its codes are lossy."""
+
+    @classmethod
+    def of(cls, source: CloudGroup, cloud: CloudGroup, moments: Moments, sample: Sample) -> Side:
+        """Name a side after its source, and refuse one that is too small to be compared."""
+        name = source.names[0]
+        check(name, moments)
+        if moments.rows < FEWEST_ROWS:
+            raise DataError(
+                f"{name} has {moments.rows:,} rows; two clouds are compared from {FEWEST_ROWS} "
+                "rows on"
+            )
+        return cls(name, cloud, moments, sample, str(getattr(source, "caveat", "")))
 
     @property
     def stored(self) -> str:
@@ -229,88 +242,82 @@ class InStepTaker:
         self.cross.add(*(on_host(batches[name].vectors, slice(None)) for name in (A, B)))
 
 
-def read_in_step(
-    a: CloudGroup,
-    b: CloudGroup,
-    parts: MomentParts,
-    *,
-    sample: int,
-    seed: int,
-    documents: str | None = None,
-    drop_invalid: bool = False,
-    progress: Progress | None = None,
-) -> TwoSides:
-    """Read two clouds of the same rows once, in step."""
-    pair = InStep(a, b)
-    group = RowSelection(pair, drop_invalid=drop_invalid)
-    first = next(iter(group.batches()), None)
-    if first is None:
-        raise DataError(f"{a.names[0]}: no row is left to compare")
-    shifts = [on_host(first[name].vectors, slice(None)).mean(axis=0) for name in (A, B)]
-    dealer = Dealer(documents)
-    takers: list[InStepTaker] = []
+@dataclass(frozen=True)
+class Reading:
+    """How two clouds are read.
 
-    def new() -> InStepTaker:
-        takers.append(InStepTaker(pair, parts, sample, seed, dealer, shifts))
-        return takers[-1]
+    Attributes
+    ----------
+    parts : MomentParts
+        What is summed over the rows of each.
+    sample : int
+        Rows of each that are kept.
+    seed : int
+        Of the sample.
+    documents : str, optional
+        The label by which rows belong to documents.
+    drop_invalid : bool
+        Leave out rows that are not finite, instead of stopping.
+    progress : callable, optional
+        Called with the name of the read, rows done, and rows in all.
+    """
 
-    run(group, new, None, progress, "compare")
-    left_out = dict(group.left_out)
-    sides = []
-    for name, source in ((A, a), (B, b)):
-        states = [taker.kernels[name].result() for taker in takers if name in taker.kernels]
-        moments = merged([state for state in states if state is not None])
-        assert moments is not None
-        check_rows(source.names[0], moments)
-        drawn = lowest([taker.samples[name].result() for taker in takers], sample)
-        again = SingleCloud(RowSelection(pair, drop_invalid=drop_invalid), name)
-        sides.append(Side(source.names[0], again, moments, drawn, caveat_of(source)))
-    cross = takers[0].cross
-    for taker in takers[1:]:
-        cross = cross.merge(taker.cross)
-    return TwoSides(sides[0], sides[1], True, dealer.used, cross, left_out)
+    parts: MomentParts
+    sample: int
+    seed: int
+    documents: str | None = None
+    drop_invalid: bool = False
+    progress: Progress | None = None
 
+    def both(self, a: CloudGroup, b: CloudGroup, *, paired: bool) -> TwoSides:
+        """Read both once: in step where row i of each is one thing, else one after the other."""
+        return self.in_step(a, b) if paired else self.apart(a, b)
 
-def read_apart(
-    a: CloudGroup,
-    b: CloudGroup,
-    parts: MomentParts,
-    *,
-    sample: int,
-    seed: int,
-    documents: str | None = None,
-    drop_invalid: bool = False,
-    progress: Progress | None = None,
-) -> TwoSides:
-    """Read two clouds of other rows, once each."""
-    sides: list[Side] = []
-    left_out: dict[str, int] = {}
-    used: set[str] = set()
-    for place, (letter, source) in enumerate(((A, a), (B, b))):
-        group = RowSelection(source, drop_invalid=drop_invalid)
-        dealer = Dealer(documents)
-        # Another seed for B: of the same file it draws other rows, not the same ones again.
-        read = first_read(
-            group, parts, sample_size=sample, seed=2 * seed + place, dealer=dealer,
-            progress=progress,
-        )[source.names[0]]  # fmt: skip
-        check_rows(source.names[0], read.moments)
-        left_out |= {f"{why} (of {letter})": n for why, n in group.left_out.items() if n}
-        used.add(dealer.used)
-        sides.append(Side(source.names[0], group, read.moments, read.sample, caveat_of(source)))
-    documents_of = used.pop() if len(used) == 1 else ""
-    return TwoSides(sides[0], sides[1], False, documents_of, None, left_out)
+    def in_step(self, a: CloudGroup, b: CloudGroup) -> TwoSides:
+        """Read two clouds of the same rows."""
+        pair = InStep(a, b)
+        group = RowSelection(pair, drop_invalid=self.drop_invalid)
+        first = next(iter(group.batches()), None)
+        if first is None:
+            raise DataError(f"{a.names[0]}: no row is left to compare")
+        shifts = [on_host(first[name].vectors, slice(None)).mean(axis=0) for name in (A, B)]
+        dealer = Dealer(self.documents)
+        takers: list[InStepTaker] = []
 
+        def new() -> InStepTaker:
+            takers.append(InStepTaker(pair, self.parts, self.sample, self.seed, dealer, shifts))
+            return takers[-1]
 
-def caveat_of(source: CloudGroup) -> str:
-    """Return what must be known of a source, such as that its codes are lossy."""
-    return str(getattr(source, "caveat", ""))
+        run(group, new, None, self.progress, "compare")
+        left_out = dict(group.left_out)
+        sides = []
+        for name, source in ((A, a), (B, b)):
+            states = [taker.kernels[name].result() for taker in takers if name in taker.kernels]
+            moments = merged([state for state in states if state is not None])
+            assert moments is not None
+            drawn = lowest([taker.samples[name].result() for taker in takers], self.sample)
+            again = SingleCloud(RowSelection(pair, drop_invalid=self.drop_invalid), name)
+            sides.append(Side.of(source, again, moments, drawn))
+        cross = takers[0].cross
+        for taker in takers[1:]:
+            cross = cross.merge(taker.cross)
+        return TwoSides(sides[0], sides[1], True, dealer.used, cross, left_out)
 
-
-def check_rows(name: str, moments: Moments) -> None:
-    """Refuse clouds that are too small to be compared."""
-    check(name, moments)
-    if moments.rows < FEWEST_ROWS:
-        raise DataError(
-            f"{name} has {moments.rows:,} rows; two clouds are compared from {FEWEST_ROWS} rows on"
-        )
+    def apart(self, a: CloudGroup, b: CloudGroup) -> TwoSides:
+        """Read two clouds of other rows."""
+        sides: list[Side] = []
+        left_out: dict[str, int] = {}
+        used: set[str] = set()
+        for place, (letter, source) in enumerate(((A, a), (B, b))):
+            group = RowSelection(source, drop_invalid=self.drop_invalid)
+            dealer = Dealer(self.documents)
+            # Another seed for B: of the same file it draws other rows, not the same ones again.
+            read = first_read(
+                group, self.parts, sample_size=self.sample, seed=2 * self.seed + place,
+                dealer=dealer, progress=self.progress,
+            )[source.names[0]]  # fmt: skip
+            sides.append(Side.of(source, group, read.moments, read.sample))
+            left_out |= {f"{why} (of {letter})": n for why, n in group.left_out.items() if n}
+            used.add(dealer.used)
+        documents = used.pop() if len(used) == 1 else ""
+        return TwoSides(sides[0], sides[1], False, documents, None, left_out)

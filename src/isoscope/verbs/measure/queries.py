@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.pair_cosines import RandomPairs
 from isoscope.corrections.query_centre import OWN, sampled_rows, two_sided_spaces
+from isoscope.corrections.registry import parse_corrections
 from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
 from isoscope.measures.views import DEFAULT_CORRECTIONS, check_width
-from isoscope.results.asked import parse_corrections
-from isoscope.results.measuring import listed, versions
-from isoscope.results.result import Result, Row
-from isoscope.verbs.measure.search.random_pairs import RandomPairs
-from isoscope.verbs.threshold.sources import open_source, with_caveats
+from isoscope.results.result import Result, Row, versions
+from isoscope.tasks.encoding import open_source, with_caveats
+from isoscope.wording import listed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isoscope.compute.stage import Progress
     from isoscope.corrections.query_centre import Centres, TwoSided
+    from isoscope.progress import Progress
 
 
 SAMPLE = 5_000

@@ -12,38 +12,41 @@ import numpy as np
 from isoscope.compute.stats.estimates import check_level
 from isoscope.corrections.named import NONE, named
 from isoscope.corrections.query_centre import sampled_rows, two_sided_spaces
+from isoscope.corrections.registry import parse_corrections
 from isoscope.data.arrays import ArrayCloud
-from isoscope.data.selection import RowSelection
+from isoscope.data.selection import RowSelection, count_rows
 from isoscope.errors import UsageError
 from isoscope.measures.views import DEFAULT_CORRECTIONS, check_width
-from isoscope.results.asked import parse_corrections
-from isoscope.results.measuring import listed, versions
-from isoscope.results.render import REMARKS
-from isoscope.results.result import Result, Row
-from isoscope.results.scored import KIND
-from isoscope.results.thresholded import THRESHOLDS
-from isoscope.tasks.advice.fitting import parts_of
-from isoscope.tasks.advice.ground import Ground
-from isoscope.tasks.advice.reading import ground_of, row_count
+from isoscope.results.fields import KIND, REMARKS
+from isoscope.results.result import Result, Row, versions
+from isoscope.tasks.datasets.own_pairs import own_pair_task
+from isoscope.tasks.encoding import open_source, with_caveats
+from isoscope.tasks.fits import parts_of
 from isoscope.tasks.folds import FOLDS
-from isoscope.tasks.own_pair_problem import OwnPairProblem, own_pair_task
-from isoscope.tasks.sentence_protocol import SentenceProtocol
+from isoscope.tasks.protocol import SentenceProtocol, protocol_of
+from isoscope.tasks.vectors import ground_of
 from isoscope.verbs.threshold.chance import length_remark, meaning_of
 from isoscope.verbs.threshold.goals import BestF1, Goal, Precision, Recall
 from isoscope.verbs.threshold.labelled_pairs import LabelledPairs, with_labels
-from isoscope.verbs.threshold.score_map import ScoreMap, percentile_map, save_maps
-from isoscope.verbs.threshold.sources import open_source, with_caveats
+from isoscope.verbs.threshold.score_map import (
+    ScoreMap,
+    check_map_file,
+    percentile_map,
+    save_maps,
+)
 from isoscope.verbs.threshold.text import (
+    THRESHOLDS,
     background_sentence,
     change_sentences,
     range_sentence,
     rare_sentence,
 )
+from isoscope.wording import listed
 
 if TYPE_CHECKING:
-    from isoscope.compute.stage import Progress
     from isoscope.corrections.query_centre import Centres
     from isoscope.data.base import CloudGroup
+    from isoscope.progress import Progress
 
 
 MOST_ROWS = 20_000
@@ -108,8 +111,10 @@ def threshold(
     drop_invalid: bool = False,
     level: float = 0.95,
     seed: int = 0,
+    map_file: str | Path | None = None,
     progress: Progress | None = None,
     command: str = "",
+    **protocol: Any,
 ) -> Thresholds:
     """Say what a score means: among random pairs and, with labels, for matches.
 
@@ -155,10 +160,15 @@ def threshold(
         Coverage of the intervals.
     seed : int
         Of the sample and the folds.
+    map_file : path, optional
+        File that the maps from score to percentile, and with labels to probability, are written
+        to, as ``.json``.
     progress : callable, optional
         Called with the name of the work, steps done, and steps in all.
     command : str
         Kept in the result.
+    **protocol
+        Fields of ``SentenceProtocol``, such as ``pooling``, in place of ``sentences``.
 
     Returns
     -------
@@ -175,22 +185,25 @@ def threshold(
     0.56
     """
     check_level(level)
+    if map_file is not None:
+        check_map_file(Path(map_file))
     at = [float(score) for score in np.atleast_1d(np.asarray(at, np.float64))]
-    check_call(sample, store_size, at, pairs, positive, precision, recall, confidence)
+    check_call(sample, store_size, at, pairs, text, positive, precision, recall, confidence)
     goals = goals_of(precision, recall, confidence)
     asked = parse_corrections(listed(corrections, DEFAULT_CORRECTIONS))
     names = list(dict.fromkeys([NONE, *(one.text for one in asked)]))
-    protocol = replace(sentences or SentenceProtocol(), layers=layer, seed=seed)
+    how = protocol_of(sentences, protocol, layers=layer, seed=seed)
     rows: list[Row] = []
     maps: list[ScoreMap] = []
     remarks: list[str] = []
     documents: CloudGroup | None = None
     if pairs is not None:
-        refuse_text(text)
-        ground = labelled_ground(
-            source, pairs, positive, names, protocol, second=second, queries=queries,
-            column=column, ids=ids, drop_invalid=drop_invalid, progress=progress,
+        parts = parts_of([one for one in named(names) if one.transformer is not None])
+        ground = ground_of(
+            source, own_pair_task(str(pairs)), parts, None, how, second=second,
+            queries=queries, column=column, ids=ids, drop_invalid=drop_invalid, progress=progress,
         )  # fmt: skip
+        ground = replace(ground, problem=with_labels(ground.problem, positive))
         labelled = LabelledPairs(ground, folds, seed, level)
         spaces = labelled.cosines(named(names), centres, progress)
         scored = labelled.judge(spaces, goals)
@@ -203,13 +216,13 @@ def threshold(
             documents = ArrayCloud(ground.vectors[finite], ground.name)
     if documents is None:
         documents = open_source(
-            source, text=text, layer=layer, sentences=protocol, column=column, progress=progress
+            source, text=text, layer=layer, sentences=how, column=column, progress=progress
         )
     asking = None
     if queries is not None:
         asking = open_source(
             queries if text is None else source, text=None if text is None else queries,
-            layer=layer, sentences=protocol, column=column if text is None else None,
+            layer=layer, sentences=how, column=column if text is None else None,
             progress=progress,
         )  # fmt: skip
     for one in asked:
@@ -218,25 +231,18 @@ def threshold(
         names, documents, asking, centres, store_size, sample, seed, drop_invalid, progress,
         at=at, level=level,
     )  # fmt: skip
-    result = Result(
-        [*rows, *found.rows],
-        left_out=found.left_out,
+    result = replace(
+        found.result,
+        rows=[*rows, *found.result.rows],
         seeds={"seed": seed},
         versions=versions(),
         command=command,
-        extra={KIND: THRESHOLDS, REMARKS: [*remarks, *found.remarks]},
+        extra={KIND: THRESHOLDS, REMARKS: [*remarks, *found.result.extra[REMARKS]]},
     )
-    return Thresholds(result, [*maps, *found.maps])
-
-
-@dataclass(frozen=True)
-class Background:
-    """What random pairs say."""
-
-    rows: list[Row]
-    maps: list[ScoreMap]
-    remarks: list[str]
-    left_out: dict[str, int]
+    thresholds = Thresholds(result, [*maps, *found.maps])
+    if map_file is not None:
+        thresholds.save_maps(map_file)
+    return thresholds
 
 
 def background(
@@ -252,7 +258,7 @@ def background(
     *,
     at: Sequence[float],
     level: float,
-) -> Background:
+) -> Thresholds:
     """Compare random pairs in every space, one space in memory at a time."""
     kept = RowSelection(documents, drop_invalid=drop_invalid)
     asked = None if queries is None else RowSelection(queries, drop_invalid=drop_invalid)
@@ -261,7 +267,7 @@ def background(
     asking = None
     if queries is not None:
         asking = sampled_rows(queries, sample, seed, drop_invalid=drop_invalid)
-    total = rows_that_count(kept) if drop_invalid else row_count(documents)
+    total = rows_that_count(kept) if drop_invalid else count_rows(documents)
     if store_size is None:
         store_size = total - (queries is None)
     elif store_size < total:
@@ -269,40 +275,28 @@ def background(
     subject = documents.names[0]
     if queries is not None:
         subject += f" with queries {queries.names[0]}"
-    found = Background([], [], [], {why: n for why, n in kept.left_out.items() if n})
+    found: list[Row] = []
+    maps: list[ScoreMap] = []
+    remarks: list[str] = []
     for number, space in enumerate(spaces, start=1):
         meaning = meaning_of(space, rows, asking, store_size)
         m, n = meaning.pairs.cosines.shape
         what = f"{m:,} sampled rows" if queries is None else f"{m:,} queries × {n:,} rows"
         how = f"all pairs of {what}, seed {seed}; {store_size:,} others a query"
-        found.rows.extend(meaning.rows(subject, with_caveats(how, documents, queries), at, level))
-        found.maps.append(percentile_map(meaning.pairs, meaning.space))
+        found += meaning.rows(subject, with_caveats(how, documents, queries), at, level)
+        maps.append(percentile_map(meaning.pairs, meaning.space))
         if number == 1:
-            found.remarks.extend([background_sentence(meaning), *told(range_sentence(meaning))])
+            remarks += [background_sentence(meaning), *told(range_sentence(meaning))]
         if progress is not None:
             progress("compare random pairs", number, len(spaces))
-    found.remarks.extend(told(length_remark(rows)))
-    return found
+    remarks += told(length_remark(rows))
+    left_out = {why: n for why, n in kept.left_out.items() if n}
+    return Thresholds(Result(found, left_out=left_out, extra={REMARKS: remarks}), maps)
 
 
 def rows_that_count(kept: RowSelection) -> int:
     """Read a source to see how many of its rows are finite."""
     return sum(len(batch.vectors) for batches in kept.batches() for batch in batches.values())
-
-
-def labelled_ground(
-    source: Any,
-    pairs: str | Path,
-    positive: str | None,
-    names: Sequence[str],
-    protocol: SentenceProtocol,
-    **how: Any,
-) -> Ground:
-    """Read labelled pairs and their vectors."""
-    parts = parts_of([one for one in named(names) if one.transformer is not None])
-    ground = ground_of(source, own_pair_task(str(pairs)), parts, None, protocol, **how)
-    assert isinstance(ground.problem, OwnPairProblem)
-    return replace(ground, problem=with_labels(ground.problem, positive))
 
 
 def goals_of(
@@ -322,6 +316,7 @@ def check_call(
     store_size: int | None,
     at: Sequence[float],
     pairs: str | Path | None,
+    text: Any,
     positive: str | None,
     precision: float | None,
     recall: float | None,
@@ -345,11 +340,7 @@ def check_call(
             raise UsageError(f"--{option} is about labelled pairs; name them with --pairs")
     if confidence is not None and precision is None and recall is None:
         raise UsageError("--confidence is that of a --precision or --recall; name one")
-
-
-def refuse_text(text: Any) -> None:
-    """Refuse texts beside pairs, which bring their own."""
-    if text is not None:
+    if pairs is not None and text is not None:
         raise UsageError(
             "--text is for scores without labels; pairs of texts bring their own, and pairs of "
             "rows name vectors"

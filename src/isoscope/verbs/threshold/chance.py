@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.compute.stats.estimates import Estimate
+from isoscope.compute.stats.pair_cosines import RandomPairs
 from isoscope.errors import DataError
 from isoscope.results.result import Row
-from isoscope.verbs.measure.search.random_pairs import RandomPairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,10 +96,9 @@ class Meaning:
         """
 
         def filed(measure: str, found: Estimate, extra: dict[str, Any]) -> Row:
-            return Row(
-                subject, "", self.space, f"{BACKGROUND}/{measure}", found.value,
-                low=found.low, high=found.high, n=self.pairs.count, protocol=protocol,
-                note=found.note, extra={"unit": "pairs", **extra},
+            return Row.of(
+                found, subject, "", self.space, f"{BACKGROUND}/{measure}",
+                n=self.pairs.count, protocol=protocol, extra={"unit": "pairs", **extra},
             )  # fmt: skip
 
         rows = []

@@ -30,13 +30,11 @@ from isoscope.compute.stats.estimates import (
 from isoscope.compute.threads import one_blas_thread
 from isoscope.corrections.named import NONE, NamedCorrection
 from isoscope.errors import DataError, UsageError
-from isoscope.tasks.advice.candidates import Candidate
-from isoscope.tasks.advice.cross_fitting import CrossFitting
-from isoscope.tasks.advice.ground import Ground, fit_words, folded_rows
-from isoscope.tasks.advising import own_centres_of, run_with_centres
+from isoscope.tasks.cross_fitting import Candidate, CrossFitting, own_centres_of, run_with_centres
+from isoscope.tasks.datasets.own_pairs import AUC, OwnPairProblem
 from isoscope.tasks.folds import dealt
-from isoscope.tasks.own_pair_problem import AUC, OwnPairProblem
-from isoscope.tasks.problem_rows import as_row, has_output
+from isoscope.tasks.scores import as_row, has_output
+from isoscope.tasks.vectors import Ground, fit_words, folded_rows
 from isoscope.verbs.threshold.chance import forms_of
 from isoscope.verbs.threshold.goals import Chosen, Goal
 from isoscope.verbs.threshold.score_map import ScoreMap, probability_map
@@ -46,10 +44,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stage import Progress
     from isoscope.corrections.query_centre import Centres
+    from isoscope.progress import Progress
     from isoscope.results.result import Row
-    from isoscope.tasks.problem import Items
+    from isoscope.tasks.problem import Items, Problem
     from isoscope.typing import Vector
 
     Labels = NDArray[np.bool_]
@@ -216,7 +214,7 @@ class SpaceScores:
     map: ScoreMap
 
 
-def with_labels(problem: OwnPairProblem, positive: str | None) -> OwnPairProblem:
+def with_labels(problem: Problem, positive: str | None) -> OwnPairProblem:
     """Turn scores into labels: those that meet a condition are a yes.
 
     Parameters
@@ -226,6 +224,7 @@ def with_labels(problem: OwnPairProblem, positive: str | None) -> OwnPairProblem
     positive : str, optional
         A condition such as ``>=4``; none is needed where pairs are labelled yes and no.
     """
+    assert isinstance(problem, OwnPairProblem)
     if positive is None:
         if not problem.yes_no:
             low, high = float(problem.human.min()), float(problem.human.max())
@@ -328,7 +327,7 @@ class LabelledPairs:
             change = None if name == NONE else difference(area, plain, level=self.level)
             if change is not None and area.influences is not None and plain.influences is not None:
                 moved = area.influences - plain.influences
-                change = widened(change, design_effect(moved, first, second), None)
+                change = widened(change, design_effect(moved, first, second), None, self.level)
             area = widened(area, design_effect(area.influences, first, second))
             error, base = brier(pairs, self.level)
             cuts = tuple(judged(goal, pairs, self.level) for goal in goals)
@@ -355,20 +354,13 @@ class LabelledPairs:
                 )
             rows.append(filed(one.name, "brier", one.brier, base_rate=one.base))
             for cut in one.thresholds:
-                rows += self._threshold_rows(filed, one, cut)
+                goal, value = cut.goal.name, cut.chosen.threshold
+                chosen = Estimate(value, None, None, one.auc.n, cut.chosen.note)
+                about = {"goal": cut.goal.words, "by_fold": list(cut.by_fold), **forms_of(value)}
+                rows.append(filed(one.name, f"{goal}/threshold", chosen, **about))
+                scores = {"precision": cut.precision, "recall": cut.recall, "f1": cut.f1}
+                rows += [filed(one.name, f"{goal}/{name}", found) for name, found in scores.items()]
         return rows
-
-    def _threshold_rows(
-        self, filed: Callable[..., Row], one: SpaceScores, cut: Judged
-    ) -> list[Row]:
-        goal, value = cut.goal.name, cut.chosen.threshold
-        chosen = Estimate(value, None, None, one.auc.n, cut.chosen.note)
-        about = {"goal": cut.goal.words, "by_fold": list(cut.by_fold), **forms_of(value)}
-        scores = {"precision": cut.precision, "recall": cut.recall, "f1": cut.f1}
-        return [
-            filed(one.name, f"{goal}/threshold", chosen, **about),
-            *(filed(one.name, f"{goal}/{name}", score) for name, score in scores.items()),
-        ]
 
 
 def rare_precision(cut: Judged) -> Estimate | None:

@@ -25,8 +25,8 @@ from isoscope.errors import DataError, UsageError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from isoscope.compute.stats.pair_cosines import RandomPairs
     from isoscope.typing import Vector
-    from isoscope.verbs.measure.search.random_pairs import RandomPairs
 
 
 MapKind = Literal["percentile", "probability"]

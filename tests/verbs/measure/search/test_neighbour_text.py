@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from isoscope.results.neighboured import DIFFERENCE, KEPT, measure_name
 from isoscope.results.result import Row
-from isoscope.verbs.measure.search.neighbour_text import TOLD, listing, remarks
+from isoscope.verbs.measure.search.names import DIFFERENCE, KEPT, measure_name
+from isoscope.verbs.measure.search.text import TOLD, listing
+from isoscope.verbs.measure.search.text import neighbour_remarks as remarks
 
 
 def rows_with(changes: dict[str, tuple[float, float]], kept: float) -> list[Row]:

@@ -16,10 +16,10 @@ from searched_by_hand import cosines, hamming, overlap, rescored, top, units
 import isoscope
 from isoscope.corrections.named import named
 from isoscope.data.arrays import BatchesCloud
-from isoscope.results.neighboured import WORDS, measure_name
-from isoscope.verbs.measure.search import consequences
 from isoscope.verbs.measure.search.indexes import Int8
+from isoscope.verbs.measure.search.names import measure_name
 from isoscope.verbs.measure.search.recall import neighbours
+from isoscope.verbs.measure.search.text import WORDS
 
 pytest.importorskip("faiss")
 
@@ -241,7 +241,7 @@ def test_a_cloud_of_one_direction_can_be_searched() -> None:
 
 
 def test_fewer_queries_for_indexes_than_for_exact_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consequences, "SEARCHES", 100)
+    monkeypatch.setattr("isoscope.verbs.measure.search.recall.SEARCHES", 100)
     result = neighbours(shifted(0, 400, 8), ["none"])
     counts = {row.measure: row.n for row in result.rows}
     assert counts["neighbours/kept"] == counts["neighbours/hubness"] == 400

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.compute.faiss_library import load_faiss
+from isoscope.compute.nearest_neighbours import load_faiss
 from isoscope.verbs.measure.search.exact import without_itself
 
 if TYPE_CHECKING:

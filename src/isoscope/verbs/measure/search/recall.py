@@ -1,4 +1,7 @@
-"""What corrections do to a search, without a label: neighbours kept, what indexes still find."""
+"""What one space means for a search: lists of neighbours, and the figures that they give.
+
+What corrections do to a search, without a label: neighbours kept, what indexes still find.
+"""
 
 from __future__ import annotations
 
@@ -7,50 +10,110 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from isoscope.compute.faiss_library import load_faiss
-from isoscope.compute.stats.estimates import Score, difference, mean_score
+import numpy as np
+
+from isoscope.compute.nearest_neighbours import load_faiss, one_faiss_thread
+from isoscope.compute.stats.estimates import difference, mean_score
 from isoscope.compute.threads import in_parallel, one_blas_thread
+from isoscope.corrections.affine import centred_on, has_centre
 from isoscope.corrections.estimators.center import Center
 from isoscope.corrections.named import NONE, named
-from isoscope.corrections.own_centre import centred_on, has_centre
 from isoscope.corrections.query_centre import OWN
-from isoscope.measures.families.neighbours import CHANGES, EQUALLY_OFTEN
-from isoscope.measures.registry import counted
+from isoscope.measures.families.neighbours import CHANGES, EQUALLY_OFTEN, skewness
 from isoscope.measures.views import DEFAULT_CORRECTIONS
-from isoscope.results.measuring import listed, versions
-from isoscope.results.neighboured import (
-    DIFFERENCE,
-    HUBNESS,
-    KEPT,
-    NEIGHBOURS,
-    REMARKS,
-    WORDS,
-    measure_name,
-)
-from isoscope.results.result import Result, Row
-from isoscope.tasks.score_row import score_row
-from isoscope.verbs.measure.search.consequences import STEPS, search
+from isoscope.results.result import Result, Row, versions
+from isoscope.verbs.measure.search import names
+from isoscope.verbs.measure.search import sample as sampling
 from isoscope.verbs.measure.search.directions import spaces_together
-from isoscope.verbs.measure.search.neighbour_text import how_searched, remarks
-from isoscope.verbs.measure.search.sample import (
-    check_rows,
-    check_sizes,
-    chosen_rows,
-    gather,
-    sampled_queries,
-)
+from isoscope.verbs.measure.search.exact import Neighbours, exact_neighbours
+from isoscope.verbs.measure.search.indexes import RESCORED, by_bits, by_hnsw, by_int8, by_ivf
+from isoscope.verbs.measure.search.text import WORDS, how_searched, neighbour_remarks
+from isoscope.wording import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from isoscope.compute.stage import Progress
+    from isoscope.compute.stats.estimates import Estimate
     from isoscope.corrections.named import NamedCorrection
     from isoscope.corrections.query_centre import Centres
-    from isoscope.verbs.measure.search.consequences import Lists
+    from isoscope.progress import Progress
+    from isoscope.typing import Ids, Vector
     from isoscope.verbs.measure.search.directions import Change, SearchSpace
+
+
+@dataclass(frozen=True)
+class Lists:
+    """What searches in one space find."""
+
+    exact: Neighbours
+    hnsw: Ids
+    ivf: Ids
+    int8: Ids
+    """Candidates, best first: ``RESCORED`` times as many as neighbours."""
+    binary: Ids
+
+    @property
+    def hubness(self) -> float | None:
+        """Skewness of how often rows are found; None where all are found equally often."""
+        found = self.exact.ids.reshape(-1)
+        return skewness(np.bincount(found, minlength=self.exact.space.rows))
+
+    def figures(self, original: Neighbours) -> dict[str, Vector]:
+        """Return every share, query by query.
+
+        Parameters
+        ----------
+        original : Neighbours
+            Those of the vectors as they are.
+        """
+        exact, k = self.exact, self.exact.k
+        found = {
+            names.KEPT: original.recall(exact.ids),
+            names.HNSW: exact.recall(self.hnsw),
+            names.IVF: exact.recall(self.ivf),
+        }
+        codes = (
+            (names.INT8, names.INT8_RESCORED, self.int8),
+            (names.BINARY, names.BINARY_RESCORED, self.binary),
+        )
+        for plain, rescored, candidates in codes:
+            found[plain] = exact.recall(candidates[:, :k])
+            found[rescored] = exact.recall(candidates)
+            found[f"{plain}/{names.ORIGINAL}"] = original.recall(candidates[:, :k])
+            found[f"{rescored}/{names.ORIGINAL}"] = original.recall(candidates)
+        return found
+
+
+def search(space: SearchSpace, k: int, seed: int, step: Callable[[], None]) -> Lists:
+    """Search one space in every way, on one thread.
+
+    Parameters
+    ----------
+    space : SearchSpace
+        What to search.
+    k : int
+        How many neighbours.
+    seed : int
+        Of the cells of IVF.
+    step : callable
+        Called after every list.
+    """
+    most = min(RESCORED * k, space.findable)
+    searches: tuple[Callable[[], Any], ...] = (
+        partial(exact_neighbours, space, k),
+        partial(by_hnsw, space, k, names.SEARCHES),
+        partial(by_ivf, space, k, names.SEARCHES, seed),
+        partial(by_int8, space, most, names.SEARCHES),
+        partial(by_bits, space, most, names.SEARCHES),
+    )
+    found = []
+    with one_faiss_thread():
+        for one in searches:
+            found.append(one())
+            step()
+    return Lists(*found)
 
 
 SAMPLE, K = 10_000, 10
@@ -94,7 +157,7 @@ def neighbours(
     k : int
         How many neighbours.
     seed : int
-        Of the sample, of its order, and of the cells of IVF.
+        Of the sample, of its order, and of the cells of names.IVF.
     column : str, optional
         Which array of a file that holds several.
     drop_invalid : bool
@@ -118,24 +181,22 @@ def neighbours(
     >>> result.value("neighbours/binary") < result.value("neighbours/binary", "center")
     True
     """
-    check_sizes(sample, k, seed)
+    sampling.check_sizes(sample, k, seed)
     faiss = load_faiss()
     wanted = listed(corrections, DEFAULT_CORRECTIONS)
     every = named([NONE, *wanted])
-    gathered = gather(
+    gathered = sampling.gather(
         cloud, every, sample, seed=seed, column=column, drop_invalid=drop_invalid,
         progress=progress,
     )  # fmt: skip
     asked = None
     if queries is not None:
         width = gathered.rows.shape[1]
-        asked = sampled_queries(
-            queries, width, sample, seed=seed, column=column, drop_invalid=drop_invalid
-        )
+        asked = sampling.sampled_queries(queries, width, sample, seed, column, drop_invalid)
     makers: dict[str, Change] = {one.name: one.apply for one in gathered.corrections}
     of_queries: dict[str, Change] = {}
     if queries is not None and centres != "shared":
-        mean = Center().fit_cloud(chosen_rows(queries, column, drop_invalid)).mean_
+        mean = Center().fit_cloud(sampling.chosen_rows(queries, column, drop_invalid)).mean_
         of_queries = with_own_centres(gathered.corrections, mean)
         makers |= {name: makers[name.removesuffix(OWN)] for name in of_queries}
         if centres == "own":
@@ -143,27 +204,25 @@ def neighbours(
                 makers.pop(name.removesuffix(OWN))
     spaces, without = spaces_together(makers, gathered.rows, asked, of_queries)
     rows = spaces[NONE].rows
-    check_rows(gathered.name, rows, k)
+    sampling.check_rows(gathered.name, rows, k)
     found = searched(spaces, k, seed, progress)
     protocol = how_searched(spaces[NONE], gathered, k, seed, own=asked is None)
-    if gathered.caveat:
-        protocol += f"; {gathered.caveat}"
     if without:
         protocol += f"; {counted(without, 'vector')} left out, without a direction in some space"
-    filed = Filing(gathered.name, protocol, found)
-    figures = {name: lists.figures(found[NONE].exact) for name, lists in found.items()}
-    scores = {
-        name: {figure: mean_score(values) for figure, values in of_space.items()}
-        for name, of_space in figures.items()
-    }
-    result_rows = filed.rows(scores)
+    result_rows = figure_rows(found, gathered.name, protocol)
     return Result(
         result_rows,
         left_out=gathered.left_out,
         seeds={"seed": seed},
         versions={**versions(), "faiss": faiss.__version__},
         command=command,
-        extra={NEIGHBOURS: {REMARKS: remarks(result_rows, k), "k": k, "sample": rows}},
+        extra={
+            names.NEIGHBOURS: {
+                names.REMARKS: neighbour_remarks(result_rows, k),
+                "k": k,
+                "sample": rows,
+            }
+        },
     )
 
 
@@ -190,58 +249,51 @@ def searched(
         with lock:
             steps += 1
             if progress is not None:
-                progress("search", steps * rows // STEPS, total)
+                progress("search", steps * rows // names.STEPS, total)
 
     calls = [partial(search, space, k, seed, step) for space in spaces.values()]
     with one_blas_thread():  # the same sums on any number of cores
         return dict(zip(spaces, in_parallel(calls), strict=True))
 
 
-@dataclass(frozen=True)
-class Filing:
-    """Turns lists and scores into rows."""
+def figure_rows(lists: Mapping[str, Lists], subject: str, protocol: str) -> list[Row]:
+    """Return every figure of every correction, and how far it is from that without one."""
+    scores = {
+        name: {
+            figure: mean_score(values)
+            for figure, values in found.figures(lists[NONE].exact).items()
+        }
+        for name, found in lists.items()
+    }
+    # The neighbours of the vectors as they are what others are compared with: 1 without an error.
+    scores[NONE][names.KEPT] = replace(scores[NONE][names.KEPT], low=None, high=None)
+    rows = []
+    for correction, found in lists.items():
+        row_of = partial(as_row, subject, protocol, correction)
+        for figure in WORDS:
+            if figure == names.HUBNESS:
+                rows.append(hubness_row(found, subject, protocol, correction))
+                continue
+            score = scores[correction][figure]
+            rows.append(row_of(figure, score))
+            if correction != NONE and figure != names.KEPT:
+                apart = difference(score, scores[NONE][figure])
+                rows.append(row_of(f"{figure}/{names.DIFFERENCE}", apart))
+    return rows
 
-    subject: str
-    protocol: str
-    lists: Mapping[str, Lists]
 
-    def rows(self, scores: Mapping[str, Mapping[str, Score]]) -> list[Row]:
-        """File every figure of every correction, and how far it is from that without one."""
-        filed = []
-        for correction, lists in self.lists.items():
-            for figure in WORDS:
-                if figure == HUBNESS:
-                    filed.append(self.hubness(correction, lists))
-                    continue
-                score = scores[correction][figure]
-                if figure == KEPT and correction == NONE:
-                    # They are what others are compared with: 1 without an error.
-                    score = replace(score, low=None, high=None)
-                filed.append(self.score(correction, figure, score))
-                if correction != NONE and figure != KEPT:
-                    apart = difference(score, scores[NONE][figure])
-                    filed.append(self.score(correction, f"{figure}/{DIFFERENCE}", apart))
-        return filed
+def as_row(subject: str, protocol: str, correction: str, figure: str, found: Estimate) -> Row:
+    """Return one share, or a difference of two, as a row."""
+    name, extra = names.measure_name(figure), {"unit": "queries"}
+    return Row.of(found, subject, "", correction, name, protocol=protocol, extra=extra)
 
-    def score(self, correction: str, figure: str, found: Any) -> Row:
-        """File one share, or a difference of two."""
-        return score_row(
-            (self.subject, ""), correction, measure_name(figure), found, self.protocol,
-            [found.note], {"unit": "queries"},
-        )  # fmt: skip
 
-    def hubness(self, correction: str, lists: Lists) -> Row:
-        """File how much a few rows crowd the lists."""
-        value, queries = lists.hubness, len(lists.exact.ids)
-        note = f"hubness {CHANGES}"
-        return Row(
-            self.subject,
-            "",
-            correction,
-            measure_name(HUBNESS),
-            0.0 if value is None else value,
-            n=queries,
-            protocol=self.protocol,
-            note=note if value is not None else f"{EQUALLY_OFTEN}; {note}",
-            extra={"no_interval": CHANGES},
-        )
+def hubness_row(lists: Lists, subject: str, protocol: str, correction: str) -> Row:
+    """Return how much a few rows crowd the lists."""
+    value, note = lists.hubness, f"hubness {CHANGES}"
+    return Row.of(
+        value or 0.0, subject, "", correction, names.measure_name(names.HUBNESS),
+        n=len(lists.exact.ids), protocol=protocol,
+        note=note if value is not None else f"{EQUALLY_OFTEN}; {note}",
+        extra={"no_interval": CHANGES},
+    )  # fmt: skip

@@ -16,21 +16,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from isoscope.compute.faiss_library import load_faiss, one_faiss_thread
+from isoscope.compute.nearest_neighbours import load_faiss, one_faiss_thread
 from isoscope.compute.stats.estimates import difference, mean_score
 from isoscope.compute.threads import in_parallel, one_blas_thread
 from isoscope.corrections.named import named
 from isoscope.data.open import open_cloud
 from isoscope.errors import UsageError
-from isoscope.measures.registry import counted
-from isoscope.results.measuring import versions
-from isoscope.results.neighboured import REMARKS
-from isoscope.results.reduced import BYTES, DIFFERENCE, KEPT, REDUCE, RESCORED
-from isoscope.results.result import Result, Row
-from isoscope.tasks.own_pair_problem import OwnPairProblem, own_pair_task
-from isoscope.tasks.score_row import score_row
-from isoscope.verbs.measure.search import indexes
-from isoscope.verbs.measure.search.consequences import SEARCHES
+from isoscope.results.result import Result, Row, versions
+from isoscope.tasks.datasets.own_pairs import OwnPairProblem, own_pair_task
+from isoscope.verbs.measure.search import indexes, names
 from isoscope.verbs.measure.search.directions import (
     SHORTEST,
     lengths_of,
@@ -39,18 +33,19 @@ from isoscope.verbs.measure.search.directions import (
 )
 from isoscope.verbs.measure.search.exact import exact_neighbours, nearest
 from isoscope.verbs.measure.search.indexes import Int8
-from isoscope.verbs.measure.search.reduction_text import how_reduced, remarks
 from isoscope.verbs.measure.search.sample import check_rows, check_sizes, gather
+from isoscope.verbs.measure.search.text import REDUCED_DIFFERENCE, how_reduced, reduction_remarks
+from isoscope.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stage import Progress
     from isoscope.compute.stats.estimates import Estimate, Score
     from isoscope.corrections.estimators.whiten import Whiten
+    from isoscope.progress import Progress
     from isoscope.typing import Ids, Mask, Matrix
     from isoscope.verbs.measure.search.directions import SearchSpace
     from isoscope.verbs.measure.search.sample import Gathered
@@ -94,6 +89,22 @@ class Shortening:
             variances[self.fit.dropped_[self.fit.dropped_ < m]] = np.inf  # rounding, so 0
             shorter = shorter / np.sqrt(variances)
         return np.asarray(shorter)
+
+    def row(
+        self,
+        subject: str,
+        code: Code,
+        protocol: str,
+        measure: str,
+        found: Estimate | float,
+        note: str = "",
+        **extra: str,
+    ) -> Row:
+        """Return a figure of the shorter vectors in some code as a row."""
+        about = {"way": self.way, "components": self.components, **extra}
+        return Row.of(
+            found, subject, code, self.name, measure, protocol=protocol, note=note, extra=about
+        )
 
     def bytes(self, code: Code) -> int:
         """Return the bytes of a vector; bits are filled up to whole bytes."""
@@ -180,6 +191,26 @@ class LabelledRows:
         items = np.flatnonzero(usable)
         outputs = np.round(self.problem.outputs(coded, items, items), DECIMALS)
         return self.problem.scores(outputs, items, 0.95)[self.problem.main]
+
+    def rows(
+        self,
+        row_of: Callable[..., Row],
+        scores: Mapping[tuple[str, str], Score],
+        key: tuple[str, str],
+    ) -> list[Row]:
+        """Return the score of one way and code, and its difference to that of the full vectors."""
+        found, unit = scores[key], self.problem.unit
+        missing = len(self.problem) - found.n
+        notes = [found.note]
+        if missing:
+            notes.append(f"{counted(missing, 'pair')} left out: a row without a direction")
+        name = f"{names.REDUCE}/{self.problem.task}/{self.problem.main}"
+        rows = [row_of(name, found, "; ".join(filter(None, notes)), unit=unit)]
+        if key != FULL:
+            rows.append(
+                row_of(name + REDUCED_DIFFERENCE, difference(found, scores[FULL]), unit=unit)
+            )
+        return rows
 
 
 def coded_rows(rows: Matrix, base: Matrix, code: Code) -> Matrix:
@@ -278,33 +309,37 @@ def reduce(
     full = spaces["none"]
     check_rows(gathered.name, full.rows, k)
     protocol = how_reduced(full, gathered, k, seed, without)
-    if gathered.caveat:
-        protocol += f"; {gathered.caveat}"
     found = candidates(spaces, indexes.RESCORED * k, progress)
     with one_blas_thread(), one_faiss_thread():
-        truth = exact_neighbours(full, k, SEARCHES)
-    kept = {key: mean_score(truth.recall(lists[:, :k])) for key, lists in found.items()}
-    rescored = {key: mean_score(truth.recall(lists)) for key, lists in found.items()}
-    scores: Mapping[tuple[str, str], Score] = {}
-    if labelled is not None:
-        scores = scored(labelled, ways, gathered)
+        truth = exact_neighbours(full, k, names.SEARCHES)
+    shares = {
+        names.REDUCED_KEPT: {
+            key: mean_score(truth.recall(lists[:, :k])) for key, lists in found.items()
+        },
+        names.REDUCED_RESCORED: {
+            key: mean_score(truth.recall(lists)) for key, lists in found.items()
+        },
+    }
+    scores = {} if labelled is None else scored(labelled, ways, gathered)
     rows = []
     for one in ways:
         for code in CODES:
-            key = (one.name, code)
-            told = Told(gathered.name, one, code, protocol)
-            rows.append(told.size())
-            rows.append(told.share(KEPT, kept[key]))
-            rows.append(told.share(RESCORED, rescored[key]))
+            row_of = partial(one.row, gathered.name, code, protocol)
+            rows.append(row_of(names.REDUCED_BYTES, float(one.bytes(code))))
+            rows += [
+                # Rows of shares do not say why one has no interval.
+                row_of(measure, replace(some[one.name, code], note=""), unit="queries")
+                for measure, some in shares.items()
+            ]
             if labelled is not None:
-                rows += told.scores(labelled, scores)
+                rows += labelled.rows(row_of, scores, (one.name, code))
     return Result(
         rows,
         left_out=gathered.left_out,
         seeds={"seed": seed},
         versions={**versions(), "faiss": faiss.__version__},
         command=command,
-        extra={REDUCE: {REMARKS: remarks(rows), "k": k, "sample": full.rows}},
+        extra={names.REDUCE: {names.REMARKS: reduction_remarks(rows), "k": k, "sample": full.rows}},
     )
 
 
@@ -319,9 +354,9 @@ def candidates(
         count = min(most, space.findable)
         with one_faiss_thread():
             found = {
-                (name, "float32"): nearest(space, count, SEARCHES)[0],
-                (name, "int8"): indexes.by_int8(space, count, SEARCHES),
-                (name, "binary"): indexes.by_bits(space, count, SEARCHES),
+                (name, "float32"): nearest(space, count, names.SEARCHES)[0],
+                (name, "int8"): indexes.by_int8(space, count, names.SEARCHES),
+                (name, "binary"): indexes.by_bits(space, count, names.SEARCHES),
             }
         done.append(name)
         if progress is not None:
@@ -348,47 +383,3 @@ def scored(
             coded = coded_rows(vectors[one.name], base, code)
             found[one.name, code] = labelled.score(coded, usable)
     return found
-
-
-class Told:
-    """Files the figures of one way and one code."""
-
-    def __init__(self, subject: str, way: Shortening, code: Code, protocol: str) -> None:
-        self._subject, self._way, self._code, self._protocol = subject, way, code, protocol
-
-    def row(self, measure: str, found: Estimate, unit: str, notes: list[str]) -> Row:
-        """File one figure."""
-        extra = {"way": self._way.way, "components": self._way.components, "unit": unit}
-        where = (self._subject, self._code)
-        return score_row(where, self._way.name, measure, found, self._protocol, notes, extra)
-
-    def size(self) -> Row:
-        """File the bytes of a vector."""
-        return Row(
-            self._subject,
-            self._code,
-            self._way.name,
-            BYTES,
-            float(self._way.bytes(self._code)),
-            protocol=self._protocol,
-            extra={"way": self._way.way, "components": self._way.components},
-        )
-
-    def share(self, measure: str, found: Score) -> Row:
-        """File a share of neighbours."""
-        return self.row(measure, found, "queries", [])
-
-    def scores(self, labelled: LabelledRows, scores: Mapping[tuple[str, str], Score]) -> list[Row]:
-        """File the score of labelled pairs, and its difference to that of the full vectors."""
-        problem, key = labelled.problem, (self._way.name, self._code)
-        found = scores[key]
-        missing = len(problem) - found.n
-        notes = [found.note]
-        if missing:
-            notes.append(f"{counted(missing, 'pair')} left out: a row without a direction")
-        name = f"{REDUCE}/{problem.task}/{problem.main}"
-        rows = [self.row(name, found, problem.unit, notes)]
-        if key != FULL:
-            apart = difference(found, scores[FULL])
-            rows.append(self.row(name + DIFFERENCE, apart, problem.unit, [apart.note]))
-        return rows

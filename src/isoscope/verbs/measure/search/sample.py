@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.corrections.base import one_cloud
 from isoscope.corrections.named import fitted, in_memory
-from isoscope.data.open import open_cloud
 from isoscope.data.sampling import draw
 from isoscope.data.selection import PickedRows, RowSelection, WatchedCloud
 from isoscope.errors import DataError, UsageError
+from isoscope.tasks.encoding import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stage import Progress
     from isoscope.corrections.named import NamedCorrection
-    from isoscope.data.base import CloudGroup
+    from isoscope.progress import Progress
     from isoscope.typing import Matrix
 
 
@@ -56,6 +54,16 @@ class Gathered:
     wanted: Matrix | None = None
     caveat: str = ""
 
+    @property
+    def of_all(self) -> str:
+        """Behind a number of rows: of how many, where that is known."""
+        return "" if self.whole is None else f" of {self.whole:,}"
+
+    @property
+    def remark(self) -> str:
+        """What a protocol says of the source, at its end."""
+        return f"; {self.caveat}" if self.caveat else ""
+
 
 def gather(
     cloud: Any,
@@ -89,8 +97,7 @@ def gather(
     wanted : array of int, optional
         Numbers of rows to keep beside the sample, rising.
     """
-    group = open_cloud(cloud, column=column)
-    one_cloud(group)  # which refuses several
+    group = open_source(cloud, column=column)
     picked = PickedRows(group, np.empty(0, np.int64) if wanted is None else wanted)
     if wanted is None and all(one.transformer is None for one in corrections):
         selection = RowSelection(draw(group, size, seed), drop_invalid=drop_invalid)
@@ -115,17 +122,14 @@ def gather(
 
 def chosen_rows(cloud: Any, column: str | None, drop_invalid: bool) -> RowSelection:
     """Open one cloud, without the rows that must not count."""
-    group = open_cloud(cloud, column=column)
-    one_cloud(group)
-    return RowSelection(group, drop_invalid=drop_invalid)
+    return RowSelection(open_source(cloud, column=column), drop_invalid=drop_invalid)
 
 
 def sampled_queries(
-    queries: Any, width: int, size: int, *, seed: int, column: str | None, drop_invalid: bool
+    queries: Any, width: int, size: int, seed: int, column: str | None, drop_invalid: bool
 ) -> Matrix:
     """Return a sample of a second cloud, whose rows are looked for in the first."""
-    group: CloudGroup = open_cloud(queries, column=column)
-    one_cloud(group)
+    group = open_source(queries, column=column)
     if group.widths[0] != width:
         raise DataError(
             f"queries have {group.widths[0]:,} dimensions, the vectors that they are looked for "

@@ -1,0 +1,189 @@
+"""``isoscope list``: what there is to choose from."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from isoscope.cli.options import Data, PrintJson, command_group
+from isoscope.cli.streams import console, indented, print_facts
+from isoscope.errors import UsageError
+from isoscope.measures.context.definitions import CONTEXTUAL_MEASURES, ContextualMeasure
+from isoscope.measures.registry import Measure, all_measures
+from isoscope.tasks.registry import Task, all_tasks, data_folder, own_kinds
+
+list_app = command_group("Show what there is to choose from.")
+
+BETTER = {
+    "higher": "higher is more even",
+    "lower": "lower is more even",
+    "neither": "neither way",
+}
+
+
+SYMBOLS = (
+    "x: a vector, one of n with d dimensions; u = x/‖x‖; μ: their mean; X: all of them, a row "
+    "each; λ: eigenvalues of their covariance, falling; Z(c) = Σ exp(c·x) over all x, for the unit "
+    "eigenvectors c of XᵀX. * changes with the length of the vectors."
+)
+
+
+@list_app.command("measures", epilog="Example: isoscope list measures --json")
+def list_measures(
+    as_json: PrintJson = False,
+) -> None:
+    """Show every measure: formula, range, direction, dependence on length, reference."""
+    if as_json:
+        rows = [describe(item) for item in all_measures()]
+        rows += [{**asdict(item), "of": "layers"} for item in CONTEXTUAL_MEASURES]
+        print_facts(rows)
+        return
+    screen = console()
+    screen.print(SYMBOLS)
+    for item in all_measures():
+        kind = " (table)" if item.table else ""
+        kind += "" if item.default else ", by name or with all"
+        alias = f", also {item.alias}" if item.alias else ""
+        screen.print(f"{item.name}{alias}{kind}", style="bold")
+        show_measure(screen, item, interval_of(item))
+    screen.print("\nOf the layers of a model over a text, by isoscope profile:")
+    for context in CONTEXTUAL_MEASURES:
+        kind = " (table)" if context.table else ""
+        also = f", and /{', /'.join(context.also)}" if context.also else ""
+        screen.print(f"{context.name}{also}{kind}", style="bold")
+        show_measure(screen, context)
+
+
+def show_measure(screen: Console, item: Measure | ContextualMeasure, interval: str = "") -> None:
+    """Print what there is to know about a measure."""
+    for title, text in (
+        ("", item.summary),
+        ("formula", item.formula),
+        ("range", item.range),
+        ("direction", BETTER[item.direction]),
+        ("depends on vector length", "yes *" if item.length_dependent else "no"),
+        ("interval", interval),
+        ("reference", item.reference),
+    ):
+        if text:
+            line = f"{title}: {text}" if title else text
+            indented(screen, line)
+
+
+@list_app.command("corrections", epilog="Example: isoscope list corrections")
+def list_corrections(
+    as_json: PrintJson = False,
+) -> None:
+    """Show every correction with its options, written NAME:option=value:option=value."""
+    from isoscope.corrections.registry import all_corrections  # imports scikit-learn
+
+    kinds = {name: described(kind) for name, kind in all_corrections().items()}
+    everything = {"none": ("The cloud as it is.", {}), **kinds}
+    if as_json:
+        rows = [
+            {"name": name, "about": about, "options": options}
+            for name, (about, options) in everything.items()
+        ]
+        print_facts(rows)
+        return
+    screen = console()
+    for name, (about, options) in everything.items():
+        screen.print(name, style="bold")
+        indented(screen, about)
+        if options:
+            text = ", ".join(f"{key}={value}" for key, value in options.items())
+            indented(screen, f"options: {text}")
+
+
+def described(kind: type[Any]) -> tuple[str, dict[str, Any]]:
+    """Return the first paragraph of a class's description and its options with their defaults."""
+    paragraph = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0]
+    return " ".join(paragraph.split()), kind().get_params()
+
+
+@list_app.command("tasks", epilog="Example: isoscope list tasks --data benchmarks/")
+def list_tasks(
+    data: Data = None,
+    as_json: PrintJson = False,
+) -> None:
+    """Show every task: its files, size, protocol, scores, citation, and whether it is there."""
+    folder = data_folder(data)
+    rows = [describe_task(task, folder) for task in all_tasks()]
+    if as_json:
+        print_facts(rows)
+        return
+    screen = console()
+    for row in rows:
+        size = f"{row['size']:,} {row['unit']}"
+        screen.print(f"{row['name']} ({row['family']}, {size})", style="bold")
+        for title in ("data", "layout", "parts", "protocol", "metrics", "citation", "licence"):
+            text = ", ".join(row[title]) if title == "metrics" else row[title]
+            if text:
+                indented(screen, f"{title}: {text}")
+    for kind in own_kinds():
+        screen.print(kind.written, style="bold")
+        indented(screen, kind.about)
+
+
+def describe_task(task: Task, folder: Path | None) -> dict[str, Any]:
+    """Return what is known about a task, and where its data are."""
+    row = {field.name: getattr(task, field.name) for field in fields(Task)}
+    row["files"] = [asdict(file) for file in task.files]
+    row["file"], row["size"], row["parts"] = task.file, task.size, parts_of(task)
+    row["metrics"] = [f"{task.name}/{metric}" for metric in task.metrics]
+    absent = task.absent(folder)
+    row["present"] = not absent
+    if folder is None:
+        row["data"] = f"{task.file}, not looked for, as no --data folder is named"
+    elif absent:
+        more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+        row["data"] = f"{absent[0]}{more}, not in {folder}"
+    else:
+        row["data"] = ", ".join(places(task, folder))
+    return row
+
+
+def places(task: Task, folder: Path) -> list[str]:
+    """Name the file that a task reads, or the folders of its files."""
+    try:
+        paths = list(task.paths(folder).values())
+    except UsageError as error:
+        return [str(error)]
+    if len(paths) == 1:
+        return [str(paths[0])]
+    return list(dict.fromkeys(str(path.parent) for path in paths))
+
+
+def parts_of(task: Task) -> str:
+    """Tell how large the parts of a task are."""
+    sized = [(file.part, file.size) for file in task.files if file.part and file.size]
+    return ", ".join(f"{part} {size:,}" for part, size in sized)
+
+
+def describe(item: Measure) -> dict[str, object]:
+    """Return what is known about a measure as a plain dictionary."""
+    return {
+        "name": item.name,
+        "alias": item.alias or None,
+        "summary": item.summary,
+        "formula": item.formula,
+        "range": item.range,
+        "direction": item.direction,
+        "length_dependent": item.length_dependent,
+        "reference": item.reference,
+        "table": item.table,
+        "default": item.default,
+        "interval": item.interval,
+        "no_interval": item.no_interval or None,
+    }
+
+
+def interval_of(item: Measure) -> str:
+    """Say whether a measure comes with an interval."""
+    if item.table:
+        return ""
+    return f"none: {item.no_interval}" if item.no_interval else "95 %"

@@ -1,0 +1,102 @@
+"""Standard output and standard error: pipes that somebody closed, warnings, no passwords."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import warnings
+from contextlib import contextmanager, suppress
+from typing import IO, TYPE_CHECKING, Any, TextIO
+
+from rich.console import Console
+from rich.padding import Padding
+
+from isoscope.data.location import ADDRESS, redacted, redacted_argument
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def silence(stream: IO[str]) -> None:
+    """Send what is still to be written nowhere, so that leaving does not fail once more."""
+    with suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+class PatientConsole(Console):
+    """A console for which a closed pipe is no reason to stop: a gate is still to be judged."""
+
+    def on_broken_pipe(self) -> None:
+        """Go on in silence; rich would close standard output and leave."""
+        self.quiet = True
+        silence(self.file)
+
+
+def console() -> PatientConsole:
+    """Return a console that prints text as it is."""
+    return PatientConsole(highlight=False, markup=False, emoji=False)
+
+
+def error_console() -> Console:
+    """Return a console on standard error that prints text as it is."""
+    return Console(stderr=True, emoji=False, markup=False)
+
+
+def indented(screen: Console, text: str, style: str = "") -> None:
+    """Print text with room before it."""
+    screen.print(Padding(text, (0, 0, 0, 4), expand=False), style=style)
+
+
+def print_text(text: str) -> None:
+    """Print text, unless nobody listens any more."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        silence(sys.stdout)
+
+
+def print_facts(facts: Any) -> None:
+    """Print plain data as JSON."""
+    print_text(json.dumps(facts, indent=2, ensure_ascii=False))
+
+
+def command_line() -> str:
+    """Return the command that runs, for results."""
+    return shlex.join(["isoscope", *map(redacted_argument, sys.argv[1:])])
+
+
+def without_secrets(text: str) -> str:
+    """Return a message in which addresses of the command stand as results would keep them."""
+    for argument in sys.argv[1:]:
+        found = ADDRESS.search(argument)
+        if found is not None:
+            address = argument[found.start() :]
+            text = text.replace(address, redacted(address))
+    return text
+
+
+@contextmanager
+def plain_warnings(*, quiet: bool = False) -> Iterator[None]:
+    """Print warnings as errors are printed, without the place in the code, or none at all."""
+    with warnings.catch_warnings():
+        warnings.showwarning = print_warning
+        if quiet:
+            warnings.simplefilter("ignore")
+        yield
+
+
+def print_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning in one line; the arguments are those that Python gives."""
+    del category, filename, lineno, line
+    print(f"isoscope: warning: {' '.join(str(message).split())}", file=file or sys.stderr)

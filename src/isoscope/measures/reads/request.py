@@ -1,0 +1,210 @@
+"""What is asked for, and the reads that it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from isoscope.compute.map_reduce import Run
+from isoscope.data.sampling import DEFAULT_SIZE, LARGE_SIZE
+from isoscope.errors import DataError
+from isoscope.measures.reads.build_spaces import Reads, raw_space, view_space
+from isoscope.measures.reads.geometry import geometry_of
+from isoscope.measures.reads.moments import MomentParts
+from isoscope.measures.reads.passes import first_read, second_read
+from isoscope.measures.reads.projections import Wanted, plan_second_read
+from isoscope.measures.views import NONE, CorrectionName, build_view, is_view
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isoscope.data.blocks import Dealer
+    from isoscope.data.selection import RowSelection
+    from isoscope.measures.reads.geometry import Geometry
+    from isoscope.measures.reads.passes import FirstRead
+    from isoscope.measures.reads.projections import Projections, SecondRead
+    from isoscope.measures.registry import Measure, Need
+    from isoscope.measures.space import Space
+    from isoscope.measures.views import View
+    from isoscope.progress import Progress
+
+
+@dataclass(frozen=True)
+class Described:
+    """The spaces of one cloud, and what was read of it."""
+
+    reads: Reads
+    spaces: list[Space]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the first read of one cloud led to."""
+
+    geometry: Geometry | None
+    views: tuple[View, ...]
+    second: SecondRead | None
+    protocol: str
+
+
+class FirstReadWatch(Protocol):
+    """Somebody who wants to know what the first read has found, such as a first answer."""
+
+    def after_first_read(self, first: Mapping[str, FirstRead], dtypes: Mapping[str, Any]) -> None:
+        """Take what the first read of every cloud gave, before the second one begins."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for, and which reads that takes."""
+
+    measures: tuple[Measure, ...]
+    corrections: tuple[CorrectionName, ...]
+    double: bool
+    dealer: Dealer | None
+    seed: int
+    progress: Progress | None
+    watch: FirstReadWatch | None = None
+    ranges: bool = True
+    """Whether ranges over random bases are wanted; see ``Reads``."""
+    reading: Run = field(default_factory=Run)
+    """Who reads, and what of it is kept."""
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """Everything that any of the measures needs."""
+        return frozenset().union(*(item.needs for item in self.measures))
+
+    @property
+    def raw(self) -> bool:
+        """Whether the cloud as it is is measured."""
+        return any(correction.name == NONE for correction in self.corrections)
+
+    @property
+    def view_names(self) -> tuple[CorrectionName, ...]:
+        """The corrections that the two reads measure as well."""
+        return tuple(item for item in self.corrections if item.name != NONE and is_view(item.text))
+
+    @property
+    def fitted_names(self) -> tuple[CorrectionName, ...]:
+        """The corrections that are fitted, and measured on what they make of the cloud."""
+        return tuple(item for item in self.corrections if not is_view(item.text))
+
+    def of_corrected(self) -> Request:
+        """Return the request for a corrected cloud."""
+        plain = (CorrectionName(NONE, NONE, {}),)
+        within = self.reading.within()
+        return replace(self, corrections=plain, dealer=None, watch=None, reading=within)
+
+    @property
+    def needs_scatter(self) -> bool:
+        """Whether eigenvectors are needed at all."""
+        return "scatter" in self.needs or bool(self.view_names)
+
+    @property
+    def deals_variances(self) -> bool:
+        """Whether an interval needs the variances along eigenvectors by block."""
+        return self.dealer is not None and any(
+            item.interval == "spectrum" for item in self.measures
+        )
+
+    @property
+    def needs_second_read(self) -> bool:
+        """Whether anything must be projected."""
+        return (
+            bool(self.view_names)
+            or bool(self.needs & {"partition", "scaled"})
+            or self.deals_variances
+        )
+
+    @property
+    def sample_size(self) -> int:
+        """Rows that are drawn."""
+        if "large sample" in self.needs:
+            return LARGE_SIZE
+        return DEFAULT_SIZE if self.needs_second_read or "sample" in self.needs else 0
+
+    def spaces(self, group: RowSelection) -> list[tuple[str, Described, str]]:
+        """Read the group and describe every space of every cloud, with its protocol."""
+        dimensions = "dimensions" in self.needs
+        parts = MomentParts(self.needs_scatter, dimensions, mean="mean" in self.needs)
+        first = first_read(
+            group, parts, sample_size=self.sample_size, seed=self.seed, double=self.double,
+            dealer=self.dealer, plan=self.reading, progress=self.progress,
+        )  # fmt: skip
+        if self.watch is not None:
+            self.watch.after_first_read(first, dict(zip(group.names, group.dtypes, strict=True)))
+        plans = {
+            name: self.plan(first[name], stored)
+            for name, stored in zip(group.names, group.dtypes, strict=True)
+        }
+        second: dict[str, Projections] = {}
+        if self.needs_second_read:
+            second = second_read(
+                group,
+                {name: plan.second.plan for name, plan in plans.items() if plan.second},
+                dealer=self.dealer if self.deals_variances else None,
+                plan=self.reading,
+                progress=self.progress,
+            )
+        return [
+            (name, self.describe(name, first[name], plans[name], second), plan.protocol)
+            for name, plan in plans.items()
+        ]
+
+    def plan(self, first: FirstRead, stored: str) -> Plan:
+        """Decompose the moments of one cloud and plan its second read."""
+        moments = first.moments
+        what = f"{moments.width:,} dimensions, {stored}"
+        if not self.needs_scatter:
+            return Plan(None, (), None, f"{what}; one read")
+        along_centred = bool(self.view_names) or self.deals_variances
+        geometry = geometry_of(moments, stored, centred_vectors=along_centred)
+        views = tuple(build_view(name, geometry, moments.mean) for name in self.view_names)
+        if not self.needs_second_read:
+            return Plan(geometry, views, None, f"{what}; one read, sums in float64")
+        wanted = Wanted(
+            "partition" in self.needs, "scaled" in self.needs, "dimensions" in self.needs
+        )
+        second = plan_second_read(
+            moments, geometry, views, wanted,
+            raw=self.raw, dealt=self.deals_variances, double=self.double,
+        )  # fmt: skip
+        in_double = second.plan.double or stored == "float64"
+        return Plan(
+            geometry,
+            views,
+            second,
+            f"{what}; two reads, sums in float64, "
+            f"projections in {'float64' if in_double else 'float32'}",
+        )
+
+    def describe(
+        self, name: str, first: FirstRead, plan: Plan, second: dict[str, Projections]
+    ) -> Described:
+        """Build the spaces of one cloud in the order in which corrections were given."""
+        projections = second.get(name)
+        if projections is not None and projections.rows != first.moments.rows:
+            raise DataError(
+                f"{name} changed while it was read: {first.moments.rows:,} rows at first, "
+                f"then {projections.rows:,}"
+            )
+        reads = Reads(
+            first.moments,
+            first.sample,
+            plan.geometry,
+            plan.second,
+            projections,
+            self.seed,
+            sampled=bool(self.needs & {"sample", "large sample"}),
+            ranges=self.ranges,
+        )
+        views = {view.correction: row for row, view in enumerate(plan.views)}
+        spaces = [
+            raw_space(reads)
+            if correction.name == NONE
+            else view_space(reads, plan.views[views[correction.text]], views[correction.text])
+            for correction in self.corrections
+            if is_view(correction.text)
+        ]
+        return Described(reads, spaces)

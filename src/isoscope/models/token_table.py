@@ -1,0 +1,355 @@
+"""Tokens of texts in the layers of a model, in memory.
+
+- Whole texts, drawn at random, in every layer: a token's position and neighbours are real.
+- All tokens of the last layer.
+- Sums of every layer, and one random token of every text, in one pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.data.arrays import on_host
+from isoscope.data.sampling import lowest_indices, row_keys
+from isoscope.data.texts.readers import MadeTexts
+from isoscope.errors import DataError
+from isoscope.measures.reads.moments import MomentParts
+from isoscope.models.layer_names import numbered_layers
+from isoscope.models.layers import LayerClouds, TokenRule
+from isoscope.models.model import provenance_of
+from isoscope.models.pooling import token_batches
+from isoscope.models.tokens import TextTokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from isoscope.data.texts.base import TextSource
+    from isoscope.measures.reads.moments import Moments
+    from isoscope.models.model import Model
+    from isoscope.models.pooling import Watch
+    from isoscope.progress import Progress
+
+
+MEMORY = 2 * 10**9
+"""Bytes that vectors of all layers may take; of large models fewer tokens are read."""
+
+AT_ONCE = 256
+"""Texts that are tokenized together while they are drawn."""
+
+
+@dataclass(frozen=True)
+class TokenSample:
+    """Vectors of tokens in several layers, and what is known of each token.
+
+    Attributes
+    ----------
+    layers : dict
+        For each layer an array of float32 with a row for every token, in the same order.
+    ids : array
+        Row of the vocabulary.
+    tokens, words : array of str
+        The token as the vocabulary writes it, and the word of the text that it is a part of.
+    positions : array
+        Place in the text as the model counts it: special tokens have places too.
+    sentences : array
+        Number of the text.
+    protocol : str
+        What was read.
+    """
+
+    layers: dict[str, NDArray[np.float32]]
+    ids: NDArray[np.int64]
+    tokens: NDArray[np.object_]
+    words: NDArray[np.object_]
+    positions: NDArray[np.int64]
+    sentences: NDArray[np.int64]
+    protocol: str
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def read_tokens(
+    model: Model,
+    texts: TextSource,
+    most: int,
+    seed: int = 0,
+    *,
+    special: bool = False,
+    layers: Iterable[str] | None = None,
+    progress: Progress | None = None,
+) -> TokenSample:
+    """Read whole texts, drawn at random, up to a number of tokens.
+
+    Parameters
+    ----------
+    model, texts
+        What is read; of a sequence-to-sequence model the encoder.
+    most : int
+        Tokens at most; fewer where the vectors would take more than ``MEMORY``. The first text is
+        read in any case.
+    seed : int
+        Of the draw.
+    special : bool
+        Whether tokens that the tokenizer adds count.
+    layers : iterable of str, optional
+        Names of layers; all by default.
+    progress : callable, optional
+        Called with the name of the read, texts done, and texts in all.
+    """
+    wanted = tuple(model.stacks[0].layers if layers is None else layers)
+    width = model.dimension
+    limit = max(1, min(most, MEMORY // (4 * width * len(wanted))))
+    rule = TokenRule(special=special)
+    drawn, total = drawn_texts(model, texts, limit, rule, seed)
+    group = LayerClouds(model, MadeTexts(partial(iter, drawn), texts.name), rule, layers=wanted)
+    names = ("token id", "token", "word", "position", "sentence")
+    found, labels = in_reading_order(group, names, "texts", len(drawn), progress)
+    if not found:
+        raise DataError(f"{texts.name}: no token is left to look at ({rule})")
+    some = "" if len(drawn) == total else f" of {total:,}, drawn at random"
+    ids = labels["token id"].astype(np.int64)
+    return TokenSample(
+        found,
+        ids,
+        labels["token"],
+        labels["word"],
+        labels["position"].astype(np.int64),
+        labels["sentence"].astype(np.int64),
+        f"{len(ids):,} tokens of {len(drawn):,} texts{some} ({texts.name}), {rule}",
+    )
+
+
+def in_reading_order(
+    group: LayerClouds,
+    names: Sequence[str],
+    unit: str,
+    total: int,
+    progress: Progress | None = None,
+) -> tuple[dict[str, NDArray[np.float32]], dict[str, NDArray[Any]]]:
+    """Read tokens through layers, and return vectors and labels in the order of the texts.
+
+    Parameters
+    ----------
+    group : LayerClouds
+        Layers of a model over texts.
+    names : sequence of str
+        Labels that are wanted; ``position`` and ``sentence`` among them, which tell the order.
+    unit, total : str and int
+        What progress counts, and how many there are in all.
+    progress : callable, optional
+        Called with the unit, texts done, and the total.
+
+    Returns
+    -------
+    tuple of dict
+        For each layer an array of float32, and for each label an array, with a row for every
+        token. Both are empty where no token counts.
+    """
+    vectors: dict[str, list[NDArray[np.float32]]] = {}
+    labels: dict[str, list[NDArray[Any]]] = {}
+    for batches in group.batches():
+        for layer, batch in batches.items():
+            vectors.setdefault(layer, []).append(batch.vectors.float().cpu().numpy())
+        known = next(iter(batches.values())).labels
+        for name in names:
+            labels.setdefault(name, []).append(np.asarray(known[name]))
+        if progress is not None:
+            progress(unit, group.so_far.texts, total)
+    if not vectors:
+        return {}, {}
+    joined = {name: np.concatenate(values) for name, values in labels.items()}
+    # Texts of a length go through the network together: back into the order of reading.
+    order = np.lexsort((joined["position"], joined["sentence"]))
+    return (
+        {layer: np.concatenate(parts)[order] for layer, parts in vectors.items()},
+        {name: values[order] for name, values in joined.items()},
+    )
+
+
+def drawn_texts(
+    model: Model, texts: TextSource, limit: int, rule: TokenRule, seed: int
+) -> tuple[list[str], int]:
+    """Return texts in random order whose tokens fit a limit, and how many texts there are.
+
+    A text that does not fit any more ends the draw: going on to shorter ones would prefer them.
+    """
+    total = texts.survey().texts
+    # Nearly every text has a token that counts: more texts than tokens are never needed.
+    chosen = lowest_indices(total, min(total, limit), seed)
+    wanted = set(chosen.tolist())
+    found = {text.index: text for text in texts.texts() if text.index in wanted}
+    order = chosen[np.argsort(row_keys(chosen, seed), kind="stable")].tolist()
+    tokenizer = TextTokenizer(model.tokenizer, model.longest)
+    kept: list[str] = []
+    used = 0
+    for start in range(0, len(order), AT_ONCE):
+        for text in tokenizer([found[index] for index in order[start : start + AT_ONCE]]):
+            used += int(rule.counts(text).sum())
+            if kept and used > limit:
+                return kept, total
+            kept.append(text.text.text)
+    return kept, total
+
+
+LAST = "last layer"
+"""What studies call it, whatever its name in a model."""
+
+
+@dataclass(frozen=True)
+class LastLayer:
+    """Vectors of tokens, and how they were read."""
+
+    tokens: NDArray[Any]
+    protocol: str
+
+
+def read_last_layer(
+    model: Model,
+    texts: Sequence[str],
+    name: str,
+    *,
+    watch: Watch | None = None,
+    progress: Progress | None = None,
+) -> LastLayer:
+    """Keep every token of the last layer but those that the tokenizer adds.
+
+    Parameters
+    ----------
+    model : Model
+        Of a sequence-to-sequence model the encoder is read.
+    texts : sequence of str
+        The texts.
+    name : str
+        What they are called in the protocol.
+    watch : callable, optional
+        Sees the tokens of every batch, as in ``isoscope.models.pooling.pooled``.
+    progress : callable, optional
+        Called with the name of the read, texts done, and texts in all.
+    """
+    layer = last_layer_of(model)
+    rule, parts, done = TokenRule(), [], 0
+    for batch in token_batches(model, texts, [layer], special_tokens=rule.special):
+        tokens = batch.layers[layer]
+        if watch is not None:
+            watch(layer, tokens)
+        wide = tokens.float() if tokens.element_size() < 4 else tokens
+        parts.append(wide.cpu().numpy())
+        done += batch.texts
+        if progress is not None:
+            progress("texts", done, len(texts))
+    if not parts:
+        raise DataError(f"{name}: no token is left to measure ({rule})")
+    rows = np.concatenate(parts)
+    return LastLayer(
+        rows, f"{len(rows):,} tokens of {len(texts):,} texts ({name}), {rule}, {about_layer(layer)}"
+    )
+
+
+def last_layer_of(model: Model) -> str:
+    """Return the name of the last layer, behind the final norm where there is one."""
+    return model.stacks[0].layers[-1]
+
+
+def about_layer(layer: str) -> str:
+    """Return what a protocol says of the last layer, and of first tokens, which are often odd."""
+    return f"first tokens in; {LAST}: {layer}"
+
+
+TOKENS_OF_A_TEXT = 1 << 24
+"""Room for the tokens of one text in the number of a token."""
+
+
+@dataclass(frozen=True)
+class ReadLayer:
+    """What was read of one layer."""
+
+    moments: Moments
+    """Over all tokens that count."""
+    tokens: NDArray[np.float64]
+    """The vector of one token of each text, in the order of reading."""
+    stored: str
+    """Type in which the vectors were computed."""
+
+
+@dataclass(frozen=True)
+class ReadLayers:
+    """The layers of a model as papers number them, and what was read."""
+
+    layers: dict[str, ReadLayer]
+    protocol: str
+    provenance: dict[str, Any]
+    """Where the weights of the model come from, as results keep it."""
+
+
+def read_layers(
+    model: Model,
+    texts: TextSource,
+    seed: int,
+    *,
+    special: bool,
+    scatter: bool = True,
+    layers: Iterable[str] | None = None,
+    progress: Progress | None = None,
+) -> ReadLayers:
+    """Sum every layer over all tokens, and draw one token of every text.
+
+    Parameters
+    ----------
+    model, texts
+        What is read.
+    seed : int
+        Of the draw. The same tokens are drawn in every layer, whatever the size of batches.
+    special : bool
+        Whether tokens that the tokenizer adds count.
+    scatter : bool
+        Whether covariances are wanted.
+    layers : iterable of str, optional
+        Numbered layers, such as ``layer 12``; all by default.
+    progress : callable, optional
+        Called with the name of the read, texts done, and texts in all.
+    """
+    from isoscope.measures.kernels.torch_kernel import TorchMoments
+
+    names = numbered_layers(model.stacks)
+    wanted = set(names.values() if layers is None else layers)
+    names = {layer: number for layer, number in names.items() if number in wanted}
+    group = LayerClouds(model, texts, TokenRule(special=special), layers=names)
+    total = texts.survey().texts
+    sums = {layer: TorchMoments(MomentParts(scatter=scatter), double=False) for layer in names}
+    drawn: dict[str, list[NDArray[np.float64]]] = {layer: [] for layer in names}
+    for batches in group.batches():
+        first = next(iter(batches.values()))
+        chosen = one_of_each(first.labels["sentence"], first.labels["position"], seed)
+        for layer, batch in batches.items():
+            sums[layer].add(batch.vectors)
+            drawn[layer].append(on_host(batch.vectors, chosen))
+        if progress is not None:
+            progress("first read", group.so_far.texts, total)
+    stored = dict(zip(group.names, group.dtypes, strict=True))
+    found = {}
+    for layer, number in names.items():
+        moments = sums[layer].result()
+        if moments is None:
+            raise DataError(f"{texts.name}: no token is left to measure ({group.rule})")
+        found[number] = ReadLayer(moments, np.concatenate(drawn[layer]), stored[layer])
+    met = group.so_far
+    return ReadLayers(
+        found,
+        f"{met.counted:,} tokens of {met.texts:,} texts ({texts.name}), {group.rule}",
+        provenance_of(model),
+    )
+
+
+def one_of_each(sentences: NDArray[Any], positions: NDArray[Any], seed: int) -> NDArray[np.int64]:
+    """Return one row of every sentence, each of its rows with the same chance."""
+    keys = row_keys(sentences.astype(np.int64) * TOKENS_OF_A_TEXT + positions, seed)
+    order = np.lexsort((keys, sentences))
+    _, first = np.unique(sentences[order], return_index=True)
+    return np.asarray(order[first])

@@ -1,1 +1,0 @@
-"""A kind of figure a file."""

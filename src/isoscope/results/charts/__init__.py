@@ -1,0 +1,1 @@
+"""Charts: their marks, forms, axes, and which there are."""

@@ -1,0 +1,56 @@
+"""Which room shows a result: its tables, by the kind that the result names.
+
+A room is known by name only and loaded when a result of its kind is shown, so that no package
+on the left imports one on the right.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoscope.registry import load
+from isoscope.results.fields import KIND
+
+if TYPE_CHECKING:
+    from isoscope.results.result import Result, Table
+    from isoscope.results.tables import Grid
+
+
+MEASURE = "measure"
+"""Kind of a result that names none: numbers of clouds."""
+
+TABLES = {
+    MEASURE: "isoscope.verbs.measure.text:measurement_grids",
+    "explanation": "isoscope.verbs.explain.text:explanation_grids",
+    "profile": "isoscope.verbs.profile.text:all_profile_grids",
+    "advice": "isoscope.verbs.advise.text:advice_grids",
+    "thresholds": "isoscope.verbs.threshold.text:threshold_grids",
+    "difference of two clouds": "isoscope.verbs.diff.text:difference_grids",
+    "fine-tuning": "isoscope.verbs.train.text:fine_tuning_grids",
+    "ablation": "isoscope.verbs.train.text:ablation_grids",
+    "pretraining": "isoscope.verbs.train.text:pretraining_grids",
+    "scores": "isoscope.verbs.evaluate.text:score_grids",
+    "relation": "isoscope.verbs.evaluate.text:relation_grids",
+}
+"""For every kind, the function that arranges a result of that kind in tables."""
+
+TELLING_TABLES = {"profile": "isoscope.verbs.profile.text:telling_tables"}
+"""For kinds with many structured measures, the function that chooses which of them are shown."""
+
+
+def kind_of(result: Result) -> str:
+    """Return the kind of a result; a kind that is not known is shown as numbers of clouds."""
+    kind = result.extra.get(KIND)
+    return kind if isinstance(kind, str) and kind in TABLES else MEASURE
+
+
+def grids(result: Result) -> list[Grid]:
+    """Arrange a result in one grid per cloud, per model, per score, or per question."""
+    found: list[Grid] = load(TABLES[kind_of(result)])(result)
+    return found
+
+
+def telling_tables(result: Result) -> list[Table] | None:
+    """Return the structured measures that a kind of result shows; None if it has no choice."""
+    chooser = TELLING_TABLES.get(kind_of(result))
+    return None if chooser is None else load(chooser)(result)

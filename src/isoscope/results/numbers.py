@@ -1,0 +1,114 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isoscope.results.result import Estimated, Row
+
+    Format: TypeAlias = "str | Callable[[float], str]"
+    """How a number is written: a format such as ``.4f``, or a function."""
+
+
+UNDEFINED = "undefined"
+
+SMALLEST_SHOWN = 1e-4
+SMALLEST_REACH = 1e-7
+"""Intervals shorter than this share of their value are rounding, as for lengths that are all 1."""
+
+
+def cell(row: Row | None, *, error: bool = False) -> str:
+    """Return a number as a person reads it, tiny ones by their power of ten, or with its error."""
+    if row is None:
+        return ""
+    if row.value is None or not math.isfinite(row.value):
+        return UNDEFINED
+    if "unit" in row.extra:
+        return with_interval(row, ".4f")
+    if row.log10 is not None and abs(row.value) < SMALLEST_SHOWN:
+        return f"10^{row.log10:.4f}" if row.log10 > -100 else f"10^{row.log10:.1f}"
+    if row.value == 0:
+        return "0"
+    if abs(row.value) < SMALLEST_SHOWN or abs(row.value) >= 1e6:
+        return f"{row.value:.2e}"
+    digits = 4 if abs(row.value) < 100 else 1
+    return f"{row.value:.{digits}f}{plus_minus(row) if error else ''}"
+
+
+def plus_minus(row: Row) -> str:
+    """Return how far the interval reaches, to two digits; its longer side where they differ."""
+    if row.value is None or row.low is None or row.high is None:
+        return ""
+    reach = max(row.high - row.value, row.value - row.low)
+    if reach <= SMALLEST_REACH * abs(row.value):
+        return ""
+    digits = min(max(1 - math.floor(math.log10(reach)), 0), 4)
+    return f" ±{reach:.{digits}f}" if reach >= SMALLEST_SHOWN else f" ±{reach:.0e}"
+
+
+def with_interval(
+    found: Estimated | None,
+    digits: Format,
+    ends: Format | None = None,
+    *,
+    to: str = " to ",
+    undefined: str = UNDEFINED,
+) -> str:
+    """Return a number with its interval behind it, such as ``0.8123 (0.7900 to 0.8301)``.
+
+    Parameters
+    ----------
+    found : Row, Estimate or None
+        Anything with ``value``, ``low`` and ``high``; None gives an empty cell.
+    digits : str or callable
+        How the number is written.
+    ends : str or callable, optional
+        How the ends of the interval are written; by default as the number.
+    to : str
+        What stands between the ends.
+    undefined : str
+        What stands for a number that is undefined.
+    """
+    if found is None:
+        return ""
+    if found.value is None:
+        return undefined
+    text = written(found.value, digits)
+    if found.low is None or found.high is None:
+        return text
+    low, high = (written(end, ends or digits) for end in (found.low, found.high))
+    return f"{text} ({low}{to}{high})"
+
+
+def written(value: float, digits: Format) -> str:
+    """Return a number in a format."""
+    return f"{value:{digits}}" if isinstance(digits, str) else digits(value)
+
+
+def shown(value: float | int | str | None) -> str:
+    """Return a number with four digits, a whole one with all of them; text stays as it is."""
+    if value is None:
+        return UNDEFINED
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+SMALLEST = 1e-3
+"""Smaller numbers are shown with their power of ten."""
+
+
+def with_spread(value: float, spread: float | None, digits: str = "") -> str:
+    """Return a number with its deviation, such as ``0.8123 ± 0.0101``.
+
+    Without a format, both have four digits behind the point, and two in all where the number is
+    tiny.
+    """
+    digits = digits or (".1e" if 0 < abs(value) < SMALLEST else ".4f")
+    return f"{value:{digits}}" + ("" if spread is None else f" ± {spread:{digits}}")

@@ -1,1 +1,0 @@
-"""What to do about a space: every correction tried, cross-fitted, and one sentence at the end."""

@@ -1,0 +1,348 @@
+"""Outputs of every item from corrections that were fitted, and whose settings were chosen, without it.
+
+For every fold k each correction is fitted on the rows that no item of k stands on. Where a
+correction has several settings, the one is taken that scores best on the other folds, each of these
+again scored with a fit that has seen neither it nor k: what decides is never what is decided on.
+
+Queries that are centred on their own mean, fold by fold, beside documents on theirs.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.corrections.affine import centred_on, has_centre
+from isoscope.corrections.named import NamedCorrection
+from isoscope.corrections.query_centre import OWN, Centres
+from isoscope.errors import DataError, UsageError
+from isoscope.tasks.scores import has_output
+from isoscope.tasks.vectors import Ground
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isoscope.progress import Progress
+    from isoscope.tasks.fits import FoldedRows
+    from isoscope.tasks.problem import Items, Problem
+
+    Outputs = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CrossFitted:
+    """What one correction makes of all items.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        What was tried.
+    outputs : array
+        Of every item, from the setting chosen in its fold.
+    chosen : tuple of str
+        The setting of every fold.
+    final : NamedCorrection
+        The setting that scores best over all folds, for use; not fitted.
+    """
+
+    candidate: Candidate
+    outputs: Outputs
+    chosen: tuple[str, ...]
+    final: NamedCorrection
+
+
+@dataclass
+class CrossFitting:
+    """Tries corrections on a problem, fold by fold.
+
+    Attributes
+    ----------
+    problem : Problem
+        What is scored.
+    vectors : array
+        A row for every text.
+    rows : FoldedRows
+        What corrections are fitted on.
+    folds : sequence of array of int
+        The items of every fold.
+    progress : callable, optional
+        Called with the name of the work, fits done, and fits in all.
+    transductive : bool
+        Fit on what is scored as well, as papers do.
+    own_centres : OwnCentres, optional
+        Gives queries a centre of their own.
+    """
+
+    problem: Problem
+    vectors: NDArray[Any]
+    rows: FoldedRows
+    folds: Sequence[Items]
+    progress: Progress | None = None
+    transductive: bool = field(default=False, kw_only=True)
+    own_centres: OwnCentres | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self.vectors = np.asarray(self.vectors, np.float64)
+        self._finite = np.asarray(np.isfinite(self.vectors).all(axis=1))
+        self._items = np.arange(len(self.problem))
+        self._done, self._total = 0, 0
+
+    def uncorrected(self) -> Outputs:
+        """Return the outputs of the vectors as they are."""
+        found = None
+        for fold, held in enumerate(self.folds):
+            some = self._outputs(None, (fold,), held)
+            found = self._placed(found, held, some)
+        assert found is not None
+        return found
+
+    def run(self, candidates: Sequence[Candidate]) -> list[CrossFitted]:
+        """Try every candidate."""
+        settings = [one for candidate in candidates for one in candidate.settings]
+        if self._one_fit_serves_all():
+            return self._run_once(candidates, settings)
+        several = [
+            one for candidate in candidates if len(candidate.settings) > 1
+            for one in candidate.settings
+        ]  # fmt: skip
+        numbers = range(len(self.folds))
+        self._done, self._total = 0, len(self.folds)
+        inner: dict[tuple[str, int], Outputs] = {}
+        if several:
+            pairs = list(combinations(numbers, 2))
+            self._total += len(pairs)
+            for pair in pairs:
+                for one in self._fit(several, pair):
+                    for outer, scored in (pair, pair[::-1]):
+                        held = self.folds[scored]
+                        some = self._outputs(one, pair, held)
+                        key = (one.name, outer)
+                        inner[key] = self._placed(inner.get(key), held, some)
+        outer_outputs: dict[str, Outputs] = {}
+        for fold in numbers:
+            for one in self._fit(settings, (fold,)):
+                held = self.folds[fold]
+                some = self._outputs(one, (fold,), held)
+                outer_outputs[one.name] = self._placed(outer_outputs.get(one.name), held, some)
+        return [self._chosen(candidate, inner, outer_outputs) for candidate in candidates]
+
+    def _one_fit_serves_all(self) -> bool:
+        """Whether folds differ neither in what is fitted on nor in what is learned from."""
+        if self.problem.learns or self.own_centres is not None:
+            return False
+        return self.transductive or not self.rows.holds_out
+
+    def _run_once(
+        self, candidates: Sequence[Candidate], settings: Sequence[NamedCorrection]
+    ) -> list[CrossFitted]:
+        """Fit every setting once, as for the documents of a search; only choices go by fold."""
+        self._done, self._total = 0, 1
+        outputs = {
+            one.name: self._outputs(one, (0,), self._items) for one in self._fit(settings, ())
+        }
+        inner = {
+            (name, fold): found
+            for name, found in outputs.items()
+            for fold in range(len(self.folds))
+        }
+        return [self._chosen(candidate, inner, outputs) for candidate in candidates]
+
+    def space(self, correction: NamedCorrection) -> NDArray[np.float64]:
+        """Return all vectors, corrected by a fit on all of them; for measures, not for scores."""
+        (ready,) = self.rows.fit([correction])
+        return ready.apply(self.vectors[self._finite])
+
+    def _chosen(
+        self,
+        candidate: Candidate,
+        inner: dict[tuple[str, int], Outputs],
+        outer: dict[str, Outputs],
+    ) -> CrossFitted:
+        names = [one.name for one in candidate.settings]
+        by_name = dict(zip(names, candidate.settings, strict=True))
+        everywhere = self._best({name: outer[name] for name in names}, self._items)
+        chosen: list[str] = []
+        outputs = np.full_like(outer[names[0]], np.nan)
+        for fold, held in enumerate(self.folds):
+            best = names[0]
+            if len(names) > 1:
+                others = np.setdiff1d(self._items, held)
+                best = self._best({name: inner[name, fold] for name in names}, others)
+            chosen.append(best)
+            outputs[held] = outer[best][held]
+        return CrossFitted(candidate, outputs, tuple(chosen), by_name[everywhere])
+
+    def _best(self, outputs: dict[str, Outputs], items: Items) -> str:
+        """Return the setting with the highest score; the first of those that have it."""
+        scores = {}
+        for name, values in outputs.items():
+            usable = items[has_output(values[items])]
+            score = self.problem.scores(values[usable], usable, 0.95)[self.problem.main]
+            scores[name] = -np.inf if score.value is None else score.value
+        return max(scores, key=scores.__getitem__)
+
+    def _fit(
+        self, settings: Sequence[NamedCorrection], without: tuple[int, ...]
+    ) -> tuple[NamedCorrection, ...]:
+        found = self.rows.fit(settings, () if self.transductive else without)
+        self._done += 1
+        if self.progress is not None:
+            self.progress("try corrections", self._done, self._total)
+        return found
+
+    def _outputs(
+        self, correction: NamedCorrection | None, without: tuple[int, ...], held: Items
+    ) -> Outputs:
+        """Return the outputs of some items; labels of the folds left out are not learned from."""
+        out = np.concatenate([self.folds[fold] for fold in without])
+        learn = np.setdiff1d(self._items, out)
+        if correction is None:
+            return self.problem.outputs(self.vectors, learn, held)
+        rows = self.problem.rows_of(np.union1d(learn, held) if self.problem.learns else held)
+        rows = rows[self._finite[rows]]
+        changed = correction.apply(self.vectors[rows])
+        if self.own_centres is not None:
+            changed = self.own_centres.applied(correction, rows, changed, without)
+        space = np.full((len(self.vectors), changed.shape[1]), np.nan)
+        space[rows] = changed
+        return self.problem.outputs(space, learn, held)
+
+    def _placed(self, whole: Outputs | None, held: Items, some: Outputs) -> Outputs:
+        if whole is None:
+            whole = np.full((len(self._items), *some.shape[1:]), np.nan)
+        whole[held] = some
+        return whole
+
+
+FLOW = "flow"
+
+SETTINGS: dict[str, tuple[str, ...]] = {
+    "clip": ("clip", "clip:by=length"),
+    "center": ("center",),
+    "center-scaled": ("center-scaled",),
+    "standardize": ("standardize",),
+    "all-but-the-top": tuple(
+        f"all-but-the-top:n_components={count}" for count in (1, 2, 3, 5, 8, 15)
+    ),
+    "whiten": ("whiten", *(f"whiten:n_components={count}" for count in (256, 128, 64, 32))),
+    "cluster-pc-removal": tuple(
+        f"cluster-pc-removal:n_clusters={clusters}:n_components={count}"
+        for clusters, count in ((5, 1), (10, 3), (27, 12))
+    ),
+    FLOW: (FLOW,),
+}
+"""The settings of every correction, by how much a correction stores and changes, least first: of
+two that are as good, the earlier one is recommended."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A correction with the settings that are tried; one is chosen inside each fold."""
+
+    name: str
+    settings: tuple[NamedCorrection, ...]
+
+    @property
+    def rank(self) -> int:
+        """How simple it is among all corrections; those of somebody else's come last."""
+        names = list(SETTINGS)
+        plain = self.name.split(" ")[0]
+        # A centre for each side is one more thing to store and to keep up to date.
+        return 2 * (names.index(plain) if plain in names else len(names)) + (plain != self.name)
+
+
+class OwnCentres:
+    """Corrects queries with their own mean in place of the documents'.
+
+    Parameters
+    ----------
+    vectors : array
+        A row for everything that items stand on.
+    query_rows : array of int
+        Which of them are queries.
+    folds : sequence of array of int
+        The rows that the items of each fold stand on: the mean for a fold leaves its queries out.
+    """
+
+    def __init__(
+        self,
+        vectors: NDArray[np.float64],
+        query_rows: NDArray[np.intp],
+        folds: Sequence[NDArray[np.intp]],
+    ) -> None:
+        self._vectors, self._folds = vectors, folds
+        self._is_query = np.zeros(len(vectors), np.bool_)
+        self._is_query[query_rows] = True
+        self._finite = np.isfinite(vectors).all(axis=1)
+
+    def mean(self, without: Collection[int] = ()) -> NDArray[np.float64]:
+        """Return the mean of all queries but those of some folds."""
+        counted = self._is_query & self._finite
+        for fold in without:
+            counted[self._folds[fold]] = False
+        if not counted.any():
+            raise DataError("no query is left to take a mean of; there should be some in each fold")
+        return np.asarray(self._vectors[counted].mean(axis=0))
+
+    def applied(
+        self,
+        correction: NamedCorrection,
+        rows: NDArray[np.intp],
+        changed: NDArray[np.float64],
+        without: Collection[int],
+    ) -> NDArray[np.float64]:
+        """Put queries with their own centre in the place of those with the documents'."""
+        queries = self._is_query[rows]
+        if queries.any():
+            own = centred_on(correction.transformer, self.mean(without))
+            changed = changed.copy()
+            changed[queries] = own.transform(self._vectors[rows[queries]])
+        return changed
+
+
+def with_own_centres(tried: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Return those candidates that subtract a mean, under a name that says whose."""
+    return tuple(
+        Candidate(one.name + OWN, one.settings)
+        for one in tried
+        if all(has_centre(setting.transformer) for setting in one.settings)
+    )
+
+
+def check_own(tried: Sequence[Candidate]) -> None:
+    """Refuse own centres where nothing subtracts a mean."""
+    if not with_own_centres(tried):
+        names = ", ".join(one.name for one in tried)
+        raise UsageError(f"none of {names} subtracts a mean that queries could have of their own")
+
+
+def is_own(name: Any) -> bool:
+    """Whether a correction gives queries a centre of their own."""
+    return str(name).endswith(OWN)
+
+
+def run_with_centres(
+    fitting: CrossFitting, tried: Sequence[Candidate], centres: Centres, own: OwnCentres | None
+) -> list[CrossFitted]:
+    """Try candidates with the documents' centre for queries, with their own, or with each."""
+    if centres == "own":
+        check_own(tried)
+    found = [] if centres == "own" else fitting.run(tried)
+    if own is not None:
+        found += replace(fitting, own_centres=own).run(with_own_centres(tried))
+    return found
+
+
+def own_centres_of(ground: Ground, folds: list[Items]) -> OwnCentres:
+    """Tell queries from documents, and which fold each belongs to."""
+    if ground.query_rows is None:
+        raise UsageError(
+            f"{ground.problem.task} does not tell queries from documents; centres of their own "
+            "take --queries, or a folder for --retrieval"
+        )
+    rows = [np.intersect1d(ground.problem.rows_of(items), ground.query_rows) for items in folds]
+    return OwnCentres(np.asarray(ground.vectors, np.float64), ground.query_rows, rows)

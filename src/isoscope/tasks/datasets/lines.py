@@ -1,0 +1,248 @@
+"""Lines and fields of data files, with errors that name file and line.
+
+Tables of the user's own: rows of fields out of TSV, CSV and JSON lines.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from isoscope.data.formats.word_text import LONGEST_LINE
+from isoscope.errors import DataError, UsageError
+from isoscope.tasks.registry import LabelledText
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
+
+
+BLANKS = " \t\r\n"
+"""What is taken off the ends of a text; other space, such as Latin-1's 0x85, may be a character."""
+
+
+def read_text(path: Path) -> str:
+    """Return a file's text: UTF-8 with or without a mark, else Latin-1."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")
+    if "\0" in text:
+        raise DataError(f"{path} is not a text file: it holds zero bytes")
+    return text
+
+
+def text_lines(path: Path) -> list[str]:
+    """Return the lines of a file, without an empty one behind the last line feed.
+
+    Only a line feed ends a line, with or without a carriage return before it: other separators,
+    such as U+0085, are found inside of words.
+    """
+    lines = read_text(path).removesuffix("\n").split("\n")
+    return [line.removesuffix("\r") for line in lines]
+
+
+def parallel_lines(path: Path, beside: Path) -> Iterator[tuple[int, str, str]]:
+    """Give out the lines of two files that belong together, blank ones too."""
+    lines, others = text_lines(path), text_lines(beside)
+    if len(lines) != len(others):
+        raise DataError(f"{path} has {len(lines):,} lines, but {beside} has {len(others):,}")
+    for number, (line, other) in enumerate(zip(lines, others, strict=True), start=1):
+        yield number, line, other
+
+
+def tab_rows(path: Path, columns: tuple[int, int], wanted: str) -> Iterator[tuple[int, list[str]]]:
+    """Give out number and fields of every line that is not blank; ``tab_fields`` cuts it."""
+    for number, line in enumerate(text_lines(path), start=1):
+        if line.strip():
+            yield number, tab_fields(line, columns, wanted, f"{path}: line {number}")
+
+
+def tab_fields(line: str, columns: tuple[int, int], wanted: str, where: str) -> list[str]:
+    """Cut a line at its tabs; nothing is quoted, and a quotation mark is a character.
+
+    Parameters
+    ----------
+    line : str
+        The line.
+    columns : tuple of int
+        Fewest and most fields.
+    wanted : str
+        What the columns are, for the error.
+    where : str
+        File and number of the line, for the error.
+    """
+    fields = [field.strip(BLANKS) for field in line.split("\t")]
+    fewest, most = columns
+    if not fewest <= len(fields) <= most:
+        count = str(fewest) if fewest == most else f"{fewest} to {most}"
+        raise DataError(
+            f"{where} has {len(fields)} columns with tabs between them; expected {count}: {wanted}"
+        )
+    return fields
+
+
+def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Give out number and object of every line that is not blank."""
+    for number, line in enumerate(text_lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise DataError(f"{path}: line {number} is no JSON: {error}") from error
+        if not isinstance(row, dict):
+            raise DataError(f"{path}: line {number} should be a JSON object")
+        yield number, row
+
+
+def json_text(row: dict[str, Any], key: str, where: str) -> str:
+    """Return a text out of a JSON object."""
+    value = row.get(key)
+    if not isinstance(value, str):
+        held = (
+            f"{type(value).__name__} there" if key in row else f"only {', '.join(row) or 'nothing'}"
+        )
+        raise DataError(f"{where} needs a text under {key!r}; it has {held}")
+    return value.strip(BLANKS)
+
+
+def as_number(field: str) -> float | None:
+    """Return a number, or None where there is none."""
+    try:
+        return float(field)
+    except ValueError:
+        return None
+
+
+def as_score(field: str, scale: tuple[float, float], where: str) -> float:
+    """Return a score, or say that it is none or out of its scale."""
+    score = as_number(field)
+    low, high = scale
+    if score is None or not math.isfinite(score) or not low <= score <= high:
+        raise DataError(
+            f"{where}: the score should be a number from {low:g} to {high:g}, not {field!r}"
+        )
+    return score
+
+
+def as_label(field: str, labels: Collection[str], where: str) -> str:
+    """Return a label, or say that the task knows no such label."""
+    if field not in labels:
+        raise DataError(f"{where}: the label {field!r} is unknown; expected {one_of(labels)}")
+    return field
+
+
+def labelled_text(
+    texts: tuple[str, ...], label: str, labels: Collection[str], where: str, part: str
+) -> LabelledText:
+    """Return one text or two with their class, or say that a text is empty or the class unknown."""
+    check_texts(texts, where)
+    second = texts[1] if len(texts) > 1 else None
+    return LabelledText(texts[0], second, as_label(label, labels, where), part)
+
+
+def check_texts(texts: Sequence[str], where: str) -> None:
+    """Refuse a row without a text where there should be one."""
+    if not all(texts):
+        raise DataError(f"{where} has an empty text")
+
+
+def one_of(names: Collection[str]) -> str:
+    """Write names as a choice."""
+    *some, last = names
+    return f"{', '.join(some)} or {last}" if some else last
+
+
+JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """The rows of a file, all with the same fields.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    names : tuple of str or None
+        Names of the fields in JSON lines; None for a table, whose first row may be a header.
+    rows : list of (int, list of str)
+        The line on which each row begins, and its fields.
+    """
+
+    path: Path
+    names: tuple[str, ...] | None
+    rows: list[tuple[int, list[str]]]
+
+
+def read_table(path: Path) -> OwnTable:
+    """Read a table; what stands between its columns is a tab if its first line has one.
+
+    With tabs nothing is quoted; with commas, quotes hold a field together, line ends included.
+    """
+    if path.suffix.lower() in JSON_ENDINGS:
+        return read_objects(path)
+    lines = text_lines(path)
+    first = next((line for line in lines if line.strip()), None)
+    if first is None:
+        raise DataError(f"{path} is empty")
+    commas = "\t" not in first and path.suffix.lower() == ".csv"
+    rows = list(comma_rows(lines, path) if commas else tabbed_rows(lines))
+    width = len(rows[0][1])
+    for number, fields in rows:
+        if len(fields) != width:
+            between = "commas" if commas else "tabs"
+            raise DataError(
+                f"{path}: line {number} has {len(fields)} columns with {between} between them, "
+                f"line {rows[0][0]} has {width}"
+            )
+    return OwnTable(path, None, rows)
+
+
+def tabbed_rows(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """Cut every line that is not blank at its tabs."""
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield number, [field.strip(BLANKS) for field in line.split("\t")]
+
+
+def comma_rows(lines: list[str], path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Cut lines at their commas, outside of quotes."""
+    # The module's own limit of 128 KB is for the whole process, and less than an article may have.
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    reader = csv.reader((line + "\n" for line in lines), strict=True, skipinitialspace=True)
+    while True:
+        number = reader.line_num + 1
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise DataError(f"{path}: line {number}: {error}") from error
+        if any(field.strip() for field in fields):
+            yield number, [field.strip(BLANKS) for field in fields]
+
+
+def read_objects(path: Path) -> OwnTable:
+    """Read JSON lines; the first object says which fields there are, an absent one is empty."""
+    names: tuple[str, ...] | None = None
+    rows = []
+    for number, row in json_rows(path):
+        names = tuple(row) if names is None else names
+        rows.append((number, [written(row.get(name, "")) for name in names]))
+    if names is None:
+        raise DataError(f"{path} is empty")
+    return OwnTable(path, names, rows)
+
+
+def written(value: Any) -> str:
+    """Write a JSON value as a table would."""
+    return value.strip(BLANKS) if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,143 @@
+"""Semantic textual similarity: SemEval's yearly tests of 2012 to 2016, and the STS benchmark.
+
+The yearly tests have a file of texts and a file of scores for each source of text. In 2015 and 2016
+only some of the pairs were scored: the others' lines of scores are blank. Files named ``ALL``
+repeat the others and are not read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoscope.tasks.datasets.lines import (
+    as_score,
+    check_texts,
+    parallel_lines,
+    tab_fields,
+    tab_rows,
+)
+from isoscope.tasks.problems.pairs import SentenceSimilarity
+from isoscope.tasks.registry import DataFile, TextPair, register
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+SCALE = (0.0, 5.0)
+METRICS = ("cosine/spearman", "cosine/pearson")
+PROTOCOL = (
+    "cosine of the two texts' vectors against the human score; correlations of all pairs together "
+    "and the mean of those of the subsets"
+)
+SCORE, FIRST, SECOND = 4, 5, 6
+
+
+def read_year(path: Path, file: DataFile) -> list[TextPair]:
+    """Read the scored pairs of one source of text.
+
+    A line of texts has two columns, or four with the sources of both (2016).
+    """
+    gold = path.with_name(file.beside)
+    pairs = []
+    for number, line, score in parallel_lines(path, gold):
+        where = f"{path}: line {number}"
+        first, second, *_ = tab_fields(line, (2, 4), "two texts, and perhaps their sources", where)
+        check_texts((first, second), where)
+        if score.strip():
+            human = as_score(score.strip(), SCALE, f"{gold}: line {number}")
+            pairs.append(TextPair(first, second, human, file.part))
+    return pairs
+
+
+def read_benchmark(path: Path, file: DataFile) -> list[TextPair]:
+    """Read a split of the STS benchmark, a ``.csv`` with tabs in which nothing is quoted.
+
+    Columns are genre, source, year, number, score and two texts; some rows name the sources of
+    both texts after that.
+    """
+    wanted = "genre, file, year, number, score and two texts"
+    pairs = []
+    for number, fields in tab_rows(path, (7, 9), wanted):
+        where = f"{path}: line {number}"
+        check_texts(fields[FIRST : SECOND + 1], where)
+        score = as_score(fields[SCORE], SCALE, where)
+        pairs.append(TextPair(fields[FIRST], fields[SECOND], score, file.part))
+    return pairs
+
+
+def year_files(year: int, sizes: dict[str, int]) -> tuple[DataFile, ...]:
+    """Name the files of one year: texts and, beside them, scores."""
+    prefix = "STS2016" if year == 2016 else "STS"
+    return tuple(
+        DataFile(
+            f"STS{year % 100}-en-test/{prefix}.input.{subset}.txt",
+            size,
+            subset,
+            beside=f"{prefix}.gs.{subset}.txt",
+        )
+        for subset, size in sizes.items()
+    )
+
+
+SUBSETS = {
+    2012: {"MSRpar": 750, "MSRvid": 750, "SMTeuroparl": 459, "surprise.OnWN": 750,
+           "surprise.SMTnews": 399},
+    2013: {"FNWN": 189, "OnWN": 561, "headlines": 750},
+    2014: {"OnWN": 750, "deft-forum": 450, "deft-news": 300, "headlines": 750, "images": 750,
+           "tweet-news": 750},
+    2015: {"answers-forums": 375, "answers-students": 750, "belief": 375, "headlines": 750,
+           "images": 750},
+    2016: {"answer-answer": 254, "headlines": 249, "plagiarism": 230, "postediting": 244,
+           "question-question": 209},
+}  # fmt: skip
+"""Scored pairs of every source of text."""
+
+CITATIONS = {
+    2012: "Agirre, Cer, Diab & Gonzalez-Agirre (2012), SemEval-2012 task 6: A pilot on semantic "
+    "textual similarity, *SEM",
+    2013: "Agirre, Cer, Diab, Gonzalez-Agirre & Guo (2013), *SEM 2013 shared task: Semantic "
+    "textual similarity, *SEM",
+    2014: "Agirre et al. (2014), SemEval-2014 task 10: Multilingual semantic textual similarity, "
+    "SemEval",
+    2015: "Agirre et al. (2015), SemEval-2015 task 2: Semantic textual similarity, English, "
+    "Spanish and pilot on interpretability, SemEval",
+    2016: "Agirre et al. (2016), SemEval-2016 task 1: Semantic textual similarity, monolingual "
+    "and cross-lingual evaluation, SemEval",
+}
+NOTES = {
+    2013: "; the subset SMT is left out, as its texts are not in the release",
+    2015: "; pairs without a score are left out",
+    2016: "; pairs without a score are left out",
+}
+
+for _year, _sizes in SUBSETS.items():
+    register(
+        SentenceSimilarity(
+            f"sts-{_year % 100}", "sts", year_files(_year, _sizes),
+            "STS.input.X.txt with two texts a line and a tab between them, and STS.gs.X.txt beside "
+            "it with a score (0-5) a line, blank where there is none"
+            + ("; both names begin with STS2016" if _year == 2016 else ""),
+            "pairs", "each source of text has terms of its own; not redistributed here",
+            CITATIONS[_year], PROTOCOL + NOTES.get(_year, ""), METRICS, read_year,
+        )
+    )  # fmt: skip
+
+register(
+    SentenceSimilarity(
+        "sts-b", "sts",
+        (
+            DataFile("STSBenchmark/sts-train.csv", 5_749, "train"),
+            DataFile("STSBenchmark/sts-dev.csv", 1_500, "dev"),
+            DataFile("STSBenchmark/sts-test.csv", 1_379, "test"),
+        ),
+        "seven to nine columns with tabs between them and nothing quoted: the score (0-5) in the "
+        "fifth, the texts in the sixth and seventh",
+        "pairs",
+        "scores CC BY-SA 4.0, each source of text with terms of its own (LICENSE.txt of the "
+        "release); not redistributed here",
+        "Cer, Diab, Agirre, Lopez-Gazpio & Specia (2017), SemEval-2017 task 1: Semantic textual "
+        "similarity, multilingual and crosslingual focused evaluation, SemEval",
+        "cosine of the two texts' vectors against the human score, on the test split", METRICS,
+        read_benchmark, scored=("test",),
+    )
+)  # fmt: skip

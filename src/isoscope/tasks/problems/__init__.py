@@ -1,0 +1,1 @@
+"""What a task asks of vectors, one file per family of tasks."""

@@ -1,0 +1,122 @@
+"""Scores of a problem in every space, and how far each lies from the vectors as they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from isoscope.compute.stats.estimates import Score, difference
+from isoscope.corrections.named import NONE
+from isoscope.results.fields import MAIN, PART_OF_TASK
+from isoscope.results.result import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from isoscope.compute.stats.estimates import Estimate
+    from isoscope.tasks.problem import Items, Problem
+
+    Outputs = NDArray[np.float64]
+
+Noted = TypeVar("Noted", Score, Row)
+
+
+def with_note(record: Noted, *notes: str) -> Noted:
+    """Add to the note of a score or of a row; empty notes are left out."""
+    return replace(record, note="; ".join(note for note in (record.note, *notes) if note))
+
+
+def problem_rows(
+    where: tuple[str, str],
+    problem: Problem,
+    spaces: Mapping[str, Outputs],
+    items: Items,
+    protocol: str,
+    level: float,
+) -> list[Row]:
+    """Score one layer in every space, and compare every space with the vectors as they are.
+
+    Parameters
+    ----------
+    where : tuple of str
+        Subject and part, as results name them.
+    problem : Problem
+        What is scored.
+    spaces : mapping
+        The outputs of all items in every space, by the name of its correction.
+    items : array of int
+        Which items they are.
+    protocol : str
+        What the vectors are, and what corrections were fitted on.
+    level : float
+        Coverage of the intervals.
+    """
+    rows: list[Row] = []
+    plain = has_output(spaces[NONE]) if NONE in spaces else None
+    uncorrected: Mapping[str, Score] = {}
+    if plain is not None:
+        uncorrected = problem.scores(spaces[NONE][plain], items[plain], level)
+    for correction, outputs in spaces.items():
+        usable = has_output(outputs)
+        found = uncorrected
+        if correction != NONE:
+            found = problem.scores(outputs[usable], items[usable], level)
+        left_out = len(items) - int(usable.sum())
+        scored = {
+            name: as_row(where, correction, f"{problem.task}/{name}", score, problem.unit,
+                         left_out, score.subset, protocol, score.extra)
+            for name, score in found.items()
+        }  # fmt: skip
+        main = scored[problem.main]
+        scored[problem.main] = replace(main, extra={**main.extra, MAIN: True})
+        rows += scored.values()
+        if correction == NONE or plain is None:
+            continue
+        both = usable & plain
+        before, after = uncorrected, found
+        if not np.array_equal(both, plain):
+            before = problem.scores(spaces[NONE][both], items[both], level)
+        if not np.array_equal(both, usable):
+            after = problem.scores(outputs[both], items[both], level)
+        left_out = len(items) - int(both.sum())
+        for name, score in after.items():
+            change = difference(score, before[name], level=level)
+            rows.append(
+                as_row(where, correction, f"{problem.task}/{name}/difference", change,
+                       problem.unit, left_out, score.subset, protocol)
+            )  # fmt: skip
+    return rows
+
+
+def has_output(outputs: Outputs) -> NDArray[np.bool_]:
+    """Tell which items have an output."""
+    return np.asarray(np.isfinite(outputs.reshape(len(outputs), -1)).all(axis=1))
+
+
+def as_row(
+    where: tuple[str, str],
+    correction: str,
+    measure: str,
+    found: Estimate,
+    unit: str,
+    left_out: int,
+    subset: str,
+    protocol: str,
+    about: Mapping[str, Any] | None = None,
+) -> Row:
+    """File one score, with how many items had no output and what else is known about it."""
+    notes = [found.note]
+    extra: dict[str, Any] = {"unit": unit, "of": found.n, **(about or {})}
+    if subset:
+        extra[PART_OF_TASK] = subset
+    elif left_out:
+        one = {"queries": "query"}.get(unit, unit.removesuffix("s"))
+        what = f"{left_out:,} {one if left_out == 1 else unit}"
+        notes.append(f"{what} without a score left out")
+        extra["of"] = found.n + left_out
+    note = "; ".join(note for note in notes if note)
+    return Row.of(found, *where, correction, measure, protocol=protocol, note=note, extra=extra)

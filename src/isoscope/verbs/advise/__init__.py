@@ -1,0 +1,1 @@
+"""Which correction is worth applying for a task."""

@@ -1,0 +1,382 @@
+"""What the tool is for: should anything be done about this space, for this task?
+
+Without labels: what can be known of a space, and what cannot.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.compute.stats.estimates import check_level
+from isoscope.compute.threads import one_blas_thread
+from isoscope.corrections.affine import centred_on
+from isoscope.corrections.named import NONE, named
+from isoscope.corrections.query_centre import Centres, check_centres
+from isoscope.errors import DataError, UsageError
+from isoscope.results.fields import KIND, REMARKS
+from isoscope.results.result import Result, versions
+from isoscope.tasks.cross_fitting import (
+    Candidate,
+    CrossFitting,
+    is_own,
+    own_centres_of,
+    run_with_centres,
+)
+from isoscope.tasks.fits import parts_of
+from isoscope.tasks.folds import FOLDS, dealt
+from isoscope.tasks.problems.classification import ClassProblem
+from isoscope.tasks.protocol import SentenceProtocol, protocol_of
+from isoscope.tasks.registry import data_folder, find_task
+from isoscope.tasks.scores import as_row, with_note
+from isoscope.tasks.vectors import Ground, fit_words, folded_rows, ground_of
+from isoscope.verbs.advise.decision import ALPHA, WORTHWHILE, candidates, decide, settings_of
+from isoscope.verbs.advise.text import ADVICE, caveats, recommendation
+from isoscope.verbs.measure.api import measure
+from isoscope.wording import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from isoscope.compute.stats.estimates import Estimate
+    from isoscope.corrections.base import Correction
+    from isoscope.progress import Progress
+    from isoscope.results.result import Row
+    from isoscope.verbs.advise.decision import Decision
+
+
+FEWEST_ITEMS = 20
+"""With fewer, intervals from influences say little and no correction could be told from chance."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A recommendation with the figures behind it.
+
+    Attributes
+    ----------
+    result : Result
+        The ranking, the recommendation and the caveats, as ``isoscope advise`` prints them.
+    correction : Correction or None
+        What is recommended, fitted on everything and ready to use; None for "leave it alone".
+    sentence : str
+        The recommendation.
+    query_correction : Correction or None
+        The same for queries, where those are to have a centre of their own.
+    """
+
+    result: Result
+    correction: Correction | None
+    sentence: str
+    query_correction: Correction | None = None
+
+
+def advise(
+    source: Any,
+    *,
+    pairs: str | Path | None = None,
+    task: str | None = None,
+    retrieval: str | Path | None = None,
+    corrections: Iterable[str] | str | None = None,
+    flow: bool = False,
+    worthwhile: float = WORTHWHILE,
+    folds: int = FOLDS,
+    data: str | Path | None = None,
+    layer: str = "last",
+    sentences: SentenceProtocol | None = None,
+    second: str | Path | None = None,
+    queries: str | Path | None = None,
+    centres: Centres | None = None,
+    column: str | None = None,
+    ids: str | None = None,
+    drop_invalid: bool = False,
+    level: float = 0.95,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    command: str = "",
+    **protocol: Any,
+) -> Advice:
+    """Try every correction on one task, and recommend one, or none.
+
+    Corrections are cross-fitted: every item is scored with corrections fitted without the texts of
+    its fold, and their settings are chosen on the other folds. A correction is recommended where it
+    improves the task's main score, tested two-sided with Holm's correction at 5 % over all that was
+    tried, and by at least ``worthwhile``. Without a task the space is measured as it is and
+    corrected, and nothing is recommended.
+
+    Parameters
+    ----------
+    source : str, Path, array or Model
+        A model where items are texts; vectors where they are rows.
+    pairs : str or Path, optional
+        Pairs of one's own: two texts, or two rows of the source, with a score or a yes/no label.
+    task : str, optional
+        A task of ``isoscope list tasks``.
+    retrieval : str or Path, optional
+        A folder in BEIR's layout.
+    corrections : iterable of str, optional
+        What to try; by default every correction but the flow.
+    flow : bool
+        Try the flow as well, which takes minutes.
+    worthwhile : float
+        The smallest gain that is worth a change.
+    folds : int
+        Into how many folds items are dealt.
+    data : str or Path, optional
+        Folder with the benchmarks, for ``task``.
+    layer : str
+        Layer of the model.
+    sentences : SentenceProtocol, optional
+        Pooling, cache and so on; its ``fit_on`` are further texts to fit on.
+    second : str, Path or array, optional
+        The second file of vectors: row k belongs to row k of the source.
+    queries : str, Path or array, optional
+        Vectors of queries, where the source holds documents: those of a retrieval folder, or the
+        first rows of pairs.
+    centres : {"both", "shared", "own"}, optional
+        Whether queries are centred on the documents' mean, on their own, or both are tried; both
+        where ``queries`` are named, else shared.
+    column, ids : str, optional
+        Which array of a file that holds several; which label names its rows.
+    drop_invalid : bool
+        Leave out rows with NaN or infinities that no item names.
+    level : float
+        Coverage of the intervals.
+    out : path, optional
+        ``.safetensors`` file that the recommended correction is written to; nothing is written
+        where none is recommended. That of queries is written beside it.
+    progress : callable, optional
+        Called with the name of the work, steps done, and steps in all.
+    command : str
+        Kept in the result.
+    **protocol
+        Fields of ``SentenceProtocol``, such as ``pooling``, in place of ``sentences``.
+
+    Returns
+    -------
+    Advice
+    """
+    how = protocol_of(sentences, protocol, layers=layer)
+    if out is not None:
+        check_correction_file(Path(out))
+    if pairs is None and task is None and retrieval is None:
+        if centres is not None and queries is None:
+            raise UsageError("--centres is about queries and documents; name --queries")
+        if out is not None:
+            raise UsageError(
+                "--out: without labels nothing can be recommended; name --pairs, --task or "
+                "--retrieval, or fit a correction of your choice with isoscope correct fit"
+            )
+        known = what_can_be_known(
+            source, queries=queries, centres=centres, column=column, drop_invalid=drop_invalid,
+            seed=how.seed, progress=progress, command=command,
+        )  # fmt: skip
+        return Advice(known, None, CANNOT)
+    check_level(level)
+    if not 0 <= worthwhile < 1:
+        raise UsageError(f"a gain that is worthwhile lies between 0 and 1, not {worthwhile}")
+    name = named_task(pairs, task, retrieval)
+    wanted = None if corrections is None else listed(corrections, ())
+    every = candidates(wanted, int(1e9), flow=flow)
+    ground = ground_of(
+        source, find_task(name), parts_of(settings_of(every)), data_folder(data), how,
+        second=second, queries=queries, column=column, ids=ids, drop_invalid=drop_invalid,
+        progress=progress,
+    )  # fmt: skip
+    chosen = candidates(wanted, ground.vectors.shape[1], flow=flow)
+    if centres is None:
+        centres = "shared" if queries is None else "both"
+    check_centres(centres)
+    advice = advice_on(
+        ground, chosen, centres=centres, folds=folds, seed=how.seed, level=level,
+        worthwhile=worthwhile, progress=progress, command=command,
+    )  # fmt: skip
+    return advice if out is None else written_advice(advice, Path(out))
+
+
+ENDING = ".safetensors"
+
+
+def check_correction_file(path: Path) -> None:
+    """Refuse a file that no correction can be written to, before any work is done."""
+    if path.suffix != ENDING:
+        raise UsageError(f"--out {path}: a correction is written to a {ENDING} file")
+    if not path.parent.is_dir():
+        raise UsageError(f"--out {path}: there is no folder {path.parent}")
+
+
+def written_advice(advice: Advice, path: Path) -> Advice:
+    """Write what is recommended, and say so in the result."""
+    if advice.correction is None:
+        return advice
+    advice.correction.save(path)
+    told = {**advice.result.extra["recommendation"], "written": str(path)}
+    if advice.query_correction is not None:
+        other = path.with_suffix(f".queries{ENDING}")
+        advice.query_correction.save(other)
+        told["written_for_queries"] = str(other)
+    extra = {**advice.result.extra, "recommendation": told}
+    return replace(advice, result=replace(advice.result, extra=extra))
+
+
+def named_task(pairs: str | Path | None, task: str | None, retrieval: str | Path | None) -> str:
+    """Return the one task that is asked for."""
+    given = {
+        "--pairs": None if pairs is None else f"pairs:{pairs}",
+        "--task": task,
+        "--retrieval": None if retrieval is None else f"retrieval:{retrieval}",
+    }
+    asked = {option: name for option, name in given.items() if name is not None}
+    if len(asked) != 1:
+        how = "one of --pairs, --task and --retrieval" if not asked else " or ".join(asked)
+        raise UsageError(f"advice is about one task; name {how}, and no more than one")
+    return next(iter(asked.values()))
+
+
+def advice_on(
+    ground: Ground,
+    tried: tuple[Candidate, ...],
+    *,
+    centres: Centres = "shared",
+    folds: int = FOLDS,
+    seed: int = 0,
+    level: float = 0.95,
+    worthwhile: float = WORTHWHILE,
+    progress: Progress | None = None,
+    command: str = "",
+) -> Advice:
+    """Cross-fit, compare, and say what to do."""
+    problem = ground.problem
+    if len(problem) < FEWEST_ITEMS:
+        raise DataError(
+            f"{problem.task} has {len(problem):,} {problem.unit}; advice takes at least "
+            f"{FEWEST_ITEMS}, and hundreds to see small differences"
+        )
+    if isinstance(problem, ClassProblem):
+        # A classifier for every setting, fold and inner fold would take hours: defaults alone.
+        tried = tuple(Candidate(one.name, named([one.name])) for one in tried)
+    began = time.perf_counter()
+    several = dealt(problem, folds, seed)
+    # Many small matrices: threads of BLAS would wait for each other.
+    with one_blas_thread():
+        rows = folded_rows(ground, several, settings_of(tried))
+        fitting = CrossFitting(problem, ground.vectors, rows, several, progress)
+        before = fitting.uncorrected()
+        own = None if centres == "shared" else own_centres_of(ground, several)
+        found = run_with_centres(fitting, tried, centres, own)
+        decision = decide(problem, before, found, level=level, worthwhile=worthwhile)
+        final, of_queries = None, None
+        if decision.recommended is not None:
+            (final,) = rows.fit([decision.recommended.found.final])
+            if own is not None and is_own(decision.recommended.name):
+                of_queries = centred_on(final.transformer, own.mean())
+    sentence = recommendation(problem, decision, final)
+    if of_queries is not None:
+        sentence += " Queries get a correction of their own, with their own centre."
+    finite = ground.vectors[np.isfinite(ground.vectors).all(axis=1)]
+    cosine = measure(finite, ["mean_cosine"], ["none"], intervals=False).value("mean_cosine")
+    several_settings = any(len(one.settings) > 1 for one in tried)
+    settings = "settings chosen inside the fold" if several_settings else "default settings"
+    how = f"{ground.protocol}; {fit_words(ground, rows, folds)}; {settings}"
+    result = Result(
+        advice_rows(ground, decision, how),
+        seeds={"seed": seed},
+        versions=versions(),
+        command=command,
+        extra={
+            KIND: ADVICE,
+            "recommendation": {
+                "sentence": sentence,
+                "correction": None if final is None else final.name,
+                "worthwhile": worthwhile,
+                "alpha": ALPHA,
+            },
+            "caveats": caveats(problem, decision, cosine),
+            "seconds": time.perf_counter() - began,
+        },
+    )
+    return Advice(result, None if final is None else final.transformer, sentence, of_queries)
+
+
+def advice_rows(ground: Ground, decision: Decision, protocol: str) -> list[Row]:
+    """File the ranking: the vectors as they are, then what was tried, best first."""
+    problem = ground.problem
+    measure_name = f"{problem.task}/{problem.main}"
+
+    def filed(correction: str, measure: str, found: Estimate) -> Row:
+        left_out = len(problem) - found.n
+        where = (ground.name, "")
+        return as_row(where, correction, measure, found, problem.unit, left_out, "", protocol)
+
+    rows = [filed(NONE, measure_name, decision.before)]
+    for one in decision.tried:
+        settings = list(dict.fromkeys(one.found.chosen))
+        extra = {
+            "setting": one.found.final.name,
+            "settings_by_fold": list(one.found.chosen),
+            "recommended": one is decision.recommended,
+        }
+        row = filed(one.name, measure_name, one.score)
+        several = f"settings differ between folds: {', '.join(settings)}"
+        row = with_note(row, several if len(settings) > 1 else "")
+        rows.append(replace(row, extra={**row.extra, **extra}))
+        change = filed(one.name, f"{measure_name}/difference", one.change)
+        tests = {"p_value": one.change.p_value, "p_holm": one.p_holm}
+        rows.append(replace(change, extra={**change.extra, **tests}))
+    return rows
+
+
+MEASURES = ("mean_cosine", "i1_scaled", "effective_rank", "hubness")
+CORRECTIONS = ("none", "center", "all-but-the-top", "whiten")
+
+CAN = (
+    "Without labels this is what can be known: how evenly the space is filled, what the likely "
+    "cause is, and what each correction would make of it."
+)
+CANNOT = (
+    "It cannot be known whether any of it helps: more isotropic is not better by itself, and "
+    "whitening, which looks best in these columns, often lowers scores. A few hundred pairs of "
+    "your own with a score or yes/no (--pairs), judged queries (--retrieval) or a benchmark like "
+    "your task (--task) settle it."
+)
+
+
+def what_can_be_known(
+    source: Any,
+    *,
+    queries: Any = None,
+    centres: Centres | None = None,
+    column: str | None = None,
+    drop_invalid: bool = False,
+    seed: int = 0,
+    progress: Progress | None = None,
+    command: str = "",
+) -> Result:
+    """Measure a space as it is and corrected, and say what that does not tell.
+
+    Parameters
+    ----------
+    source : str, Path, array, tensor or CloudGroup
+        Anything that ``isoscope.measure`` takes.
+    queries, centres : optional
+        Queries, where the source holds documents, and which centre they have.
+    column : str, optional
+        Which array of a file that holds several.
+    drop_invalid : bool
+        Leave out rows with NaN or infinities, and count them, instead of stopping.
+    seed : int
+        Of all that is drawn at random.
+    progress : callable, optional
+        Called with the name of the read, rows done, and rows in all.
+    command : str
+        Kept in the result.
+    """
+    found = measure(
+        source, MEASURES, CORRECTIONS, queries=queries, centres=centres, column=column,
+        drop_invalid=drop_invalid, seed=seed, progress=progress, command=command,
+    )  # fmt: skip
+    return replace(found, extra={**found.extra, REMARKS: [CAN, CANNOT]})

@@ -1,0 +1,116 @@
+"""What every correction would gain on one's own task, against leaving vectors alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoscope.results.charts.chart import INTERVAL, Figure
+from isoscope.results.charts.forms import DASHED, LINE_STEP, LONG_LABEL, rule_at
+from isoscope.results.charts.marks import (
+    Marks,
+    finite,
+    mark_of,
+    with_interval,
+)
+from isoscope.results.charts.vega import CATEGORIES, layer, layered, name, number, tooltip
+from isoscope.verbs.advise.text import DIFFERENCE, is_advice
+
+if TYPE_CHECKING:
+    from isoscope.results.charts.marks import Mark
+    from isoscope.results.charts.vega import Spec
+    from isoscope.results.result import Result, Row
+
+
+USE, MORE, LESS, UNCLEAR = GROUPS = (
+    "recommended", "gains, beyond chance", "loses, beyond chance", "could be chance",
+)  # fmt: skip
+COLOURS = (CATEGORIES[0], CATEGORIES[5], CATEGORIES[1], CATEGORIES[-1])
+SHAPES = ("diamond", "circle", "triangle-down", "square")
+ALPHA = 0.05
+"""What is beyond chance where a result does not say it."""
+
+ALONE = "leave it alone"
+
+
+def advice_figures(result: Result) -> list[Figure]:
+    """Draw gains with their intervals, best first, as the advice has them."""
+    if not is_advice(result):
+        return []
+    found = result.extra.get("recommendation")
+    asked = found if isinstance(found, dict) else {}
+    recommended = {row.correction for row in result.rows if row.extra.get("recommended")}
+    alpha = finite(asked.get("alpha")) or ALPHA
+    changes = [row for row in result.rows if row.measure.endswith(DIFFERENCE)]
+    points = Marks(gain(row, recommended, alpha) for row in changes)
+    known = points.known
+    if not known:
+        return []
+    first = changes[0]
+    score = first.measure.removesuffix(DIFFERENCE)
+    return [
+        Figure.of(
+            ("advice", first.subject, score),
+            f"What corrections gain: {first.subject}, {score}",
+            f"Differences of {score} to none with their intervals, a dot for each of "
+            f"{len(known)} corrections; 0 is to leave it alone. {words(known)}"
+            f"{points.omitted(known)}",
+            gains(known, finite(asked.get("worthwhile"))),
+            ({**mark, "p": "" if mark["p"] is None else f"{mark['p']:.2g}"} for mark in points),
+            {"label": "correction", "value": "gain", **INTERVAL, "p": "p (Holm)",
+             "series": "outcome"},
+        )
+    ]  # fmt: skip
+
+
+def gain(row: Row, recommended: set[str], alpha: float) -> Mark:
+    """Return the gain of a correction, and what it comes to."""
+    chance, value = finite(row.extra.get("p_holm")), finite(row.value)
+    outcome = UNCLEAR
+    if row.correction in recommended:
+        outcome = USE
+    elif chance is not None and chance < alpha and value:
+        outcome = MORE if value > 0 else LESS
+    return {**mark_of(row, row.correction, outcome), "p": chance}
+
+
+def words(points: Marks) -> str:
+    """Say what is recommended, and the two ends."""
+    use = [mark for mark in points if mark["series"] == USE]
+    said = [f"Recommended: {mark['label']}, {with_interval(mark)}" for mark in use]
+    said = said or ["Nothing is recommended: leave it alone"]
+    most, least = points.highest, points.lowest
+    return (
+        f"{'; '.join(said)}. Highest: {most['label']}, {with_interval(most)}; lowest: "
+        f"{least['label']}, {with_interval(least)}."
+    )
+
+
+def gains(points: Marks, worth: float | None) -> Spec:
+    """Return dots with intervals, a line at 0, and one where a change begins to be worth it."""
+    title = f"gain (0: {ALONE})"
+    down = name("label", "correction", axis={"labelLimit": LONG_LABEL})
+    there = points.names("series")
+    present = [place for place, one in enumerate(GROUPS) if one in there]
+    style = {
+        kind: name(
+            "series", "outcome",
+            scale={"domain": [GROUPS[k] for k in present], "range": [looks[k] for k in present]},
+        )
+        for kind, looks in (("color", COLOURS), ("shape", SHAPES))
+    }  # fmt: skip
+    hover = tooltip(
+        {"label": "correction", "series": "outcome"},
+        {"value": "gain", "low": "interval from", "high": "to", "p": "p (Holm)"},
+    )
+
+    lines = [rule_at(0.0, title, ALONE, "rule")]
+    if worth:
+        lines.append(rule_at(worth, title, f"from {worth:g} on a gain is worth a change", DASHED))
+    interval = layer(
+        {"type": "rule", "strokeWidth": 1.5}, y=down, x=number("low", title),
+        x2={"field": "high"}, color=style["color"], tooltip=hover,
+    )  # fmt: skip
+    interval["transform"] = [{"filter": {"field": "low", "valid": True}}]
+    dot = {"type": "point", "size": 80, "opacity": 1}
+    dots = layer(dot, y=down, x=number("value", title), **style, tooltip=hover)
+    return layered(points, [*lines, interval, dots], height={"step": LINE_STEP})

@@ -1,0 +1,128 @@
+"""``isoscope advise``: should anything be done about this space, for this task?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import isoscope
+from isoscope.cli import options
+from isoscope.cli.output import give, running
+from isoscope.results.result import check_writable
+
+TRIED = "What is tried"
+
+EXAMPLES = """Examples:
+
+isoscope advise package:minilm --pairs pairs.tsv --out correction.safetensors
+
+isoscope advise vectors.npy --pairs rows.csv
+
+isoscope advise package:minilm --task sts-b --data benchmarks/
+
+isoscope advise package:minilm --retrieval my-corpus/
+
+isoscope advise documents.npy --queries queries.npy --pairs clicks.csv
+
+isoscope advise vectors.npy
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdviseOptions(options.Options):
+    """What ``isoscope advise`` takes."""
+
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL|SOURCE",
+            help="A model, where pairs or documents are texts; a file of vectors, where pairs name "
+            "its rows.",
+            show_default=False,
+        ),
+    ]
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            help="Your pairs (.tsv .csv .jsonl): two texts or two rows, and a score or yes/no."
+        ),
+    ] = None
+    task: Annotated[
+        str | None, typer.Option(help="A task of isoscope list tasks, such as sts-b.")
+    ] = None
+    retrieval: Annotated[
+        Path | None,
+        typer.Option(help="Your folder with corpus.jsonl, queries.jsonl and qrels/test.tsv."),
+    ] = None
+    second: Annotated[
+        str | None,
+        typer.Option(help="A second file of vectors: the other side of pairs."),
+    ] = None
+    of_queries: options.Queries
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the recommended correction here (.safetensors); nothing is written where "
+            "none is recommended."
+        ),
+    ] = None
+    corrections: Annotated[
+        str | None,
+        typer.Option(
+            help="What to try, with commas. Default: all but the flow.", rich_help_panel=TRIED
+        ),
+    ] = None
+    flow: Annotated[
+        bool,
+        typer.Option("--flow", help="Try the flow as well (minutes).", rich_help_panel=TRIED),
+    ] = False
+    worthwhile: Annotated[
+        float,
+        typer.Option(
+            help="Smallest gain that is worth a change; 0 recommends any that is no chance.",
+            min=0.0,
+            max=1.0,
+            rich_help_panel=TRIED,
+        ),
+    ] = 0.01
+    folds: Annotated[
+        int,
+        typer.Option(help="Folds of the cross-fitting.", min=2, max=20, rich_help_panel=TRIED),
+    ] = 5
+    fit_on: Annotated[
+        str | None,
+        typer.Option(
+            help="Further texts to fit corrections on: .txt .jsonl .csv .tsv .parquet.",
+            rich_help_panel=TRIED,
+        ),
+    ] = None
+    seed: options.Seed = 0
+    layer: options.Layer = "last"
+    pooling: options.Pooling = "mean"
+    special_tokens: options.SpecialTokens = True
+    cache: options.KeepVectors = True
+    ids: options.Ids = None
+    column: options.Column = None
+    compute: options.Compute
+    data: options.Data = None
+    drop_invalid: options.DropInvalid = False
+    shown: options.Shown
+    save: Annotated[
+        Path | None, typer.Option(help="Write the ranking to this .json or .md file.")
+    ] = None
+    debug: options.Debug = False
+
+
+@options.command
+def advise_command(given: AdviseOptions) -> None:
+    """Try every correction on your task, cross-fitted, and say what to do, if anything."""
+    asked = given.arguments()
+    save = asked.pop("save")
+    if save is not None:
+        check_writable(save)
+    with running() as run:
+        advice = isoscope.advise(**asked, **run)
+    give(advice.result, given.shown, save)

@@ -1,0 +1,181 @@
+"""What is tried: every correction, with the settings that it may choose between.
+
+From outputs to a recommendation: which correction, if any, is worth its step.
+
+Every correction is compared with the vectors as they are by a paired difference. Holm's correction
+over all that was tried keeps the chance of recommending anything, where nothing helps, below 5 %.
+What is left must gain as much as the user calls worthwhile. Of several that are as good as the best
+one, but for a gain that is not worthwhile or cannot be told from chance, the simplest is
+recommended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.compute.stats.estimates import Difference, Score, difference
+from isoscope.compute.stats.significance import holm
+from isoscope.corrections.named import NONE, NamedCorrection, named
+from isoscope.errors import DataError, UsageError
+from isoscope.tasks.cross_fitting import FLOW, SETTINGS, Candidate
+from isoscope.tasks.scores import has_output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from isoscope.tasks.cross_fitting import CrossFitted
+    from isoscope.tasks.problem import Problem
+
+    Outputs = NDArray[np.float64]
+
+
+def candidates(
+    given: Iterable[str] | None, width: int, *, flow: bool = False
+) -> tuple[Candidate, ...]:
+    """Make candidates of names, or of all corrections.
+
+    Parameters
+    ----------
+    given : iterable of str, optional
+        Names of corrections; one with options, such as ``whiten:n_components=64``, is tried as it
+        stands. By default all but the flow.
+    width : int
+        Number of dimensions: settings that need more are left out.
+    flow : bool
+        Whether the flow is among the default ones; it takes minutes.
+    """
+    if given is None:
+        names = [name for name in SETTINGS if flow or name != FLOW]
+    else:
+        names = [name.strip() for name in given if name.strip() and name.strip() != NONE]
+    if not names:
+        raise UsageError("name at least one correction to try, besides 'none'")
+    found = []
+    for name in dict.fromkeys(names):
+        options = named(SETTINGS.get(name, (name,)))
+        fitting = tuple(one for one in options if fits(one, width))
+        found.append(Candidate(name, fitting or options[:1]))
+    return tuple(found)
+
+
+def fits(correction: NamedCorrection, width: int) -> bool:
+    """Whether a setting leaves something of vectors of this width."""
+    count = getattr(correction.transformer, "n_components", None)
+    return not isinstance(count, int) or count < width
+
+
+def settings_of(tried: Iterable[Candidate]) -> list[NamedCorrection]:
+    """Return every setting that is tried."""
+    return [one for candidate in tried for one in candidate.settings]
+
+
+ALPHA = 0.05
+WORTHWHILE = 0.01
+"""Gains below this are not worth a step that has to be stored, deployed and kept up to date."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What became of one correction.
+
+    Attributes
+    ----------
+    found : CrossFitted
+        Its outputs and settings.
+    score : Score
+        Its score over all items.
+    change : Difference
+        How far that lies from the vectors as they are.
+    p_holm : float
+        Two-sided, adjusted for all that was tried; 1 where it changes nothing.
+    """
+
+    found: CrossFitted
+    score: Score
+    change: Difference
+    p_holm: float
+
+    @property
+    def name(self) -> str:
+        """The correction."""
+        return self.found.candidate.name
+
+    @property
+    def gain(self) -> float:
+        """How much it gains; 0 where that is undefined."""
+        return 0.0 if self.change.value is None else self.change.value
+
+    @property
+    def helps(self) -> bool:
+        """Whether it is better than the vectors as they are, and not by chance."""
+        return self.gain > 0 and self.p_holm <= ALPHA
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The vectors as they are, all that was tried, and what is recommended."""
+
+    before: Score
+    tried: tuple[Tried, ...]
+    """Best first."""
+    recommended: Tried | None
+    worthwhile: float
+
+
+def decide(
+    problem: Problem,
+    before: Outputs,
+    found: Sequence[CrossFitted],
+    *,
+    level: float = 0.95,
+    worthwhile: float = WORTHWHILE,
+) -> Decision:
+    """Compare every correction with the vectors as they are, and choose."""
+    plain = score_of(problem, before, before, level)[0]
+    if plain.value is None:
+        raise DataError(
+            f"{problem.task}: {problem.main} is {plain.note}; there is nothing to compare"
+        )
+    scores = [score_of(problem, one.outputs, before, level) for one in found]
+    changes = [difference(after, base, level=level) for after, base in scores]
+    adjusted = holm([1.0 if one.p_value is None else one.p_value for one in changes])
+    tried = [
+        Tried(one, after, change, p)
+        for one, (after, _), change, p in zip(found, scores, changes, adjusted, strict=True)
+    ]
+    tried.sort(key=lambda one: -one.gain)
+    good = [one for one in tried if one.helps and one.gain >= worthwhile]
+    recommended = None
+    if good:
+        best = good[0]
+        as_good = [one for one in good if comparable(problem, one, best, level, worthwhile)]
+        recommended = min(as_good, key=lambda one: one.found.candidate.rank)
+    return Decision(plain, tuple(tried), recommended, worthwhile)
+
+
+def comparable(problem: Problem, one: Tried, best: Tried, level: float, worthwhile: float) -> bool:
+    """Whether the best one is not better by a gain that is worthwhile and told from chance."""
+    if one is best:
+        return True
+    higher, lower = score_of(problem, best.found.outputs, one.found.outputs, level)
+    apart = difference(higher, lower, level=level)
+    if apart.value is None or apart.value < worthwhile:
+        return True
+    return apart.p_value is not None and apart.p_value > ALPHA
+
+
+def score_of(
+    problem: Problem, outputs: Outputs, others: Outputs, level: float
+) -> tuple[Score, Score]:
+    """Score two spaces on the items that have an output in both."""
+    both = np.flatnonzero(has_output(outputs) & has_output(others))
+    main = problem.main
+    return (
+        problem.scores(outputs[both], both, level)[main],
+        problem.scores(others[both], both, level)[main],
+    )

@@ -1,0 +1,1 @@
+"""Corrections fitted, applied to files, and refreshed."""

@@ -1,0 +1,382 @@
+"""``fit_correction()``, ``apply_correction()`` and ``refresh_correction()``: from file to file.
+
+In memory the same is ``make_correction(name).fit(X)`` and ``transform(X)``; these calls read
+sources of any size, share the work out, go on after a killed run, and say what they did.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.compute.execution import LOCAL, Execution, check_scale, ray_address
+from isoscope.corrections.base import Correction
+from isoscope.corrections.closed_form import ClosedForm, refreshed
+from isoscope.corrections.fit import fit_and_sample
+from isoscope.corrections.registry import make_correction, names_from_sums, text_of
+from isoscope.corrections.storage import load_correction
+from isoscope.data.location import Location, is_postgres
+from isoscope.data.open import one_cloud, open_cloud
+from isoscope.data.output import check_place
+from isoscope.data.rewrite import refuse_corrected
+from isoscope.data.sampling import LARGE_SIZE
+from isoscope.data.selection import RowSelection
+from isoscope.errors import UsageError
+from isoscope.results.merge import skipped_count, skipped_shards
+from isoscope.verbs.correct.files import Applied, apply_to_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from isoscope.compute.map_reduce import Run
+    from isoscope.compute.stage import OnError
+    from isoscope.progress import Progress
+
+ENDING = ".safetensors"
+
+
+@dataclass(frozen=True)
+class FittedCorrection:
+    """A correction that was fitted and written.
+
+    Attributes
+    ----------
+    correction : Correction
+        Ready to use.
+    facts : dict
+        What it was fitted on, what it learned, what was left out: as ``--json`` prints it.
+    """
+
+    correction: Correction
+    facts: dict[str, Any]
+
+
+def fit_correction(
+    source: str,
+    correction: str | Correction,
+    out: str | Path,
+    *,
+    column: str | None = None,
+    drop_invalid: bool = False,
+    engine: str = LOCAL,
+    workers: int | None = None,
+    on_error: OnError = "stop",
+    shard_rows: int | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> FittedCorrection:
+    """Learn a correction from vectors, in one read for most, and write it to a file.
+
+    Parameters
+    ----------
+    source : str
+        Vectors, as ``open_cloud`` takes them.
+    correction : str or Correction
+        What to fit, as ``make_correction`` takes it, such as ``whiten``.
+    out : path
+        A ``.safetensors`` file of this machine.
+    column : str, optional
+        Which array or column of a file that holds several.
+    drop_invalid : bool
+        Leave out rows with NaN or infinities, and count them, instead of stopping.
+    engine : str
+        ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster.
+    workers : int, optional
+        Threads of the local engine, by default one per core; actors of Ray. The numbers are the
+        same with any of them.
+    on_error : {"stop", "skip"}
+        Whether a file or shard that cannot be read ends the run, or is left out and counted.
+    shard_rows : int, optional
+        Rows that are read by one worker at a time.
+    resume : bool
+        Go on with a killed run, from the journal beside ``out``.
+    progress : callable, optional
+        Called with the name of the read, rows done, and rows in all.
+
+    Returns
+    -------
+    FittedCorrection
+
+    Examples
+    --------
+    >>> fit_correction("vectors.npy", "whiten", "whiten.safetensors")  # doctest: +SKIP
+    """
+    check_scale(engine, workers, on_error, shard_rows)
+    fitted = make_correction(correction) if isinstance(correction, str) else correction
+    check_workers(fitted, engine, workers, resume=resume)
+    path = correction_path(str(out), source)
+    # Others keep nothing on their way that a later run could go on from.
+    journal = journal_of(str(out), resume=resume) if isinstance(fitted, ClosedForm) else None
+    sample: NDArray[Any] = np.empty((0, 0))
+
+    def fit(selection: RowSelection, plan: Run) -> Correction:
+        nonlocal sample
+        sample = fit_and_sample(fitted, selection, LARGE_SIZE, progress=progress, plan=plan)
+        return fitted
+
+    _, about = fit_to_file(
+        fit, source, path, {"correction": text_of(fitted)}, column=column,
+        drop_invalid=drop_invalid, engine=engine, workers=workers, on_error=on_error,
+        shard_rows=shard_rows, journal=journal, resume=resume,
+    )  # fmt: skip
+    cosines = {
+        "rows": len(sample),
+        "before": mean_cosine(sample),
+        "after": mean_cosine(fitted.transform(sample)) if len(sample) else None,
+    }
+    facts = {"correction": text_of(fitted), "file": str(path), **about, "mean_cosine": cosines}
+    return FittedCorrection(fitted, facts)
+
+
+def apply_correction(
+    correction: str | Path | Correction,
+    source: str,
+    out: str | Path,
+    *,
+    column: str | None = None,
+    engine: str = LOCAL,
+    workers: int | None = None,
+    on_error: OnError = "stop",
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> Applied:
+    """Correct every vector of a file, in a new file of the same kind.
+
+    Ids, other columns and arrays, metadata, number types and the order of rows stay as they are,
+    and the new file appears when it is whole.
+
+    Parameters
+    ----------
+    correction : path or Correction
+        Fitted on vectors of the same dimension, or the file that it was written to.
+    source : str
+        A file, a pattern of files, a packaged cloud, or a column of a PostgreSQL table.
+    out : path
+        A file of the same kind, or a folder; a pattern needs a folder. For a table a new column
+        of it, a new table, or ``.npy``.
+    column : str, optional
+        Which array or column of a file that holds several.
+    engine : str
+        ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster.
+    workers : int, optional
+        Processes, or actors of Ray, that write a file at a time each. By default this process
+        with all its threads. The files are the same with any of them.
+    on_error : {"stop", "skip"}
+        Whether a file of a pattern that cannot be read ends the run, or is left out.
+    resume : bool
+        Go on with a killed run, from the journal beside ``out``.
+    progress : callable, optional
+        Called with what is done, rows done, and rows in all.
+
+    Returns
+    -------
+    Applied
+        What was written, file by file, and what was left out.
+
+    Examples
+    --------
+    >>> apply_correction("whiten.safetensors", "vectors.npy", "white.npy")  # doctest: +SKIP
+    """
+    check_scale(engine, workers, on_error, None)
+    fitted = correction if isinstance(correction, Correction) else load_correction(correction)
+    applied = apply_to_files(
+        fitted, source, str(out), column=column, engine=engine, workers=workers,
+        on_error=on_error, journal=journal_of(str(out), resume=resume), resume=resume,
+        progress=progress,
+    )  # fmt: skip
+    skipped_count(applied.skipped)  # which warns
+    return applied
+
+
+def refresh_correction(
+    correction: str | Path,
+    source: str,
+    out: str | Path | None = None,
+    *,
+    column: str | None = None,
+    drop_invalid: bool = False,
+    engine: str = LOCAL,
+    workers: int | None = None,
+    on_error: OnError = "stop",
+    shard_rows: int | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> FittedCorrection:
+    """Take new vectors into a correction, as if it had been fitted on old and new ones together.
+
+    Only the new ones are read: the file keeps the sums over the old ones. Leave out of the source
+    what the correction was fitted on, as it would count twice.
+
+    Parameters
+    ----------
+    correction : path
+        File that ``fit_correction`` wrote.
+    source : str
+        The new vectors.
+    out : path, optional
+        Write here, and leave the file as it is; by default it is replaced.
+    column, drop_invalid, engine, workers, on_error, shard_rows, resume, progress
+        As for ``fit_correction``.
+
+    Returns
+    -------
+    FittedCorrection
+    """
+    check_scale(engine, workers, on_error, shard_rows)
+    old = load_correction(correction)
+    name = str(correction if out is None else out)
+    path = correction_path(name, source)
+    journal = journal_of(name, resume=resume)
+    refuse_corrected(source, column, on_error)
+
+    def fit(selection: RowSelection, plan: Run) -> Correction:
+        return refreshed(old, selection, refuse_same=True, progress=progress, plan=plan)
+
+    new, about = fit_to_file(
+        fit, source, path, {"refreshes": old.fingerprint}, column=column,
+        drop_invalid=drop_invalid, engine=engine, workers=workers, on_error=on_error,
+        shard_rows=shard_rows, journal=journal, resume=resume,
+    )  # fmt: skip
+    before = {"file": str(path), "rows_before": old.fitted_on_.rows}
+    return FittedCorrection(new, {"correction": old.name, **before, **about})
+
+
+def fit_to_file(
+    fit: Callable[[RowSelection, Run], Correction],
+    source: str,
+    path: Path,
+    configuration: dict[str, Any],
+    *,
+    column: str | None,
+    drop_invalid: bool,
+    on_error: OnError,
+    **how: Any,
+) -> tuple[Correction, dict[str, Any]]:
+    """Open a source, fit on the rows that count, and write before the journal goes.
+
+    Returns
+    -------
+    tuple of Correction and dict
+        What was fitted, and what there is to say of it.
+    """
+    cloud = open_cloud(source, column=column, on_error=on_error)
+    selection = one_cloud(RowSelection(cloud, drop_invalid=drop_invalid))
+    asked = {**configuration, "column": column, "drop_invalid": drop_invalid}
+    shard = how.pop("shard_rows")
+    with Execution(on_error=on_error, shard=shard, **how).open(cloud, asked) as plan:
+        fitted = fit(selection, plan)
+        fitted.save(path)
+        left_out = {**selection.left_out, **skipped_count(plan.skipped)}
+    seen = fitted.fitted_on_
+    return fitted, {
+        "rows": seen.rows,
+        "width": int(fitted.n_features_in_),
+        "new_width": fitted._output_width,
+        "dtype": seen.dtype,
+        "fingerprint": fitted.fingerprint,
+        "left_out": left_out,
+        **skipped_shards(plan.skipped),
+        "learned": learned(fitted),
+    }
+
+
+def learned(correction: Correction) -> dict[str, Any]:
+    """Return the numbers that say what a correction does to these vectors."""
+    facts: dict[str, Any] = {}
+    if hasattr(correction, "n_clusters_"):
+        facts["clusters"] = int(correction.n_clusters_)
+        facts["directions_removed_per_cluster"] = max(map(len, correction.components_))
+    if hasattr(correction, "n_components_"):
+        facts["directions_removed"] = int(correction.n_components_)
+    if hasattr(correction, "explained_variance_"):
+        facts["directions_kept"] = len(correction.explained_variance_) - len(correction.dropped_)
+    if hasattr(correction, "dropped_"):
+        if hasattr(correction, "scale_"):  # one for each dimension
+            facts["dimensions_zeroed"] = correction.dropped_.tolist()
+        else:
+            facts["directions_dropped"] = len(correction.dropped_)
+    if hasattr(correction, "dimensions_"):
+        facts["dimensions_zeroed"] = correction.dimensions_.tolist()
+    return facts
+
+
+def mean_cosine(rows: NDArray[Any]) -> float | None:
+    """(‖Σ u‖² − n) / (n² − n) with u = x / ‖x‖, over rows that are not zero."""
+    norms = np.linalg.norm(rows, axis=1)
+    units = rows[norms > 0] / norms[norms > 0, None]
+    count = len(units)
+    if count < 2:
+        return None
+    total = units.sum(axis=0)
+    return float((total @ total - count) / (count * (count - 1)))
+
+
+def correction_path(out: str, source: str) -> Path:
+    """Return the file that a correction is written to, or refuse it before any work is done."""
+    location = Location(out)
+    if location.is_remote:
+        raise UsageError(f"--out {out}: corrections are written to files of this machine")
+    path = location.path
+    if path.suffix.lower() != ENDING:
+        raise UsageError(f"--out {out}: the name of a correction must end in {ENDING}")
+    check_place(path)
+    other = Location(source)
+    if path.exists() and not other.is_remote and other.exists() and path.samefile(other.path):
+        raise UsageError(f"--out {out} is the file with the vectors; name another")
+    return path
+
+
+def journal_of(out: str, *, resume: bool) -> Path | None:
+    """Return the folder that keeps what a run has done; None where nothing is kept.
+
+    Refuses to go on where nothing can be kept.
+    """
+    if is_postgres(out):
+        return None
+    location = Location(out)
+    if location.is_remote:
+        if resume:
+            raise UsageError(f"--resume needs an --out on this machine; nothing is kept of {out}")
+        return None
+    path = location.path
+    if path.name in ("", ".."):
+        path = path.resolve()
+    return Path(f"{path}.journal")
+
+
+def check_workers(
+    correction: Correction, engine: str, workers: int | None, *, resume: bool
+) -> None:
+    """Refuse what has no meaning for a correction that needs the rows themselves, again and again.
+
+    Parameters
+    ----------
+    correction : Correction
+        What is to be fitted.
+    engine : str
+        ``local``, ``ray`` or ``ray:ADDRESS``.
+    workers : int, optional
+        How many workers were asked for.
+    resume : bool
+        Whether a killed run is to go on.
+    """
+    if correction.from_sums:
+        return
+    name, able = correction.name, names_from_sums()
+    if ray_address(engine) is not None:
+        raise UsageError(
+            f"Ray fits {able}; {name} is fitted by this process alone: leave --engine out"
+        )
+    if workers is not None:
+        raise UsageError(
+            f"--workers is for {able}; {name} is fitted on all cores of this machine: leave it out"
+        )
+    if resume:
+        raise UsageError(
+            f"a fit of {able} can go on; {name} keeps nothing on its way: leave --resume out"
+        )

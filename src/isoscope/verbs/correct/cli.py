@@ -1,0 +1,195 @@
+"""``isoscope correct``: fit a correction, apply it to files, take new vectors into it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+import isoscope
+from isoscope.cli import options
+from isoscope.cli.output import watching
+from isoscope.cli.streams import console, print_facts
+from isoscope.verbs.correct.text import apply_lines, fit_lines, refresh_lines
+
+FIT_EXAMPLE = """Example:
+
+isoscope correct fit vectors.parquet --correction whiten --out correction.safetensors
+"""
+
+APPLY_HELP = (  # a line break in a help text would be one on the screen
+    "Correct every vector of a file, in a new file of the same kind.\n\n"
+    "Ids, other columns and arrays, metadata, number types and the order of rows stay as they are, "
+    "and the new file appears when it is whole. A Parquet, Arrow or safetensors file and a column "
+    "of PostgreSQL note the correction, and are refused when they carry it already. Other formats "
+    "have no room for a note: nothing stops a second time."
+)
+
+APPLY_EXAMPLE = """Examples:
+
+isoscope correct apply correction.safetensors vectors.parquet --out corrected.parquet
+
+isoscope correct apply correction.safetensors "data/*.parquet" --out corrected/ --workers 4
+
+isoscope correct apply correction.safetensors 'postgresql://host/db?table=docs&column=v' --out 'postgresql://host/db?table=docs&column=v_new'
+"""
+
+REFRESH_HELP = (
+    "Take new vectors into a correction, as if it had been fitted on old and new ones together.\n\n"
+    "Only the new ones are read: FILE keeps the sums over the old ones. Leave out of SOURCE what "
+    "FILE was fitted on, as it would count twice. The same vectors as a whole are refused; some "
+    "of them among others cannot be recognised. Corrections that do not follow from sums, such as "
+    "cluster-pc-removal, need all vectors again."
+)
+
+REFRESH_EXAMPLE = """Example:
+
+isoscope correct refresh correction.safetensors new_vectors.parquet
+"""
+
+
+correct_app = options.command_group(
+    "Fit a correction, apply it to files, take new vectors into it."
+)
+
+FileArgument = Annotated[
+    str, typer.Argument(metavar="FILE", help="A correction that `correct fit` wrote.")
+]
+SourceArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        help="Vectors: a file of any format that `isoscope measure` reads, a pattern with *, "
+        "a PostgreSQL table, package:glove or package:minilm.",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(options.Options):
+    """How vectors are read that a correction is fitted on."""
+
+    column: options.ArrayColumn = None
+    drop_invalid: options.DropInvalid = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running(options.Options):
+    """How a run goes on after it was killed, and what it shows."""
+
+    resume: options.Resume = False
+    watch: options.Watch
+    debug: options.Debug = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Printed(options.Showing):
+    """How what was done is told."""
+
+    as_json: options.PrintJson = False
+
+    def give(self, facts: Any, lines: list[str]) -> None:
+        """Print for a program or for a person, unless nobody listens any more."""
+        if self.as_json:
+            print_facts(facts)
+            return
+        screen = console()
+        for line in lines:
+            screen.print(line)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions(options.Options):
+    """What ``isoscope correct fit`` takes."""
+
+    source: SourceArgument
+    correction: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME[:option=value]",
+            help="What to fit; see isoscope list corrections.",
+            show_default=False,
+        ),
+    ]
+    out: Annotated[
+        str,
+        typer.Option(help="The correction is written to this .safetensors file.", metavar="FILE"),
+    ]
+    reading: Reading
+    printed: Printed
+    scale: options.Scale
+    running: Running
+
+
+@correct_app.command("fit", epilog=FIT_EXAMPLE)
+@options.command
+def fit(given: FitOptions) -> None:
+    """Learn a correction from vectors, in one read for most, and write it to a file."""
+    with watching(given.running.watch) as report:
+        facts = isoscope.fit_correction(**given.arguments(), progress=report).facts
+    given.printed.give(facts, fit_lines(facts))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplyOptions(options.Options):
+    """What ``isoscope correct apply`` takes."""
+
+    correction: FileArgument
+    source: SourceArgument
+    out: Annotated[
+        str,
+        typer.Option(
+            help="A file of the same kind as SOURCE, or a folder, into which files go under "
+            "their own names. For a PostgreSQL table a new column of it, or a new table. FAISS "
+            "indexes are written as .npy, packaged clouds as well, or as .txt with their words."
+        ),
+    ]
+    column: options.ArrayColumn = None
+    printed: Printed
+    engine: options.Engine = "local"
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Processes, or actors of Ray, that write a file at a time each. Default: this "
+            "process with all its threads; with Ray one per core. The files are the same with any.",
+            min=1,
+            rich_help_panel=options.SCALE,
+        ),
+    ] = None
+    on_error: options.OnError = "stop"
+    running: Running
+
+
+@correct_app.command("apply", help=APPLY_HELP, epilog=APPLY_EXAMPLE)
+@options.command
+def apply(given: ApplyOptions) -> None:
+    """Correct every vector of a file, in a new file of the same kind."""
+    with watching(given.running.watch) as report:
+        applied = isoscope.apply_correction(**given.arguments(), progress=report)
+    given.printed.give(applied.facts(), apply_lines(applied))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefreshOptions(options.Options):
+    """What ``isoscope correct refresh`` takes."""
+
+    correction: FileArgument
+    source: SourceArgument
+    out: Annotated[
+        str | None,
+        typer.Option(help="Write here, and leave FILE as it is.", metavar="FILE2"),
+    ] = None
+    reading: Reading
+    printed: Printed
+    scale: options.Scale
+    running: Running
+
+
+@correct_app.command("refresh", help=REFRESH_HELP, epilog=REFRESH_EXAMPLE)
+@options.command
+def refresh(given: RefreshOptions) -> None:
+    """Take new vectors into a correction."""
+    with watching(given.running.watch) as report:
+        facts = isoscope.refresh_correction(**given.arguments(), progress=report).facts
+    given.printed.give(facts, refresh_lines(facts))

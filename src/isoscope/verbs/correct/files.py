@@ -1,0 +1,294 @@
+"""Where the files of a run are until they are whole.
+
+Correcting the files of a source on any workers: every file is written by one of them.
+
+A fitted correction applied to files.
+"""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from isoscope.compute.execution import LOCAL, open_pool, ray_address
+from isoscope.compute.journal import journal_while
+from isoscope.compute.pool import BadShard, Here
+from isoscope.compute.stage import Stage
+from isoscope.compute.threads import cores, one_blas_thread
+from isoscope.corrections.apply import change_of
+from isoscope.corrections.registry import text_of
+from isoscope.data.base import identity_of
+from isoscope.data.location import Location, redacted
+from isoscope.data.output import PREFIX, cannot_be_written
+from isoscope.data.rewrite import APPLY, Written, carried_out, rewrite_files, rows_in_all
+from isoscope.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from isoscope.compute.journal import Journal
+    from isoscope.compute.pool import Pool, Tick
+    from isoscope.compute.stage import Entry, OnError
+    from isoscope.corrections.base import Correction
+    from isoscope.data.rewrite import Change, Plan
+    from isoscope.progress import Progress
+
+
+UNFINISHED = f"{PREFIX}unfinished"
+
+
+@contextmanager
+def unfinished_folder(out: Path) -> Iterator[str]:
+    """Give out a folder within ``out``, and delete it with all that is in it.
+
+    A worker that is ended has no time to clean up, and a run that is killed cannot: what they leave
+    goes at the end of this run, or at the beginning of the next. Only one run at a time may use it.
+    """
+    place = out / UNFINISHED
+    try:
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+    except OSError as error:
+        raise UsageError(cannot_be_written(place, error)) from error
+    try:
+        yield str(place)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def written_by_way_of(
+    place: str, plan: Plan, change: Change, report: Callable[[int], None]
+) -> Written:
+    """Write a file in such a folder, and move it to where it belongs once it is whole."""
+    made = Path(place) / plan.out.path.name
+    one = carried_out(replace(plan, out=Location(str(made))), change, report)
+    try:
+        made.replace(plan.out.path)
+    except OSError as error:
+        raise UsageError(cannot_be_written(plan.out, error)) from error
+    return replace(one, out=str(plan.out))
+
+
+@dataclass(frozen=True)
+class WrittenFiles:
+    """Files that are written, in the order of the source."""
+
+    files: tuple[Written, ...]
+
+    @property
+    def rows(self) -> int:
+        """Rows of all of them."""
+        return sum(one.rows for one in self.files)
+
+    def merge(self, other: WrittenFiles) -> WrittenFiles:
+        """Put the files of two stretches of the source together."""
+        return WrittenFiles(self.files + other.files)
+
+    def to_entry(self) -> Entry:
+        """Return no arrays, and the facts of every file, without what nobody else should read."""
+        return {}, {"files": [{**vars(one), "source": redacted(one.source)} for one in self.files]}
+
+    @classmethod
+    def from_entry(
+        cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]
+    ) -> WrittenFiles:
+        """Rebuild what ``to_entry`` took apart."""
+        del arrays
+        return cls(tuple(Written(**one) for one in facts["files"]))
+
+
+@dataclass(frozen=True)
+class FileWork:
+    """Writes one file; it can be pickled."""
+
+    change: Change
+    place: str | None = None
+    """Folder in which files are until they are whole; by default each is where it is to be."""
+
+    def __call__(self, plan: Plan, tick: Tick) -> WrittenFiles:
+        """Read, correct and write."""
+        with one_blas_thread():  # once for all batches: it takes longer than to centre one
+            if self.place is None:
+                return WrittenFiles((carried_out(plan, self.change, tick),))
+            return WrittenFiles((written_by_way_of(self.place, plan, self.change, tick),))
+
+
+@dataclass(frozen=True)
+class FileRun:
+    """Who writes the files of a source, and where it is kept what was written.
+
+    Parameters
+    ----------
+    correction : Correction
+        What is applied.
+    column : str, optional
+        Which array of files that hold several.
+    engine : str
+        ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster.
+    workers : int, optional
+        Processes, or actors of Ray. A single file is always written by this process.
+    on_error : {"stop", "skip"}
+        Whether a file that cannot be read ends the run, or is left out.
+    journal : Path, optional
+        Folder that keeps what was written, for files of this machine; a single file leaves nothing
+        to keep.
+    resume : bool
+        Go on where the journal ends.
+    """
+
+    correction: Correction
+    column: str | None = None
+    engine: str = LOCAL
+    workers: int | None = None
+    on_error: OnError = "stop"
+    journal: Path | None = None
+    resume: bool = False
+    skipped: dict[str, str] = field(default_factory=dict)
+    """Filled while writing: files that were left out, and why."""
+
+    def __call__(self, plans: Sequence[Plan], progress: Progress | None) -> list[Written]:
+        """Write all files that the journal does not have."""
+        here = FileWork(change_of(self.correction, cores()))
+        if len(plans) == 1:
+            return self._written(plans, progress, Here(), here, None)
+        alone = self.workers is None and ray_address(self.engine) is None
+        work = here if alone else FileWork(change_of(self.correction, 1))
+        with ExitStack() as stack:
+            kept = None
+            if self.journal is not None:
+                configuration = self._configuration(plans)
+                journal = journal_while(self.journal, configuration, resume=self.resume)
+                kept = stack.enter_context(journal)
+                place = unfinished_folder(plans[0].out.path.parent)
+                work = replace(work, place=stack.enter_context(place))
+            pool = stack.enter_context(open_pool(self.engine, self.workers))
+            return self._written(plans, progress, pool, work, kept)
+
+    def _configuration(self, plans: Sequence[Plan]) -> dict[str, Any]:
+        return {
+            "source": [identity_of(plan.cloud) for plan in plans],
+            "correction": text_of(self.correction),
+            "fingerprint": self.correction.fingerprint,
+            "column": self.column,
+        }
+
+    def _written(
+        self,
+        plans: Sequence[Plan],
+        progress: Progress | None,
+        pool: Pool,
+        work: FileWork,
+        kept: Journal | None,
+    ) -> list[Written]:
+        counts = [plan.cloud.rows for plan in plans]
+        stage = Stage(APPLY, plans, counts, WrittenFiles, kept, self.on_error)
+        before = [state for state in stage.tree.nodes.values() if state is not None]
+        if kept is not None:
+            check_there(before, kept)
+        done, total = sum(state.rows for state in before), rows_in_all(plans)
+
+        def tick(within: int) -> None:
+            if progress is not None:
+                progress(APPLY, done + within, total)
+
+        for number, found in pool.run(work, stage.missing, tick):
+            if isinstance(found, BadShard):
+                stage.skip(number, found.message)
+            else:
+                stage.add(number, found)
+                done += found.rows
+                tick(0)
+        gathered = stage.result()
+        self.skipped.update(gathered.skipped)
+        return list(gathered.state.files)
+
+
+def check_there(before: Sequence[WrittenFiles], kept: Journal) -> None:
+    """Refuse to go on where a file is gone that an earlier run has written."""
+    for one in (one for state in before for one in state.files):
+        if not Location(one.out).exists():
+            raise DataError(
+                f"{one.out} was written by the run that is to go on, and is gone; delete "
+                f"{kept.folder} to start over"
+            )
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What became of the files of a source."""
+
+    written: list[Written]
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Files that were left out, and why."""
+
+    def facts(self) -> list[dict[str, Any]]:
+        """Return what ``--json`` prints: every file with what became of it."""
+        done = [vars(one) for one in self.written]
+        return done + [{"source": name, "skipped": why} for name, why in self.skipped.items()]
+
+
+def apply_to_files(
+    correction: Correction,
+    source: str,
+    out: str,
+    *,
+    column: str | None = None,
+    engine: str = LOCAL,
+    workers: int | None = None,
+    on_error: OnError = "stop",
+    journal: Path | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> Applied:
+    """Correct every vector of a source, and write it in the format that it came in.
+
+    See ``isoscope.data.rewrite_files`` for what is kept. Parquet, Arrow and safetensors
+    files and columns of PostgreSQL note the correction, and one that carries it already is refused.
+
+    Parameters
+    ----------
+    correction : Correction
+        Fitted on vectors of the same width.
+    source : str
+        A file, a pattern of files, a packaged cloud, or a column of a PostgreSQL table.
+    out : str
+        A file of the same family, or a folder; a pattern needs a folder. For a table: a new
+        column of it, a new table, or ``.npy``.
+    column : str, optional
+        Which array of a file that holds several.
+    engine : str
+        ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster. What is no pattern of several files
+        is always read and written by this process.
+    workers : int, optional
+        Processes of the local engine, by default this one with all its threads; actors of Ray, by
+        default one per core of the cluster. The files are the same with any of them.
+    on_error : {"stop", "skip"}
+        Whether a file of a pattern that cannot be read ends the run, or is left out.
+    journal : Path, optional
+        Folder that keeps which files of a pattern are written, so that a killed run can go on; it
+        is removed when the run is done. ``out`` is a folder of this machine then.
+    resume : bool
+        Go on where a journal ends.
+    progress : callable, optional
+        Called with what is done, rows done, and rows in all.
+
+    Returns
+    -------
+    Applied
+        What was written, file by file, and what was left out.
+    """
+    check_is_fitted(correction)
+    run = FileRun(correction, column, engine, workers, on_error, journal, resume)
+    written = rewrite_files(
+        source, out, change_of(correction, cores()),
+        column=column, progress=progress, carry_out=run,
+        skipped=run.skipped if on_error == "skip" else None,
+    )  # fmt: skip
+    return Applied(written, run.skipped)

@@ -1,0 +1,87 @@
+"""What ``isoscope correct`` says: lines about what was fitted, applied or refreshed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isoscope.results.merge import SKIPPED
+
+if TYPE_CHECKING:
+    from isoscope.data.rewrite import Written
+    from isoscope.verbs.correct.files import Applied
+
+
+LISTED = 12
+"""Dimensions that are named; of more only the number is told."""
+
+TITLES = {
+    "clusters": "clusters",
+    "directions_removed": "directions removed",
+    "directions_removed_per_cluster": "directions removed from a cluster, at most",
+    "directions_kept": "directions kept",
+    "directions_dropped": "directions dropped, as they have no variance",
+    "dimensions_zeroed": "dimensions set to zero",
+}
+"""What people read for every fact."""
+
+
+def as_line(name: str, fact: Any) -> str:
+    """Write one fact as a line."""
+    if isinstance(fact, list):
+        shown = ", ".join(map(str, fact)) if len(fact) <= LISTED else f"{len(fact):,}"
+        return f"{TITLES[name]}: {shown or 'none'}"
+    return f"{TITLES[name]}: {fact:,}"
+
+
+def fit_lines(facts: dict[str, Any]) -> list[str]:
+    """Say what was learned from what."""
+    width, new_width = facts["width"], facts["new_width"]
+    becomes = "" if new_width == width else f", which become {new_width:,}"
+    lines = [
+        f"{facts['correction']} fitted on {facts['rows']:,} rows of {width:,} dimensions"
+        f" ({facts['dtype']}){becomes}",
+        *(as_line(name, fact) for name, fact in facts["learned"].items()),
+        *left_out_lines(facts),
+    ]
+    cosine = facts["mean_cosine"]
+    if cosine["before"] is not None and cosine["after"] is not None:
+        lines.append(
+            f"mean cosine of {cosine['rows']:,} rows: {cosine['before']:.4f} before, "
+            f"{cosine['after']:.4f} after"
+        )
+    return [*lines, f"written to {facts['file']}"]
+
+
+def refresh_lines(facts: dict[str, Any]) -> list[str]:
+    """Say how many rows there were and are."""
+    before, after = facts["rows_before"], facts["rows"]
+    return [
+        f"{facts['correction']}: {before:,} rows before, {after:,} with the new ones",
+        *(as_line(name, fact) for name, fact in facts["learned"].items()),
+        *left_out_lines(facts),
+        f"written to {facts['file']}",
+    ]
+
+
+def left_out_lines(facts: dict[str, Any]) -> list[str]:
+    """Say which rows and shards did not count."""
+    counts = facts["left_out"].items()
+    return [
+        f"left out, {why}: {count:,}" + ("" if why == SKIPPED else " rows") for why, count in counts
+    ]
+
+
+def apply_lines(applied: Applied) -> list[str]:
+    """Say what became of every file; warnings name those that were left out."""
+    lines = [apply_line(one) for one in applied.written]
+    if applied.skipped:
+        lines.append(f"left out, files that could not be read: {len(applied.skipped):,}")
+    return lines
+
+
+def apply_line(one: Written) -> str:
+    """Say what became of one file."""
+    note = ", noted in its metadata" if one.marked else ""
+    if one.without:
+        note += f"; {one.without:,} rows have no vector (NULL)"
+    return f"{one.source} → {one.out}: {one.rows:,} rows of {one.width:,} dimensions{note}"

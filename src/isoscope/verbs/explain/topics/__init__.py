@@ -1,0 +1,1 @@
+"""One file per topic that explain can answer."""

@@ -1,0 +1,155 @@
+"""What every explanation gets and gives: a question about a model, and a finding in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import resources
+from typing import TYPE_CHECKING, Literal
+
+from isoscope.errors import DataError, MissingError, unknown_name
+from isoscope.models.token_table import TokenSample, read_tokens
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from isoscope.data.texts.base import TextSource
+    from isoscope.models.checkpoints import Training
+    from isoscope.models.model import Model
+    from isoscope.progress import Progress
+    from isoscope.results.result import Row, Table
+
+
+CORRECTION = "cluster-pc-removal"
+"""What topics that compare before and after compare, unless a user says otherwise."""
+
+MOST_TOKENS = 20_000
+"""Tokens that topics look at together, where memory allows."""
+
+FEWEST_TOKENS = 50
+"""Tokens below which a dimension stands out by chance."""
+
+
+def word_file(name: str) -> str:
+    """Return a file with words of English that topics need."""
+    return resources.files(__package__).joinpath("words", name).read_text("utf-8")
+
+
+@dataclass
+class Question:
+    """A model, and what a user brings to explain it.
+
+    Attributes
+    ----------
+    model : Model
+        What is explained.
+    texts : TextSource, optional
+        What it reads.
+    data : Path, optional
+        Folder with benchmarks, for SemCor.
+    training : Training, optional
+        Checkpoints of the model, the last of which is ``model``.
+    layer : str, optional
+        The layer that topics of one layer look at; by default the last.
+    correction : str
+        What topics that compare before and after compare, as corrections are written.
+    frequencies : {"text", "wordfreq"}
+        Whose frequencies count.
+    groups : Path, optional
+        A file of groups of sentences, for structure.
+    tokens : int
+        How many tokens are looked at, at most.
+    special_tokens : bool
+        Whether tokens that the tokenizer adds count.
+    seed : int
+        Of all that is drawn at random.
+    """
+
+    model: Model
+    texts: TextSource | None = None
+    data: Path | None = None
+    training: Training | None = None
+    layer: str | None = None
+    correction: str = CORRECTION
+    frequencies: Literal["text", "wordfreq"] = "text"
+    groups: Path | None = None
+    tokens: int = MOST_TOKENS
+    special_tokens: bool = False
+    seed: int = 0
+    progress: Progress | None = None
+
+    def enough(self, topic: str) -> TokenSample:
+        """Return the tokens, where they are enough for shares of a tenth to mean something."""
+        if len(self.sample) < FEWEST_TOKENS:
+            raise DataError(
+                f"{topic} take at least {FEWEST_TOKENS} tokens, and the text has {len(self.sample)}"
+            )
+        return self.sample
+
+    @cached_property
+    def sample(self) -> TokenSample:
+        """Tokens of the text in every layer, read once for all topics."""
+        return read_tokens(
+            self.model, self.some_texts, self.tokens, self.seed,
+            special=self.special_tokens, progress=self.progress,
+        )  # fmt: skip
+
+    @property
+    def some_texts(self) -> TextSource:
+        """The text; it is missed where there is none."""
+        if self.texts is None:
+            raise MissingError("it needs a text; name one with --text")
+        return self.texts
+
+    @cached_property
+    def chosen_layer(self) -> str:
+        """The layer that topics of one layer look at."""
+        known = self.model.stacks[0].layers
+        if self.layer is None:
+            return known[-1]
+        if self.layer not in known:
+            raise unknown_name(f"layer of {self.model.name}", self.layer, known)
+        return self.layer
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a topic found.
+
+    Attributes
+    ----------
+    found : bool
+        Whether the topic explains anything about this model.
+    sentence : str
+        What was found, with the figures that carry it, or that nothing was.
+    rows, tables : list
+        The figures; subject and topic are filled in by whoever puts topics together.
+    """
+
+    found: bool
+    sentence: str
+    rows: list[Row] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One kind of explanation.
+
+    Attributes
+    ----------
+    name : str
+        What ``--topic`` takes.
+    title : str
+        What it asks, in a few words.
+    needs : str
+        What a user must bring.
+    explain : callable
+        Answers a question; raises `MissingError` where something is missing.
+    """
+
+    name: str
+    title: str
+    needs: str
+    explain: Callable[[Question], Explanation]

@@ -1,0 +1,461 @@
+"""The topic of frequency: bands, directions and lengths by how frequent tokens are.
+
+Tokens of like frequency are looked at together: how evenly each band fills its space, and where it
+lies. Then whether principal components, and lengths, follow how frequent tokens are. Occurrences of
+one token are not independent of each other, so that the unit is the kind of token: components are
+those of all vectors, and what is correlated is the mean projection of each kind's occurrences with
+log10 frequency (Pearson), and the mean of their lengths with frequency (Spearman). In a matrix
+every kind has one row. The sign of a component is arbitrary: |r| is given.
+
+Tokens that a text lacks have no logarithm, but a rank: the last. Leaving them out there, too, would
+leave most of a vocabulary and all of its rare end out where the text is short.
+
+References
+----------
+Rajaee & Pilehvar (2021), A cluster-based approach for improving isotropy, figure 5. Gong et al.
+(2018), FRAGE: frequency-agnostic word representation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope import corrections
+from isoscope.compute.stats.estimates import Score, pearson, spearman
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.sampling import lowest_indices
+from isoscope.measures.views import NONE
+from isoscope.models.frequencies import (
+    Coverage,
+    from_text,
+    from_wordfreq,
+    token_counts,
+    word_counts,
+)
+from isoscope.models.layer_names import EMBEDDING_MATRIX
+from isoscope.models.weights.embeddings import token_texts
+from isoscope.results.result import Row, Table
+from isoscope.verbs.explain.names import DIFFERENCE, EXPLAINED_BY_FREQUENCY, NORM, WITH_FREQUENCY
+from isoscope.verbs.explain.topics.base import Explanation, Topic
+from isoscope.verbs.explain.topics.unused import UNUSED_TOKENS, unused_rows
+from isoscope.verbs.measure.api import measure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from isoscope.models.frequencies import Frequencies
+    from isoscope.verbs.explain.topics.base import Question
+
+
+LAST_RANKS = (100, 1_000, 10_000)
+BANDS = (
+    "ranks 1 to 100", "ranks 101 to 1,000", "ranks 1,001 to 10,000", "ranks beyond 10,000",
+    "not in the text",
+)  # fmt: skip
+NOT_IN_TEXT = len(BANDS) - 1
+UNKNOWN = -1
+
+MEASURES = ("mean_cosine", "i1_scaled", "mean_norm")
+WITH_MEAN = "cosine_with_mean"
+
+FEWEST_ROWS = 30
+"""Of fewer vectors a mean cosine or an I1 says more about the draw than about the band."""
+
+
+def band_numbers(frequencies: Frequencies) -> NDArray[np.int64]:
+    """Return the band of every token of a vocabulary, by its rank; −1 without a frequency.
+
+    Among equally frequent tokens the first in the vocabulary has the first rank.
+    """
+    shares = frequencies.shares
+    bands = np.full(len(shares), UNKNOWN)
+    counted = np.flatnonzero(shares > 0)
+    order = counted[np.argsort(-shares[counted], kind="stable")]
+    bands[order] = np.searchsorted(LAST_RANKS, np.arange(1, len(order) + 1))
+    bands[shares == 0] = NOT_IN_TEXT
+    return bands
+
+
+def band_rows(
+    where: str,
+    vectors: NDArray[Any],
+    ids: NDArray[np.int64],
+    frequencies: Frequencies,
+    texts: NDArray[np.int64] | None = None,
+) -> list[Row]:
+    """Measure the vectors of every band, and the cosine of their mean with the mean of all.
+
+    Parameters
+    ----------
+    where : str
+        What the vectors are of: a matrix or a layer.
+    vectors : array
+        A row for every token of a vocabulary, or for every occurrence in a text.
+    ids : array
+        The token of every row.
+    frequencies : Frequencies
+        Of the vocabulary.
+    texts : array, optional
+        The text of every row, of which intervals take account; None for a matrix, which is all
+        there is and has no error.
+    """
+    bands = band_numbers(frequencies)[ids]
+    left = int((bands == UNKNOWN).sum())
+    protocol = (
+        f"{len(ids):,} rows, {left:,} without a frequency left out of all bands; "
+        f"frequencies: {frequencies.source}"
+        + ("" if texts is None else "; rows of one text counted together")
+    )
+    mean = np.asarray(vectors.mean(axis=0, dtype=np.float64))
+    rows: list[Row] = []
+    for number, name in enumerate(BANDS):
+        inside = bands == number
+        if inside.any():
+            known = None if texts is None else texts[inside]
+            rows += [
+                replace(row, subject="", part=f"{where}, {name}", protocol=protocol)
+                for row in rows_of(vectors[inside], mean, known)
+            ]
+    return rows
+
+
+def rows_of(
+    vectors: NDArray[Any], mean: NDArray[np.float64], texts: NDArray[np.int64] | None
+) -> Iterator[Row]:
+    """Yield what is measured of one band; nothing is, where it is too small."""
+    if len(vectors) < FEWEST_ROWS:
+        note = f"left out: fewer than {FEWEST_ROWS} rows"
+        for name in (*MEASURES, WITH_MEAN):
+            yield Row("", "", NONE, name, None, n=len(vectors), note=note)
+        return
+    yield from measure(
+        ArrayCloud(vectors), MEASURES, [NONE],
+        intervals=texts is not None, documents=texts,
+    )  # fmt: skip
+    own = vectors.mean(axis=0, dtype=np.float64)
+    lengths = float(np.linalg.norm(own) * np.linalg.norm(mean))
+    yield Row(
+        "", "", NONE, WITH_MEAN, float(own @ mean) / lengths if lengths else None,
+        n=len(vectors), note="" if lengths else "undefined: a mean is 0",
+    )  # fmt: skip
+
+
+COMPONENTS = 3
+POINTS = 2_000
+"""Tokens of a scatter plot."""
+
+
+@dataclass(frozen=True)
+class Directions:
+    """How components and lengths go with frequency, and a picture of it."""
+
+    rows: list[Row]
+    scatter: Table
+
+
+def frequency_directions(
+    where: str,
+    vectors: NDArray[Any],
+    ids: NDArray[np.int64],
+    tokens: NDArray[np.object_],
+    frequencies: Frequencies,
+    seed: int = 0,
+) -> Directions:
+    """Correlate the first components and the lengths of vectors with log10 frequency.
+
+    Parameters
+    ----------
+    where : str
+        What the vectors are of: a matrix or a layer.
+    vectors : array
+        A row for every token of a vocabulary, or for every occurrence in a text. All of them decide
+        what the components are.
+    ids, tokens : array
+        The token of every row, and how it is written.
+    frequencies : Frequencies
+        Of the vocabulary; tokens without one are not correlated.
+    seed : int
+        Of the points that are drawn.
+    """
+    cloud = ArrayCloud(vectors)
+    pca = corrections.Whiten().fit_cloud(cloud)
+    directions = pca.components_[:COMPONENTS].T
+    projections = np.concatenate(
+        [(batch.vectors - pca.mean_) @ directions for batch in cloud.read()]
+    )
+    logs = frequencies.log10(ids)
+    known = np.flatnonzero(~np.isnan(logs))
+    kinds = Kinds.of(ids[known])
+    of_kinds = frequencies.log10(kinds.ids)
+    protocol = (
+        f"components of {len(vectors):,} vectors; correlated over kinds of tokens, by their means; "
+        f"frequencies: {frequencies.source}"
+    )
+    scores = {}
+    for k in range(projections.shape[1]):
+        score = pearson(kinds.means(projections[known, k]), of_kinds)
+        if k in pca.dropped_:
+            score = Score(None, None, None, score.n, "undefined: no variance is left in it")
+        scores[f"{EXPLAINED_BY_FREQUENCY}/component_{k + 1}"] = absolute(score)
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    ranked = np.flatnonzero(~np.isnan(frequencies.shares[ids]))
+    kinds = Kinds.of(ids[ranked])
+    scores[NORM] = spearman(kinds.means(lengths[ranked]), frequencies.shares[kinds.ids])
+    rows = [
+        Row(
+            "", where, NONE, name, score.value,
+            low=score.low, high=score.high, n=score.n, protocol=protocol, note=score.note,
+        )
+        for name, score in scores.items()
+    ]  # fmt: skip
+    chosen = known[lowest_indices(len(known), min(POINTS, len(known)), seed)]
+    points = [
+        {
+            "first": float(projections[row, 0]),
+            "second": float(projections[row, 1]),
+            "log10_frequency": float(logs[row]),
+            "token": str(tokens[row]),
+        }
+        for row in chosen
+    ]
+    drawn = "" if len(points) == len(known) else ", drawn at random"
+    about = f"{len(points):,} of {len(known):,} tokens with a frequency{drawn}"
+    return Directions(rows, Table("", where, NONE, "frequency_projections", points, about))
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """The different tokens among occurrences.
+
+    Attributes
+    ----------
+    ids : array
+        Each once.
+    places : array
+        Which of them each occurrence is of.
+    counts : array
+        How many occurrences each has.
+    """
+
+    ids: NDArray[np.int64]
+    places: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, ids: NDArray[np.int64]) -> Kinds:
+        """Find them."""
+        return cls(*np.unique(ids, return_inverse=True, return_counts=True))
+
+    def means(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the mean of a figure over the occurrences of every kind."""
+        return np.bincount(self.places, values, minlength=len(self.ids)) / self.counts
+
+
+def absolute(score: Score) -> Score:
+    """Return the size of a correlation; an interval around 0 begins at 0."""
+    if score.value is None:
+        return score
+    if score.low is None or score.high is None:
+        return replace(score, value=abs(score.value))
+    ends = sorted((abs(score.low), abs(score.high)))
+    low = 0.0 if score.low <= 0 <= score.high else ends[0]
+    return replace(score, value=abs(score.value), low=low, high=ends[1])
+
+
+STRONG = 0.3
+"""A correlation that is worth a sentence: below it frequency explains less than a tenth of what
+varies."""
+SURELY = 0.1
+"""The interval must stay above this: several relations are looked at, and the strongest of them is
+above 0 by chance."""
+FEWEST_KINDS = 100
+"""Over fewer kinds of tokens a few frequent ones decide."""
+
+FIRST_WORDS = 100
+HALF = 0.5
+
+
+def explain_frequency(question: Question) -> Explanation:
+    """Say whether components, lengths and unused tokens go with frequency, and where."""
+    model, texts = question.model, question.some_texts
+    cloud = model.embedding_cloud("input")
+    counts = token_counts(model.tokenizer, texts, cloud.rows)
+    counted = {"words": word_counts(texts).values(), "tokens": counts.tolist()}
+    found = [
+        coverage_rows(Coverage.of(each), texts.name, (FIRST_WORDS,), (HALF,), what)
+        for what, each in counted.items()
+    ]
+    frequencies = (
+        from_wordfreq(model.tokenizer, len(counts))
+        if question.frequencies == "wordfreq"
+        else from_text(model.tokenizer, counts, texts.name)
+    )
+    rows = [row for some, _ in found for row in some]
+    tables = [table for _, table in found]
+    # No larger than the network that reads the text.
+    matrix = np.concatenate([np.asarray(batch.vectors, np.float32) for batch in cloud.read()])
+    everything = np.arange(len(matrix))
+    tokens = np.array(token_texts(model.tokenizer, len(matrix)), dtype=object)
+    sample, layer = question.sample, question.chosen_layer
+    for where, vectors, ids, names, of_texts in (
+        (EMBEDDING_MATRIX, matrix, everything, tokens, None),
+        (layer, sample.layers[layer], sample.ids, sample.tokens, sample.sentences),
+    ):
+        rows += band_rows(where, vectors, ids, frequencies, of_texts)
+        directions = frequency_directions(where, vectors, ids, names, frequencies, question.seed)
+        rows += directions.rows
+        tables.append(directions.scatter)
+    rows += unused_rows(cloud, frequencies, EMBEDDING_MATRIX)
+    return Explanation(any(map(is_strong, relations(rows))), sentence_of(rows), rows, tables)
+
+
+def coverage_rows(
+    coverage: Coverage,
+    text: str,
+    firsts: Sequence[int],
+    shares: Sequence[float],
+    what: str = "",
+) -> tuple[list[Row], Table]:
+    """Return how much of a text its most frequent words cover, and how steeply they fall.
+
+    Parameters
+    ----------
+    coverage : Coverage
+        Counts of the words.
+    text : str
+        What the text is called.
+    firsts : sequence of int
+        Numbers of most frequent words, whose share of the text is given.
+    shares : sequence of float
+        Shares of the text, for which the number of words that cover it is given.
+    what : str
+        What was counted, which is also the part that rows are about.
+    """
+    counted = f"{coverage.total:,} {what} of" if what else f"{coverage.total:,} of"
+    how = f"{counted} {len(coverage.counts):,} kinds in {text}, punctuation in"
+    values: dict[str, float | None] = {
+        f"share_of_first_{first}": coverage.share_of(first) for first in firsts
+    }
+    values |= {f"needed_for_{share:g}": float(coverage.needed_for(share)) for share in shares}
+    values["zipf_exponent"] = coverage.zipf_exponent()
+    rows = [
+        Row(
+            "", what, NONE, measure, value, n=coverage.total, protocol=how,
+            note="" if value is not None else "one kind of words only",
+        )
+        for measure, value in values.items()
+    ]  # fmt: skip
+    return rows, Table("", what, NONE, "coverage", coverage.curve(), how)
+
+
+def relations(rows: Sequence[Row]) -> list[Row]:
+    """Return the correlations with frequency that the topic judges."""
+    return [
+        row
+        for row in rows
+        if row.correction == NONE
+        and row.value is not None
+        and (
+            row.measure in (NORM, WITH_FREQUENCY)
+            or row.measure.startswith(f"{EXPLAINED_BY_FREQUENCY}/")
+        )
+    ]
+
+
+def is_strong(row: Row) -> bool:
+    """Whether a correlation is large, surely not small, and of enough kinds of tokens."""
+    assert row.value is not None
+    assert row.n is not None
+    # Only a perfect correlation of so many has no interval.
+    low, high = (row.value if end is None else end for end in (row.low, row.high))
+    surely = min(abs(low), abs(high)) >= SURELY and low * high > 0
+    return abs(row.value) >= STRONG and surely and row.n >= FEWEST_KINDS
+
+
+def sentence_of(rows: Sequence[Row]) -> str:
+    """Say the strongest relations with their figures, and where unused tokens lie."""
+    known = [row for row in relations(rows) if row.measure != WITH_FREQUENCY]
+    components = [row for row in known if row.measure != NORM]
+    told = []
+    for where in dict.fromkeys(row.part for row in known):
+        of_place = [row for row in components if row.part == where and is_strong(row)]
+        told += sorted(of_place, key=size_of)[-1:]
+        told += [row for row in known if row.part == where and row.measure == NORM]
+    told = [row for row in told if is_strong(row)]
+    if told:
+        main = f"Frequency explains a part: {'; '.join(map(clause, told))}."
+    elif known:
+        main = (
+            f"Frequency explains neither components nor lengths: no correlation is {STRONG:g} or "
+            f"more and surely above {SURELY:g} over at least {FEWEST_KINDS} kinds of tokens; the "
+            f"strongest: {clause(max(known, key=size_of))}."
+        )
+    else:
+        main = "Frequency explains nothing: too few tokens have one to correlate anything with it."
+    return f"{main} {about_unused(rows)}"
+
+
+def size_of(row: Row) -> float:
+    """Return how strong a correlation is."""
+    assert row.value is not None
+    return abs(row.value)
+
+
+def clause(row: Row) -> str:
+    """Say what one correlation means."""
+    assert row.value is not None
+    if row.measure == NORM:
+        longer = "longer" if row.value > 0 else "shorter"
+        return (
+            f"in {place_of(row)} frequent tokens are {longer} than rare ones (ρ = {figures(row)})"
+        )
+    number = row.measure.rpartition("_")[2]
+    return f"component {number} of {place_of(row)} goes with log frequency (|r| = {figures(row)})"
+
+
+def place_of(row: Row) -> str:
+    """Return where a correlation is, as sentences say it: the matrix, block 6."""
+    return row.part if row.part[-1].isdigit() else f"the {row.part}"
+
+
+def figures(row: Row) -> str:
+    """Return a correlation with its interval and number of kinds."""
+    between = "" if row.low is None else f", 95 % interval {row.low:.2f} to {row.high:.2f}"
+    return f"{row.value:.2f}{between}, {row.n:,} kinds of tokens"
+
+
+def about_unused(rows: Sequence[Row]) -> str:
+    """Say whether unused tokens are closer to rare tokens or to frequent ones."""
+    found = [row for row in rows if row.measure == WITH_FREQUENCY and row.correction == NONE]
+    if not found:
+        return "No unused tokens are known: no token is named as one."
+    row = found[0]
+    count = f"{row.extra[UNUSED_TOKENS]:,} unused tokens"
+    if row.value is None:
+        return f"How close {count} are to rare ones is {row.note}."
+    if is_strong(row):
+        rare = row.value < 0
+        closer = "rare tokens than to frequent" if rare else "frequent tokens than to rare"
+        said = f"The {count} are closer to {closer} ones"
+    else:
+        said = f"The {count} are not clearly closer to rare tokens or to frequent ones"
+    difference = next(
+        row for row in rows if row.measure == DIFFERENCE and row.correction == NONE
+    )  # fmt: skip
+    bins = (
+        "" if difference.value is None
+        else f"; mean cosines, {difference.note}: {difference.value:+.2f}"
+    )  # fmt: skip
+    return f"{said} (ρ of their cosine with frequency = {figures(row)}{bins})."
+
+
+FREQUENCY = Topic(
+    "frequency", "Do directions and lengths follow how frequent tokens are?",
+    "a text, whose tokens are counted; --frequencies wordfreq takes those of English instead",
+    explain_frequency,
+)  # fmt: skip

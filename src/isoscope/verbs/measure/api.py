@@ -1,0 +1,335 @@
+"""The main job: read a cloud twice, evaluate the measures, return a result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoscope.compute.execution import LOCAL, check_scale, readers
+from isoscope.compute.journal import journal_beside, journal_while, refuse_unfinished
+from isoscope.compute.map_reduce import Run, without_skipped
+from isoscope.corrections.registry import parse_corrections
+from isoscope.data.base import identity_of
+from isoscope.data.blocks import DOCUMENT, Dealer
+from isoscope.data.combine import LabelledCloud
+from isoscope.data.open import open_cloud
+from isoscope.data.sampling import draw
+from isoscope.data.selection import RowSelection
+from isoscope.errors import UsageError
+from isoscope.measures.diagnosis import judge
+from isoscope.measures.intervals import IntervalEstimator
+from isoscope.measures.reads.request import Request
+from isoscope.measures.registry import choose_measures
+from isoscope.measures.views import DEFAULT_CORRECTIONS, NONE, check_width
+from isoscope.results.merge import beside, skipped_count, skipped_shards
+from isoscope.results.result import Result, Row, Table, check_writable, versions
+from isoscope.results.spaces import add
+from isoscope.verbs.measure import search as searching
+from isoscope.verbs.measure.correction_spaces import corrected_spaces, with_clusters
+from isoscope.verbs.measure.preliminary import Provisional
+from isoscope.verbs.measure.scatter import projections as points_of_spaces
+from isoscope.wording import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from isoscope.compute.stage import OnError
+    from isoscope.corrections.query_centre import Centres
+    from isoscope.progress import Progress
+
+
+Precision = Literal["data", "double"]
+SAMPLE, K = 10_000, 10
+"""Of a search, where the user names no other."""
+
+WORTH_KEEPING = 10.0
+"""Seconds of reading after which a run that failed is kept, to go on from."""
+
+
+def measure(
+    cloud: Any,
+    measures: Iterable[str] | str | None = None,
+    corrections: Iterable[str] | str | None = None,
+    *,
+    column: str | None = None,
+    precision: Precision = "data",
+    drop_invalid: bool = False,
+    documents: Any = None,
+    intervals: bool | None = None,
+    sample: int | None = None,
+    neighbours: bool = False,
+    reduce: str | None = None,
+    pairs: str | Path | None = None,
+    queries: Any = None,
+    centres: Centres | None = None,
+    neighbour_sample: int = SAMPLE,
+    k: int = K,
+    projections: bool = False,
+    seed: int = 0,
+    engine: str = LOCAL,
+    workers: int | None = None,
+    on_error: OnError = "stop",
+    shard_rows: int | None = None,
+    out: str | Path | None = None,
+    journal: str | Path | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+    provisional: Callable[[Result], None] | None = None,
+    command: str = "",
+) -> Result:
+    """Measure how evenly a cloud of vectors fills its space.
+
+    The cloud is read at most twice, batch by batch; corrected clouds are measured without being
+    made.
+
+    Parameters
+    ----------
+    cloud : str, Path, array, tensor or CloudGroup
+        Anything that ``open_cloud`` takes.
+    measures : iterable of str, optional
+        Names from ``isoscope list measures``, with options as in ``local_i1:n_clusters=9``, or
+        ``all``; by default those that two reads give.
+    corrections : iterable of str, optional
+        Spaces to measure: ``none`` (the cloud as it is) and any correction that
+        ``isoscope list corrections`` shows, with its options. By default ``none``, ``center``,
+        ``all-but-the-top`` and ``whiten``, which two reads measure together; others are fitted
+        first and take two more reads each.
+    column : str, optional
+        Which array of a file that holds several.
+    precision : {"data", "double"}
+        ``data`` projects in the precision of the vectors (half precision in single); means and
+        covariances are summed in double either way. ``double`` does everything in double.
+    drop_invalid : bool
+        Leave out rows with NaN or infinities, and count them, instead of stopping.
+    documents : str or array-like, optional
+        Which rows belong together: the name of a label, such as a column of a Parquet file, or
+        the document of every row. Rows of one document are not independent, and the intervals
+        then allow for it. By default the label ``document`` where there is one.
+    intervals : bool, optional
+        Whether to give 95 % intervals, for a larger population of which the rows are a sample.
+        By default for all sources but whole vocabularies, which are their own population. False
+        also leaves out the ranges over random bases of clouds whose eigenvalues repeat.
+    sample : int, optional
+        Measure a random sample of this many rows instead of all; the source is read once to draw
+        it, and every row has the same chance.
+    neighbours : bool
+        Also say, without labels, what each correction does to a search in a sample: which
+        neighbours are kept, hubness, and the recall of HNSW, IVF, int8 and binary codes.
+    reduce : str, optional
+        Also say what is kept with so many components, such as ``64,128,256``: of truncated,
+        principal and whitened vectors, each in float32, int8 and binary.
+    pairs : str or Path, optional
+        With ``reduce``: labelled pairs of rows, on which every way is scored.
+    queries : str, Path, array, tensor or CloudGroup, optional
+        Vectors of queries, where the cloud holds documents: how the two lie to each other, and
+        with ``neighbours`` what the queries find.
+    centres : {"both", "shared", "own"}, optional
+        Whether queries are centred on the documents' mean, on their own, or both, the default.
+    neighbour_sample : int
+        Rows of the sample of ``neighbours`` and ``reduce``.
+    k : int
+        Neighbours of ``neighbours`` and ``reduce``.
+    projections : bool
+        Also keep some points of every space on two components, for a page or a picture.
+    seed : int
+        Seed of that sample, and of the one that shows how much a choice of basis matters.
+    engine : str
+        ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster. The two reads go there; corrections
+        that are fitted, and measures within clusters, are read by this process.
+    workers : int, optional
+        Threads of the local engine, by default one per core; actors of Ray, by default one per
+        core of the cluster. The numbers are the same with any of them.
+    on_error : {"stop", "skip"}
+        Whether a file or shard that cannot be read ends the run, or is left out and counted.
+    shard_rows : int, optional
+        Rows that are read by one worker at a time.
+    out : path, optional
+        File that the result is written to, ``.json`` or ``.md``.
+    journal : path, optional
+        Folder that keeps the sums of shards, so that a killed run can go on; it is removed when
+        the run is done. By default beside ``out``.
+    resume : bool
+        Go on where a journal ends.
+    progress : callable, optional
+        Called with the name of the read, rows done, and rows in all.
+    provisional : callable, optional
+        Called with a result from a random sample when the full one takes longer than ten seconds.
+    command : str
+        Kept in the result, so that it can be made again.
+
+    Returns
+    -------
+    Result
+        Rows, tables and a verdict per cloud.
+
+    Examples
+    --------
+    >>> import numpy as np, isoscope
+    >>> offset = np.random.default_rng(0).normal(size=(1000, 16)) + 2
+    >>> result = isoscope.measure(offset)
+    >>> round(result.value("mean_cosine"), 2)
+    0.81
+    >>> abs(result.value("mean_cosine", "center")) < 0.01
+    True
+    >>> result.verdicts[0]["cause"]
+    'common offset'
+    """
+    if precision not in ("data", "double"):
+        raise UsageError(f"precision is data or double, not {precision!r}")
+    check_scale(engine, workers, on_error, shard_rows)
+    if seed < 0:
+        raise UsageError(f"seed is at least 0, not {seed}")
+    chosen = choose_measures(measures)
+    names = parse_corrections(listed(corrections, DEFAULT_CORRECTIONS))
+    spaces = [correction.text for correction in names]
+    if out is not None:
+        check_writable(Path(out))
+    journal = journal_beside(out, journal, resume=resume)
+    search = None
+    check_search(neighbours, reduce, pairs, queries, centres, neighbour_sample, k, sample)
+    if neighbours or reduce is not None or queries is not None:
+        search = searching.SearchRequest(
+            neighbours, reduce, pairs, queries, centres, neighbour_sample, k, seed
+        )
+        search.check(cloud, column)
+    if journal is not None and not resume:
+        refuse_unfinished(journal)
+    source = open_cloud(cloud, column=column, on_error=on_error)
+    bad = dict(getattr(source, "bad", {}))
+    if documents is not None and not isinstance(documents, str):
+        source, documents = LabelledCloud(source, DOCUMENT, documents), DOCUMENT
+    whole, caveat = source.rows, getattr(source, "caveat", "")
+    if sample is not None and sample < 2:
+        raise UsageError(f"sample is at least 2, not {sample}")
+    wanted = sample
+    if sample is not None and whole is not None and sample >= whole:
+        sample = None  # all rows are no sample
+    # A sample of a population is a sample, and has an error.
+    population = sample is None and bool(getattr(source, "population", False))
+    dealer = Dealer(documents) if (not population if intervals is None else intervals) else None
+    request = Request(
+        chosen, names, precision == "double", dealer, seed, progress,
+        ranges=intervals is not False,
+    )  # fmt: skip
+    if provisional is not None and sample is None:
+        ask = partial(
+            measure, measures=measures, corrections=corrections, precision=precision,
+            drop_invalid=drop_invalid, intervals=intervals is not False, seed=seed,
+            workers=workers, command=command,
+        )  # fmt: skip
+        watch = Provisional(source, ask, provisional, progress, seed)
+        request = replace(request, progress=watch.report, watch=watch)
+    notes = f"; {caveat}" if caveat else ""
+    if sample is not None:
+        of = "" if whole is None else f" of {whole:,} rows"
+        notes += f"; a random sample{of}, seed {seed}"
+        source = draw(source, sample, seed)
+    for correction in names:
+        check_width(correction, min(source.widths))
+    selection = RowSelection(source, drop_invalid=drop_invalid)
+    configuration = {
+        "source": None if journal is None else identity_of(source),
+        "measures": [item.text for item in chosen],
+        "corrections": spaces,
+        "precision": precision,
+        "drop_invalid": drop_invalid,
+        "documents": None if dealer is None else dealer.label,
+        "intervals": dealer is not None,
+        "sample": sample,
+        "seed": seed,
+        "shard_rows": shard_rows,
+    }
+    with (
+        journal_while(journal, configuration, resume=resume, worth=WORTH_KEEPING) as kept,
+        readers(engine, workers, source) as pool,
+    ):
+        plan = Run(workers, pool, kept, on_error, shard_rows, bad)
+        rows, tables, verdicts = evaluated(
+            replace(request, reading=plan), selection, notes, intervals is not False
+        )
+        result = Result(
+            rows,
+            tables,
+            verdicts,
+            left_out={**selection.left_out, **skipped_count(plan.skipped)},
+            seeds={"seed": seed},
+            versions=versions(),
+            command=command,
+            extra=skipped_shards(plan.skipped),
+        )
+        if out is not None:
+            result.save(out)  # before the journal goes
+    if search is None and not projections:
+        return result
+    how: dict[str, Any] = {"column": column, "drop_invalid": drop_invalid}
+    if search is not None:
+        found = search.results(cloud, spaces, rows=wanted, progress=progress, **how)
+        result = beside(result, found)
+    if projections:
+        points = points_of_spaces(cloud, spaces, result, seed=seed, **how)
+        result = replace(result, tables=[*result.tables, *points.tables])
+    if out is not None:
+        result.save(out)
+    return result
+
+
+def check_search(
+    neighbours: bool,
+    reduce: str | None,
+    pairs: Any,
+    queries: Any,
+    centres: Centres | None,
+    neighbour_sample: int,
+    k: int,
+    sample: int | None,
+) -> None:
+    """Refuse what would be ignored, or cannot be answered together."""
+    if centres is not None and queries is None:
+        raise UsageError("--centres is about queries and documents; name --queries")
+    if queries is not None and reduce is not None:
+        raise UsageError(
+            "--reduce looks for the rows of the source; leave --queries out of this call"
+        )
+    if pairs is not None and reduce is None:
+        raise UsageError(
+            "--pairs is for --reduce; isoscope advise --pairs says what corrections do to them"
+        )
+    if not neighbours and reduce is None and (k, neighbour_sample) != (K, SAMPLE):
+        raise UsageError(
+            "--k and --neighbour-sample are those of --neighbours or --reduce; name one"
+        )
+    if pairs is not None and sample is not None:
+        raise UsageError("--pairs names rows of the whole source; leave --sample out")
+
+
+def evaluated(
+    request: Request, selection: RowSelection, notes: str, ranges: bool
+) -> tuple[list[Row], list[Table], list[dict[str, Any]]]:
+    """Read a group, and evaluate every measure on every space of it."""
+    rows: list[Row] = []
+    tables: list[Table] = []
+    verdicts: list[dict[str, Any]] = []
+    dealer = request.dealer
+    found_spaces = request.spaces(selection)
+    rest = without_skipped(selection, request.reading)
+    for name, found, protocol in found_spaces:
+        subject, part = (name, "") if len(selection.names) == 1 else ("", name)
+        if dealer is not None and dealer.used:
+            protocol += f"; rows of one {dealer.used} counted together"
+        protocol += notes
+        estimator = IntervalEstimator(found.reads, dealer is not None, given=ranges)
+        spaces = with_clusters(request, found.spaces, rest, name)
+        measured = {space.correction: space for space in spaces}
+        for space in corrected_spaces(request, rest, name):
+            measured[space.correction] = space
+        for correction in request.corrections:
+            space = measured[correction.text]
+            for item in request.measures:
+                add(item, space, estimator, (subject, part), protocol, rows, tables)
+        for space in found.spaces:
+            if space.correction == NONE and space.spectrum and space.dimensions:
+                verdict = judge(space)
+                verdicts.append({"subject": subject, "part": part, **verdict.to_dict()})
+    return rows, tables, verdicts

@@ -1,0 +1,168 @@
+"""``isoscope measure``: how evenly a cloud of vectors fills its space."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+import isoscope
+from isoscope.cli import options
+from isoscope.cli.output import give, running, show
+from isoscope.cli.streams import error_console
+from isoscope.verbs.measure.gate import read_gates, with_gates
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EXAMPLES = """Examples:
+
+isoscope measure package:glove
+
+isoscope measure vectors.npy --corrections none,center --json
+
+isoscope measure model.safetensors --column embed.weight --fail-if "mean_cosine>0.6"
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search(options.Options):
+    """What is said of a search, beside the measures."""
+
+    neighbours: Annotated[
+        bool,
+        typer.Option(
+            "--neighbours",
+            help="Also say, without labels, what each correction does to a search in a sample: "
+            "neighbours kept, hubness, recall of HNSW, IVF, int8 and binary codes.",
+        ),
+    ] = False
+    reduce: Annotated[
+        str | None,
+        typer.Option(
+            metavar="M,M,…",
+            help="Also say what is kept with so many components, such as 64,128,256: truncated, "
+            "principal and whitened ones, each in float32, int8 and binary.",
+        ),
+    ] = None
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --reduce: labelled pairs of rows (row1, row2, score) to score every way on."
+        ),
+    ] = None
+    of_queries: options.Queries
+    neighbour_sample: Annotated[
+        int, typer.Option(help="Rows of the sample of --neighbours and --reduce.", min=2)
+    ] = 10_000
+    k: Annotated[
+        int, typer.Option("--k", help="Neighbours of --neighbours and --reduce.", min=1)
+    ] = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gates(options.Showing):
+    """Conditions on the numbers, for a build."""
+
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="Leave with 3 when true, e.g. 'mean_cosine>0.6' or 'mean_cosine@center>0.1'. "
+            "May be repeated.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureOptions(options.Options):
+    """What ``isoscope measure`` takes."""
+
+    cloud: Annotated[
+        str,
+        typer.Argument(
+            metavar="source",
+            help="A file (.npy .npz .safetensors .parquet .feather .txt .vec .bin .fvecs .jsonl "
+            ".faiss, or .gz or .zst of text), a pattern such as 'part-*.parquet' or "
+            "'acts/layer_{layer}.npy', an fsspec address, a PostgreSQL table "
+            "('postgresql://host/database?table=…&column=…'), package:glove or package:minilm.",
+            show_default=False,
+        ),
+    ]
+    measures: Annotated[
+        str | None,
+        typer.Option(
+            help="Names, with commas, or all; see isoscope list measures. Default: those that two "
+            "reads give."
+        ),
+    ] = None
+    corrections: Annotated[
+        str,
+        typer.Option(
+            help="Spaces to measure, with commas; see isoscope list corrections for their options."
+        ),
+    ] = "none,center,all-but-the-top,whiten"
+    column: options.Column = None
+    output: options.Output
+    precision: Annotated[
+        Literal["data", "double"],
+        typer.Option(help="Project in the precision of the data, or in double."),
+    ] = "data"
+    drop_invalid: options.DropInvalid = False
+    gates: Gates
+    documents: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL",
+            help="Column that tells which rows are from one document; intervals allow for it.",
+        ),
+    ] = None
+    intervals: Annotated[
+        bool | None,
+        typer.Option(
+            "--intervals/--no-intervals",
+            help="Give 95 % intervals. Default: for all but whole vocabularies.",
+        ),
+    ] = None
+    sample: Annotated[
+        int | None, typer.Option(help="Measure a random sample of this many rows.", min=2)
+    ] = None
+    search: Search
+    seed: options.Seed = 0
+    scale: options.Scale
+    resume: options.Resume = False
+    watch: options.Watch
+    debug: options.Debug = False
+
+
+@options.command
+def measure_command(given: MeasureOptions) -> None:
+    """Measure how evenly a cloud of vectors fills its space, and what corrections would change."""
+    gates = read_gates(given.gates.fail_if or [], given.corrections)
+    asked = given.arguments() | {"measures": with_gates(given.measures, gates)}
+    screen = error_console()
+    early = screen.is_terminal and not given.watch.quiet
+    with running(given.watch) as run:
+        result = isoscope.measure(
+            **asked,
+            **run,
+            projections=given.output.pictures.wanted,
+            out=given.output.out,
+            provisional=partial(show_provisional, screen) if early else None,
+        )
+    give(result, given.output)
+    lines = [line for gate in gates for line in gate.tripped_by(result)]
+    for line in lines:
+        print(f"isoscope: failed: {line}", file=sys.stderr)
+    if lines:
+        raise typer.Exit(3)
+
+
+def show_provisional(screen: Console, result: isoscope.Result) -> None:
+    """Print what a sample says while the whole is still read."""
+    screen.print("Provisional, from a random sample; the full answer follows.", style="bold")
+    show(result, screen)

@@ -1,0 +1,51 @@
+"""Names of rows about neighbours and shorter vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from isoscope.results.result import Row
+
+
+NEIGHBOURS = "neighbours"
+"""Stands before the names of all figures, and holds what else a result says of them."""
+
+REMARKS, DIFFERENCE = "remarks", "difference"
+
+KEPT, HUBNESS = "kept", "hubness"
+HNSW, IVF = "hnsw", "ivf"
+INT8, INT8_RESCORED = "int8", "int8_rescored"
+BINARY, BINARY_RESCORED = "binary", "binary_rescored"
+ORIGINAL = "original"
+"""Behind a code: what it finds of the neighbours of the vectors as they are."""
+
+
+def measure_name(figure: str) -> str:
+    """Return what rows call a figure."""
+    return f"{NEIGHBOURS}/{figure}"
+
+
+def is_neighbour_row(row: Row) -> bool:
+    """Whether a row is about neighbours in a sample."""
+    return row.measure.startswith(NEIGHBOURS + "/")
+
+
+REDUCE = "reduce"
+"""Stands before the names of all figures, and holds what else a result says of them."""
+
+REDUCED_BYTES, REDUCED_KEPT, REDUCED_RESCORED = (
+    f"{REDUCE}/{name}" for name in ("bytes", "kept", "kept_rescored")
+)
+
+
+def is_reduction_row(row: Row) -> bool:
+    """Whether a row is about shorter vectors."""
+    return row.measure.startswith(REDUCE + "/")
+
+
+SEARCHES = 2_000
+"""Queries that indexes and codes are asked: a recall is then known to about a hundredth."""
+
+STEPS = 5
+"""Lists that are made for a space."""

@@ -1,0 +1,293 @@
+"""What corrections do to a search, for people: figures down, corrections across.
+
+Shorter vectors for people: every way of making them down, what it costs and keeps across.
+
+What a person should take from figures about neighbours, in sentences.
+
+What a person should take from figures about shorter vectors, in sentences.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoscope.measures.views import NONE
+from isoscope.results.numbers import cell
+from isoscope.results.tables import Grid, grouped, grouped_notes, pivot
+from isoscope.verbs.measure.search import indexes, names
+from isoscope.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from isoscope.results.result import Result, Row
+    from isoscope.verbs.measure.search.directions import SearchSpace
+    from isoscope.verbs.measure.search.sample import Gathered
+
+
+WORDS = {
+    names.KEPT: "neighbours kept",
+    names.HUBNESS: "hubness",
+    names.HNSW: "recall of HNSW",
+    names.IVF: "recall of IVF",
+    names.INT8: "recall of int8 codes",
+    names.INT8_RESCORED: "… rescored",
+    names.BINARY: "recall of binary codes",
+    names.BINARY_RESCORED: "… rescored",
+    f"{names.INT8}/{names.ORIGINAL}": "int8 against none",
+    f"{names.INT8_RESCORED}/{names.ORIGINAL}": "… rescored",
+    f"{names.BINARY}/{names.ORIGINAL}": "binary against none",
+    f"{names.BINARY_RESCORED}/{names.ORIGINAL}": "… rescored",
+}
+"""Every figure, in the order in which they are shown."""
+
+NEIGHBOUR_LEGEND = (
+    "recall: share of the exact neighbours in the same space; against none: of those of the "
+    "vectors as they are, rescored with these",
+    "±: how far the 95 % interval reaches, over queries of this sample",
+)
+
+
+def neighbour_grids(result: Result) -> list[Grid]:
+    """Arrange what corrections do to neighbours, a grid a cloud."""
+    rows = [row for row in result.rows if names.is_neighbour_row(row)]
+    found = result.extra.get(names.NEIGHBOURS, {})
+    remarks = [str(line) for line in found.get(names.REMARKS, [])]
+    return [neighbour_grid(some, remarks) for some in by_subject(rows)]
+
+
+def by_subject(rows: list[Row]) -> Iterable[list[Row]]:
+    """Return the rows of every cloud."""
+    return grouped(rows, lambda row: row.subject).values()
+
+
+def neighbour_grid(rows: list[Row], remarks: list[str]) -> Grid:
+    """Arrange the figures of one cloud; differences are in JSON, and behind the remarks."""
+    header, body = pivot(
+        rows, "measure", "correction", figure_cell, corner="figure",
+        lines={names.measure_name(figure): words for figure, words in WORDS.items()},
+    )  # fmt: skip
+    shown = [row for row in rows if not row.measure.endswith(names.DIFFERENCE)]
+    notes = [f"{names.NEIGHBOURS}: {rows[0].protocol}", *NEIGHBOUR_LEGEND]
+    told = [line.partition(": ")[2] for line in grouped_notes(shown)]
+    title = f"{rows[0].subject}: what a search would notice"
+    return Grid(title, header, body, [*notes, *told], remarks)
+
+
+def figure_cell(row: Row | None) -> str:
+    """Return a figure with how far its interval reaches."""
+    if row is None:
+        return ""
+    if row.value is None:
+        return "undefined"
+    if "unit" not in row.extra:
+        return cell(row)
+    reach = 0.0
+    if row.low is not None and row.high is not None:
+        reach = max(row.high - row.value, row.value - row.low)
+    return f"{row.value:.3f}" + (f" ±{reach:.3f}" if reach else "")
+
+
+REDUCED_DIFFERENCE = "/difference"
+FIGURES = {
+    names.REDUCED_BYTES: "bytes",
+    names.REDUCED_KEPT: "neighbours kept",
+    names.REDUCED_RESCORED: "… rescored",
+}
+
+REDUCTION_LEGEND = (
+    "neighbours kept: of the exact ones of the vectors as they are; rescored: by these; "
+    "±: how far the 95 % interval reaches, over queries of this sample"
+)
+
+
+def reduction_grids(result: Result) -> list[Grid]:
+    """Arrange reductions and codes down, a grid a cloud."""
+    rows = [row for row in result.rows if names.is_reduction_row(row)]
+    remarks = [str(line) for line in result.extra.get(names.REDUCE, {}).get(names.REMARKS, [])]
+    return [reduction_grid(some, remarks) for some in by_subject(rows)]
+
+
+def reduction_grid(rows: list[Row], remarks: list[str]) -> Grid:
+    """Arrange the figures of one cloud; differences of scores are in JSON."""
+    shown = [row for row in rows if not row.measure.endswith(REDUCED_DIFFERENCE)]
+    cells = {(row.correction, row.part, row.measure): row for row in shown}
+    ways = dict.fromkeys((row.correction, row.part) for row in shown)
+    scores = [name for name in dict.fromkeys(row.measure for row in shown) if name not in FIGURES]
+    body = []
+    for correction, code in ways:
+        first = cells[correction, code, names.REDUCED_BYTES]
+        label = f"{first.extra['way']} {first.extra['components']}, {code}"
+        figures = [
+            figure_cell(cells.get((correction, code, name)))
+            for name in (names.REDUCED_KEPT, names.REDUCED_RESCORED)
+        ]
+        found = [cell(cells.get((correction, code, name))) for name in scores]
+        body.append([label, f"{first.value:,.0f}", *figures, *found])
+    header = [
+        "vectors",
+        *FIGURES.values(),
+        *(name.removeprefix(names.REDUCE + "/") for name in scores),
+    ]
+    notes = [f"{names.REDUCE}: {rows[0].protocol}", REDUCTION_LEGEND]
+    notes += list(dict.fromkeys(row.note for row in shown if row.note))
+    return Grid(f"{rows[0].subject}: shorter vectors", header, body, notes, remarks)
+
+
+WORTHWHILE = 0.01
+"""Changes of a recall that are smaller are not worth a word."""
+
+SAME_NEIGHBOURS = 0.995
+"""From this share on, users would not notice that neighbours change."""
+
+TOLD = {
+    names.HNSW: "HNSW",
+    names.IVF: "IVF",
+    names.INT8: "int8 codes",
+    names.BINARY: "binary codes",
+    names.BINARY_RESCORED: "rescored binary codes",
+}
+"""Searches whose recall is spoken of."""
+
+LABELS = (
+    "No label was used: which of two neighbours is the better one, only labelled pairs can tell "
+    "(isoscope advise --pairs)."
+)
+
+
+def how_searched(space: SearchSpace, gathered: Gathered, k: int, seed: int, *, own: bool) -> str:
+    """Return the protocol: what is searched, by what, with which effort."""
+    cells, visited = indexes.ivf_effort(space.rows)
+    asked = len(space.itself)
+    queries = "each looking for the others" if own else f"{asked:,} queries of their own"
+    some = min(names.SEARCHES, asked)
+    fewer = f"; indexes and codes for {some:,} of the queries" if some < asked else ""
+    return (
+        f"top {k} by cosine, exact, in {space.rows:,}{gathered.of_all} rows, seed {seed}, "
+        f"{queries}; corrections fitted on the whole cloud{fewer}; HNSW M {indexes.LINKS}, "
+        f"efConstruction {indexes.BUILD_EFFORT}, efSearch {max(indexes.SEARCH_EFFORT, k + 1)}; "
+        f"IVF {cells} cells, {visited} visited; int8: 256 steps from smallest to largest of each "
+        f"dimension, queries in float32; binary: signs and Hamming distance, ties in random order; "
+        f"rescored: {indexes.RESCORED * k} candidates by their float32 vectors{gathered.remark}"
+    )
+
+
+def neighbour_remarks(rows: Sequence[Row], k: int) -> list[str]:
+    """Return a sentence for every correction, and what none of them can say."""
+    values = {(row.correction, row.measure): row for row in rows}
+    corrections = [name for name in dict.fromkeys(row.correction for row in rows) if name != NONE]
+    told = [sentence(name, values, k) for name in corrections]
+    return [*told, LABELS] if told else []
+
+
+def sentence(correction: str, rows: dict[tuple[str, str], Row], k: int) -> str:
+    """Say what one correction changes, if anything, and what most first."""
+    raised: list[tuple[float, str]] = []
+    lowered: list[tuple[float, str]] = []
+    for figure, words in TOLD.items():
+        apart = rows[correction, names.measure_name(f"{figure}/{names.DIFFERENCE}")]
+        if not is_change(apart):
+            continue
+        before, after = (
+            rows[name, names.measure_name(figure)].value for name in (NONE, correction)
+        )
+        assert before is not None
+        assert after is not None
+        assert apart.value is not None
+        change = (-abs(apart.value), f"{words} from {before:.2f} to {after:.2f}")
+        (raised if apart.value > 0 else lowered).append(change)
+    parts = [
+        f"{verb} the recall of {listing([words for _, words in sorted(changes)])}"
+        for verb, changes in (("raises", raised), ("lowers", lowered))
+        if changes
+    ]
+    kept = rows[correction, names.measure_name(names.KEPT)].value
+    assert kept is not None
+    share = f"{kept:.2f} of the {k} nearest neighbours" if kept < 0.995 else "the neighbours"
+    if not parts:
+        nothing = "nothing changes" if kept >= SAME_NEIGHBOURS else "only the neighbours change"
+        return (
+            f"{correction} moves no recall by {WORTHWHILE} or more, and keeps {share}: for this "
+            f"search {nothing}."
+        )
+    return f"{correction} {', but '.join(parts)}, and keeps {share}."
+
+
+def is_change(apart: Row) -> bool:
+    """Whether a difference is worth a word and no chance of the queries drawn."""
+    if apart.value is None or abs(apart.value) < WORTHWHILE:
+        return False
+    return apart.low is None or apart.high is None or not apart.low <= 0 <= apart.high
+
+
+def listing(words: Sequence[str]) -> str:
+    """Join words with commas, and the last with "and"."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+ENOUGH = 0.95
+"""Share of the neighbours from which on shorter vectors are spoken of as good enough."""
+
+
+def how_reduced(space: SearchSpace, gathered: Gathered, k: int, seed: int, without: int) -> str:
+    """Return the protocol: what is searched, and what codes are."""
+    left = f"; {counted(without, 'vector')} left out, without a direction" if without else ""
+    queries = min(names.SEARCHES, space.rows)
+    return (
+        f"top {k} by cosine of {queries:,} queries in {space.rows:,}{gathered.of_all} rows, seed "
+        f"{seed}; mean and components of the whole cloud, without labels; pca and whiten are "
+        "centred, and "
+        f"what centring changes is part of what they change; int8: 256 steps "
+        f"from smallest to largest of each dimension, queries in float32; binary: signs and "
+        f"Hamming distance, filled up to whole bytes, ties in random order; rescored: "
+        f"{indexes.RESCORED * k} candidates by the full float32 vectors{left}{gathered.remark}"
+    )
+
+
+def reduction_remarks(rows: Sequence[Row]) -> list[str]:
+    """Name the shortest vectors that are good enough, alone and with rescoring."""
+    sizes = {(row.correction, row.part): row for row in rows if row.measure == names.REDUCED_BYTES}
+    full = sizes["none", "float32"].value
+    assert full is not None
+    lines = []
+    for measure, how in (
+        (names.REDUCED_KEPT, "alone"),
+        (names.REDUCED_RESCORED, "with rescoring by the full vectors"),
+    ):
+        enough = [
+            (sizes[row.correction, row.part].value or 0.0, -(row.value or 0.0), row)
+            for row in rows
+            if row.measure == measure and row.value is not None and row.value >= ENOUGH
+        ]
+        # Of those that take the same room, the one that keeps most.
+        size, _, row = min(enough, key=lambda entry: entry[:2])
+        if size >= full:
+            lines.append(f"Nothing shorter keeps {ENOUGH} of the neighbours {how}.")
+            continue
+        lines.append(
+            f"The shortest that keep {ENOUGH} of the neighbours {how}: "
+            f"{way_words(row)} as {row.part}, {size:,.0f} of "
+            f"{full:,.0f} bytes, {row.value:.2f}{score_of(row, rows)}."
+        )
+    return lines
+
+
+def way_words(row: Row) -> str:
+    """Name a way and its number of components."""
+    way, components = row.extra["way"], f"{row.extra['components']:,} components"
+    return f"all {components}" if row.correction == "none" else f"{way} to {components}"
+
+
+def score_of(chosen: Row, rows: Sequence[Row]) -> str:
+    """Say what the labelled pairs say of it, where there are any."""
+    found = {
+        (row.correction, row.part): row
+        for row in rows
+        if row.measure not in (names.REDUCED_BYTES, names.REDUCED_KEPT, names.REDUCED_RESCORED)
+        and not row.measure.endswith(REDUCED_DIFFERENCE)
+    }
+    here, full = found.get((chosen.correction, chosen.part)), found.get(("none", "float32"))
+    if here is None or full is None or here.value is None or full.value is None:
+        return ""
+    name = here.measure.removeprefix(names.REDUCE + "/")
+    return f"; {name} {here.value:.3f} instead of {full.value:.3f}"

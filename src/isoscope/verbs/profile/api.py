@@ -1,0 +1,300 @@
+"""``profile()``: models, or trainings with their checkpoints, with a text or without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from isoscope.compute.execution import LOCAL, check_scale, on_accelerators, open_pool, ray_address
+from isoscope.compute.journal import Journal, journal_beside, journal_while, refuse_unfinished
+from isoscope.compute.stage import OnError
+from isoscope.data.base import identity_of
+from isoscope.data.texts.open import open_texts
+from isoscope.data.texts.readers import SampledTexts
+from isoscope.errors import UsageError
+from isoscope.models.checkpoint_cache import CheckpointCache
+from isoscope.models.checkpoints import Every, Training, find_training, holds_checkpoints
+from isoscope.models.model import Model, open_model
+from isoscope.models.runtime import library
+from isoscope.progress import Progress
+from isoscope.results.fields import KIND, PROFILE
+from isoscope.results.merge import joined, skipped_count, skipped_shards
+from isoscope.results.result import Result, check_writable, keep_result, kept_result, versions
+from isoscope.verbs.profile.checkpoint_series import profile_over_training
+from isoscope.verbs.profile.layer_reads import LayerProfile, TextRun, surveyed
+from isoscope.verbs.profile.matrices import weights_profile
+from isoscope.verbs.profile.profile_options import ProfileOptions, refuse_of_layers
+from isoscope.verbs.profile.rows import layer_rows, with_moved
+from isoscope.verbs.profile.verdict import profile_verdict
+
+__all__ = ["find_subjects", "profile", "profile_over_training"]
+
+Subject = Model | Training
+
+
+def find_subjects(
+    named: Sequence[Any],
+    *,
+    revision: str | None,
+    revisions: str | None,
+    every: Every,
+    dtype: str | None,
+    device: str | None,
+) -> list[Subject]:
+    """Open models; find checkpoints where revisions are asked for or a folder has nothing else."""
+    if revision is not None and revisions is not None:
+        raise UsageError("--revision is one state of a model, --revisions are many; name one")
+    found: list[Subject] = []
+    for name in named:
+        if isinstance(name, Model):
+            found.append(name)
+        elif revisions is not None or holds_checkpoints(str(name)):
+            if revision is not None:
+                raise UsageError(f"{name} is a folder of checkpoints; use --revisions {revision}")
+            found.append(find_training(str(name), revisions, every))
+        else:
+            found.append(open_model(name, revision=revision, dtype=dtype, device=device))
+    trainings = [subject for subject in found if isinstance(subject, Training)]
+    if every is not None and not trainings:
+        raise UsageError(
+            "--every chooses among checkpoints: add --revisions, or name a folder of them"
+        )
+    tell_apart([subject for subject in found if isinstance(subject, Model)])
+    names = [subject.name if isinstance(subject, Model) else subject.model for subject in found]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise UsageError(f"two models are called {twice[0]}; profile them one at a time")
+    return found
+
+
+def tell_apart(models: Sequence[Model]) -> None:
+    """Name models after two folders where the last one is the same: a/model and b/model."""
+    names = [model.name for model in models]
+    for model in models:
+        folder = model.source.folder
+        if names.count(model.name) > 1 and folder.name == model.name:
+            model.name = f"{folder.absolute().parent.name}/{folder.name}"
+
+
+def described(subject: Subject, dtype: str | None, device: str | None) -> dict[str, Any]:
+    """Return what decides the numbers of a subject, for a journal; nothing is fetched."""
+    if isinstance(subject, Model):
+        return {"name": subject.name, **subject.provenance}
+    return {
+        "name": subject.model,
+        "checkpoints": {one.revision: one.commit or str(one.folder) for one in subject.checkpoints},
+        "dtype": dtype,
+        "device": device,
+        **{name: library(name).__version__ for name in ("transformers", "torch")},
+    }
+
+
+def profile(
+    models: Any,
+    text: Any = None,
+    *,
+    column: str | None = None,
+    document: str | None = None,
+    revision: str | None = None,
+    dtype: str | None = None,
+    device: str | None = None,
+    revisions: str | None = None,
+    every: Every = None,
+    keep: int | None = None,
+    cache: str | Path | None = None,
+    engine: str = LOCAL,
+    workers: int | None = None,
+    on_error: OnError = "stop",
+    shard_texts: int | None = None,
+    out: str | Path | None = None,
+    journal: str | Path | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+    command: str = "",
+    **options: Any,
+) -> Result:
+    """Look inside transformers: every layer over a text, or the weights without one.
+
+    Parameters
+    ----------
+    models : str, Path, Model or a list of them
+        Anything that ``open_model`` takes, or a folder whose subfolders are checkpoints.
+    text : str, Path, list of str or TextSource, optional
+        Anything that ``open_texts`` takes. Without it only weights are measured.
+    column, document : str, optional
+        Which column of a table holds the texts, and which says what document they are from.
+    revision, dtype, device : str, optional
+        As ``open_model`` takes them.
+    revisions : str, optional
+        Pattern of the branches, tags or subfolders that are checkpoints of a training, such as
+        ``step*``: each is profiled, in the order of training.
+    every : int or "log", optional
+        Take one in so many checkpoints, or those nearest to doubled steps.
+    keep, cache : int and path, optional
+        How many checkpoints of the hub are on disk at a time, and where; see `CheckpointCache`.
+    engine : str
+        ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster.
+    workers : int, optional
+        Processes of the local engine, or actors of Ray, each with its own copy of the model; on a
+        processor with one thread each. The numbers are the same with any of them. Without it the
+        local engine is this process with all its threads, whose rounding in the network differs.
+    on_error : {"stop", "skip"}
+        Whether a file or shard that cannot be read ends the run, or is left out and counted.
+    shard_texts : int, optional
+        Texts that are read by one worker at a time.
+    out : path, optional
+        File that the result is written to, ``.json`` or ``.md``.
+    journal : path, optional
+        Folder that keeps the state of the run, so that a killed one can go on; it is removed when
+        the run is done. By default beside ``out``.
+    resume : bool
+        Go on where a journal ends.
+    progress : callable, optional
+        Called with the name of the read, texts done, and texts in all.
+    command : str
+        Kept in the result, so that it can be made again.
+    **options
+        What ``ProfileOptions`` describes: ``measures``, ``corrections``, ``layers``,
+        ``special_tokens``, ``skip_first``, ``max_norm_multiple``, ``subwords``, ``longest``,
+        ``budget``, ``spool_limit``, ``group_limit``, ``intervals``, ``sample_texts``, ``seed``.
+
+    Returns
+    -------
+    Result
+        A row per model, layer or tensor, correction and measure.
+    """
+    named = list(models) if isinstance(models, list | tuple) else [models]
+    if not named:
+        raise UsageError("name at least one model")
+    if revisions is None and (keep is not None or cache is not None):
+        raise UsageError("--keep and --cache are about what --revisions fetches; add --revisions")
+    check_scale(engine, workers, on_error, shard_texts, "texts")
+    asked = ProfileOptions(**options)
+    if out is not None:
+        check_writable(Path(out))
+    journal = journal_beside(out, journal, resume=resume)
+    if journal is not None and not resume:
+        refuse_unfinished(journal)  # before anything is loaded
+    if text is None:
+        refuse_of_layers(asked, column=column, document=document)
+        refuse_workers(engine, workers)
+    source = None
+    if text is not None:
+        source = open_texts(text, column=column, document=document, on_error=on_error)
+    bad = getattr(source, "bad", {})
+    if source is not None and asked.sample_texts is not None:
+        source = SampledTexts(source, asked.sample_texts, asked.seed)
+    subjects = find_subjects(
+        named, revision=revision, revisions=revisions, every=every, dtype=dtype, device=device
+    )
+    trained = any(isinstance(subject, Training) for subject in subjects)
+    distant = ray_address(engine) is not None
+    if distant:
+        for subject in subjects:
+            if isinstance(subject, Model):
+                subject.settle(device or "cpu", dtype or "float32")
+
+    def profile_all(kept: Journal | None, run: TextRun | None) -> Result:
+        def one(model: Model) -> Result:
+            if run is None:
+                return weights_profile(model, asked, progress)
+            return with_text(model, run, asked)
+
+        with CheckpointCache(cache, keep) as downloads:
+            open_one = partial(downloads.open, dtype=dtype, device=device)
+            found = joined(
+                released(subject, one, keep=subject in named)
+                if isinstance(subject, Model)
+                else profile_over_training(subject, one, open_one, journal=kept, progress=progress)
+                for subject in subjects
+            )
+        if run is not None and run.skipped:
+            found = replace(
+                found,
+                left_out={**found.left_out, **skipped_count(run.skipped)},
+                extra={**found.extra, **skipped_shards(run.skipped)},
+            )
+        return replace(found, command=command)
+
+    configuration = {
+        "models": [described(subject, dtype, device) for subject in subjects],
+        "text": None
+        if source is None or journal is None
+        else {"name": source.name, "files": identity_of(source), "shard_texts": shard_texts},
+        "options": asked.configuration(),
+    }
+    worth_keeping = source is not None or trained
+    with journal_while(journal if worth_keeping else None, configuration, resume=resume) as kept:
+        if source is None:
+            found = profile_all(kept, None)
+        else:
+            with open_pool(engine, workers, accelerators=on_accelerators(device)) as pool:
+                run = surveyed(
+                    source, pool, size=shard_texts, journal=kept, on_error=on_error,
+                    progress=progress, spools=not ray_address(engine), bad=bad,
+                )  # fmt: skip
+                found = profile_all(kept, run)
+        if out is not None:
+            found.save(out)  # before the journal goes
+    return found
+
+
+def refuse_workers(engine: str, workers: int | None) -> None:
+    """Say that only texts are read by workers."""
+    if workers is not None or ray_address(engine) is not None:
+        raise UsageError(
+            "--engine and --workers are for reading texts; add --text, without which only weights "
+            "are measured"
+        )
+
+
+def released(model: Model, profile_one: Callable[[Model], Result], *, keep: bool) -> Result:
+    """Profile a model and let go of its network, unless the user holds the model."""
+    try:
+        return profile_one(model)
+    finally:
+        if not keep:
+            model.release()
+
+
+def with_text(model: Model, run: TextRun, options: ProfileOptions) -> Result:
+    """Profile the layers of one model over a text, unless the journal has the result."""
+    finished = kept_result(run.journal, model.name)
+    if finished is not None:
+        return finished
+    profile = LayerProfile(model, run, options)
+    layers = profile.run()
+    met = profile.met
+    name = run.texts.name
+    protocol = f"{met.counted:,} tokens of {met.texts:,} texts ({name}), {profile.group.rule}"
+    found = layer_rows(profile, layers, protocol)
+    verdict = profile_verdict(model.name, profile.group.names, found)
+    left_out = {}
+    if met.truncation.texts:
+        left_out[f"tokens of {met.truncation.texts:,} texts beyond the limit"] = (
+            met.truncation.tokens
+        )
+    if met.tokens > met.counted:
+        left_out["tokens that do not count"] = met.tokens - met.counted
+    if options.max_norm_multiple is not None:
+        most = max(layer.massive for layer in layers)
+        left_out[f"tokens above {options.max_norm_multiple:g} median lengths, at most a layer"] = (
+            most
+        )
+    if run.survey.blank:
+        left_out["blank texts"] = run.survey.blank
+    result = Result(
+        with_moved(found.rows),
+        found.tables,
+        [verdict, *found.verdicts],
+        left_out,
+        {"seed": options.seed},
+        versions() | {name: model.provenance[name] for name in ("transformers", "torch")},
+        extra={KIND: PROFILE, "models": {model.name: model.provenance}},
+    )
+    keep_result(run.journal, model.name, result)
+    profile.forget()
+    return result

@@ -1,0 +1,181 @@
+"""Gains and biases of norms, from the input on.
+
+Ranks of outlier dimensions in the gains and biases of norms, as maps.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from isoscope.results.charts.chart import Figure
+from isoscope.results.charts.forms import heat_map, interval_lines
+from isoscope.results.charts.layer_axis import depth_axis
+from isoscope.results.charts.marks import (
+    Marks,
+    entries_of,
+    is_number,
+    is_standing,
+    left_out_words,
+    of,
+    series_colours,
+    standing_rows,
+    standing_tables,
+)
+from isoscope.results.charts.vega import logarithmic, name, number, tooltip
+from isoscope.results.numbers import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.results.charts.vega import Spec
+    from isoscope.results.result import Result
+
+
+SIZES = {"gain_avgnorm": "gain", "bias_avgnorm": "bias"}
+AXIS = "‖·‖ / √d"
+FEWEST_NORMS = 2
+
+
+def norm_figures(result: Result) -> list[Figure]:
+    """Draw gains and biases of each model with several norms."""
+    models: dict[str, Marks] = {}
+    without: Counter[str] = Counter()
+    for row in result.rows:
+        if row.measure not in SIZES or row.extra.get("parts") != "norm" or not is_standing(row):
+            continue
+        if is_number(row.value):
+            marks = models.setdefault(row.subject, Marks())
+            marks.append({"norm": row.part, "of": SIZES[row.measure], "value": row.value})
+        else:
+            without[row.subject] += 1
+    return [
+        draw_weights(subject, with_places(marks), without[subject])
+        for subject, marks in models.items()
+        if len({mark["norm"] for mark in marks}) >= FEWEST_NORMS
+    ]
+
+
+def with_places(marks: Marks) -> Marks:
+    """Add the place of each norm, and a name that is short enough for an axis."""
+    norms = marks.names("norm")
+    labels = short_names(norms)
+    return Marks(
+        {**mark, "label": labels[mark["norm"]], "depth": norms.index(mark["norm"])}
+        for mark in marks
+    )
+
+
+def short_names(norms: Sequence[str]) -> dict[str, str]:
+    """Call the norms of a layer by their numbers: their paths would fill the chart."""
+    homes = Counter(norm.partition(", ")[0] for norm in norms)
+    met: Counter[str] = Counter()
+    labels = {}
+    for norm in norms:
+        home = norm.partition(", ")[0]
+        met[home] += 1
+        labels[norm] = home if homes[home] == 1 else f"{home}, norm {met[home]}"
+    return labels
+
+
+def norm_axis(marks: Marks, **more: Any) -> Spec:
+    """Return an axis of norms; marks need ``label`` and ``depth``."""
+    return depth_axis("label", "norm, in order of depth", len(marks.names("depth")), **more)
+
+
+def draw_weights(subject: str, marks: Marks, without: int) -> Figure:
+    """Draw the norms of one model."""
+    kinds = marks.names("of")
+    colours = series_colours([kind for kind in SIZES.values() if kind in kinds])
+    marks.sort(key=lambda mark: int(mark["depth"]))
+    marks = marks.coloured("of", colours)
+    said = "; ".join(summary(kind, of_kind) for kind, of_kind in marks.by("of").items())
+    missing = f" {without:,} gains or biases are not there." if without else ""
+    return Figure.of(
+        ("norm-weights", subject),
+        of("Gains and biases of the norms of", subject),
+        f"Root mean square of the gains and biases of each norm of {subject}: {said}.{missing}",
+        interval_lines(
+            marks,
+            ("of", "weights"),
+            colours,
+            f"size of the weights, {AXIS}",
+            norm_axis(marks, scale={"type": "point", "padding": 0.5}),
+            tooltip({"norm": "norm", "of": "weights"}, {"value": AXIS}),
+        ),
+        marks,
+        {"norm": "norm", "of": "weights", "value": AXIS},
+    )
+
+
+def summary(kind: str, marks: Marks) -> str:
+    """Say between what gains or biases move, and where they end."""
+    low, high = marks.lowest, marks.highest
+    return (
+        f"{kind} from {shown(low['value'])} ({low['norm']}) to {shown(high['value'])} "
+        f"({high['norm']}), {shown(marks[-1]['value'])} in the last norm"
+    )
+
+
+RANKS, RANK = "outlier_ranks_in_norms", "rank"
+KINDS = {"gain": "gains", "bias": "biases"}
+MOST_DIMENSIONS = 16
+
+
+def norm_rank_figures(result: Result) -> list[Figure]:
+    """Draw a map of gains and one of biases for each model whose outliers are ranked."""
+    groups: dict[tuple[str, str], Marks] = {}
+    for table in standing_tables(result, RANKS):
+        for entry in entries_of(table, ["dimension", "rank"], ["norm", "of"]):
+            marks = groups.setdefault((table.subject, str(entry["of"])), Marks())
+            norm, dimension = str(entry["norm"]), str(entry["dimension"])
+            marks.append({"norm": norm, "dimension": dimension, "rank": entry["rank"]})
+    for row in standing_rows(result):
+        parts = row.measure.split("/")  # such as rank/first gain/557, of a numbered layer
+        if parts[0] == RANK and len(parts) == 3:
+            which, _, kind = parts[1].partition(" ")
+            marks = groups.setdefault((row.subject, kind), Marks())
+            norm = f"{row.part}, {which}"
+            marks.append({"norm": norm, "dimension": parts[2], "rank": row.value})
+    return [
+        draw_ranks(subject, kind, marks)
+        for (subject, kind), marks in groups.items()
+        if kind in KINDS and len({mark["norm"] for mark in marks}) >= FEWEST_NORMS
+    ]
+
+
+def draw_ranks(subject: str, kind: str, marks: Marks) -> Figure:
+    """Draw which ranks dimensions have in the gains, or in the biases, of one model."""
+    every = marks.names("dimension")
+    dimensions = every[:MOST_DIMENSIONS]
+    marks = with_places(marks.only(dimension=dimensions))
+    marks.sort(key=lambda mark: (dimensions.index(mark["dimension"]), mark["depth"]))
+    norms = len(marks.names("norm"))
+    rank = f"rank among the {KINDS[kind]}"
+    colour = number("rank", f"{rank} (1 is the largest)", scale=logarithmic(reverse=True))
+    return Figure.of(
+        ("norm-ranks", kind, subject),
+        of(f"Ranks of outlier dimensions in the {KINDS[kind]} of the norms of", subject),
+        f"Map of {len(dimensions)} outlier dimensions by {norms} norms of {subject}: the rank of "
+        f"the dimension among the {KINDS[kind]}, 1 being the largest. {first_words(marks, norms)}"
+        f"{left_out_words(len(every) - len(dimensions), 'dimensions')}",
+        heat_map(
+            marks,
+            norm_axis(marks),
+            name("dimension", "outlier dimension"),
+            colour,
+            ",d",
+            tooltip({"dimension": "dimension", "norm": "norm"}, {"rank": "rank"}),
+        ),
+        marks,
+        {"dimension": "dimension", "norm": "norm", "rank": rank},
+    )
+
+
+def first_words(marks: Marks, norms: int) -> str:
+    """Name the dimension that is the first of most norms."""
+    first = Counter(mark["dimension"] for mark in marks if mark["rank"] == 1)
+    if not first:
+        return "No dimension is the first of any norm."
+    dimension, times = first.most_common(1)[0]
+    return f"Dimension {dimension} is the first of {times} of {norms} norms."

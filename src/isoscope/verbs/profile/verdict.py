@@ -1,0 +1,240 @@
+"""What a profile shows of layers, weights and training, in sentences with their numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isoscope.measures.views import NONE
+from isoscope.models.layer_names import (
+    EMBEDDING_MATRIX,
+    EVERYTHING,
+    ORDINARY,
+    SUFFIX,
+    UNEMBEDDING_MATRIX,
+)
+from isoscope.models.structure.norm_layers import norm_name
+from isoscope.results.result import Result, Row
+from isoscope.verbs.profile.rows import TENTH, Found, by_key, is_moved
+from isoscope.verbs.profile.text import (
+    columns_of,
+    curve_of,
+    heading,
+    part_rows,
+    short,
+    step_name,
+    telling_parts,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from isoscope.models.model import Model
+
+
+PERSISTENT = 0.5
+"""Share of the layers in which a dimension stands out, from which it is worth a sentence."""
+
+Known = dict[tuple[str, str], float]
+"""Values of a model's layers as they are, by layer and measure."""
+
+
+def profile_verdict(model: str, layers: Sequence[str], found: Found) -> dict[str, Any]:
+    """Return the verdict on the layers of a model."""
+    known = {
+        (row.part, row.measure): row.value
+        for row in found.rows
+        if row.correction == "none" and row.value is not None
+    }
+    sentences = [
+        *cosine_sentences(layers, known),
+        *outlier_sentences(found),
+        *massive_sentences(layers, known, found),
+        *context_sentences(layers, known),
+    ]
+    last = next((one for one in found.verdicts if one["part"] == layers[-1]), {})
+    if last:
+        sentences.append(f"At {layers[-1]}: {last['sentence']}")
+    return {
+        "subject": model,
+        "part": "",
+        "sentence": " ".join(sentences) or "Nothing was measured that a sentence could sum up.",
+        # What follows is for whoever uses the vectors that come out.
+        **{name: last[name] for name in ("implies", "does_not_imply") if name in last},
+    }
+
+
+def cosine_sentences(layers: Sequence[str], known: Known) -> list[str]:
+    """Say where the mean cosine is low and high, and what the final norm does to it."""
+    cosines = {layer: known[layer, "mean_cosine"] for layer in layers
+               if (layer, "mean_cosine") in known}  # fmt: skip
+    if len(cosines) < 2:
+        return [f"The mean cosine of {layer} is {value:.2f}." for layer, value in cosines.items()]
+    low, high = min(cosines, key=cosines.__getitem__), max(cosines, key=cosines.__getitem__)
+    said = [
+        f"The mean cosine is lowest at {low} ({cosines[low]:.2f}) and highest at {high} "
+        f"({cosines[high]:.2f})."
+    ]
+    order = list(cosines)
+    for layer in order:
+        if layer.endswith("final norm") and order.index(layer) > 0:
+            before = order[order.index(layer) - 1]
+            said.append(f"The {layer} takes it from {cosines[before]:.2f} to {cosines[layer]:.2f}.")
+    return said
+
+
+def outlier_sentences(found: Found) -> list[str]:
+    """Name the dimensions that stand out in many layers."""
+    for table in found.tables:
+        if table.measure == "persistence":
+            often = [row for row in table.rows if row["layers"] >= PERSISTENT * row["of_layers"]][
+                :3
+            ]
+            said = [
+                f"{row['dimension']} in {row['layers']} of {row['of_layers']} layers "
+                f"({extreme_share(row)} of all vectors)"
+                for row in often
+            ]
+            if said:
+                return [f"Outlier dimensions: {', '.join(said)}."]
+            return ["No dimension is an outlier in half of the layers."]
+    return []
+
+
+def extreme_share(row: Mapping[str, Any]) -> str:
+    """Say on which side a dimension is extreme, and how often."""
+    side = "minimum" if row["share_minimum"] > row["share_maximum"] else "maximum"
+    return f"the {side} in {row[f'share_{side}']:.0%}"
+
+
+def massive_sentences(layers: Sequence[str], known: Known, found: Found) -> list[str]:
+    """Name the layer that a few enormous tokens change most."""
+    rows = by_key(found.rows)
+    moved = {row.part for row in found.rows if is_moved(row, rows)}
+    shares = {
+        layer: (of_tokens(layer, EVERYTHING, known), of_tokens(layer, ORDINARY, known))
+        for layer in layers
+        if layer in moved
+    }
+    decided = {
+        layer: (with_them, without)
+        for layer, (with_them, without) in shares.items()
+        if with_them is not None and without is not None and with_them - without > TENTH
+    }
+    if not decided:
+        return []
+    worst = max(decided, key=lambda layer: decided[layer][0] - decided[layer][1])
+    with_them, without = decided[worst]
+    count = known.get((worst, "massive_activations/count"))
+    them = "them" if count is None else f"{count:,.0f} such tokens"
+    example = longest_token(worst, found)
+    return [
+        f"In {len(decided)} of {len(layers)} layers a few massive tokens decide the variance: at "
+        f"{worst} the top component holds {with_them:.3f} of it with {them} and {without:.3f} "
+        f"without{f'; the longest is {example}' if example else ''}."
+    ]
+
+
+def of_tokens(layer: str, which: str, known: Known) -> float | None:
+    """Return the top variance share of all or of ordinary tokens, whichever is the main set."""
+    name = "top_variance_share"
+    return known.get((layer + SUFFIX[which], name), known.get((layer, name)))
+
+
+def longest_token(layer: str, found: Found) -> str:
+    """Name the longest token of a layer."""
+    for table in found.tables:
+        if table.measure == "massive_activations" and table.part == layer and table.rows:
+            first = table.rows[0]
+            return f"{first['token']!r} at position {first['position']}"
+    return ""
+
+
+def context_sentences(layers: Sequence[str], known: Known) -> list[str]:
+    """Say where occurrences of a word differ most, once the mean cosine is taken off."""
+    name = "self_similarity/corrected"
+    values = {layer: known[layer, name] for layer in layers if (layer, name) in known}
+    if len(values) < 2:
+        return []
+    least = min(values, key=values.__getitem__)
+    return [
+        f"Words are most contextual at {least}: occurrences of a word are {values[least]:.2f} "
+        "more alike than any two tokens."
+    ]
+
+
+SAID = ("mean_cosine", "intra_sim", "i1_scaled", "gain_avgnorm", "bias_over_gain")
+"""Measures of a part that the sentences are about, where it has one of them."""
+
+
+def training_verdicts(model: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Say of each part that is shown how its measures go."""
+    own = [row for row in rows if row.extra.get("model") == model]
+    found = []
+    for kind, part in telling_parts(own):
+        of_part = part_rows(own, kind, part)
+        said = [
+            sentence
+            for column in said_columns(columns_of(of_part))
+            if (sentence := course(heading(*column), curve_of(of_part, *column)))
+        ]
+        if said:
+            found.append({"subject": model, "part": part, "sentence": " ".join(said)})
+    return found
+
+
+def said_columns(columns: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+    """Return measures and corrections that are worth a sentence: the first, if none is known."""
+    return [(name, "none") for name in SAID if (name, "none") in columns] or columns[:1]
+
+
+def course(name: str, curve: Sequence[Row]) -> str:
+    """Say where a curve begins and ends, and where it is highest or lowest in between."""
+    if len(curve) < 2:
+        return ""
+    first, last = curve[0], curve[-1]
+    said = f"{name} goes from {at(first)} to {at(last)}"
+    seen = {short(first), short(last)}
+    for word, row in (("highest", max(curve, key=size)), ("lowest", min(curve, key=size))):
+        if short(row) not in seen:  # else nobody would see a difference
+            said += f", {word} with {at(row)}"
+    return f"{said}."
+
+
+def at(row: Row) -> str:
+    """Return a value and its step."""
+    return f"{short(row)} at {step_name(row)}"
+
+
+def size(row: Row) -> float:
+    """Return what values are compared by: the logarithm of what may be below any double."""
+    return float((row.value if row.log10 is None else row.log10) or 0.0)
+
+
+def weights_verdict(model: Model, found: Result) -> dict[str, Any]:
+    """Say in a few sentences what the weights show."""
+    known = {
+        (row.part, row.measure, row.correction): row.value
+        for row in found.rows
+        if row.value is not None
+    }
+    said = []
+    for part in (EMBEDDING_MATRIX, UNEMBEDDING_MATRIX):
+        raw, centred = (known.get((part, "mean_cosine", name)) for name in (NONE, "center"))
+        if raw is not None:
+            after = "" if centred is None else f", {centred:.2f} after centring"
+            said.append(f"The {part} has a mean cosine of {raw:.2f}{after}.")
+    if model.tied:
+        said.append("Embedding and unembedding are one matrix.")
+    elif model.tied is None:
+        said.append("There is no unembedding: the model was saved without a head for tokens.")
+    said.append(f"Positions: {', '.join(model.parts.positions.kinds)}.")
+    final = model.parts.final_norm("decoder" if model.is_seq2seq else "")
+    if final is None:
+        said.append("No norm of the whole model stands behind the last block.")
+    else:
+        ratio = known.get((norm_name(final), "bias_over_gain", NONE))
+        said.append(
+            f"The final norm is a {final.kind}"
+            + (" without a bias." if ratio is None else f" with ‖b‖/‖g‖ = {ratio:.2g}.")
+        )
+    return {"subject": model.name, "part": "", "sentence": " ".join(said)}

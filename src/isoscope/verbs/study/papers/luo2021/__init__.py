@@ -1,0 +1,170 @@
+"""Luo (2021): dimensions that are the minimum or the maximum of nearly all vectors of a model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.models.layer_names import numbered_layers
+from isoscope.models.token_table import ReadLayers, read_layers
+from isoscope.results.result import Result, Row, Table
+from isoscope.verbs.study.claims import Claim
+from isoscope.verbs.study.inputs import SST_2, of_every_model, some_texts
+from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
+from isoscope.verbs.study.registry import LUO, Paper, Request, is_called
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isoscope.measures.reads.moments import Moments
+    from isoscope.models.model import Model
+
+
+PAPER = Paper(
+    "Luo (2021), thesis, whose numbers of figures these are; with Kulmizev & Mao: Positional "
+    "artefacts propagate through masked language model embeddings, ACL"
+)
+BERT = "BERT-base|bert-base-cased|BERT"
+ROBERTA = "RoBERTa-base|RoBERTa"
+MODELS = (
+    BERT,
+    ROBERTA,
+    "BERT-distil|distilbert-base-cased",
+    "RoBERTa-distil|distilroberta-base",
+    "BERT-large|bert-large-cased",
+    "RoBERTa-large",
+)
+WIDTHS = {"BERT-large": 1_024, "RoBERTa-large": 1_024}
+"""Width of the paper's models; 768 for the others."""
+
+SENTENCES = 10_000
+"""As many as the paper drew from each of its two corpora."""
+
+LARGEST_MEANS = 8
+MINIMUM, MAXIMUM = "largest_share_as_minimum", "largest_share_as_maximum"
+POOLED = "non-input layers"
+INPUT = {"part": "layer 0"}
+SST_2_NEED = "models (a hub id, a folder or a .gguf file) and a text, the paper's being SST-2 train"
+
+
+def printed_dimensions(subject: str, width: int, layer: int | None = None) -> list[int]:
+    """Return the outlier dimensions that the paper names for a model, or for one of its layers.
+
+    The numbers are taken to count from 0, as those of RoBERTa-base do in public code.
+    """
+    paper = next((names.split("|")[0] for names in MODELS if is_called(names, subject)), None)
+    if paper is None or width != WIDTHS.get(paper, 768):
+        return []
+    return sorted(
+        {
+            int(row["dimension"])
+            for row in printed_table("luo2021_outlier_dimensions")
+            if row["model"] == paper
+            and (layer is None or int(row["first_layer"]) <= layer <= int(row["last_layer"]))
+        }
+    )
+
+
+def read_some(
+    request: Request,
+    model: Model,
+    sentences: int = SENTENCES,
+    *,
+    scatter: bool = False,
+    last: bool = False,
+) -> ReadLayers:
+    """Read all layers of a model, or the last, over some sentences of the text.
+
+    Special tokens are included.
+    """
+    assert request.text is not None
+    return read_layers(
+        model, some_texts(request.text, sentences, request.seed), request.seed, special=True,
+        scatter=scatter, progress=request.progress,
+        layers=list(numbered_layers(model.stacks).values())[-1:] if last else None,
+    )  # fmt: skip
+
+
+def figure_3_3(request: Request) -> Result:
+    """How often one dimension is the minimum or the maximum, and the mean vector of each layer."""
+
+    def one(model: Model, _: str) -> Result:
+        read = read_some(request, model)
+        rows = [
+            replace(row, part=part, protocol=read.protocol)
+            for part, counts in extreme_counts(read).items()
+            for row in share_rows(counts)
+        ]
+        note = f"the {LARGEST_MEANS} largest entries of each layer's mean vector"
+        return Result(rows, [Table("", "", "none", "mean_vectors", mean_entries(read), note)])
+
+    return of_every_model(request, one)
+
+
+def extreme_counts(read: ReadLayers) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Count how often each dimension is minimum and maximum, in each layer and pooled."""
+    counts = {part: of_moments(layer.moments) for part, layer in read.layers.items()}
+    behind = [both for part, both in counts.items() if part != "layer 0"]
+    lowest, highest = (np.sum([both[k] for both in behind], axis=0) for k in (0, 1))
+    return {POOLED: (lowest, highest), **counts}
+
+
+def of_moments(moments: Moments) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the counts of a layer."""
+    assert moments.minimum_counts is not None
+    assert moments.maximum_counts is not None
+    return moments.minimum_counts, moments.maximum_counts
+
+
+def share_rows(counts: tuple[NDArray[np.int64], NDArray[np.int64]]) -> list[Row]:
+    """Name the dimension that is most often the minimum, and the one most often the maximum."""
+    rows = []
+    for measure, count in zip((MINIMUM, MAXIMUM), counts, strict=True):
+        most, total = int(count.argmax()), int(count.sum())
+        share = float(count[most] / total) if total else None
+        rows.append(Row("", "", "none", measure, share, n=total, extra={"dimension": most}))
+    return rows
+
+
+def outlier_dimensions(read: ReadLayers, share: float) -> list[int]:
+    """Return the dimensions that are an extreme in a share of the vectors of all layers pooled."""
+    lowest, highest = extreme_counts(read)[POOLED]
+    most = np.maximum(lowest, highest) / max(int(lowest.sum()), 1)
+    return [int(k) for k in np.flatnonzero(most >= share)]
+
+
+def mean_entries(read: ReadLayers) -> list[dict[str, str | int | float]]:
+    """List the largest entries of every layer's mean vector."""
+    found: list[dict[str, str | int | float]] = []
+    for part, layer in read.layers.items():
+        mean = layer.moments.mean
+        largest = np.argsort(-np.abs(mean), kind="stable")[:LARGEST_MEANS]
+        found += [{"layer": part, "dimension": int(k), "mean": float(mean[k])} for k in largest]
+    return found
+
+
+PRINTED_SHARES = partial(
+    printed_numbers, "luo2021_outlier_dimensions",
+    Column("share_of_vectors", ("{model}", POOLED, "none", "{extreme}")),
+    names={"min": MINIMUM, "max": MAXIMUM},
+)  # fmt: skip
+
+PAPER.study(
+    "L-F3.3", "Dimensions that are the minimum or the maximum of nearly all vectors",
+    "figures 3.3 and 3.4",
+    "models (a hub id, a folder or a .gguf file) and a text, the paper's being SST-2 train "
+    "and QQP",
+    figure_3_3,
+    (
+        Claim("one dimension is the minimum in at least 95 % of BERT's vectors",
+              {"measure": MINIMUM, "subject": BERT, "part": POOLED}, {}, ">=", 0.95),
+        Claim("one dimension is the maximum in about all (at least 99 %) of RoBERTa's vectors",
+              {"measure": MAXIMUM, "subject": ROBERTA, "part": POOLED}, {}, ">=", 0.99),
+        Claim("another one is the minimum in at least 85 % of RoBERTa's vectors",
+              {"measure": MINIMUM, "subject": ROBERTA, "part": POOLED}, {}, ">=", 0.85),
+    ),
+    MODELS, PRINTED_SHARES, text=SST_2, scales=LUO,
+)  # fmt: skip

@@ -1,0 +1,255 @@
+"""Luo (2021): how well each layer tells positions, and what outlier dimensions contribute to it.
+
+The paper trains on SST-2's training set and tests on its test set; here a fifth of the texts, drawn
+at random, are held out. Its lowest three layers are taken to be layers 1 to 3, as it counts the
+input apart; its high layers to be the last third.
+
+Luo (2021): the same model pre-trained with and without positional embeddings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.compute.stats.estimates import bounded_score, difference
+from isoscope.models.layer_names import numbered_layers
+from isoscope.models.token_table import read_tokens
+from isoscope.results.result import Result, Row
+from isoscope.verbs.explain.api import (
+    contribution_table,
+    often_extreme,
+    position_probes,
+    rank_of,
+    rank_row,
+)
+from isoscope.verbs.explain.names import ACCURACY, NO_OUTLIER, RANK
+from isoscope.verbs.study.claims import Claim
+from isoscope.verbs.study.inputs import SST_2, WIKIPEDIA, of_every_model
+from isoscope.verbs.study.papers.luo2021 import (
+    BERT,
+    INPUT,
+    MODELS,
+    PAPER,
+    ROBERTA,
+    SST_2_NEED,
+    printed_dimensions,
+)
+from isoscope.verbs.study.reference import printed_table
+from isoscope.verbs.study.registry import LUO_BASE, PRETRAIN_NEED, PRETRAIN_SCALES, Request
+from isoscope.verbs.study.training_runs import AGAIN, ablated, last_step
+from isoscope.verbs.train.names import EXTREME, NON_INPUT, PERPLEXITY, VALIDATION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.models.model import Model
+    from isoscope.models.token_table import TokenSample
+    from isoscope.verbs.explain.api import PositionProbe, PositionProbes
+    from isoscope.verbs.study.reference import Key
+
+
+LEVEL = 0.95
+TOKENS = 60_000
+"""Tokens of whole texts that are read, at most."""
+
+LOWEST = "layer 1|layer 2|layer 3"
+THIRD = "layer 3"
+CHANGE = f"{ACCURACY}/change_above_layer_3"
+HIGH = f"{ACCURACY}/high_layers"
+
+
+def read_numbered(request: Request, model: Model) -> TokenSample:
+    """Read all layers of a model as the paper numbers them, special tokens included."""
+    assert request.text is not None
+    names = numbered_layers(model.stacks)
+    sample = read_tokens(
+        model, request.text, TOKENS, request.seed,
+        special=True, layers=names, progress=request.progress,
+    )  # fmt: skip
+    return replace(
+        sample,
+        layers={names[layer]: vectors for layer, vectors in sample.layers.items()},
+        protocol=f"{sample.protocol}, at most {TOKENS:,} tokens",
+    )
+
+
+def figure_3_7(request: Request) -> Result:
+    """Accuracy of every layer's probe, with what one gets without vectors."""
+
+    def one(model: Model, _: str) -> Result:
+        sample = read_numbered(request, model)
+        found = position_probes(sample, request.seed, request.progress)
+        without = "the commonest position in training, of all tokens or of the same token"
+        accuracies = [found.accuracy_row(layer) for layer in found.probes]
+        return Result(
+            [*accuracies, *found.baseline_rows("", without), change_row(found), high_row(found)]
+        )
+
+    return of_every_model(request, one)
+
+
+def change_row(found: PositionProbes) -> Row:
+    """Compare the last layer with layer 3, on the same texts."""
+    probes = found.probes
+    last = list(probes)[-1]
+    row = Row(
+        "", "", "none", CHANGE, None,
+        n=found.task.tokens, protocol=f"{last} less {THIRD}, on the same tokens",
+    )  # fmt: skip
+    if THIRD not in probes or last == THIRD:
+        return replace(row, note=f"there is no layer above {THIRD}")
+    change = difference(probes[last].accuracy, probes[THIRD].accuracy, level=LEVEL)
+    return replace(row, value=change.value, low=change.low, high=change.high, note=change.note)
+
+
+def high_row(found: PositionProbes) -> Row:
+    """Take the mean accuracy of the last third of the layers, the input not counted."""
+    behind = [probe for layer, probe in found.probes.items() if layer != "layer 0"]
+    high = [probe.accuracy for probe in behind[-max(1, len(behind) // 3) :]]
+    value = float(np.mean([score.value for score in high]))
+    # The error of a mean of scores of the same texts is the mean of their errors.
+    known = [score.influences for score in high if score.influences is not None]
+    influences = np.asarray(np.mean(known, axis=0))
+    mean = bounded_score(value, influences, LEVEL)
+    return Row(
+        "", "", "none", HIGH, value, low=mean.low, high=mean.high, n=found.task.tokens,
+        protocol=f"mean of the last {len(high)} of {len(behind)} layers", note=mean.note,
+    )  # fmt: skip
+
+
+def figure_3_8(request: Request) -> Result:
+    """Rank outlier dimensions by what they contribute to every layer's probe."""
+
+    def one(model: Model, name: str) -> Result:
+        sample = read_numbered(request, model)
+        found = position_probes(sample, request.seed, request.progress)
+        width = next(iter(sample.layers.values())).shape[1]
+        outliers, chosen = printed_dimensions(name, width), "those that the paper names"
+        if not outliers:
+            outliers = often_extreme(v for k, v in sample.layers.items() if k != "layer 0")
+            chosen = "minimum or maximum in at least 10 % of the vectors of all non-input layers"
+        protocol = f"{found.protocol}; outlier dimensions: {chosen}"
+        rows = [
+            row
+            for layer, probe in found.probes.items()
+            for row in outlier_rows(layer, probe, outliers, protocol)
+        ]
+        return Result(rows, [contribution_table(found.probes)])
+
+    return of_every_model(request, one)
+
+
+def outlier_rows(layer: str, probe: PositionProbe, outliers: list[int], protocol: str) -> list[Row]:
+    """Return the best rank of an outlier dimension in a layer, and that of each."""
+    if not outliers:
+        width = len(probe.contributions)
+        return [Row("", layer, "none", RANK, None, n=width, protocol=protocol, note=NO_OUTLIER)]
+    best = min(outliers, key=lambda k: rank_of(k, probe.contributions))
+    return [
+        rank_row(layer, probe, best, RANK, protocol),
+        *(rank_row(layer, probe, k, f"{RANK}/{k}", protocol) for k in outliers),
+    ]
+
+
+PAPER.study(
+    "L-F3.7", "How well a linear probe reads positions, layer by layer",
+    "figure 3.7", SST_2_NEED, figure_3_7,
+    (
+        Claim("positions are read with an accuracy of at least 0.95 in layers 1 to 3",
+              {"measure": ACCURACY, "part": LOWEST}, {}, ">=", 0.95),
+        Claim("the accuracy falls above: that of the last layer is below that of layer 3",
+              {"measure": CHANGE}, {}, "<", 0.0),
+        Claim("RoBERTa's accuracy is above BERT's in high layers (mean of the last third)",
+              {"measure": HIGH}, {"subject": ROBERTA}, ">", {"subject": BERT},
+              min_subjects=2),
+    ),
+    MODELS[:2], text=SST_2, scales=LUO_BASE,
+)  # fmt: skip
+PAPER.study(
+    "L-F3.8", "What outlier dimensions contribute to reading positions, layer by layer",
+    "figures 3.8 and 3.9", SST_2_NEED, figure_3_8,
+    (
+        Claim("an outlier dimension contributes most in all non-input layers",
+              {"measure": RANK, "part": "layer *"}, {}, "<=", 1.0, excluding=(INPUT,)),
+        Claim("RoBERTa's 588 contributes most in all non-input layers",
+              {"measure": f"{RANK}/588", "subject": ROBERTA}, {}, "<=", 1.0,
+              excluding=(INPUT,)),
+    ),
+    MODELS[:2], text=SST_2, scales=LUO_BASE,
+)  # fmt: skip
+
+
+POSITIONS = "positions"
+WITH, WITHOUT = "learned", "none"
+RATIO = f"{PERPLEXITY}/ratio"
+FROM = 0.8
+"""The share from which on a dimension is called an outlier: the paper's is 0.8256."""
+
+PAPERS_MODEL = "RoBERTa-base|paper"
+
+
+def figure_3_10(request: Request) -> Result:
+    """Outlier dimensions and perplexity with and without positions, at the end of training."""
+    found = ablated(request, POSITIONS, "mlm", POSITIONS)
+    rows = [
+        row
+        for row in last_step(found)
+        if (row.part, row.measure) in ((NON_INPUT, EXTREME), (VALIDATION, PERPLEXITY))
+    ]
+    return replace(found, rows=[*rows, *ratios(rows)])
+
+
+def ratios(rows: Sequence[Row]) -> list[Row]:
+    """Return how many times the perplexity with positions that without is; other factors alike."""
+    cells: dict[tuple[str, tuple[str, ...]], dict[str, Row]] = {}
+    for row in rows:
+        levels = dict(row.extra.get("factors", {}))
+        if row.measure == PERPLEXITY and levels.get(POSITIONS) in (WITH, WITHOUT):
+            others = tuple(v for name, v in levels.items() if name != POSITIONS)
+            cells.setdefault((row.subject, others), {})[levels[POSITIONS]] = row
+    found = []
+    for (subject, others), both in cells.items():
+        if set(both) == {WITH, WITHOUT} and both[WITH].value and both[WITHOUT].value:
+            ratio = both[WITHOUT].value / both[WITH].value  # type: ignore[operator]
+            found.append(
+                Row(
+                    subject, VALIDATION, ", ".join(others) or "none instead of learned", RATIO,
+                    ratio, n=both[WITH].n, protocol=both[WITH].protocol, extra={"unit": "runs"},
+                )
+            )  # fmt: skip
+    return found
+
+
+def printed_figures() -> dict[Key, float]:
+    """Return what the thesis prints of its two models."""
+    table = {row["hyper_parameter"]: row["value"] for row in printed_table(TABLE)}
+    name = PAPERS_MODEL.split("|")[0]
+    share = "share_of_vectors_with_dimension_81_as_maximum_with_positions"
+    return {
+        (name, VALIDATION, WITH, PERPLEXITY): float(table["validation_perplexity_with_positions"]),
+        (name, VALIDATION, WITHOUT, PERPLEXITY):
+        float(table["validation_perplexity_without_positions"]),
+        (name, NON_INPUT, WITH, EXTREME): float(table[share]),
+    }  # fmt: skip
+
+
+TABLE = "luo2021_table3.1_pretraining"
+SHARE = {"measure": EXTREME, "part": NON_INPUT}
+
+PAPER.study(
+    "L-F3.10", "Outlier dimensions of a model trained with and without positions",
+    "figure 3.10", PRETRAIN_NEED + AGAIN, figure_3_10,
+    (
+        Claim("with positions, one dimension is extreme in at least 80 % of the vectors",
+              SHARE, {"correction": f"*{WITH}*"}, ">=", FROM),
+        Claim("without positions, none is",
+              SHARE, {"correction": f"{WITHOUT}|*, {WITHOUT}, *|*, {WITHOUT}|{WITHOUT}, *"},
+              "<", FROM),
+        Claim("the perplexity without positions is at least ten times as high",
+              {"measure": RATIO}, {}, ">=", 10.0),
+    ),
+    (PAPERS_MODEL,), printed_figures, text=WIKIPEDIA, scales=PRETRAIN_SCALES, trains=True,
+)  # fmt: skip

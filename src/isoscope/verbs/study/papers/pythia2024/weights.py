@@ -1,0 +1,172 @@
+"""Machina & Mercer (2024): embedding matrices and the last norm of finished models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from isoscope.models.model import provenance_of
+from isoscope.models.structure.norm_layers import norm_weights
+from isoscope.results.merge import joined_without_verdicts
+from isoscope.results.result import Result, Row
+from isoscope.verbs.measure.api import measure
+from isoscope.verbs.study.claims import ALL_MODELS, Claim
+from isoscope.verbs.study.inputs import correlation_row, of_every_model
+from isoscope.verbs.study.papers.pythia2024 import FINAL_NORM, ISOTROPIC, MODELS, PAPER
+from isoscope.verbs.study.registry import LAST_NORMS, UNEMBEDDINGS, Request
+from isoscope.verbs.study.text import WHOLE
+
+if TYPE_CHECKING:
+    from isoscope.models.model import Model
+
+
+TIED = "OPT-6.7B|Falcon-7B"
+OTHERS = ("OPT-6.7B", "Falcon-7B", "GPT-NeoX-20B")
+EMBEDDING, UNEMBEDDING = "embedding", "unembedding"
+OUTLIERS = "outliers_3sd"
+CORRELATION = f"correlation({OUTLIERS}, i1)"
+
+
+def figure_5(request: Request) -> Result:
+    """I1 of unembedding matrices, raw and centred."""
+    return of_every_model(request, lambda model, _: matrix_of(model, "output", request))
+
+
+def figure_6(request: Request) -> Result:
+    """I1 of embedding matrices, raw and centred, beside that of the unembedding."""
+    return of_every_model(
+        request,
+        lambda model, _: joined_without_verdicts(
+            matrix_of(model, which, request) for which in ("input", "output")
+        ),
+    )
+
+
+def matrix_of(model: Model, which: str, request: Request) -> Result:
+    """Measure one matrix of a model; undefined where it was saved without an unembedding."""
+    part = EMBEDDING if which == "input" else UNEMBEDDING
+    if which == "output" and model.parts.unembedding is None:
+        note = "the model was saved without an unembedding"
+        rows = [Row(model.name, part, name, "i1", None, note=note) for name in ("none", "center")]
+        return Result(rows, extra=provenance_of(model))
+    cloud = model.embedding_cloud(which, padding_rows=True)
+    found = measure(
+        cloud, "i1,mean_norm", "none,center",
+        intervals=False, seed=request.seed, progress=request.progress,
+    )  # fmt: skip
+    tied = "; one tensor with the other" if model.tied else ""
+    rows = [
+        replace(
+            row, subject=model.name, part=part,
+            protocol=f"{cloud.rows:,} rows, {cloud.padding_rows:,} of them padding{tied}",
+        )
+        for row in found.rows
+    ]  # fmt: skip
+    return Result(rows, extra=provenance_of(model))
+
+
+def figure_8(request: Request) -> Result:
+    """Gain and bias of the norm before the unembedding, and outliers of it against I1."""
+    result = of_every_model(request, lambda model, _: norm_and_matrix(model, request))
+    return replace(result, rows=[*result.rows, *correlation_rows(result)])
+
+
+def norm_and_matrix(model: Model, request: Request) -> Result:
+    """Measure the last norm of a model, and its unembedding."""
+    return joined_without_verdicts([norm_of(model), matrix_of(model, "output", request)])
+
+
+def norm_of(model: Model) -> Result:
+    """Measure gain and bias of the last norm, and count its outliers (Kovaleva et al. 2021).
+
+    The last norm is the one before the unembedding: BERT-like models have one in their head.
+    """
+    norms = [norm for norm in model.parts.norms if norm.gain is not None]
+    norm = norms[-1] if norms else None
+    weights = None if norm is None else norm_weights(model, norm)
+    if norm is None or weights is None:
+        note = "no norm of this model has weights"
+        return Result([Row(model.name, FINAL_NORM, "none", "gain_avgnorm", None, note=note)])
+    values = {name: (value.value, value.note) for name, value in weights.values().items()}
+    values[OUTLIERS] = float(len(weights.outliers())), ""
+    # A norm without a bias has no small one: it is in no comparison of biases.
+    return Result(
+        [
+            Row(
+                model.name, FINAL_NORM, "none", name, value,
+                n=len(weights.gain), protocol=f"{norm.kind} {norm.path}", note=note,
+                extra={WHOLE: True} if name == OUTLIERS else {},
+            )
+            for name, (value, note) in values.items()
+            if value is not None or weights.bias is not None
+        ]
+    )  # fmt: skip
+
+
+def correlation_rows(result: Result) -> list[Row]:
+    """Correlate the outliers of the last norm with I1 over models; is zero in the interval?"""
+    values = {
+        name: {row.subject: row.value for row in result.rows
+               if row.measure == name and row.correction == "none" and row.value is not None}
+        for name in (OUTLIERS, "i1")
+    }  # fmt: skip
+    both = [name for name in values[OUTLIERS] if name in values["i1"]]
+    if len(both) < 2:
+        return []
+    of_both = ([values[OUTLIERS][model] for model in both], [values["i1"][model] for model in both])
+    known = correlation_row(ALL_MODELS, (OUTLIERS, "i1"), of_both, "models")
+    away = None
+    if known.low is not None and known.high is not None:
+        away = float(not known.low <= 0 <= known.high)
+    excludes = replace(
+        known, measure=f"{CORRELATION}/excludes_zero", value=away, low=None, high=None,
+        note="1 where the interval does not hold 0" if away is not None else "no interval",
+    )  # fmt: skip
+    return [known, excludes]
+
+
+WEIGHTS = "models (a hub id, a folder or a .gguf file); no text is read"
+UNEMBEDDED = {"measure": "i1", "part": UNEMBEDDING}
+NONE, CENTER = {"correction": "none"}, {"correction": "center"}
+LARGE, OTHER = {"subject": ISOTROPIC}, {"subject": f"!{ISOTROPIC}"}
+
+PAPER.study(
+    "P-F5", "Isotropy of unembedding matrices, raw and centred",
+    "figure 5", WEIGHTS, figure_5,
+    (
+        Claim("from 410M on, I1 is at least 0.73, rounded",
+              {**UNEMBEDDED, **LARGE}, NONE, ">=", 0.725),
+        Claim("from 410M on, I1 is at most 0.82, rounded",
+              {**UNEMBEDDED, **LARGE}, NONE, "<=", 0.825),
+        Claim("from 410M on, I1 is above that of OPT-6.7B and Falcon-7B, which are tied",
+              {**UNEMBEDDED, **NONE}, LARGE, ">", {"subject": TIED}),
+        Claim("centring always raises it", UNEMBEDDED, CENTER, ">", NONE),
+    ),
+    (*MODELS, *OTHERS), scales=UNEMBEDDINGS,
+)  # fmt: skip
+PAPER.study(
+    "P-F6", "Isotropy of embedding matrices, raw and centred",
+    "figure 6", WEIGHTS, figure_6,
+    (
+        Claim("from 410M on, the embedding's I1 is above the unembedding's",
+              {"measure": "i1", **NONE, **LARGE}, {"part": EMBEDDING}, ">",
+              {"part": UNEMBEDDING}),
+        Claim("from 410M on, the embedding's I1 is at least 0.9",
+              {"measure": "i1", "part": EMBEDDING, **LARGE}, NONE, ">=", 0.9),
+    ),
+    (*MODELS, *OTHERS), scales=UNEMBEDDINGS,
+)  # fmt: skip
+PAPER.study(
+    "P-F8", "Gain and bias of the norm before the unembedding",
+    "figure 8", WEIGHTS, figure_8,
+    (
+        Claim("from 410M on, models have the smallest bias of all",
+              {"measure": "bias_avgnorm"}, LARGE, "<", OTHER, min_subjects=2),
+        Claim("from 410M on, models have the smallest ratio of bias to gain of all",
+              {"measure": "bias_over_gain"}, LARGE, "<", OTHER, min_subjects=2),
+        Claim("outliers of the norm (Kovaleva et al.) do not correlate with I1: 0 is in the "
+              "interval",
+              {"measure": f"{CORRELATION}/excludes_zero"}, {}, "<=", 0.0, min_subjects=5),
+    ),
+    (*MODELS, *OTHERS), scales=LAST_NORMS,
+)  # fmt: skip

@@ -1,0 +1,172 @@
+"""Rajaee & Pilehvar (2021): the paper, its models, and what its studies share."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.models.token_table import LAST
+from isoscope.results.result import Row, Table
+from isoscope.verbs.study.reference import Column, printed_numbers
+from isoscope.verbs.study.registry import MINILM, SMOLLM2, Paper, is_called
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from isoscope.verbs.study.reference import Key
+
+
+PACKAGED = (MINILM, SMOLLM2)
+"""Packages that hold models; as vectors they would be embedding matrices, which have no text."""
+
+PAPER = Paper(
+    "Rajaee & Pilehvar (2021), A cluster-based approach for improving isotropy in contextual "
+    "embedding space, ACL"
+)
+
+
+GPT_2, BERT, ROBERTA = "GPT-2|gpt2", "BERT|bert-base-uncased", "RoBERTa|roberta-base"
+LAYER_MODELS = (GPT_2, BERT, ROBERTA)
+INPUT = {"part": "layer 0"}
+LAYERS_NEED = "models (a hub id, a folder or a .gguf file) and a text, the paper's being STS-B dev"
+
+
+SIMILARITY_SETS = ("sts-12", "sts-13", "sts-14", "sts-15", "sts-16", "sick-r", "sts-b")
+SIMILARITY_SEEDS = 5
+NONE, GLOBAL, CLUSTER = "none", "all-but-the-top", "cluster-pc-removal"
+SPEARMAN = "cosine/spearman"
+MEAN = f"{SPEARMAN}/mean"
+"""The mean over the subsets of a set, beside the correlation over all its pairs."""
+
+NAMES = {"BERT-base": "BERT", "RoBERTa-base": "RoBERTa", "global-pc-removal": GLOBAL}
+"""What isoscope calls models and methods of the printed tables."""
+
+OVER_SEEDS = f"no interval: the mean of {SIMILARITY_SEEDS} seeds of k-means"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is removed from the tokens of a model: the paper tuned it on STS-B dev."""
+
+    components: int
+    """Directions that the global method removes."""
+    clusters: int
+    components_of_cluster: int
+
+    def global_name(self) -> str:
+        """Return the global method as corrections are written."""
+        return f"{GLOBAL}:n_components={self.components}"
+
+    def cluster_names(self, first_seed: int) -> list[str]:
+        """Return the method by clusters as corrections are written, one name a seed."""
+        about = f"n_clusters={self.clusters}:n_components={self.components_of_cluster}"
+        return [f"{CLUSTER}:{about}:random_state={first_seed + k}" for k in range(SIMILARITY_SEEDS)]
+
+    def describe(self, whose: str, first_seed: int, seeds: int = SIMILARITY_SEEDS) -> str:
+        """Return what a protocol says of both corrections."""
+        return (
+            f"{GLOBAL} removes {self.components} components, {CLUSTER} "
+            f"{self.components_of_cluster} of each of {self.clusters} clusters ({whose}; "
+            f"{f'seed {first_seed}' if seeds == 1 else mean_of_seeds(first_seed)})"
+        )
+
+    def describe_clusters(self, whose: str, first_seed: int) -> str:
+        """Return what a protocol says of the method by clusters alone."""
+        return (
+            f"{CLUSTER} removes {self.components_of_cluster} components of each of "
+            f"{self.clusters} clusters ({whose}; {mean_of_seeds(first_seed)})"
+        )
+
+
+def mean_of_seeds(first: int) -> str:
+    """Return what a protocol says of figures over the seeds of k-means."""
+    return f"mean of the seeds {first} to {first + SIMILARITY_SEEDS - 1}"
+
+
+PAPERS_SETTINGS = {
+    GPT_2: Settings(30, 10, 30),
+    BERT: Settings(15, 27, 12),
+    ROBERTA: Settings(25, 27, 12),
+}
+
+
+def settings_of(subject: str) -> tuple[Settings, str]:
+    """Return what the paper removes from a model, and whose settings these are.
+
+    Other models get BERT's.
+    """
+    for names, settings in PAPERS_SETTINGS.items():
+        if is_called(names, subject):
+            return settings, "the paper's settings for this model"
+    return PAPERS_SETTINGS[BERT], "the paper's settings for BERT, as it has none for this model"
+
+
+SIMILARITY_NEED = (
+    "models (a hub id, a folder or a .gguf file), and a --data folder with STS-12 to STS-16, SICK "
+    "and the STS benchmark"
+)
+
+
+def methods_together(rows: Sequence[Row], global_name: str, names: Sequence[str]) -> list[Row]:
+    """Call methods by their names alone, and put the mean in the place of the seeds."""
+    seeds: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.correction in names:
+            seeds.setdefault(row.measure, []).append(row)
+    found = []
+    for row in rows:
+        if row.correction == global_name:
+            found.append(replace(row, correction=GLOBAL))
+        elif row.correction == names[0]:
+            found.append(over_seeds(seeds[row.measure]))
+        elif row.correction not in names:
+            found.append(row)
+    return found
+
+
+def over_seeds(rows: Sequence[Row]) -> Row:
+    """Return the mean over seeds; of figures with a logarithm from these, as they may be tiny."""
+    # What else a row says, such as the range of I1 over signs, is of one seed alone.
+    about = {key: rows[0].extra[key] for key in ("unit", "of") if key in rows[0].extra}
+    extra = {**about, "no_interval": OVER_SEEDS}
+    whole = replace(rows[0], correction=CLUSTER, low=None, high=None, extra=extra)
+    undefined = next((row for row in rows if row.value is None), None)
+    if undefined is not None:
+        return replace(whole, value=None, log10=None, note=undefined.note)
+    logs = [row.log10 for row in rows if row.log10 is not None]
+    if len(logs) < len(rows):
+        return replace(whole, value=float(np.mean([row.value for row in rows])), log10=None)
+    log10 = max(logs) + math.log10(np.mean([10 ** (log - max(logs)) for log in logs]))
+    return replace(whole, value=10**log10, log10=log10)
+
+
+def seed_table(measure: str, rows: Iterable[Row]) -> Table:
+    """List what every seed gave."""
+    values = [row.value for row in rows if row.measure == measure]
+    runs = [{"run": run, "value": value} for run, value in enumerate(values)]
+    return Table("", "", CLUSTER, measure, runs)
+
+
+def in_turn(rows: list[Row]) -> list[Row]:
+    """Sort rows by measure, so that the corrections of one stand together."""
+    order = list(dict.fromkeys(row.measure for row in rows))
+    return sorted(rows, key=lambda row: order.index(row.measure))
+
+
+def log_table(table: Table, runs: list[Row]) -> Table:
+    """Add the logarithm of every run, as a value may be below the smallest double."""
+    logs = [row.log10 for row in runs if row.measure == table.measure]
+    both = zip(table.rows, logs, strict=True)
+    return replace(table, rows=[{**entry, "log10": log} for entry, log in both])
+
+
+def printed_by_set(table: str, measure: str, divided_by: int = 1) -> dict[Key, float]:
+    """Return a table with a column for every set, under the names of corrections."""
+    columns = (
+        Column(name.upper(), ("{model}", LAST, "{method}", f"{name}/{measure}"), 1, divided_by)
+        for name in SIMILARITY_SETS
+    )
+    return printed_numbers(table, *columns, names=NAMES)

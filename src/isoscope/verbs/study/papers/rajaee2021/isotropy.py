@@ -1,0 +1,389 @@
+"""Rajaee & Pilehvar (2021): isotropy of tokens, by cluster, by layer, and after corrections.
+
+Contextual spaces are clustered: centring every cluster on its own mean does more than centring all
+(table 1). All layers behind the input are far from isotropic; where along the depth is another
+story for each model (table 5, figure 1). The corrections of table 6 are those of the study of
+sentence similarity, fitted on the same tokens. Centring every cluster of GPT-2's tokens on its own
+mean leaves them along one line: random tokens have a cosine of about 0, and I1 is tiny all the same
+(figure 2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from isoscope import corrections
+from isoscope.corrections.named import named
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.open import open_cloud
+from isoscope.data.sampling import lowest_indices
+from isoscope.errors import UsageError
+from isoscope.models.model import MODELS
+from isoscope.models.token_table import LAST, last_layer_of, read_last_layer
+from isoscope.results.merge import joined_without_verdicts, renamed
+from isoscope.results.result import Result, Row, Table
+from isoscope.tasks.problems.pairs import ScoredPairs, SentenceSimilarity
+from isoscope.tasks.registry import find_task
+from isoscope.verbs.measure.api import measure
+from isoscope.verbs.study.claims import Claim
+from isoscope.verbs.study.inputs import (
+    ORDINARY,
+    STS_B,
+    check_single,
+    names_a_model,
+    numbered,
+    of_every_model,
+    open_subject,
+    profiled,
+)
+from isoscope.verbs.study.papers.rajaee2021 import (
+    BERT,
+    CLUSTER,
+    GLOBAL,
+    GPT_2,
+    INPUT,
+    LAYER_MODELS,
+    LAYERS_NEED,
+    NONE,
+    PACKAGED,
+    PAPER,
+    ROBERTA,
+    SIMILARITY_NEED,
+    SIMILARITY_SEEDS,
+    SIMILARITY_SETS,
+    in_turn,
+    log_table,
+    mean_of_seeds,
+    methods_together,
+    over_seeds,
+    printed_by_set,
+    seed_table,
+    settings_of,
+)
+from isoscope.verbs.study.reference import Column, Key, printed_numbers
+from isoscope.verbs.study.registry import TOKENS, Request, Subject
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from isoscope.data.base import Cloud, CloudGroup
+    from isoscope.models.model import Model
+
+
+CLUSTERS = (1, 3, 6, 9, 20)
+SEEDS = 5
+MEASURE = "local_i1"
+RAW = "raw"
+
+
+def table_1(request: Request) -> Result:
+    """I1 after centring every cluster of k-means on its own mean, against their number."""
+    # One cluster is the same for every seed.
+    names = {k: f"{MEASURE}:n_clusters={k}:seeds={1 if k == 1 else SEEDS}" for k in CLUSTERS}
+    rows: list[Row] = []
+    tables: list[Table] = []
+    known: dict[str, Any] = {}
+    for subject in request.subjects:
+        group, protocol, provenance = tokens_of(request, subject)
+        check_single(subject, group, "R-T1")
+        known |= provenance
+        found = measure(
+            group, ["i1", *names.values()], "none",
+            intervals=False, seed=request.seed, progress=request.progress,
+        )  # fmt: skip
+        parts = {RAW: found.row("i1")} | {f"k={k}": found.row(name) for k, name in names.items()}
+        rows += [
+            replace(
+                row, subject=subject.name, part=part, measure=MEASURE,
+                protocol="; ".join(filter(None, (protocol, row.protocol))),
+            )
+            for part, row in parts.items()
+        ]  # fmt: skip
+        runs = [
+            {"clusters": k, "seed": int(key.split("_")[1]), "log10_i1": value}
+            for k, name in names.items()
+            for key, value in found.row(name).extra.items()
+            if key.startswith("seed_")
+        ]
+        tables.append(Table(subject.name, "", "none", MEASURE, runs))
+    return joined_without_verdicts([Result(rows, tables, extra={MODELS: known} if known else {})])
+
+
+def tokens_of(request: Request, subject: Subject) -> tuple[CloudGroup, str, dict[str, Any]]:
+    """Open vectors that a user has, or read the last layer of a model over the text."""
+    packaged = isinstance(subject.source, str) and subject.source in PACKAGED
+    if not (packaged or names_a_model(subject.source)):
+        return open_cloud(subject.source, column=request.column), "", {}
+    if request.text is None:
+        raise UsageError("R-T1 reads a text with a model; name one with --text, or STS-B in --data")
+    model = open_subject(subject, request)
+    texts = [text.text for text in request.text.texts()]
+    read = read_last_layer(model, texts, request.text.name, progress=request.progress)
+    cloud = ArrayCloud(read.tokens, subject.name)
+    return cloud, read.protocol, {model.name: model.provenance}
+
+
+SHORT_NAMES = ("GPT-2", "BERT", "RoBERTa")
+"""What the columns of the printed tables are called."""
+
+PRINTED_1 = partial(
+    printed_numbers, "rajaee2021_table1_cluster_isotropy",
+    *(Column(model, (model, "{clusters}", "none", MEASURE)) for model in SHORT_NAMES),
+    names={"none": RAW} | {str(k): f"k={k}" for k in CLUSTERS},
+)  # fmt: skip
+
+PAPER.study(
+    "R-T1", "Local isotropy against the number of clusters",
+    "table 1",
+    "models and a text (the paper: STS-B dev), or files with token vectors of a last layer",
+    table_1,
+    (
+        Claim("I1 with 20 clusters is above I1 with one",
+              {"measure": MEASURE}, {"part": "k=20"}, ">", {"part": "k=1"}),
+        Claim("BERT reaches 0.2 with 20 clusters",
+              {"measure": MEASURE, "subject": "BERT"}, {"part": "k=20"}, ">=", 0.2),
+        Claim("RoBERTa reaches 0.5 with 20 clusters",
+              {"measure": MEASURE, "subject": "RoBERTa"}, {"part": "k=20"}, ">=", 0.5),
+        Claim("GPT-2 stays below 1e-40 with any number of clusters",
+              {"measure": MEASURE, "subject": "GPT-2", "part": "k=*"}, {}, "<", 1e-40),
+        Claim("GPT-2 with one cluster is below its raw value",
+              {"measure": MEASURE, "subject": "GPT-2"}, {"part": "k=1"}, "<", {"part": RAW}),
+    ),
+    SHORT_NAMES, PRINTED_1,
+    text=replace(STS_B, required=False), scales=TOKENS,
+)  # fmt: skip
+
+
+def table_5(request: Request) -> Result:
+    """I1 of every layer; tokens that the tokenizer adds are left out, a decoder's first is in."""
+    result = profiled(request, "i1,mean_norm", numbered, intervals=False)
+    rows = [replace(row, protocol=f"{row.protocol}; first tokens in") for row in result.rows]
+    return replace(result, rows=rows)
+
+
+def figure_1(request: Request) -> Result:
+    """I1 of every layer, with the last one called so."""
+    result = table_5(request)
+    rows = []
+    for row in result.rows:
+        last = f"layer {highest(result, row.subject)}"
+        rows.append(replace(row, part=LAST) if row.part == last else row)
+    return replace(result, rows=rows)
+
+
+def highest(result: Result, subject: str) -> int:
+    """Return the number of a model's last layer."""
+    numbers = (
+        row.part.removeprefix("layer ")
+        for row in result.rows
+        if row.subject == subject and row.part.startswith("layer ")
+    )
+    return max(int(number) for number in numbers if number.isdecimal())
+
+
+PRINTED_5 = partial(
+    printed_numbers, "rajaee2021_table5_layer_isotropy",
+    *(Column(model, (model, "layer {layer}", "none", "i1")) for model in SHORT_NAMES),
+)  # fmt: skip
+
+
+def printed_figure_1() -> dict[Key, float]:
+    """Return the same numbers, with the last layer called so."""
+    return {
+        (model, LAST if part == "layer 12" else part, correction, measure): value
+        for (model, part, correction, measure), value in PRINTED_5().items()
+    }
+
+
+I1_OF_LAYERS = {"measure": "i1", "part": "layer *"}
+
+PAPER.study(
+    "R-T5", "Isotropy of every layer over a text",
+    "table 5", LAYERS_NEED, table_5,
+    (
+        Claim("every layer but the input has an I1 below 1e-4",
+              I1_OF_LAYERS, {}, "<", 1e-4, excluding=(INPUT, ORDINARY)),
+        Claim("BERT is above RoBERTa in every layer but the input",
+              I1_OF_LAYERS, {"subject": BERT}, ">", {"subject": ROBERTA},
+              excluding=(INPUT, ORDINARY)),
+        Claim("the input layer of GPT-2 is more isotropic than that of BERT and of RoBERTa",
+              {"measure": "i1", "part": "layer 0"}, {"subject": GPT_2}, ">",
+              {"subject": f"{BERT}|{ROBERTA}"}),
+    ),
+    LAYER_MODELS, PRINTED_5, text=STS_B, scales=TOKENS,
+)  # fmt: skip
+PAPER.study(
+    "R-F1", "Isotropy along the depth of a model",
+    "figure 1", LAYERS_NEED, figure_1,
+    (
+        Claim("RoBERTa's last layer is its most isotropic one behind the input",
+              {"measure": "i1", "subject": ROBERTA}, {"part": LAST}, ">", {"part": "layer *"},
+              excluding=(INPUT, ORDINARY)),
+    ),
+    LAYER_MODELS, printed_figure_1, text=STS_B, scales=TOKENS,
+)  # fmt: skip
+
+
+I1 = "i1"
+SET_MEASURES = ("mean_norm", I1)
+
+
+def table_6(request: Request) -> Result:
+    """I1 of all tokens of every set, as they are and corrected."""
+    texts = {name: texts_of(name, request.data) for name in SIMILARITY_SETS}
+    return of_every_model(
+        request,
+        lambda model, subject: joined_without_verdicts(
+            renamed(of_one_set(model, subject, name, texts[name], request), part=LAST)
+            for name in SIMILARITY_SETS
+        ),
+    )
+
+
+def texts_of(name: str, folder: Path | None) -> tuple[str, ...]:
+    """Return the distinct texts of the scored pairs of a set."""
+    task = find_task(name)
+    assert isinstance(task, SentenceSimilarity)
+    return ScoredPairs.of(name, task.load(folder)).texts
+
+
+def of_one_set(
+    model: Model, subject: str, task: str, texts: tuple[str, ...], request: Request
+) -> Result:
+    """Measure the tokens of one set in every space."""
+    # Here and not above, because it imports scikit-learn, which a list of studies does not need.
+    from isoscope.tasks.fits import MOST_TOKENS, TokenFits
+
+    settings, whose = settings_of(subject)
+    names = settings.cluster_names(request.seed)
+    fits = TokenFits(named(names), seed=request.seed)
+    read = read_last_layer(
+        model, texts, f"both texts of all pairs of {task}", watch=fits.add,
+        progress=request.progress,
+    )  # fmt: skip
+    cloud = ArrayCloud(read.tokens, task)
+    found = measure(cloud, SET_MEASURES, [NONE, settings.global_name()], intervals=False)
+    rows = list(found.rows)
+    for fitted in fits.fit(last_layer_of(model)):
+        corrected = measure(
+            corrections.CorrectedCloud(cloud, fitted.transformer),  # type: ignore[arg-type]
+            SET_MEASURES, NONE, intervals=False,
+        )  # fmt: skip
+        rows += [replace(row, correction=fitted.name) for row in corrected.rows]
+    protocol = (
+        f"{read.protocol}; corrections fitted on the same tokens, {CLUSTER} on at most "
+        f"{MOST_TOKENS:,} of them, drawn at random; {settings.describe(whose, request.seed)}"
+    )
+    rows = [replace(row, measure=f"{task}/{row.measure}", protocol=protocol) for row in rows]
+    runs = [row for row in rows if row.correction in names]
+    tables: list[Table] = [log_table(seed_table(f"{task}/{I1}", runs), runs)]
+    together = methods_together(in_turn(rows), settings.global_name(), names)
+    return replace(found, rows=together, tables=tables, verdicts=[])
+
+
+OF_SETS = {"measure": f"*/{I1}"}
+
+PAPER.study(
+    "R-T6", "Isotropy of the tokens of sentence sets, before and after corrections",
+    "table 6", SIMILARITY_NEED, table_6,
+    (
+        Claim("removing the directions of clusters leaves a higher I1 than removing global "
+              "ones, on every set",
+              OF_SETS, {"correction": CLUSTER}, ">", {"correction": GLOBAL}),
+        Claim("removing global directions raises I1 on every set",
+              OF_SETS, {"correction": GLOBAL}, ">", {"correction": NONE}),
+        Claim("without the directions of clusters I1 is at least 0.47 on every set",
+              OF_SETS, {"correction": CLUSTER}, ">=", 0.47),
+    ),
+    LAYER_MODELS, partial(printed_by_set, "rajaee2021_table6_sts_isotropy", I1), scales=TOKENS,
+)  # fmt: skip
+
+
+CENTRED = f"{CLUSTER}:n_components=0"
+"""Removing no direction of a cluster but its mean."""
+
+COSINE, LOCAL_I1 = "mean_cosine", "i1"
+LOCAL_MEASURES = (COSINE, LOCAL_I1, "top_variance_share")
+FROM_ZERO = f"{COSINE}/distance_from_zero"
+POINTS = 2_000
+"""Tokens of the scatter plots."""
+
+
+def figure_2(request: Request) -> Result:
+    """Mean cosine, I1 and two components of the last layer, before and after local centring."""
+    assert request.text is not None
+    texts, source = [text.text for text in request.text.texts()], request.text.name
+
+    def one(model: Model, name: str) -> Result:
+        read = read_last_layer(model, texts, source, progress=request.progress)
+        clusters = settings_of(name)[0].clusters
+        found = measured(read.tokens, clusters, request.seed)
+        how = (
+            f"{read.protocol}; {CENTRED}: {clusters} clusters, as many as for table 2 (the figure "
+            f"gives no number); {mean_of_seeds(request.seed)}, points of the first"
+        )
+        rows = [replace(row, protocol=how) for row in found.rows]
+        return renamed(replace(found, rows=rows), part=LAST)
+
+    return of_every_model(request, one)
+
+
+def measured(tokens: NDArray[Any], clusters: int, seed: int) -> Result:
+    """Measure and draw tokens as they are, and with every cluster on its own mean."""
+    cloud = ArrayCloud(tokens)
+    names = [
+        f"{CLUSTER}:n_clusters={clusters}:n_components=0:random_state={seed + k}"
+        for k in range(SIMILARITY_SEEDS)
+    ]
+    found = measure(cloud, LOCAL_MEASURES, [NONE, *names], intervals=False, seed=seed)
+    rows: list[Row] = []
+    for name in LOCAL_MEASURES:
+        after = over_seeds([found.row(name, correction) for correction in names])
+        rows += [found.row(name), replace(after, correction=CENTRED)]
+    rows += [
+        replace(row, measure=FROM_ZERO, value=None if row.value is None else abs(row.value))
+        for row in rows
+        if row.measure == COSINE
+    ]
+    first = corrections.ClusterRemoval(clusters, 0, random_state=seed).fit_cloud(cloud)
+    some = tokens[lowest_indices(len(tokens), min(POINTS, len(tokens)), seed)]
+    labels = first.assign(some)
+    tables = [
+        scatter(cloud, some, labels, NONE),
+        scatter(corrections.CorrectedCloud(cloud, first), first.transform(some), labels, CENTRED),
+    ]
+    return replace(found, rows=rows, tables=tables, verdicts=[])
+
+
+def scatter(cloud: Cloud, points: NDArray[Any], labels: NDArray[Any], space: str) -> Table:
+    """Project some tokens on the first two principal components that all of them have."""
+    whole = corrections.Whiten().fit_cloud(cloud)
+    coordinates = (points - whole.mean_) @ whole.components_[:2].T
+    return Table(
+        "", "", space, "projections",
+        [
+            {"first": float(x), "second": float(y), "cluster": int(label)}
+            for (x, y), label in zip(coordinates, labels, strict=True)
+        ],
+        f"{len(points):,} tokens, drawn at random",
+    )  # fmt: skip
+
+
+OF_GPT_2 = {"subject": GPT_2}
+AFTER = {"correction": CENTRED}
+
+PAPER.study(
+    "R-F2", "Tokens of the last layer on two components, before and after local centring",
+    "figure 2", LAYERS_NEED, figure_2,
+    (
+        Claim("after local centring GPT-2's mean cosine is about 0 (within 0.05)",
+              {**OF_GPT_2, "measure": FROM_ZERO}, AFTER, "<=", 0.05),
+        Claim("while its I1 stays below 1e-40",
+              {**OF_GPT_2, "measure": LOCAL_I1}, AFTER, "<", 1e-40),
+    ),
+    LAYER_MODELS, text=STS_B, scales=TOKENS,
+)  # fmt: skip

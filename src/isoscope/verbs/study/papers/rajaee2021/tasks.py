@@ -1,0 +1,308 @@
+"""Rajaee & Pilehvar (2021): sentence similarity and classification without dominant directions.
+
+Directions are removed from the tokens of the last layer, of all tokens together (global) or of
+every cluster of them, before the mean over a text is taken. For similarity (table 2) they are found
+on the scored texts. For a small network on frozen features (table 3) they are found on what the
+network learns from; the authors found them on train and dev together, padding included, which is
+not offered.
+
+Figure 4 shows two curves, and the paper says that its method "can reduce convergence time". Here
+that is the number of epochs until the score on dev is at least the best that features as they are
+reach.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import isoscope
+from isoscope.models.token_table import LAST, about_layer, last_layer_of
+from isoscope.results.fields import DIFFERENCE
+from isoscope.results.merge import renamed
+from isoscope.results.result import Result, Row, Table
+from isoscope.tasks.problems.classification import EPOCHS
+from isoscope.tasks.protocol import SentenceProtocol
+from isoscope.tasks.registry import find_task
+from isoscope.verbs.study.claims import Claim
+from isoscope.verbs.study.inputs import less, mean_of, of_every_model, sets_to_score
+from isoscope.verbs.study.papers.rajaee2021 import (
+    BERT,
+    CLUSTER,
+    GLOBAL,
+    LAYER_MODELS,
+    MEAN,
+    NAMES,
+    NONE,
+    PAPER,
+    ROBERTA,
+    SIMILARITY_NEED,
+    SIMILARITY_SETS,
+    SPEARMAN,
+    methods_together,
+    printed_by_set,
+    seed_table,
+    settings_of,
+)
+from isoscope.verbs.study.reference import Column, Key, printed_numbers, printed_table
+from isoscope.verbs.study.registry import CONVERGENCE, PROBES, TOKENS, Request
+from isoscope.verbs.study.text import WHOLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from isoscope.models.model import Model
+
+
+def table_2(request: Request) -> Result:
+    """Spearman's ρ on seven sets, of the mean of corrected tokens, fitted on the scored texts."""
+    measures = [f"{task}/{score}" for task in SIMILARITY_SETS for score in (SPEARMAN, MEAN)]
+    protocol = last_tokens(request, transductive=True)
+    return of_every_model(
+        request,
+        lambda model, name: of_methods(model, name, SIMILARITY_SETS, measures, protocol, request),
+    )
+
+
+def last_tokens(request: Request, **more: Any) -> SentenceProtocol:
+    """Return the paper's vectors of texts: means of the last layer's tokens, corrected."""
+    return SentenceProtocol(
+        layers="last", special_tokens=False, correct_at="token", isotropy=(),
+        dtype=request.dtype, device=request.device, seed=request.seed, **more,
+    )  # fmt: skip
+
+
+def of_methods(
+    model: Model,
+    name: str,
+    tasks: Sequence[str],
+    measures: Sequence[str],
+    sentences: SentenceProtocol,
+    request: Request,
+    remark: str = "",
+) -> Result:
+    """Keep some scores and how far they moved, with one row a method; seeds go into tables.
+
+    A protocol names its set, as every set has its own texts.
+    """
+    settings, whose = settings_of(name)
+    names = settings.cluster_names(request.seed)
+    found = isoscope.evaluate(
+        model, list(tasks), [NONE, settings.global_name(), *names],
+        data=request.data, progress=request.progress, sentences=sentences,
+    )  # fmt: skip
+    about = f"{about_layer(last_layer_of(model))}; {settings.describe(whose, request.seed)}{remark}"
+    rows = []
+    for row in found.rows:
+        if row.measure.removesuffix(DIFFERENCE) in measures:
+            task = row.measure.partition("/")[0]
+            protocol = row.protocol.replace(", ".join(names), CLUSTER)
+            rows.append(replace(row, protocol=f"{task}: {protocol}; {about}"))
+    runs = [row for row in rows if row.correction in names]
+    tables = [seed_table(measure, runs) for measure in measures]
+    together = methods_together(rows, settings.global_name(), names)
+    kept = replace(found, rows=together, tables=[table for table in tables if table.rows])
+    return renamed(kept, part=LAST)
+
+
+def printed_table_2() -> dict[Key, float]:
+    """Return the table as printed, as ρ instead of ρ × 100.
+
+    The paper does not say whether a set is scored as a whole or by the mean over its subsets, so
+    that its figures stand beside both.
+    """
+    table = "rajaee2021_table2_sts_spearman"
+    return printed_by_set(table, SPEARMAN, 100) | printed_by_set(table, MEAN, 100)
+
+
+ALL_PAIRS = {"measure": f"*/{SPEARMAN}"}
+
+PAPER.study(
+    "R-T2", "Sentence similarity after removing dominant directions, global and by cluster",
+    "table 2", SIMILARITY_NEED, table_2,
+    (
+        Claim("removing global directions is better than none on every set",
+              ALL_PAIRS, {"correction": GLOBAL}, ">", {"correction": NONE}),
+        Claim("removing those of clusters is better than global ones on every set, except for "
+              "RoBERTa on STS-16",
+              ALL_PAIRS, {"correction": CLUSTER}, ">", {"correction": GLOBAL},
+              excluding=({"subject": ROBERTA, "measure": "sts-16/*"},)),
+    ),
+    LAYER_MODELS, printed_table_2, scales=TOKENS,
+)  # fmt: skip
+
+
+PROBE_SETS = ("rte", "cola", "sst-2", "mrpc", "wic", "boolq")
+PROBE = "mlp"
+AVERAGE = "average"
+OVER_SETS = "no interval: a mean over sets"
+NOT_OFFERED = "the paper fitted on train and dev, padding included: not offered"
+
+
+def table_3(request: Request) -> Result:
+    """Accuracy of the network on every set (CoLA: Matthews' correlation), and the average."""
+    tasks, absent = sets_to_score(request, PROBE_SETS)
+    measures = [deciding(task) for task in tasks]
+    network = last_tokens(request, probe=PROBE)
+
+    def one(model: Model, name: str) -> Result:
+        kept = of_methods(model, name, tasks, measures, network, request, f"; {NOT_OFFERED}")
+        return replace(kept, rows=[*kept.rows, *averages(kept.rows, measures)])
+
+    return replace(of_every_model(request, one), left_out=absent)
+
+
+def deciding(task: str) -> str:
+    """Return the score of a set that the paper prints."""
+    return f"{task}/{PROBE}/{find_task(task).metrics[0]}"
+
+
+def averages(rows: Sequence[Row], measures: Sequence[str]) -> list[Row]:
+    """Return the mean over sets of every method, and how far it moved.
+
+    A mean over some of the paper's sets has another name, as the printed one is over all.
+    """
+    name = AVERAGE if len(measures) == len(PROBE_SETS) else f"{AVERAGE}_of_{len(measures)}"
+    over = ", ".join(measure.partition("/")[0] for measure in measures)
+    values = {(row.correction, row.measure): row.value for row in rows}
+    means = {
+        correction: mean_of(values[correction, measure] for measure in measures)
+        for correction in dict.fromkeys(row.correction for row in rows)
+    }
+    found = []
+    for correction, mean in means.items():
+        whole = Row(
+            "", LAST, correction, name, mean,
+            note=f"over {over}", extra={"unit": "sets", "no_interval": OVER_SETS},
+        )  # fmt: skip
+        found.append(whole)
+        if correction != NONE:
+            change = less(mean, means[NONE])
+            found.append(replace(whole, measure=f"{name}{DIFFERENCE}", value=change))
+    return found
+
+
+def printed_table_3() -> dict[Key, float]:
+    """Return the table as printed, as shares instead of percentages."""
+    table = "rajaee2021_table3_classification_bert"
+    measures = {AVERAGE: AVERAGE} | {task: deciding(task) for task in PROBE_SETS}
+    columns = (
+        Column(head, ("BERT", LAST, "{method}", measures[head.lower()]), divided_by=100)
+        for head in printed_table(table)[0]
+        if head.lower() in measures
+    )
+    return printed_numbers(table, *columns, names=NAMES)
+
+
+PROBE_NEED = (
+    "models (a hub id, a folder or a .gguf file), and a --data folder with RTE, CoLA, SST-2, MRPC, "
+    "WiC and BoolQ, or some of them"
+)
+ON_SETS = {"measure": f"*/{PROBE}/accuracy|*/{PROBE}/matthews"}
+
+PAPER.study(
+    "R-T3", "Classification of frozen features without their dominant directions",
+    "table 3", PROBE_NEED, table_3,
+    (
+        Claim("removing the directions of clusters is better than global ones on every set",
+              ON_SETS, {"correction": CLUSTER}, ">", {"correction": GLOBAL}),
+        Claim("removing global directions is better than none on every set",
+              ON_SETS, {"correction": GLOBAL}, ">", {"correction": NONE}),
+        Claim("removing those of clusters adds 2.0 points to the average, rounded",
+              {"measure": f"{AVERAGE}*/difference"}, {"correction": CLUSTER}, ">=", 0.0195),
+    ),
+    (BERT,), printed_table_3, tasks=PROBE_SETS, scales=PROBES,
+)  # fmt: skip
+
+
+EPOCH_SETS = ("boolq", "rte")
+NEEDED = f"{EPOCHS}_to_best_of_{NONE}"
+EVERY_EPOCH = "but scored after every epoch, with nothing held back and no epoch chosen"
+FIRST_FOLD = ", in the first fold alone"
+
+
+def figure_4(request: Request) -> Result:
+    """Score every epoch, and count those until the best of features as they are is reached."""
+    tasks, absent = sets_to_score(request, EPOCH_SETS)
+    network = last_tokens(request, probe=PROBE, epochs=True)
+
+    def one(model: Model, name: str) -> Result:
+        settings, whose = settings_of(name)
+        cluster = settings.cluster_names(request.seed)[0]
+        names = {NONE: NONE, settings.global_name(): GLOBAL, cluster: CLUSTER}
+        found = isoscope.evaluate(
+            model, tasks, list(names), data=request.data, progress=request.progress,
+            sentences=network,
+        )  # fmt: skip
+        about = (
+            f"{about_layer(last_layer_of(model))}; "
+            f"{settings.describe(whose, request.seed, 1)}; {NOT_OFFERED}"
+        )
+        tables = [replace(table, correction=names[table.correction]) for table in found.tables]
+        protocols = {
+            row.measure.partition("/")[0]: every_epoch(row.protocol.replace(cluster, CLUSTER))
+            for row in found.rows
+        }
+        rows = [
+            row
+            for task in tasks
+            for row in task_rows(task, tables, f"{task}: {protocols[task]}; {about}")
+        ]
+        return replace(found, rows=rows, tables=tables)
+
+    return replace(of_every_model(request, one), left_out=absent)
+
+
+def every_epoch(protocol: str) -> str:
+    """Return a protocol that says what is scored, where it tells of folds in which of them."""
+    return f"{protocol}; {EVERY_EPOCH}{FIRST_FOLD if ' folds' in protocol else ''}"
+
+
+def task_rows(task: str, tables: Iterable[Table], protocol: str) -> list[Row]:
+    """Return the epochs that every method needs, and its score after each."""
+    metric = find_task(task).metrics[0]
+    curves: dict[str, list[dict[str, Any]]] = {
+        table.correction: table.rows
+        for table in tables
+        if table.measure == f"{task}/{PROBE}/{EPOCHS}"
+    }
+    best = max(entry[metric] or 0.0 for entry in curves[NONE])
+    rows = []
+    for correction, curve in curves.items():
+        needed, note = epochs_until([entry[metric] for entry in curve], best)
+        rows.append(
+            Row("", LAST, correction, f"{task}/{PROBE}/{NEEDED}", needed, protocol=protocol,
+                note=note, extra={WHOLE: True, "unit": EPOCHS})
+        )  # fmt: skip
+        rows += [
+            Row("", f"epoch {entry['epoch']}", correction, deciding(task), entry[metric],
+                low=entry["low"], high=entry["high"], protocol=protocol,
+                extra={"unit": find_task(task).unit})
+            for entry in curve
+        ]  # fmt: skip
+    return rows
+
+
+def epochs_until(scores: list[float | None], target: float) -> tuple[float, str]:
+    """Return the first epoch whose score is not below a target, and what is odd about it.
+
+    One epoch more than there are stands for never: then no other method needs more.
+    """
+    for epoch, score in enumerate(scores, start=1):
+        if score is not None and score >= target:
+            return float(epoch), ""
+    return float(len(scores) + 1), f"not reached in {len(scores)} epochs: counted as one more"
+
+
+EPOCH_NEED = "models (a hub id, a folder or a .gguf file), and a --data folder with BoolQ and RTE"
+
+PAPER.study(
+    "R-F4", "Scores after every epoch, with and without dominant directions",
+    "figure 4", EPOCH_NEED, figure_4,
+    (
+        Claim("features without the directions of clusters reach the best score of features "
+              "as they are in fewer epochs",
+              {"measure": f"*/{NEEDED}"}, {"correction": CLUSTER}, "<", {"correction": NONE}),
+    ),
+    (BERT,), tasks=EPOCH_SETS, scales=CONVERGENCE,
+)  # fmt: skip

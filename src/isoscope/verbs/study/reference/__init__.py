@@ -1,0 +1,75 @@
+"""The numbers that papers print, as CSV, and what they misprint."""
+
+from __future__ import annotations
+
+import csv
+import math
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Key: TypeAlias = tuple[str, str, str, str]
+"""Subject, part, correction and measure of a printed number."""
+
+
+def printed_table(name: str) -> list[dict[str, str]]:
+    """Return the rows of a paper's table by the name of its file, cells as they are printed."""
+    text = resources.files(__package__).joinpath(f"{name}.csv").read_text("utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+class Column(NamedTuple):
+    """A column of a paper's table that holds numbers.
+
+    Attributes
+    ----------
+    name : str
+        What the table calls it.
+    key : Key
+        What rows of a result are called that have such a number. ``{model}`` stands for the cell
+        of the column ``model`` in the same line.
+    times, divided_by : int
+        How the printed unit becomes ours: percentages are divided by 100, minutes times 60.
+    """
+
+    name: str
+    key: Key
+    times: int = 1
+    divided_by: int = 1
+
+
+def printed_numbers(
+    table: str, *columns: Column, names: Mapping[str, str] | None = None
+) -> dict[Key, float]:
+    """Return the numbers of a paper's table under the names that rows of a result have.
+
+    Cells that are empty or NaN are left out.
+
+    Parameters
+    ----------
+    table : str
+        Name of its file.
+    columns : Column
+        What is taken of every line.
+    names : mapping, optional
+        What is put into keys instead of a cell, where a paper has other names than isoscope.
+    """
+    found: dict[Key, float] = {}
+    for line in printed_table(table):
+        cells = {column: (names or {}).get(cell, cell) for column, cell in line.items()}
+        for column in columns:
+            value = float(line[column.name] or "nan")
+            if not math.isnan(value):
+                subject, part, correction, measure = (
+                    field.format_map(cells) for field in column.key
+                )
+                key = (subject, part, correction, measure)
+                found[key] = value * column.times / column.divided_by
+    return found
+
+
+def misprints(study: str) -> list[dict[str, str]]:
+    """Return what is known to be misprinted in the table of a study."""
+    return [row for row in printed_table("misprints") if row["study"] == study]

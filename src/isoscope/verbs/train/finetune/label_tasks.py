@@ -1,0 +1,393 @@
+"""Fine-tuning on the tasks of GLUE: examples with labels, one run, and the scores that count.
+
+The smaller sets are read as for ``isoscope evaluate``. MNLI and QQP are read in GLUE's own layout
+where the folder has it, else a sample of them that the folder may have; then the result says so.
+
+Scores are those of GLUE's own evaluation: accuracy, F1 of the class 1, Matthews' correlation (0
+where one class only is predicted, as scikit-learn and GLUE have it), Pearson's and Spearman's
+correlations (undefined where every prediction is the same).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import torch
+import transformers
+from scipy.stats import pearsonr, spearmanr
+from sklearn.metrics import f1_score, matthews_corrcoef
+from transformers import DataCollatorWithPadding
+
+from isoscope.errors import UsageError, unknown_name
+from isoscope.tasks.datasets.glue import LARGE_SETS
+from isoscope.tasks.problems.classification import TextClassification
+from isoscope.tasks.problems.pairs import SentenceSimilarity
+from isoscope.tasks.registry import LabelledText, TextPair, find_task
+from isoscope.verbs.train.finetune.run import (
+    HIDDEN_ROWS,
+    Outcome,
+    batches_by_length,
+    first_shuffled,
+    teach,
+)
+from isoscope.verbs.train.trainer import evenness, matrix_evenness
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from isoscope.models.model import Model
+    from isoscope.verbs.train.finetune.run import Run
+
+    Numbers = NDArray[np.float64]
+
+
+Example: TypeAlias = LabelledText | TextPair
+
+TRAIN = "train"
+
+
+@dataclass(frozen=True)
+class LabelTask:
+    """How a set is scored.
+
+    Attributes
+    ----------
+    name : str
+        As the command line calls it.
+    metrics : tuple of str
+        Scores; the first decides.
+    scored : mapping of str to str
+        What is appended to the metric's name for every part that is scored.
+    """
+
+    name: str
+    metrics: tuple[str, ...]
+    scored: tuple[tuple[str, str], ...] = (("dev", ""),)
+
+
+LABEL_TASKS = {
+    task.name: task
+    for task in (
+        LabelTask("sst-2", ("accuracy",)),
+        LabelTask("mrpc", ("f1", "accuracy")),
+        LabelTask("cola", ("matthews", "accuracy")),
+        LabelTask("rte", ("accuracy",)),
+        LabelTask("wnli", ("accuracy",)),
+        LabelTask("sts-b", ("pearson", "spearman")),
+        LabelTask("qnli", ("accuracy",)),
+        LabelTask(
+            "mnli",
+            ("accuracy",),
+            (("dev_matched", "-matched"), ("dev_mismatched", "-mismatched")),
+        ),
+        LabelTask("qqp", ("accuracy", "f1")),
+    )
+}
+"""GLUE's nine tasks, in the order of the paper's table."""
+
+
+@dataclass(frozen=True)
+class LabelData:
+    """The examples of a task.
+
+    Attributes
+    ----------
+    train : tuple of example
+        What is learned from.
+    scored : mapping of str to tuple of example
+        What is scored, by what is appended to the metric's name.
+    labels : tuple of str
+        The classes; empty for a regression.
+    note : str
+        What a reader must know of the data.
+    """
+
+    train: tuple[Example, ...]
+    scored: dict[str, tuple[Example, ...]]
+    labels: tuple[str, ...]
+    note: str = ""
+
+    def target(self, example: Example) -> float | int:
+        """Return what a model should give for an example."""
+        if isinstance(example, TextPair):
+            return example.score
+        return self.labels.index(example.label)
+
+
+def find_label_task(name: str) -> LabelTask:
+    """Return a task by its name."""
+    if name not in LABEL_TASKS:
+        raise unknown_name("task of fine-tuning", name, LABEL_TASKS)
+    return LABEL_TASKS[name]
+
+
+def load_label_data(name: str, folder: Path | None) -> LabelData:
+    """Read what is learned from and what is scored.
+
+    Parameters
+    ----------
+    name : str
+        One of ``LABEL_TASKS``.
+    folder : Path or None
+        The user's data folder.
+    """
+    task = find_label_task(name)
+    source, parts, note = release_of(task, folder)
+    train = examples_of(source, folder, TRAIN)
+    scored = {suffix: examples_of(source, folder, part) for part, suffix in parts}
+    labels = source.labels if isinstance(source, TextClassification) else ()
+    return LabelData(train, scored, labels, note)
+
+
+def examples_of(
+    source: TextClassification | SentenceSimilarity, folder: Path | None, part: str
+) -> tuple[Example, ...]:
+    """Read one part of a set."""
+    return tuple(source.load(folder, [part]))
+
+
+def release_of(
+    task: LabelTask, folder: Path | None
+) -> tuple[TextClassification | SentenceSimilarity, tuple[tuple[str, str], ...], str]:
+    """Return the set that a folder has: the whole one, or a sample, with a note."""
+    whole = LARGE_SETS.get(task.name) or find_task(task.name)
+    if not isinstance(whole, TextClassification | SentenceSimilarity):
+        raise UsageError(f"{task.name} is no task to be fine-tuned on")
+    sample_name = f"{task.name}-sample"
+    lacks_train = TRAIN in {file.part for file in whole.files if file.optional} and not any(
+        file.part == TRAIN for file in whole.paths(folder)
+    )
+    if sample_name in ("mnli-sample", "qqp-sample", "qnli-sample") and (
+        lacks_train or whole.absent(folder)
+    ):
+        sample = find_task(sample_name)
+        if isinstance(sample, TextClassification) and not sample.absent(folder):
+            return sample, (("dev", ""),), f"a sample of {task.name}, not the whole set"
+    return whole, task.scored, ""
+
+
+@dataclass(frozen=True)
+class EncodedLabels:
+    """Examples of a task as lists of tokens with labels, ready for a collator."""
+
+    train: list[dict[str, Any]]
+    scored: dict[str, list[dict[str, Any]]]
+    data: LabelData
+    metrics: tuple[str, ...]
+
+
+def encoded_labels(run: Run) -> EncodedLabels:
+    """Return the examples of a run; runs of one task share them."""
+    settings = run.settings
+    return _encoded(run.model, run.task, run.data, settings.longest, settings.limit)
+
+
+@lru_cache(maxsize=2)
+def _encoded(
+    model: Model, task: str, data: Path | None, longest: int, limit: int | None
+) -> EncodedLabels:
+    found = load_label_data(task, data)
+    return EncodedLabels(
+        tokens_of(model, first_shuffled(found.train, limit), found, longest),
+        {suffix: tokens_of(model, part, found, longest) for suffix, part in found.scored.items()},
+        found,
+        find_label_task(task).metrics,
+    )
+
+
+def tokens_of(
+    model: Model, examples: Sequence[Example], data: LabelData, longest: int
+) -> list[dict[str, Any]]:
+    """Cut texts into tokens; pairs as the tokenizer joins them."""
+    firsts = [example.first for example in examples]
+    seconds = [example.second for example in examples]
+    joined = None if any(second is None for second in seconds) else seconds
+    encoded = model.tokenizer(firsts, joined, truncation=True, max_length=longest)
+    names = list(encoded)
+    return [
+        {name: encoded[name][k] for name in names} | {"labels": data.target(example)}
+        for k, example in enumerate(examples)
+    ]
+
+
+ROUNDING = 1e-6
+"""Predictions that differ by less than this share of the largest are the same number."""
+
+NARROW = 0.01
+"""Predictions of a score that span less than this share of the true ones' span hardly vary."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Scores of a set of predictions, whether these are all the same, and what to note."""
+
+    scores: dict[str, float | None]
+    constant: bool
+    notes: tuple[str, ...] = ()
+
+
+def judge_labels(
+    truth: Sequence[int] | Numbers,
+    predicted: Sequence[int] | Numbers,
+    metrics: Sequence[str],
+    labels: Sequence[str] = (),
+) -> Judged:
+    """Score predicted classes.
+
+    Parameters
+    ----------
+    truth, predicted : sequence of int
+        Classes by number.
+    metrics : sequence of str
+        Which scores.
+    labels : sequence of str
+        Names of the classes, for the note about constant predictions.
+    """
+    true, said = np.asarray(truth), np.asarray(predicted)
+    constant = len(np.unique(said)) == 1
+    notes: tuple[str, ...] = ()
+    if constant:
+        name = labels[int(said[0])] if labels else str(said[0])
+        notes = (f"every prediction is {name}",)
+    return Judged(scores_of(true, said, metrics), constant, notes)
+
+
+def judge_numbers(
+    truth: Sequence[float] | Numbers, predicted: Sequence[float] | Numbers, metrics: Sequence[str]
+) -> Judged:
+    """Score predicted numbers by their correlation with the true ones."""
+    true, said = np.asarray(truth, np.float64), np.asarray(predicted, np.float64)
+    span = float(np.ptp(said))
+    if span <= ROUNDING * max(1.0, float(np.abs(said).max())):
+        return Judged(dict.fromkeys(metrics), True, ("undefined: every prediction is the same",))
+    notes: tuple[str, ...] = ()
+    if span < NARROW * float(np.ptp(true)):
+        notes = (f"predictions span {span:.2g} only",)
+    return Judged(scores_of(true, said, metrics), False, notes)
+
+
+def scores_of(true: Numbers, said: Numbers, metrics: Sequence[str]) -> dict[str, float | None]:
+    """Return scores by the names of their metrics."""
+    return {name: float(SCORES[name](true, said)) for name in metrics}
+
+
+def matthews(true: Numbers, said: Numbers) -> float:
+    """Matthews' correlation; 0 where one class only is predicted."""
+    if np.ptp(true) == 0 or np.ptp(said) == 0:
+        return 0.0
+    return float(matthews_corrcoef(true, said))
+
+
+SCORES: dict[str, Callable[[Numbers, Numbers], Any]] = {
+    "accuracy": lambda true, said: np.mean(true == said),
+    "f1": partial(f1_score, zero_division=0),
+    "matthews": matthews,
+    "pearson": lambda true, said: pearsonr(true, said).statistic,
+    "spearman": lambda true, said: spearmanr(true, said).statistic,
+}
+"""Of true and predicted classes, or of true and predicted numbers."""
+
+
+def finetune_labels(run: Run) -> Outcome:
+    """Train a model with a head for the labels of a task, and score it.
+
+    Head, order of examples and dropout come from the run's seed: the same run gives the same
+    numbers again, on the same machine with the same number of threads.
+    """
+    encoded = encoded_labels(run)
+    transformers.set_seed(run.seed)
+    network = with_head(run.model, encoded)
+    collator = DataCollatorWithPadding(run.model.tokenizer)
+    count = sum(map(len, encoded.scored.values()))
+    outcome = teach(run, network, encoded.train, collator, scored=count)
+    notes = (encoded.data.note,) if encoded.data.note else ()
+    if outcome.stopped_at is not None:
+        names = [f"{name}{suffix}" for suffix in encoded.scored for name in encoded.metrics]
+        return replace(outcome, scores=dict.fromkeys(names), notes=(*notes, *outcome.notes))
+    judged, states = scored(network, run, encoded)
+    scores = {
+        f"{name}{suffix}": value
+        for suffix, one in judged.items()
+        for name, value in one.scores.items()
+    }
+    said = dict.fromkeys(note for one in judged.values() for note in one.notes)
+    return replace(
+        outcome,
+        scores=scores,
+        evenness={**matrix_evenness(network), "hidden": evenness(states)},
+        notes=(*notes, *said),
+        constant=all(one.constant for one in judged.values()),
+    )
+
+
+def untrained(run: Run) -> Any:
+    """Return the network of a run as it is before training; its data are read."""
+    return with_head(run.model, encoded_labels(run))
+
+
+def with_head(model: Model, encoded: EncodedLabels) -> Any:
+    """Load a network with a new head: one number for a score, or one for each class."""
+    labels, first = encoded.data.labels, encoded.data.train[0]
+    regression = not labels and isinstance(first, TextPair)
+    network = model.load(
+        transformers.AutoModelForSequenceClassification,
+        " with a head for classes",
+        complete=False,
+        num_labels=len(labels) or 1,
+        problem_type="regression" if regression else "single_label_classification",
+        dtype=torch.float32,
+    )
+    if network.config.pad_token_id is None:  # decoders find a text's last token by it
+        network.config.pad_token_id = model.tokenizer.pad_token_id
+    return network
+
+
+def scored(network: Any, run: Run, encoded: EncodedLabels) -> tuple[dict[str, Judged], np.ndarray]:
+    """Predict every example that is scored; return scores, and hidden states of some tokens."""
+    judged, states = {}, []
+    for suffix, examples in encoded.scored.items():
+        logits, some = predicted(network, run, examples)
+        truth = [example["labels"] for example in examples]
+        states.append(some)
+        if encoded.data.labels:
+            judged[suffix] = judge_labels(
+                truth, logits.argmax(axis=1), encoded.metrics, encoded.data.labels
+            )
+        else:
+            judged[suffix] = judge_numbers(truth, logits[:, 0], encoded.metrics)
+    rows = np.concatenate(states)
+    if len(rows) > HIDDEN_ROWS:
+        rows = rows[np.random.default_rng(0).choice(len(rows), HIDDEN_ROWS, replace=False)]
+    return judged, rows
+
+
+def predicted(
+    network: Any, run: Run, examples: Sequence[dict[str, Any]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the outputs for every example, and last hidden states of about as many as asked."""
+    network.eval()
+    collate: Any = DataCollatorWithPadding(run.model.tokenizer)
+    outputs: dict[int, np.ndarray] = {}
+    states, held = [], 0
+    batches = batches_by_length(examples)
+    # In random order, so that the states that are kept are those of texts of all lengths.
+    for number in np.random.default_rng(0).permutation(len(batches)):
+        places = batches[number]
+        batch = collate([examples[k] for k in places]).to(network.device)
+        batch.pop("labels")
+        wanted = held < HIDDEN_ROWS
+        with torch.inference_mode():
+            found = network(**batch, output_hidden_states=wanted)
+        outputs.update(zip(places, found.logits.float().cpu().numpy(), strict=True))
+        if wanted:
+            kept = found.hidden_states[-1][batch["attention_mask"].bool()].float().cpu().numpy()
+            states.append(kept)
+            held += len(kept)
+    return np.stack([outputs[k] for k in range(len(examples))]), np.concatenate(states)

@@ -1,0 +1,289 @@
+"""Training a small model from nothing: checkpoints, perplexity, and a run that can be resumed."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+
+from isoscope.compute.journal import CONFIGURATION, Journal, check_same
+from isoscope.data.output import PREFIX, cannot_be_written
+from isoscope.errors import DataError, UsageError
+from isoscope.models.runtime import device_name, quietly
+from isoscope.progress import Progress
+from isoscope.results.fields import KIND
+from isoscope.results.result import Result, Row, Table
+from isoscope.verbs.train.names import LOSS, PERPLEXITY, PRETRAINING
+from isoscope.verbs.train.pretrain.common_enemies import CommonEnemies
+from isoscope.verbs.train.pretrain.learner import JUDGED_BLOCKS, Corpus, Learner, make_corpus
+from isoscope.verbs.train.pretrain.plan import Plan
+from isoscope.verbs.train.seed_means import versions_of_training
+
+JOURNAL, RESULT = "journal", "result.json"
+STATE = "state"
+KEPT_EVERY = 60.0
+"""Seconds after which a state is kept, also between checkpoints."""
+
+STAGE = "pretraining"
+
+
+@dataclass
+class Story:
+    """What a training has shown so far; it is kept with every state."""
+
+    points: list[dict[str, Any]]
+    losses: list[float]
+    updates: list[dict[str, Any]]
+    drift: list[dict[str, Any]]
+    seconds: float = 0.0
+
+
+def pretrain(
+    text: Any,
+    plan: Plan,
+    out: str | Path,
+    *,
+    validation: Any = None,
+    column: str | None = None,
+    record: int = 0,
+    resume: bool = False,
+    device: str | None = None,
+    progress: Progress | None = None,
+    command: str = "",
+    corpus: Corpus | None = None,
+) -> Result:
+    """Train a model from nothing, and keep checkpoints on the way.
+
+    The folder has a subfolder for every checkpoint, ``step0``, ``step200``, …, each a model that
+    ``open_model`` and transformers open, and ``result.json``. ``isoscope profile`` of the folder
+    follows measures over training.
+
+    Parameters
+    ----------
+    text : str, Path, list of str or TextSource
+        What ``open_texts`` takes.
+    plan : Plan
+        Objective, architecture, size.
+    out : str or Path
+        A folder, which is made.
+    validation : optional
+        Texts for perplexities; without them one in twenty of ``text`` is not learned from.
+    column : str, optional
+        Which column of a table holds the texts.
+    record : int
+        Record how the rows of the output matrix move every so many steps; 0 for never.
+    resume : bool
+        Go on with a run that was killed; it ends as if it had not been. A finished one is read.
+    device : str, optional
+        Where the network computes.
+    progress : callable, optional
+        Called with a name, steps done, and steps in all.
+    command : str
+        Kept in the result, so that it can be made again.
+    corpus : Corpus, optional
+        Of the same texts, where several trainings share one.
+
+    Examples
+    --------
+    >>> pretrain("wiki.train.txt", Plan("clm", "tiny"), "tiny-clm")  # doctest: +SKIP
+    """
+    folder = Path(out)
+    refuse_others(folder, resume=resume)
+    if record < 0:
+        raise UsageError(f"record is a number of steps from 0, not {record}")
+    found = corpus or make_corpus(text, plan.shape, validation=validation, column=column)
+    configuration = {**plan.to_facts(), "record": record, "text": found.digest}
+    if (folder / RESULT).is_file():
+        result = finished(folder, configuration)
+        if (folder / JOURNAL / CONFIGURATION).is_file():
+            with Journal.open(folder / JOURNAL, configuration, resume=True) as journal:
+                journal.remove()
+        return result
+    where = device_name(device)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(cannot_be_written(folder, error)) from error
+    with Journal.open(folder / JOURNAL, configuration, resume=resume) as journal:
+        for leftover in folder.glob(f"{PREFIX}*"):  # of a run that was killed while it wrote
+            if leftover.is_dir():
+                shutil.rmtree(leftover, ignore_errors=True)
+            else:
+                leftover.unlink(missing_ok=True)
+        run = Pretraining(plan, found, folder, journal, record, where, progress)
+        story = run.train()
+        result = told(folder.resolve().name, plan, found, story, configuration, command)
+        result.save(folder / RESULT)
+        journal.remove()
+    return result
+
+
+class Pretraining:
+    """A training with its folder and its journal."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        corpus: Corpus,
+        folder: Path,
+        journal: Journal,
+        record: int,
+        device: str,
+        progress: Progress | None,
+    ) -> None:
+        self.plan, self.corpus, self.folder = plan, corpus, folder
+        self.journal, self.record, self.progress = journal, record, progress
+        self.learner = Learner(plan, corpus, device)
+        self.enemies = CommonEnemies(self.learner.reader.output, corpus.counts) if record else None
+        self.story = Story([], [], [], [])
+        kept = journal.load(STATE)
+        if kept is not None:
+            self.learner.go_on(kept.arrays, int(kept.facts["step"]))
+            self.story = Story(**kept.facts["story"])
+            if self.enemies is not None:
+                self.enemies.updates, self.enemies.drift = self.story.updates, self.story.drift
+
+    def train(self) -> Story:
+        """Do all steps that are left."""
+        learner, length, kept_steps = self.learner, self.plan.length, self.plan.kept_steps
+        began = last = time.monotonic()
+        before = self.story.seconds
+        if learner.step == 0 and not self.story.points:
+            self._judge()
+        while learner.step < length:
+            watched = self.enemies if self._is_recorded(learner.step + 1) else None
+            self.story.losses.append(learner.learn(watched))
+            self._report()
+            now = time.monotonic()
+            self.story.seconds = before + now - began
+            if learner.step in kept_steps:
+                self._judge()
+            elif now - last < KEPT_EVERY:
+                continue
+            self._keep()
+            last = now
+        return self.story
+
+    def _is_recorded(self, step: int) -> bool:
+        return bool(self.record) and (step == 1 or step % self.record == 0)
+
+    def _report(self) -> None:
+        if self.progress is not None:
+            self.progress(STAGE, self.learner.step, self.plan.length)
+
+    def _judge(self) -> None:
+        """Keep a checkpoint, and take its perplexity."""
+        learner = self.learner
+        self._save()
+        losses = self.story.losses
+        self.story.points.append(
+            {
+                "step": learner.step,
+                PERPLEXITY: learner.perplexity(),
+                LOSS: sum(losses) / len(losses) if losses else None,
+            }
+        )
+        self.story.losses = []
+
+    def _keep(self) -> None:
+        if self.enemies is not None:
+            self.story.updates, self.story.drift = self.enemies.updates, self.enemies.drift
+        facts = {"step": self.learner.step, "story": vars(self.story)}
+        self.journal.save(STATE, self.learner.state(), facts, finished=False)
+
+    def _save(self) -> None:
+        """Write a checkpoint whole or not at all."""
+        target = self.folder / f"step{self.learner.step}"
+        temporary = None
+        try:
+            temporary = Path(tempfile.mkdtemp(prefix=PREFIX, dir=self.folder))
+            temporary.chmod(0o755)
+            with quietly():
+                self.learner.network.save_pretrained(temporary)
+                self.corpus.tokenizer.save_pretrained(temporary)
+            if target.is_dir():
+                shutil.rmtree(target)  # of a run that was killed before it kept its state
+            temporary.rename(target)
+        except (OSError, SafetensorError) as error:
+            if temporary is not None:
+                with suppress(OSError):
+                    shutil.rmtree(temporary)
+            raise DataError(
+                f"{target} could not be written: {getattr(error, 'strerror', None) or error}; what "
+                "was kept before is there; free some space and go on with --resume"
+            ) from error
+
+
+def refuse_others(folder: Path, *, resume: bool) -> None:
+    """Refuse a folder that holds something else, or a run that nobody asked to go on with."""
+    if folder.is_file():
+        raise UsageError(f"--out {folder} is a file; name a folder for checkpoints")
+    if not folder.is_dir():
+        return
+    there = {path.name for path in folder.iterdir() if not path.name.startswith(PREFIX)}
+    begun = (folder / RESULT).is_file() or (folder / JOURNAL / CONFIGURATION).is_file()
+    if (there <= {JOURNAL} and not begun) or (resume and begun):
+        return
+    if (folder / RESULT).is_file():
+        raise UsageError(f"{folder} holds a finished training; name another folder, or delete it")
+    if (folder / JOURNAL / CONFIGURATION).is_file():
+        raise UsageError(
+            f"{folder} holds a training that did not finish; --resume goes on with it; to start "
+            "over, delete that folder"
+        )
+    raise UsageError(f"{folder} holds other files; name a folder that is new or empty")
+
+
+def finished(folder: Path, configuration: dict[str, Any]) -> Result:
+    """Return the result of a training that is over, if it is the one that is asked for."""
+    result = Result.load(folder / RESULT)
+    check_same(result.extra.get("configuration", {}), configuration, folder)
+    return result
+
+
+def told(
+    name: str,
+    plan: Plan,
+    corpus: Corpus,
+    story: Story,
+    configuration: dict[str, Any],
+    command: str,
+) -> Result:
+    """Return what a training has shown as a result."""
+    tokens = plan.shape.batch_size * plan.shape.context
+    protocol = (
+        f"{plan.words}; {plan.size}, {plan.length:,} steps of {tokens:,} tokens; {corpus.words}"
+    )
+    rows = [
+        Row(
+            name, f"step{point['step']}", "none", measure, point[measure],
+            n=min(JUDGED_BLOCKS, len(corpus.validation)) if measure == PERPLEXITY else None,
+            protocol=protocol, extra={"step": point["step"], "unit": "blocks"},
+        )
+        for point in story.points
+        for measure in (PERPLEXITY, LOSS)
+        if point[measure] is not None
+    ]  # fmt: skip
+    tables = [
+        Table(name, "unembedding matrix", "none", measure, found, note)
+        for measure, found, note in (
+            ("common_enemies", story.updates, "rows of the output matrix in single steps; h is the "
+             "mean of what predicts in the batch"),
+            ("mean_drift", story.drift, "the mean row since the start"),
+        )
+        if found
+    ]  # fmt: skip
+    return Result(
+        rows,
+        tables,
+        seeds={"seed": plan.seed},
+        versions=versions_of_training(),
+        command=command,
+        extra={KIND: PRETRAINING, "configuration": configuration, "seconds": story.seconds},
+    )

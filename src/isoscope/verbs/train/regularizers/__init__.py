@@ -1,0 +1,1 @@
+"""Terms of a loss that even out a matrix."""

@@ -1,0 +1,62 @@
+"""Two clouds as tables."""
+
+from __future__ import annotations
+
+from isoscope.results.result import Result, Row
+from isoscope.verbs.diff.text import difference_grids, is_difference, number, with_interval
+
+
+def row(part: str, measure: str, value: float | None, **more: object) -> Row:
+    fields = {"low": None, "high": None, "correction": "none", **more}
+    own = {key: fields.pop(key) for key in ("low", "high", "correction")}
+    return Row(
+        "a (A) and b (B)", part, str(own["correction"]), measure, value, low=own["low"],
+        high=own["high"], n=100, extra=fields,
+    )  # fmt: skip
+
+
+RESULT = Result(
+    rows=[
+        row("difference", "mean_shift", 0.25, p_holm=0.003),
+        row("difference", "mean_length_ratio", 1.0, no_test="all the same"),
+        row("difference", "mean_length/A", 2.0),
+        row("difference", "mean_length/B", 3.0),
+        row("support", "B outside A@95%", 0.2, low=0.15, high=0.22, expected=0.05),
+        row("keeping", "mean_cosine/old", 0.4, low=0.3, high=0.5, correction="center", keep=False),
+        row("keeping", "pairs_above_threshold/B", 0.1, correction="none", threshold=0.8, keep=True),
+    ],
+    left_out={"not finite": 2},
+    extra={"kind": "difference of two clouds", "remarks": ["Assumed.", "Differs.", "Keep."]},
+)
+
+
+def test_every_question_has_a_grid() -> None:
+    assert is_difference(RESULT)
+    differences, support, keeping = difference_grids(RESULT)
+    assert differences.rows == [
+        ["mean_shift", "0.2500", "", "", "0.003"],
+        ["mean_length_ratio", "1.0000", "", "", ""],
+        ["mean_length", "", "2.0000", "3.0000", ""],
+    ]
+    assert "mean_length_ratio, no test: all the same" in differences.notes
+    assert "left out, not finite: 2 rows" in differences.notes
+    assert support.rows == [["B outside A@95%", "0.2000 ±0.0500", "0.0500", "100"]]
+    assert keeping.header == ["kept for B", "center", "none"]
+    assert ["keep the correction", "no", ""] in keeping.rows
+    assert ["keep the threshold", "", "yes"] in keeping.rows
+    assert ["threshold", "", "0.8000"] in keeping.rows
+
+
+def test_what_was_assumed_stands_first_and_the_answers_last() -> None:
+    first, middle, last = difference_grids(RESULT)
+    assert first.verdict == ["Assumed."]
+    assert middle.verdict == []
+    assert last.verdict == ["Differs.", "Keep."]
+    assert RESULT.to_markdown().index("Assumed.") < RESULT.to_markdown().index("B outside A")
+
+
+def test_numbers_are_short() -> None:
+    assert [number(value) for value in (None, -0.00001, 0.5, 1234.56)] == [
+        "", "0.0000", "0.5000", "1234.6",
+    ]  # fmt: skip
+    assert with_interval(row("support", "x", None)) == "undefined"

@@ -1,0 +1,72 @@
+"""Epochs until the best score of features as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from benchmark_files import OTHER_SIZE
+from class_sets_for_tests import write_boolq, write_rte
+
+from isoscope.models.token_table import LAST
+from isoscope.results.result import Result, Row, Table
+from isoscope.verbs.study.api import run_study
+from isoscope.verbs.study.papers.rajaee2021 import CLUSTER, GLOBAL, NONE
+from isoscope.verbs.study.papers.rajaee2021.tasks import NEEDED, epochs_until, task_rows
+from isoscope.verbs.study.registry import find_study
+
+
+@OTHER_SIZE
+def test_curves_of_both_sets(
+    tiny_model: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ISOSCOPE_CACHE", str(tmp_path / "cache"))
+    data = write_boolq(write_rte(tmp_path / "data"))
+    run = run_study("R-F4", [f"BERT={tiny_model('bert')}"], data=data)
+    tables = {(table.measure, table.correction): table for table in run.result.tables}
+    for task in ("boolq", "rte"):
+        plain = [entry["accuracy"] for entry in tables[f"{task}/mlp/epochs", NONE].rows]
+        for correction in (NONE, GLOBAL, CLUSTER):
+            scores = [entry["accuracy"] for entry in tables[f"{task}/mlp/epochs", correction].rows]
+            assert len(scores) == 10
+            for epoch, score in enumerate(scores, start=1):
+                row = run.result.row(f"{task}/mlp/accuracy", correction, part=f"epoch {epoch}")
+                assert row.value == score
+                assert row.low is not None
+            reached = [k for k, score in enumerate(scores, start=1) if score >= max(plain)]
+            needed = run.result.row(f"{task}/mlp/{NEEDED}", correction, part=LAST)
+            assert needed.value == (reached[0] if reached else 11)
+            assert "seed 0)" in needed.protocol
+    said = [run.result.row(f"{task}/mlp/{NEEDED}", NONE).protocol for task in ("boolq", "rte")]
+    assert ["first fold alone" in protocol for protocol in said] == [True, False]
+    assert all("no epoch chosen" in protocol for protocol in said)
+    assert not any("random_state" in protocol for protocol in said)
+    assert {row.subject for row in run.result} == {"BERT"}
+    alone = run_study("R-F4", [str(tiny_model("bert"))], data=data, tasks="rte").result
+    assert {row.measure.split("/")[0] for row in alone} == {"rte"}
+
+
+def test_epochs_are_counted_from_one_and_never_is_one_more() -> None:
+    assert epochs_until([0.5, None, 0.7, 0.8], 0.7) == (3.0, "")
+    assert epochs_until([0.5, 0.6], 0.7) == (3.0, "not reached in 2 epochs: counted as one more")
+
+
+def judged(plain: list[float], changed: list[float]) -> str:
+    tables = [
+        Table("", "", correction, "rte/mlp/epochs",
+              [{"epoch": k, "accuracy": score, "low": None, "high": None}
+               for k, score in enumerate(scores, start=1)])
+        for correction, scores in ((NONE, plain), (CLUSTER, changed))
+    ]  # fmt: skip
+    study = find_study("R-F4")
+    rows = [Row("mine", *(row.part, row.correction, row.measure), row.value)
+            for row in task_rows("rte", tables, "")]  # fmt: skip
+    (claim,) = study.claims
+    return claim.judge(Result(rows), study.models).outcome
+
+
+def test_the_claim_holds_and_fails() -> None:
+    assert judged([0.5, 0.6, 0.7], [0.5, 0.7, 0.6]) == "holds"
+    assert judged([0.5, 0.6, 0.7], [0.5, 0.6, 0.8]) == "fails"
+    assert judged([0.5, 0.6, 0.7], [0.5, 0.6, 0.6]) == "fails"

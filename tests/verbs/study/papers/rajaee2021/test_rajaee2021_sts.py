@@ -1,0 +1,147 @@
+"""Sentence similarity after removing directions of tokens, against the definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sts_for_tests import both_correlations, hidden_states, scored_pairs, write_sts_sets
+
+from isoscope.corrections import ClusterRemoval
+from isoscope.models.model import open_model
+from isoscope.models.token_table import LAST, read_last_layer
+from isoscope.results.result import Result, Row
+from isoscope.verbs.study.api import run_study
+from isoscope.verbs.study.papers.rajaee2021 import (
+    CLUSTER,
+    GLOBAL,
+    MEAN,
+    SPEARMAN,
+    Settings,
+    over_seeds,
+    settings_of,
+)
+from isoscope.verbs.study.registry import find_study
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*in the release of.*")
+Folder = Callable[[str], Path]
+
+
+def without_top(tokens: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The mean, and what projects the top components out."""
+    mean = tokens.mean(axis=0)
+    _, _, rows = np.linalg.svd(tokens - mean, full_matrices=False)
+    return mean, np.eye(tokens.shape[1]) - rows[:count].T @ rows[:count]
+
+
+def test_pooled_tokens_are_corrected_before_the_mean(
+    tiny_model: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "isoscope.verbs.study.papers.rajaee2021.tasks.SIMILARITY_SETS", ("sts-13", "sts-b")
+    )
+    monkeypatch.setenv("ISOSCOPE_CACHE", str(tmp_path / "cache"))
+    folder, data = tiny_model("bert"), write_sts_sets(tmp_path / "data")
+    run = run_study("R-T2", [f"BERT={folder}"], data=data)
+    first, second, _, _ = scored_pairs("sts-13", data)
+    distinct = list(
+        dict.fromkeys(text for pair in zip(first, second, strict=True) for text in pair)
+    )
+    states = {
+        text: layers[-1] for text, layers in hidden_states(folder, distinct, special=False).items()
+    }
+    mean, project = without_top(np.concatenate(list(states.values())), 15)
+    spaces = {
+        "none": {text: tokens.mean(axis=0) for text, tokens in states.items()},
+        GLOBAL: {text: ((tokens - mean) @ project).mean(axis=0) for text, tokens in states.items()},
+    }
+    for correction, vectors in spaces.items():
+        together, mean_of_subsets = both_correlations(vectors, "sts-13", data)
+        row = run.result.row(f"sts-13/{SPEARMAN}", correction, part=LAST)
+        assert row.value == pytest.approx(together, abs=1e-6)
+        assert row.low is not None
+        assert run.result.value(f"sts-13/{MEAN}", correction) == pytest.approx(mean_of_subsets)
+    tokens = read_last_layer(open_model(str(folder)), distinct, "").tokens
+    each = []
+    for seed in range(5):
+        fitted = ClusterRemoval(27, 12, random_state=seed).fit(tokens)
+        vectors = {text: fitted.transform(rows).mean(axis=0) for text, rows in states.items()}
+        each.append(both_correlations(vectors, "sts-13", data))
+    row = run.result.row(f"sts-13/{SPEARMAN}", CLUSTER)
+    assert row.value == pytest.approx(np.mean([score for score, _ in each]), abs=1e-6)
+    assert (row.low, row.high) == (None, None)
+    assert "seeds" in row.extra["no_interval"]
+    expected = np.mean([score for _, score in each])
+    assert run.result.value(f"sts-13/{MEAN}", CLUSTER) == pytest.approx(expected, abs=1e-6)
+    change = run.result.value(f"sts-13/{SPEARMAN}/difference", CLUSTER)
+    assert change == pytest.approx(row.value - run.result.value(f"sts-13/{SPEARMAN}"))
+    tables = {
+        table.measure: [entry["value"] for entry in table.rows] for table in run.result.tables
+    }
+    assert set(tables) == {f"sts-13/{SPEARMAN}", f"sts-13/{MEAN}", f"sts-b/{SPEARMAN}"}
+    assert np.mean(tables[f"sts-13/{SPEARMAN}"]) == pytest.approx(row.value)
+    assert len(tables[f"sts-b/{SPEARMAN}"]) == 5
+    assert row.extra["printed"] == pytest.approx(0.7565)
+    for words in (
+        "special tokens out", "transductive", "last layer: block 3", "first tokens in",
+        "cluster-pc-removal on at most 50,000", "12 of each of 27 clusters", "seeds 0 to 4",
+    ):  # fmt: skip
+        assert words in row.protocol
+    assert "random_state" not in row.protocol
+    assert row.protocol.startswith("sts-13: mean pooling")
+    outcomes = [verdict.outcome for verdict in run.verdicts]
+    assert set(outcomes) <= {"holds", "fails"}
+
+
+def test_settings_are_those_of_the_paper() -> None:
+    assert settings_of("gpt2")[0] == Settings(30, 10, 30)
+    assert settings_of("BERT")[0] == Settings(15, 27, 12)
+    assert settings_of("roberta-base")[0] == Settings(25, 27, 12)
+    settings, whose = settings_of("mine")
+    assert settings == Settings(15, 27, 12)
+    assert "none for this model" in whose
+
+
+def test_means_of_tiny_figures_and_of_undefined_ones() -> None:
+    signs = {"sign_low": -402.0, "unit": "tokens"}
+    tiny = [Row("", "", "c", "i1", 0.0, log10=log, extra=signs) for log in (-400.0, -401.0)]
+    assert set(over_seeds(tiny).extra) == {"unit", "no_interval"}
+    assert over_seeds(tiny).log10 == pytest.approx(np.log10(1.1 / 2) - 400)
+    gone = [*tiny, Row("", "", "c", "i1", None, note="why")]
+    assert over_seeds(gone).value is None
+    assert over_seeds(gone).note == "why"
+
+
+def scores(subject: str, measure: str, *values: float) -> list[Row]:
+    return [
+        Row(subject, LAST, correction, measure, value)
+        for correction, value in zip(("none", GLOBAL, CLUSTER), values, strict=True)
+    ]
+
+
+def outcomes_of(name: str, rows: list[Row]) -> list[str]:
+    found = find_study(name)
+    return [claim.judge(Result(rows), found.models).outcome for claim in found.claims]
+
+
+def test_claims_hold_and_fail() -> None:
+    measure = f"sts-15/{SPEARMAN}"
+    assert outcomes_of("R-T2", scores("mine", measure, 0.1, 0.2, 0.3)) == ["holds", "holds"]
+    assert outcomes_of("R-T2", scores("mine", measure, 0.3, 0.2, 0.1)) == ["fails", "fails"]
+    other = scores("roberta-base", f"sts-16/{SPEARMAN}", 0.1, 0.3, 0.2)
+    assert outcomes_of("R-T2", other) == ["holds", "cannot be judged"]
+    both = [*other, *scores("roberta-base", measure, 0.1, 0.2, 0.3)]
+    assert outcomes_of("R-T2", both) == ["holds", "holds"]
+    # the mean over subsets stands beside, and is not judged
+    assert (
+        outcomes_of("R-T2", scores("mine", f"sts-15/{MEAN}", 3, 2, 1)) == ["cannot be judged"] * 2
+    )
+
+
+def test_printed_numbers() -> None:
+    printed = find_study("R-T2").printed()
+    assert len(printed) == 2 * 63
+    assert printed["GPT-2", LAST, "none", f"sts-12/{SPEARMAN}"] == pytest.approx(0.2649)
+    assert printed["RoBERTa", LAST, CLUSTER, f"sts-b/{SPEARMAN}"] == pytest.approx(0.714)

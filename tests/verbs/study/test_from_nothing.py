@@ -1,0 +1,165 @@
+"""Studies that train from nothing: from a text to claims, or from finished ablations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from isoscope.data.texts import open_texts
+from isoscope.errors import UsageError
+from isoscope.results.result import Result, Row
+from isoscope.verbs.study import training_runs as from_nothing
+from isoscope.verbs.study.api import run_study
+from isoscope.verbs.study.inputs import wikitext_train
+from isoscope.verbs.study.papers.luo2021.positions import ratios
+from isoscope.verbs.train.pretrain.ablation import ablate
+from isoscope.verbs.train.pretrain.loop import pretrain
+from isoscope.verbs.train.pretrain.plan import Plan
+
+pytestmark = pytest.mark.slow
+TOY: dict[str, Any] = {
+    "layers": 1, "width": 16, "heads": 2, "feed_forward": 32, "vocabulary": 280, "context": 12,
+    "batch_size": 4,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    rng = np.random.default_rng(0)
+    words = ["the", "cat", "dog", "saw", "a", "bird", "that", "sang", "and", "flew"]
+    return [" ".join(rng.choice(words, 12)) for _ in range(300)]
+
+
+@pytest.fixture
+def tiny_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the mini scale be a toy, whose numbers are as real and as worthless."""
+    monkeypatch.setattr(from_nothing, "SMALL", TOY)
+    monkeypatch.setattr(from_nothing, "SMALL_STEPS", 10)
+
+
+@pytest.mark.usefixtures("tiny_scale")
+def test_single_positions_move_as_the_equation_says(texts: list[str]) -> None:
+    run = run_study("B-E", text=texts)
+    assert [verdict.outcome for verdict in run.verdicts] == ["holds", "holds"]
+    assert {table.measure for table in run.result.tables} == {"common_enemies", "mean_drift"}
+    shares = [row for row in run.result.rows if row.measure == "share_of_non_targets"]
+    assert {row.correction for row in shares} == {"SGD, output path", "SGD", "AdamW"}
+
+
+def test_a_recorded_training_is_shown(texts: list[str], tmp_path: Path) -> None:
+    plan = Plan(steps=4, checkpoints=1, changed=TOY)
+    pretrain(texts, plan, tmp_path / "seen", record=2)
+    run = run_study("B-E", [str(tmp_path / "seen")], text=texts)
+    assert {row.subject for row in run.result.rows} == {"seen"}
+    assert run.verdicts[0].outcome == "cannot be judged"
+    pretrain(texts, plan, tmp_path / "unseen")
+    with pytest.raises(UsageError, match="without --record"):
+        run_study("B-E", [str(tmp_path / "unseen")], text=texts)
+    with pytest.raises(UsageError, match="no folder of isoscope train pretrain"):
+        run_study("B-E", [str(tmp_path)], text=texts)
+
+
+@pytest.mark.usefixtures("tiny_scale")
+def test_positions_are_compared(texts: list[str]) -> None:
+    run = run_study("L-F3.10", text=texts)
+    rows = run.result.rows
+    shares = {row.correction: row.value for row in rows if row.part == "non-input layers"}
+    assert set(shares) == {"learned", "none"}
+    perplexities = {row.correction: row.value for row in rows if row.measure == "perplexity"}
+    (ratio,) = (row.value for row in rows if row.measure == "perplexity/ratio")
+    assert ratio == pytest.approx(perplexities["none"] / perplexities["learned"])
+    with_positions, without, times = run.verdicts
+    assert with_positions.outcome == ("holds" if shares["learned"] >= 0.8 else "fails")
+    assert without.outcome == ("holds" if shares["none"] < 0.8 else "fails")
+    assert times.outcome == "fails"  # ten steps on a toy make no such difference
+
+
+@pytest.mark.usefixtures("tiny_scale")
+def test_tied_and_untied_are_compared(texts: list[str], tmp_path: Path) -> None:
+    run = run_study("P-X", text=texts)
+    effect = run.result.row("i1", "untied instead of tied", part="unembedding matrix")
+    lowest = run.result.row("i1/lowest", "untied instead of tied", part="unembedding matrix")
+    assert lowest.value == effect.low
+    assert run.verdicts[0].outcome == ("holds" if effect.low > 0 else "fails")
+
+    finished = ablate(
+        texts, "tie,positions", Plan(steps=10, changed=TOY), seeds=2
+    )  # what the study trains, by hand
+    finished.save(tmp_path / "done.json")
+    again = run_study("P-X", reuse=[tmp_path / "done.json"])
+    found = again.result.row("i1", "untied instead of tied", part="unembedding matrix")
+    assert (found.value, found.low) == (effect.value, effect.low)
+    assert found.subject == "done (clm)"
+
+
+def test_a_planted_advantage_of_untied_matrices_is_found(tmp_path: Path) -> None:
+    def effect(low: float) -> Result:
+        row = Row(
+            "main effects", "unembedding matrix", "untied instead of tied", "i1", 0.2,
+            low=low, high=0.3, extra={"factor": "tie"},
+        )  # fmt: skip
+        extra = {"kind": "ablation", "factors": {"tie": ["tied", "untied"]}}
+        return Result([row], extra=extra)
+
+    for low, outcome in ((0.1, "holds"), (-0.1, "fails")):
+        effect(low).save(tmp_path / "made.json")
+        run = run_study("P-X", reuse=[tmp_path / "made.json"])
+        assert run.verdicts[0].outcome == outcome
+
+
+def test_results_of_others_are_refused(tmp_path: Path) -> None:
+    other = Result([], extra={"kind": "ablation", "factors": {"tie": ["tied", "untied"]}})
+    other.save(tmp_path / "other.json")
+    with pytest.raises(UsageError, match="with positions in its grid"):
+        run_study("L-F3.10", reuse=[tmp_path / "other.json"])
+
+
+def test_ratios_are_of_cells_that_are_alike_otherwise() -> None:
+    def cell(positions: str, tie: str, value: float) -> Row:
+        levels = {"tie": tie, "positions": positions}
+        return Row("m", "validation", f"{tie}, {positions}", "perplexity", value,
+                   extra={"factors": levels})  # fmt: skip
+
+    rows = [cell("learned", "tied", 10.0), cell("none", "tied", 50.0),
+            cell("learned", "untied", 20.0), cell("rotary", "untied", 1.0)]  # fmt: skip
+    assert [(row.correction, row.value) for row in ratios(rows)] == [("tied", 5.0)]
+
+
+def test_wrong_sources(texts: list[str]) -> None:
+    with pytest.raises(UsageError, match="no size of models is called 'huge'"):
+        run_study("P-X", ["pretrain:huge"], text=texts)
+    with pytest.raises(UsageError, match="trained already"):
+        run_study("P-X", ["package:minilm"], text=texts)
+
+
+def test_the_shift_of_a_training_is_followed(texts: list[str], tmp_path: Path) -> None:
+    pretrain(texts, Plan(steps=6, checkpoints=3, changed=TOY), tmp_path / "run")
+    run = run_study("B-F2", [str(tmp_path / "run")])
+    shifts = [row for row in run.result.rows if row.measure == "shift"]
+    assert [row.part for row in shifts] == ["step0", "step2", "step4", "step6"]
+    for row in shifts:
+        values = {
+            one.measure: one.value
+            for one in run.result.rows
+            if (one.subject, one.part) == ("run", row.part)
+        }
+        assert row.value == pytest.approx(values["norm_of_mean"] / values["mean_norm"])
+    assert run.verdicts[2].outcome in ("holds", "fails")
+
+
+def test_wikitext_is_found_under_its_names(tmp_path: Path) -> None:
+    assert wikitext_train(tmp_path) is None
+    folder = tmp_path / "wikitext-2-raw"
+    folder.mkdir()
+    (folder / "wiki.train.raw").write_text("one line\n\nanother\n", "utf-8")
+    found = wikitext_train(tmp_path)
+    assert found is not None
+    assert [text.text for text in found.texts()] == [
+        text.text for text in open_texts(folder / "wiki.train.raw").texts()
+    ]
