@@ -23,6 +23,7 @@ from isoscope.data.base import (
     CloudGroup,
     Shard,
     WrappedGroup,
+    is_portable,
     rows_per_batch,
     shards_of,
     total_rows,
@@ -132,7 +133,8 @@ def read(
         plan.on_error, progress,
     )  # fmt: skip
     whole.leave_out(plan.skipped)
-    if plan.pool is not None:
+    # Workers may have been opened for another source than one that only this process can read.
+    if plan.pool is not None and is_portable(group):
         found = whole.run(plan.pool, work)
     else:
         found = read_in_lanes(whole, work, group, plan.workers)

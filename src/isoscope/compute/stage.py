@@ -29,13 +29,12 @@ from typing import (
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.compute.pool import BadShard
+from isoscope.compute.pool import BadShard, Pool, Work
 from isoscope.data.base import total_rows
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
     from isoscope.compute.journal import Journal
-    from isoscope.compute.pool import Pool, Work
     from isoscope.progress import Progress
 
 

@@ -15,7 +15,7 @@ from isoscope.data.arrays import (
     open_batches,
     refuse_one_shot,
 )
-from isoscope.data.base import CloudGroup
+from isoscope.data.base import Cloud, CloudGroup
 from isoscope.data.combine import FileParts, JoinedCloud, check_alike, find_parts, is_pattern
 from isoscope.data.formats.packages import PACKAGES, PREFIX, open_package
 from isoscope.data.formats.registry import Format, opener_of, refuse_column
@@ -25,8 +25,6 @@ from isoscope.errors import DataError, UsageError, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from isoscope.data.base import Cloud
 
 
 OnError: TypeAlias = Literal["stop", "skip"]

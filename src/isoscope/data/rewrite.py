@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.data.arrays import at_least_single
-from isoscope.data.base import STORED_AS, total_rows, widen_bfloat16
+from isoscope.data.base import STORED_AS, Batch, Cloud, Labels, total_rows, widen_bfloat16
 from isoscope.data.combine import is_pattern
 from isoscope.data.formats.packages import PREFIX, open_package
 from isoscope.data.formats.registry import KEY
 from isoscope.data.location import WILDCARDS, Location, is_postgres, matches, redacted
-from isoscope.data.open import FORMATS, open_all, open_file
+from isoscope.data.open import FORMATS, OnError, open_all, open_file
 from isoscope.data.output import atomic_output, check_target, compressed
 from isoscope.data.selection import finite_rows, label_of
 from isoscope.errors import DataError, UsageError
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    from isoscope.data.base import Batch, Cloud, Labels
-    from isoscope.data.open import OnError
 
     CarryOut = Callable[["Sequence[Plan]", Progress | None], list["Written"]]
 

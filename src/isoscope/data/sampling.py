@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.data.arrays import ArrayCloud, on_host, to_host
-from isoscope.data.base import Cloud
+from isoscope.data.base import Batch, Cloud, CloudGroup
 from isoscope.data.combine import FileParts
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.data.base import Batch, CloudGroup
     from isoscope.data.blocks import Dealt
 
 

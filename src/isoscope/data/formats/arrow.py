@@ -26,12 +26,11 @@ from isoscope.data.formats.columns import (
     schema_mark,
     vectors_of,
 )
-from isoscope.data.location import readable
+from isoscope.data.location import Location, readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isoscope.data.location import Location
     from isoscope.data.rewrite import Rewrite
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +12,14 @@ import numpy as np
 
 from isoscope.data.base import Batch, Cloud, LazyLabels, check_rows, checked_shape, rows_per_batch
 from isoscope.data.formats.registry import KEY, choose
-from isoscope.data.location import first_line
+from isoscope.data.location import Location, first_line
 from isoscope.errors import DataError, IsoscopeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
-    from isoscope.data.location import Location
     from isoscope.data.rewrite import Rewrite
 
 

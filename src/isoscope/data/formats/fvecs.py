@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from isoscope.data.base import NO_LABELS, Batch, StreamedCloud, check_rows, rows_per_batch
+from isoscope.data.base import NO_LABELS, Batch, Cloud, StreamedCloud, check_rows, rows_per_batch
 from isoscope.data.formats.matrix import fill_runs
 from isoscope.data.formats.registry import refuse_column
 from isoscope.data.formats.word2vec import WIDEST
-from isoscope.data.location import readable
+from isoscope.data.location import Location, readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.data.base import Cloud
-    from isoscope.data.location import Location
     from isoscope.data.rewrite import Rewrite
 
 

@@ -22,7 +22,7 @@ from isoscope.data.base import (
     rows_per_batch,
     widen_bfloat16,
 )
-from isoscope.data.location import readable
+from isoscope.data.location import Location, readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.data.base import Cloud
-    from isoscope.data.location import Location
 
 
 GAP = 1 << 17

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 
-from isoscope.data.base import NO_LABELS, Batch, FileCloud, check_rows, is_cloud
+from isoscope.data.base import NO_LABELS, Batch, Cloud, FileCloud, check_rows, is_cloud
 from isoscope.data.formats.matrix import MatrixLayout, column_batches, row_batches, some_rows
 from isoscope.data.formats.npy import matrix_layout, read_header, write_rows
 from isoscope.data.formats.registry import choose
-from isoscope.data.location import first_line, readable
+from isoscope.data.location import Location, first_line, readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.data.base import Cloud
-    from isoscope.data.location import Location
     from isoscope.data.rewrite import Rewrite
 
 

@@ -11,17 +11,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from isoscope.data.base import checked_shape
+from isoscope.data.base import Cloud, Labels, checked_shape
 from isoscope.data.formats.matrix import MatrixFileCloud, MatrixLayout
 from isoscope.data.formats.registry import KEY, choose
-from isoscope.data.location import readable
+from isoscope.data.location import Location, readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isoscope.data.base import Cloud, Labels
-    from isoscope.data.location import Location
     from isoscope.data.rewrite import Rewrite
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 
-from isoscope.data.base import Batch, LazyLabels, StreamedCloud, rows_per_batch
+from isoscope.data.base import Batch, Cloud, LazyLabels, StreamedCloud, rows_per_batch
 from isoscope.data.formats.registry import refuse_column
 from isoscope.data.formats.word_text import as_words, header_line
-from isoscope.data.location import readable
+from isoscope.data.location import Location, readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.data.base import Cloud
-    from isoscope.data.location import Location
     from isoscope.data.rewrite import Rewrite
 
 

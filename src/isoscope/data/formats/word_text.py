@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
-from isoscope.data.base import Batch, LazyLabels, StreamedCloud, rows_per_batch
+from isoscope.data.base import Batch, Cloud, LazyLabels, StreamedCloud, rows_per_batch
 from isoscope.data.formats.registry import refuse_column
-from isoscope.data.location import readable
+from isoscope.data.location import Location, readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.data.base import Cloud
-    from isoscope.data.location import Location
     from isoscope.data.rewrite import Rewrite
 
 

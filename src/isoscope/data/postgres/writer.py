@@ -21,7 +21,7 @@ from isoscope.data.postgres.connection import (
     postgres_errors,
 )
 from isoscope.data.postgres.copy_format import HEADER, ID_KINDS, TRAILER, RowFormat
-from isoscope.data.rewrite import Rewrite, already_corrected, marked, read_marks
+from isoscope.data.rewrite import Change, Rewrite, already_corrected, marked, read_marks
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from psycopg.sql import Composable
 
     from isoscope.data.postgres.connection import Column, PostgresAddress, PostgresTable
-    from isoscope.data.rewrite import Change
 
     Report = Callable[[int, int | None], None]
 

@@ -39,7 +39,7 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain, repeat
@@ -56,7 +56,6 @@ from isoscope.data.texts.base import FileTexts, TextRow, TextSource, choose_colu
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from isoscope.data.formats.columns import OpenColumns
