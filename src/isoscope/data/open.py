@@ -22,6 +22,7 @@ from isoscope.data.formats.registry import Format, opener_of, refuse_column
 from isoscope.data.location import Location, first_line, is_postgres, matches, readable
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError, UsageError, one_of
+from isoscope.registry import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -164,9 +165,8 @@ def open_location(text: str, column: str | None, on_error: OnError) -> CloudGrou
     if text.startswith(PREFIX):
         return open_package(text, column)
     if is_postgres(text):
-        from isoscope.data.postgres.cloud import open_postgres
-
-        return open_postgres(text, column)
+        table: CloudGroup = load("isoscope.data.postgres.cloud:open_postgres")(text, column)
+        return table
     if is_pattern(text) and not Location(text).exists():
         found = find_parts(text)
         return FileParts({part: open_file(Location(name), column) for part, name in found.items()})

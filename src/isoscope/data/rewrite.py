@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from isoscope.data.arrays import at_least_single
 from isoscope.data.base import STORED_AS, Batch, Cloud, Labels, total_rows, widen_bfloat16
 from isoscope.data.combine import is_pattern
-from isoscope.data.formats.packages import PREFIX, open_package
+from isoscope.data.formats.packages import PREFIX
 from isoscope.data.formats.registry import KEY
 from isoscope.data.location import WILDCARDS, Location, is_postgres, matches, redacted
-from isoscope.data.open import FORMATS, OnError, open_all, open_file
+from isoscope.data.open import FORMATS, OnError, open_all, open_file, open_location
 from isoscope.data.output import atomic_output, check_target, compressed
 from isoscope.data.selection import finite_rows, label_of
 from isoscope.errors import DataError, UsageError
@@ -251,12 +251,12 @@ def rewrite_table(
     source: str, out: str, change: Change, column: str | None, progress: Progress | None
 ) -> Written:
     """Write to a database, where a table or a column of it is what a file is elsewhere."""
-    from isoscope.data.postgres.writer import write_table
 
     def report(rows: int, total: int | None) -> None:
         if progress is not None:
             progress(APPLY, rows, total)
 
+    write_table = load("isoscope.data.postgres.writer:write_table")
     rows, without = write_table(source, out, change, column, report)
     return Written(redacted(source), redacted(out), rows, change.new_width, True, without)
 
@@ -272,7 +272,8 @@ def planned(
     if not source or not out:
         raise UsageError("name a file")
     if not is_file(source):
-        cloud, target, shown = opened(source, column), Location(out), redacted(source)
+        cloud = cast("Cloud", open_location(source, column, "stop"))
+        target, shown = Location(out), redacted(source)
         writer = writer_for(target, PACKAGED, f"{shown} is written as")
         return [checked(Plan(cloud, Location(shown), target, writer), change)]
     files, folder = found(source), is_folder(source, out)
@@ -303,9 +304,7 @@ def refuse_corrected(source: str, column: str | None, on_error: OnError = "stop"
     With ``"skip"`` files that say nothing, as they cannot be read, are left to whoever reads them.
     """
     if is_postgres(source):
-        from isoscope.data.postgres.writer import refuse_corrected_table
-
-        refuse_corrected_table(source, column)
+        load("isoscope.data.postgres.writer:refuse_corrected_table")(source, column)
     if not is_file(source):
         return
     for file in found(source):
@@ -330,15 +329,6 @@ def marks_of(file: Location, column: str | None) -> list[dict[str, Any]]:
 def is_file(source: str) -> bool:
     """Whether a source is files, rather than a package or a table."""
     return not source.startswith(PREFIX) and not is_postgres(source)
-
-
-def opened(source: str, column: str | None) -> Cloud:
-    """Open a package or a table."""
-    if source.startswith(PREFIX):
-        return open_package(source, column)
-    from isoscope.data.postgres.cloud import open_postgres
-
-    return open_postgres(source, column)
 
 
 def found(source: str) -> list[Location]:

@@ -6,7 +6,7 @@ In a module of its own, which is loaded with the first such file: other texts ne
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, repeat
+from itertools import repeat
 from typing import Any
 
 import pyarrow
@@ -40,16 +40,13 @@ class ParquetTexts(FileTexts):
 
 
 def cells(opened: OpenColumns, stretch: int, column: str, where: str, first: int) -> Iterator[Any]:
-    """Return the values of one column of one row group."""
-    arrays = opened.read(stretch, column, STEP)
-    return chain.from_iterable(values_of(arrays, column, where, first))
+    """Yield the values of one column of one row group.
 
-
-def values_of(arrays: Iterator[Any], column: str, where: str, first: int) -> Iterator[list[Any]]:
-    """Yield arrays as lists, or name the first row that is no UTF-8, which Arrow does not check."""
-    for array in arrays:
+    The first row that is no UTF-8 is named, which Arrow does not check.
+    """
+    for array in opened.read(stretch, column, STEP):
         try:
-            yield array.to_pylist()
+            yield from array.to_pylist()
         except UnicodeDecodeError as error:
             row = first + next(k for k in range(len(array)) if not is_decodable(array[k]))
             raise DataError(
