@@ -187,10 +187,15 @@ def begin_of(entry: Any, where: str) -> int:
     return begin
 
 
+def aligned(header: str) -> bytes:
+    """Fill a header up with spaces so that the first tensor starts at a whole number of words."""
+    text = header.encode()
+    return text + b" " * (-len(text) % ALIGNMENT)
+
+
 def write_header(header: dict[str, Any], file: BinaryIO) -> None:
     """Write the header behind its length."""
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % ALIGNMENT)
+    text = aligned(json.dumps(header, separators=(",", ":"), ensure_ascii=False))
     file.write(len(text).to_bytes(8, "little") + text)
 
 
