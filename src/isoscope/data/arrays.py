@@ -264,12 +264,14 @@ def open_batches(source: Any) -> Cloud:
     return BatchesCloud(source if callable(source) else lambda: source)
 
 
-def refuse_one_shot(source: Any) -> None:
+def refuse_one_shot(
+    source: Any, what: str = "a cloud is", call: str = "open_cloud(lambda: my_batches())"
+) -> None:
     """Say how to pass what can be read only once."""
     if isinstance(source, Iterator):
         raise UsageError(
-            f"a {type(source).__name__} can be read once, and a cloud is read twice; pass a "
-            "function that makes it: open_cloud(lambda: my_batches())"
+            f"a {type(source).__name__} can be read once, and {what} read twice; pass a function "
+            f"that makes it: {call}"
         )
 
 

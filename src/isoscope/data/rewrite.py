@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -23,7 +24,7 @@ from isoscope.data.open import FORMATS, OnError, open_all, open_file, open_locat
 from isoscope.data.output import atomic_output, check_target, compressed
 from isoscope.data.selection import finite_rows, label_of
 from isoscope.errors import DataError, UsageError
-from isoscope.progress import Progress
+from isoscope.progress import Progress, report
 from isoscope.registry import load
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Change:
             )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Rewrite:
     """One cloud on its way into a file."""
 
@@ -78,6 +79,8 @@ class Rewrite:
     """What the new file says of its corrections, where its format has room for that."""
     report: Callable[[int], None] = lambda _: None
     """Called with the rows that are done."""
+    done: int = 0
+    """How many rows that are."""
 
     def batches(self) -> Iterator[Batch]:
         """Read the cloud and yield it changed, numbers in the type of the file."""
@@ -104,7 +107,8 @@ class Rewrite:
                 f"{self.location}: row {row} is too large for {self.cloud.dtype} once corrected; "
                 "store the vectors in a wider type first"
             )
-        self.report(first_row + len(stored))
+        self.done = first_row + len(stored)
+        self.report(self.done)
         return stored
 
 
@@ -230,15 +234,13 @@ def rewrite_files(
         return carry_out(plans, progress)
     written: list[Written] = []
     total, before = rows_in_all(plans), 0
-
-    def report(rows: int) -> None:
-        if progress is not None:
-            progress(APPLY, before + rows, total)
-
     for plan in plans:
-        one = carried_out(plan, change, report)
-        written.append(one)
-        before += one.rows
+
+        def tell(rows: int, before: int = before) -> None:
+            report(progress, APPLY, before + rows, total)
+
+        written.append(carried_out(plan, change, tell))
+        before += written[-1].rows
     return written
 
 
@@ -251,13 +253,9 @@ def rewrite_table(
     source: str, out: str, change: Change, column: str | None, progress: Progress | None
 ) -> Written:
     """Write to a database, where a table or a column of it is what a file is elsewhere."""
-
-    def report(rows: int, total: int | None) -> None:
-        if progress is not None:
-            progress(APPLY, rows, total)
-
     write_table = load("isoscope.data.postgres.writer:write_table")
-    rows, without = write_table(source, out, change, column, report)
+    tell = partial(report, progress, APPLY)
+    rows, without = write_table(source, out, change, column, tell)
     return Written(redacted(source), redacted(out), rows, change.new_width, True, without)
 
 
@@ -282,12 +280,11 @@ def planned(
         target = Location(f"{out.rstrip('/')}/{last_name(file)}" if folder else out)
         cloud = open_file(file, column)
         own, mark = FORMATS[file.ending], ""
+        family, what = PACKAGED, "is written as"
         if own.writer:
-            written = {ending: one.writer for ending, one in FORMATS.items()}
-            family = {ending: name for ending, name in written.items() if name == own.writer}
-            writer = writer_for(target, family, f"{file} stays")
-        else:
-            writer = writer_for(target, PACKAGED, f"{file} is written as")
+            family = {end: one.writer for end, one in FORMATS.items() if one.writer == own.writer}
+            what = "stays"
+        writer = writer_for(target, family, f"{file} {what}")
         if own.mark:
             mark = marked(load(own.mark)(file), change, cloud.column, str(file))
         return checked(Plan(cloud, file, target, writer, mark, folder), change)
@@ -404,14 +401,7 @@ def same_file(one: Location, other: Location) -> bool:
 
 def carried_out(plan: Plan, change: Change, report: Callable[[int], None]) -> Written:
     """Write one file."""
-    done = 0
-
-    def count(rows: int) -> None:
-        nonlocal done
-        done = rows
-        report(rows)
-
-    rewrite = Rewrite(plan.cloud, plan.source, change, plan.mark, count)
+    rewrite = Rewrite(plan.cloud, plan.source, change, plan.mark, report)
     with atomic_output(plan.out) as file, compressed(file, plan.out.compression) as packed:
         load(plan.writer)(rewrite, packed)
-    return Written(str(plan.source), str(plan.out), done, change.new_width, bool(plan.mark))
+    return Written(str(plan.source), str(plan.out), rewrite.done, change.new_width, bool(plan.mark))

@@ -182,7 +182,7 @@ class TableWriter:
 
     def _copy(self, cloud: PostgresCloud, into: Composable) -> int:
         """Send the changed vectors, batch by batch, while they are read."""
-        key, rows = self._ids.name, 0
+        key = self._ids.name
         form = RowFormat(cloud.vector_kind, self._change.new_width, ID_KINDS[self._ids.type])
         rewrite = Rewrite(
             cloud, Location(cloud.where), self._change, self._mark,
@@ -197,14 +197,13 @@ class TableWriter:
                     if ids.dtype == object and None in ids.tolist():
                         raise DataError(f"{cloud.where}: a row has no {key} (NULL){AS_IT_WAS}")
                     copy.write(form.encode(ids, batch.vectors))
-                    rows += len(ids)
                 copy.write(TRAILER)
         except UniqueViolation as error:
             raise DataError(
                 f"{cloud.where}: two rows have the same {key}; name a column that tells rows "
                 f"apart{AS_IT_WAS}"
             ) from error
-        return rows
+        return rewrite.done
 
     def _note(self, table: Composable, column: Composable) -> None:
         """Write down which corrections the new column carries."""

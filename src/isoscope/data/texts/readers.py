@@ -42,6 +42,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from isoscope.data.arrays import refuse_one_shot
 from isoscope.data.formats.jsonl import objects
 from isoscope.data.formats.packages import installed_folder
 from isoscope.data.formats.word_text import LONGEST_LINE, skip_signature
@@ -260,11 +261,7 @@ def open_strings(source: Any) -> TextSource:
     """Open a list of strings, or a function that makes an iterable of them."""
     if callable(source):
         return MadeTexts(source)
-    if isinstance(source, Iterator):
-        raise UsageError(
-            f"a {type(source).__name__} can be read once, and texts are read twice; pass a "
-            "function that makes it: open_texts(lambda: my_texts())"
-        )
+    refuse_one_shot(source, "texts are", "open_texts(lambda: my_texts())")
     if not isinstance(source, Iterable) or isinstance(source, bytes | Mapping):
         raise UsageError(
             f"{type(source).__name__} is nothing that texts can be read from; pass a file, a list "
