@@ -13,17 +13,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from isoscope.compute.journal import journal_while
 from isoscope.compute.map_reduce import Run
-from isoscope.compute.pool import Here
+from isoscope.compute.pool import Here, OpenPool, Pool
 from isoscope.compute.stage import OnError
-from isoscope.data.base import identity_of, is_portable
+from isoscope.data.base import CloudGroup, identity_of, is_portable
 from isoscope.errors import UsageError, at_least, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
-
-    from isoscope.compute.pool import OpenPool, Pool
-    from isoscope.data.base import CloudGroup
 
 
 LOCAL, RAY = "local", "ray"
@@ -86,9 +83,7 @@ def check_scale(
 
 
 @contextmanager
-def readers(
-    engine: str, workers: int | None, source: CloudGroup | None = None
-) -> Iterator[Pool | None]:
+def readers(engine: str, workers: int | None, source: CloudGroup) -> Iterator[Pool | None]:
     """Give out the workers that read vectors; None for the threads of this process.
 
     A source that no other process can read, such as a table seen through a connection, is left to

@@ -14,7 +14,7 @@ import numpy as np
 from isoscope.compute.threads import accumulate, cores, deal
 from isoscope.corrections.registry import text_of
 from isoscope.data.arrays import at_least_single, is_tensor, normalized
-from isoscope.data.base import Cloud, rows_per_batch
+from isoscope.data.base import Cloud, is_portable, rows_per_batch
 from isoscope.data.rewrite import Change
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class CorrectedCloud(Cloud):
         self._group, self._correction = group, correction
         self._source = group.names[0]
         super().__init__(self._source, group.rows, correction._output_width, group.dtypes[0])
+        self.portable = is_portable(group)
 
     def read(self) -> Iterator[Batch]:
         """Yield corrected batches with the labels of their rows."""
