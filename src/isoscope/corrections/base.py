@@ -101,8 +101,8 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Ignored.
         """
         del y
-        self._check_params()
-        self._learn_and_note(as_cloud(self._vectors(X, reset=True), "X"), None)
+        self._begin()
+        self._fit_group(as_cloud(self._vectors(X, reset=True), "X"))
         return self
 
     def fit_cloud(
@@ -121,7 +121,7 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             What becomes of shards that cannot be read. Only corrections that follow from sums are
             fitted by other workers, and keep a journal.
         """
-        self._fit_group(one_cloud(cloud), progress, plan)
+        self._fit_group(self._begin_on(cloud), progress, plan)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -220,6 +220,22 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.renormalize, bool | np.bool_):
             raise UsageError(f"{self.name}: renormalize is true or false, not {self.renormalize!r}")
 
+    def _begin(self) -> None:
+        """Begin a fit: nothing is fitted until it has come to its end, not even what was before.
+
+        Every way to fit calls this first. ``check_is_fitted`` would otherwise find what an earlier
+        fit left behind, with the number of dimensions of one that failed.
+        """
+        self._complete = False
+        self._check_params()
+
+    def _begin_on(self, cloud: Any) -> CloudGroup:
+        """Begin a fit on anything that ``isoscope.open_cloud`` takes, and open it."""
+        self._begin()
+        group = one_cloud(cloud)
+        self._forget_names(group.widths[0])
+        return group
+
     def _learn(self, group: CloudGroup, progress: Progress | None) -> None:
         """Learn from a group of one cloud, which may be read several times."""
         raise NotImplementedError
@@ -227,23 +243,14 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _fit_group(
         self,
         group: CloudGroup,
-        progress: Progress | None,
+        progress: Progress | None = None,
         plan: Run | None = None,
         sample_size: int = 0,
     ) -> Matrix:
-        """Learn from a group of one cloud, and return some of its rows at random."""
-        self._check_params()
-        self._forget_names(group.widths[0])
-        return self._learn_and_note(group, progress, plan, sample_size)
+        """Learn from a group of one cloud, and return some of its rows at random.
 
-    def _learn_and_note(
-        self,
-        group: CloudGroup,
-        progress: Progress | None,
-        plan: Run | None = None,
-        sample_size: int = 0,
-    ) -> Matrix:
-        """Learn, and note what from in one cheap read more, which also draws the sample."""
+        What was learned from is noted in one cheap read more, which also draws the sample.
+        """
         plan = Run() if plan is None else plan
         if plan.on_error == "stop":
             self._learn(group, progress)
@@ -315,9 +322,7 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _vectors(self, X: Any, *, reset: bool) -> Array:
         """Check vectors as scikit-learn does; tensors stay tensors."""
-        if reset:
-            self._complete = False
-        else:
+        if not reset:
             self._check_width(X)
         if not is_tensor(X):
             return validate_data(self, X, reset=reset, dtype=FLOATS)
@@ -339,8 +344,7 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
 
     def _forget_names(self, width: int) -> None:
-        """Begin a fit on vectors of some width that have no feature names."""
-        self._complete = False
+        """Set the number of dimensions, for vectors whose dimensions have no names."""
         self.n_features_in_ = width
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
