@@ -17,7 +17,7 @@ from isoscope.compute.map_reduce import Run
 from isoscope.corrections.apply import corrected_rows
 from isoscope.corrections.export import to_faiss, to_sentence_transformers
 from isoscope.corrections.fit import fitted_on, kept_rows, read_with_sample
-from isoscope.corrections.parameters import Slot, check_arrays
+from isoscope.corrections.parameters import BOOLEAN, Slot, check_arrays
 from isoscope.corrections.storage import fingerprint, save_correction
 from isoscope.data.arrays import TensorCloud, as_cloud, is_tensor
 from isoscope.data.open import one_cloud
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.corrections.fit import FittedOn
-    from isoscope.corrections.parameters import Slots
+    from isoscope.corrections.parameters import Rule, Slots
     from isoscope.data.base import Array, CloudGroup
     from isoscope.progress import Progress
     from isoscope.typing import Matrix
@@ -78,13 +78,15 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Whether ``_correct`` uses several threads itself; otherwise blocks are spread over cores."""
     records: ClassVar[frozenset[str]] = frozenset()
     """Fitted arrays that are kept for people and never applied: they may hold NaN."""
-
-    renormalize: bool
-    """Every correction has this parameter: bring corrected vectors to length 1 (zero stays 0)."""
+    rules: ClassVar[Mapping[str, Rule]] = {}
+    """What parameters may be, whatever the cloud; ``renormalize`` has its rule already."""
 
     _fitted_on: FittedOn
     _complete: bool = False
     """Whether the last fit came to its end; scikit-learn sets attributes when one begins."""
+
+    def __init__(self, *, renormalize: bool = False) -> None:
+        self.renormalize = renormalize
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell ``check_is_fitted`` whether vectors can be corrected."""
@@ -217,8 +219,10 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_params(self) -> None:
         """Refuse parameters that make no sense for any cloud, with a ``UsageError``."""
-        if not isinstance(self.renormalize, bool | np.bool_):
-            raise UsageError(f"{self.name}: renormalize is true or false, not {self.renormalize!r}")
+        for parameter, rule in {"renormalize": BOOLEAN, **self.rules}.items():
+            value = getattr(self, parameter)
+            if not rule.allows(value):
+                raise UsageError(f"{self.name}: {parameter} is {rule.wanted}, not {value!r}")
 
     def _begin(self) -> None:
         """Begin a fit: nothing is fitted until it has come to its end, not even what was before.

@@ -7,7 +7,7 @@ that a stream of small batches costs no decomposition each.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, get_args
 
 import numpy as np
 from sklearn.base import clone
@@ -68,6 +68,8 @@ class ClosedForm(Correction):
     """
 
     from_sums = True
+    parts: ClassVar[MomentParts] = MomentParts()
+    """Which sums a correction needs."""
     _solution: Arrays | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -169,8 +171,8 @@ class ClosedForm(Correction):
         return fitted_on(self.moments_, self.stored_)
 
     def _parts(self) -> MomentParts:
-        """Return which sums this correction needs."""
-        raise NotImplementedError
+        """Return which sums this correction needs, with its parameters."""
+        return self.parts
 
     def _solve(self, summary: Summary) -> Arrays:
         """Work out what to apply, as named arrays."""
