@@ -83,8 +83,7 @@ def fit_copies(
     if closed:
         sums = summary()
         for transformer in closed:
-            transformer._forget_names(sums.moments.width)
-            transformer._fit_summary(sums)
+            transformer.fit_summary(sums)
     others = [one for one in copies.values() if not isinstance(one.transformer, ClosedForm)]
     if others:
         copies |= {one.name: one for one in fitted(others, sample(), None)}

@@ -220,7 +220,7 @@ def measure(
             workers=workers, command=command,
         )  # fmt: skip
         watch = Provisional(source, ask, provisional, progress, seed)
-        request = replace(request, progress=watch.report, watch=watch)
+        request = replace(request, progress=watch.report, watch=watch.after_first_read)
     notes = f"; {caveat}" if caveat else ""
     if sample is not None:
         of = "" if whole is None else f" of {whole:,} rows"
