@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
 from isoscope.results.kinds import grids
+from isoscope.results.result import Result
 from isoscope.results.tables import previews
-
-if TYPE_CHECKING:
-    from isoscope.results.result import Result
 
 
 def plain(result: Result) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -19,8 +19,6 @@ from isoscope.measures.registry import find_measure
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pandas
 
     from isoscope.compute.journal import Journal

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from isoscope.measures.registry import all_measures
 from isoscope.results.fields import REMARKS, UNCORRECTED, base_name
 from isoscope.results.kinds import telling_tables
 from isoscope.results.merge import SKIPPED
 from isoscope.results.numbers import cell
+from isoscope.results.result import Result, Row
 from isoscope.wording import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from isoscope.results.result import Result, Row
-
 
 LENGTH_MARK = " *"
 LENGTH_LEGEND = (

@@ -11,27 +11,21 @@ What is scored of a task, on which splits, and what corrections are fitted on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
+from isoscope.compute.vector_cache import VectorCache
 from isoscope.data.texts.open import open_texts
 from isoscope.errors import UsageError
 from isoscope.tasks.folds import FOLDS, dealt
-from isoscope.tasks.probes import find_probe
+from isoscope.tasks.probes import Probe, find_probe
+from isoscope.tasks.problem import Items, Problem
+from isoscope.tasks.registry import Task
 from isoscope.wording import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from isoscope.compute.vector_cache import VectorCache
-    from isoscope.tasks.probes import Probe
-    from isoscope.tasks.problem import Items, Problem
-    from isoscope.tasks.registry import Task
-
 
 DEFAULT_PROBE = "logistic"
 ISOTROPY = ("mean_cosine", "i1_scaled")

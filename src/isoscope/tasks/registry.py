@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import pathlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar, get_args
@@ -19,8 +19,6 @@ from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.registry import Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from isoscope.tasks.protocol import Prepared, SentenceProtocol
 
 

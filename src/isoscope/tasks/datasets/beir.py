@@ -8,16 +8,12 @@ id a line take the place of the texts.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from isoscope.errors import DataError, UsageError
 from isoscope.tasks.datasets.lines import BLANKS, json_rows, json_text, tab_rows, text_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
 
 LAYOUT = (
     "corpus.jsonl with _id, title and text, queries.jsonl with _id and text, and qrels/test.tsv "

@@ -12,20 +12,14 @@ Their files have tabs and quote nothing, and many columns, of which the texts an
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from isoscope.errors import DataError
 from isoscope.tasks.datasets.lines import json_rows, json_text, labelled_text, read_text, tab_rows
 from isoscope.tasks.problems.classification import TextClassification
-from isoscope.tasks.registry import DataFile, register
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
-    from isoscope.tasks.registry import LabelledText
-
+from isoscope.tasks.registry import DataFile, LabelledText, register
 
 ONE_TEXT = (
     "a classifier of the text's frozen features, fitted on train and scored on dev, as the labels "

@@ -8,17 +8,14 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from isoscope.data.formats.word_text import LONGEST_LINE
 from isoscope.errors import DataError, UsageError
 from isoscope.tasks.registry import LabelledText
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from pathlib import Path
-
 
 BLANKS = " \t\r\n"
 """What is taken off the ends of a text; other space, such as Latin-1's 0x85, may be a character."""

@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from isoscope.errors import DataError, UsageError
 from isoscope.tasks.problems.classification import PUNCTUATION, TokenClassification
 from isoscope.tasks.registry import DataFile, TaggedSentence, register
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
 
 COLUMNS = ("document", "sentence", "position", "form", "lemma", "pos", "sense")
 CLASSES = {

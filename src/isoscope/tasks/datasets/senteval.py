@@ -6,16 +6,12 @@ a line. A few rows have a label and no text; they count in the published numbers
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from pathlib import Path
 
 from isoscope.tasks.datasets.lines import BLANKS, as_label, text_lines
 from isoscope.tasks.problems.classification import TextClassification
 from isoscope.tasks.registry import DataFile, LabelledText, register
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
 
 ALL = "all"
 """What the only part of a set without splits is called."""

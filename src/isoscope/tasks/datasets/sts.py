@@ -7,7 +7,7 @@ repeat the others and are not read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from isoscope.tasks.datasets.lines import (
     as_score,
@@ -18,10 +18,6 @@ from isoscope.tasks.datasets.lines import (
 )
 from isoscope.tasks.problems.pairs import SentenceSimilarity
 from isoscope.tasks.registry import DataFile, TextPair, register
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 SCALE = (0.0, 5.0)
 METRICS = ("cosine/spearman", "cosine/pearson")

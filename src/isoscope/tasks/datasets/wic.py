@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from isoscope.errors import DataError
 from isoscope.tasks.datasets.lines import as_label, parallel_lines
 from isoscope.tasks.problems.word_senses import WordSense
 from isoscope.tasks.registry import DataFile, WordInContext, register
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 COLUMNS = "word, part of speech, two indices such as 2-1, and two sentences"
 INDICES = re.compile(r"(\d+)-(\d+)")

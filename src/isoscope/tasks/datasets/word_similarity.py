@@ -11,17 +11,13 @@ from __future__ import annotations
 import csv
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from isoscope.errors import DataError
 from isoscope.tasks.datasets.lines import as_number, text_lines
 from isoscope.tasks.registry import DataFile, OwnFileTask, Task, register, register_opener
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 PART_OF_SPEECH = re.compile(r"-[nvj]$")
 

@@ -29,35 +29,26 @@ How a probe's score grows while it learns.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.compute.stats.class_scores import f1_score, matthews
-from isoscope.compute.stats.estimates import mean_score
+from isoscope.compute.stats.estimates import Score, mean_score
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.models.tokens import Mention
 from isoscope.results.result import Table
 from isoscope.tasks.folds import FOLDS
 from isoscope.tasks.probes import Codes, EpochProbe, Lesson, LogisticProbe, Matrix, Probe
-from isoscope.tasks.problem import Problem, numbered
-from isoscope.tasks.protocol import Prepared, cross_fitted
-from isoscope.tasks.registry import LabelledText, PartedTask, TaggedSentence
+from isoscope.tasks.problem import Items, Problem, numbered
+from isoscope.tasks.protocol import Prepared, SentenceProtocol, cross_fitted
+from isoscope.tasks.registry import DataFile, LabelledText, PartedTask, TaggedSentence
 from isoscope.tasks.scores import has_output, with_note
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from isoscope.compute.stats.estimates import Score
-    from isoscope.tasks.problem import Items
-    from isoscope.tasks.protocol import SentenceProtocol
-    from isoscope.tasks.registry import DataFile
-    from isoscope.typing import Vector
-
+from isoscope.typing import Vector
 
 PairFeatures = Literal["ordered", "symmetric"]
 """``ordered`` is u, v, |u − v| and u ∘ v; ``symmetric`` the last two."""

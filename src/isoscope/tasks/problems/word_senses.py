@@ -8,34 +8,25 @@ best threshold would have given on the scored ones stands beside it, called so.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.compute.stats.class_scores import auc
 from isoscope.compute.stats.estimates import Score, mean_score
 from isoscope.errors import DataError, UsageError
 from isoscope.models.tokens import Mention
-from isoscope.tasks.probes import LogisticProbe
-from isoscope.tasks.problem import PairedRows, numbered, pair_cosines
-from isoscope.tasks.problems.classification import ClassProblem, with_splits
-from isoscope.tasks.protocol import TRAIN, Prepared
+from isoscope.tasks.probes import LogisticProbe, Probe
+from isoscope.tasks.problem import Items, PairedRows, numbered, pair_cosines
+from isoscope.tasks.problems.classification import ClassProblem, PairFeatures, with_splits
+from isoscope.tasks.protocol import TRAIN, Prepared, SentenceProtocol
 from isoscope.tasks.registry import PartedTask, WordInContext
 from isoscope.tasks.scores import with_note
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from isoscope.tasks.probes import Probe
-    from isoscope.tasks.problem import Items
-    from isoscope.tasks.problems.classification import PairFeatures
-    from isoscope.tasks.protocol import SentenceProtocol
-    from isoscope.typing import Places, Vector
-
+from isoscope.typing import Places, Vector
 
 THRESHOLDS = tuple(round(0.1 * k, 1) for k in range(1, 10))
 ACCURACY, AUC, BEST, LEARNED = "accuracy", "cosine/auc", "accuracy/best", "accuracy/learned"
