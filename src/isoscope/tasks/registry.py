@@ -106,6 +106,28 @@ class DataFile:
     optional: bool = False
 
 
+def part_files(
+    name: str, sizes: Mapping[str, int | None], *, beside: str = "", optional: Collection[str] = ()
+) -> tuple[DataFile, ...]:
+    """Return the files of a release that has one for each of its parts.
+
+    Parameters
+    ----------
+    name : str
+        Name of the files, with ``{}`` in the place of the part.
+    sizes : mapping of str to (int or None)
+        How many items each part holds.
+    beside : str
+        Name of the files with scores or labels, with ``{}`` in the place of the part.
+    optional : collection of str
+        Parts that the set can be used without.
+    """
+    return tuple(
+        DataFile(name.format(part), size, part, beside.format(part), part in optional)
+        for part, size in sizes.items()
+    )
+
+
 @dataclass(frozen=True)
 class Task:
     """A benchmark: its data as their authors released them, and how they are scored.

@@ -15,6 +15,7 @@ from itertools import groupby
 from pathlib import Path
 
 from isoscope.errors import DataError, UsageError
+from isoscope.tasks.datasets.lines import wrong_columns
 from isoscope.tasks.problems.classification import PUNCTUATION, TokenClassification
 from isoscope.tasks.registry import DataFile, TaggedSentence, register
 
@@ -55,10 +56,8 @@ def read_tokens(path: Path) -> Iterator[tuple[tuple[str, str], str, str | None]]
             continue
         where = f"{path}: line {number}"
         if len(fields) != len(COLUMNS):
-            raise DataError(
-                f"{where} has {len(fields)} columns with tabs between them; expected "
-                f"{len(COLUMNS)}: {', '.join(COLUMNS)}"
-            )
+            wanted = (len(COLUMNS), len(COLUMNS))
+            raise wrong_columns(len(fields), wanted, ", ".join(COLUMNS), where)
         document, sentence, _, form, _, tag, _ = fields
         if not form:
             raise DataError(f"{where} has no word in column 4")
