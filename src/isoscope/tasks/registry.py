@@ -19,7 +19,7 @@ from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.registry import Registry
 
 if TYPE_CHECKING:
-    from isoscope.tasks.protocol import Prepared, SentenceProtocol
+    from isoscope.tasks.protocol import SentenceProtocol, TaskPlan
 
 
 VARIABLE = "ISOSCOPE_DATA"
@@ -205,7 +205,7 @@ class Task:
                 missing.append(file.beside)
         return missing
 
-    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Prepared:
+    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> TaskPlan:
         """Read the data, and choose the splits.
 
         Parameters

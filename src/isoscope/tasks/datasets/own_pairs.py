@@ -28,7 +28,7 @@ from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.tasks.datasets.lines import as_number, check_texts, read_table
 from isoscope.tasks.problem import Items
 from isoscope.tasks.problems.pairs import SCORE, ScoredPairs
-from isoscope.tasks.protocol import Prepared, SentenceProtocol, cross_fitted, without_training
+from isoscope.tasks.protocol import SentenceProtocol, TaskPlan, cross_fitted, without_training
 from isoscope.tasks.registry import DataFile, OwnFileTask, TextPair, register_opener
 from isoscope.typing import Vector
 
@@ -498,7 +498,7 @@ class OwnPairTask(OwnFileTask):
         """Read the pairs; the folder of the benchmarks is of no use."""
         return read_own_pairs(self.find(folder))
 
-    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Prepared:
+    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> TaskPlan:
         """Score pairs of texts; corrections are cross-fitted unless the user names other texts."""
         pairs = self.load(folder)
         if pairs.kind != "texts":

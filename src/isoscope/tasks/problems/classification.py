@@ -45,7 +45,7 @@ from isoscope.results.result import Table
 from isoscope.tasks.folds import FOLDS
 from isoscope.tasks.probes import Codes, EpochProbe, Lesson, LogisticProbe, Matrix, Probe
 from isoscope.tasks.problem import Items, Problem, numbered
-from isoscope.tasks.protocol import Prepared, SentenceProtocol, cross_fitted
+from isoscope.tasks.protocol import SentenceProtocol, Split, TaskPlan, cross_fitted
 from isoscope.tasks.registry import DataFile, LabelledText, PartedTask, TaggedSentence
 from isoscope.tasks.scores import has_output, with_note
 from isoscope.typing import Vector
@@ -297,7 +297,7 @@ class TextClassification(PartedTask[LabelledText]):
         """Read the examples of one file, whose labels must be known."""
         return self.reader(path, file, self.labels)
 
-    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Prepared:
+    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> TaskPlan:
         """Classify the texts of all parts that are there."""
         del fits
         problem = text_problem(self, self.load(folder), protocol.classifier)
@@ -316,7 +316,7 @@ class TokenClassification(PartedTask[TaggedSentence]):
 
     labels: tuple[str, ...]
 
-    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Prepared:
+    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> TaskPlan:
         """Classify the words of some sentences."""
         del fits
         problem = word_problem(self, self.load(folder), protocol.classifier, seed=protocol.seed)
@@ -451,7 +451,7 @@ SCORED = (TEST, "dev", "val", "trial")
 
 def with_splits(
     problem: ClassProblem, *, seed: int = 0, folds: int = FOLDS, scored: str | None = None
-) -> Prepared:
+) -> TaskPlan:
     """Split a problem's items as its release does, or into folds where it does not.
 
     With a part ``train`` there is one split: it is learned from, and ``test`` is scored, or ``dev``
@@ -472,7 +472,7 @@ def with_splits(
 
     Returns
     -------
-    Prepared
+    TaskPlan
         The problem with its splits, and what a protocol says of them.
     """
     parts = tuple(dict.fromkeys(problem.parts))
@@ -488,10 +488,10 @@ def with_splits(
         return released(problem, held)
     folded = cross_fitted(problem, seed, folds)
     how = f"cross-validated on {' and '.join(parts)} in {folds} folds"
-    return Prepared(problem, folded.splits, how=f"{problem}; {how}")
+    return TaskPlan(problem, folded.splits, words=(f"{problem}; {how}",))
 
 
-def released(problem: ClassProblem, held: str) -> Prepared:
+def released(problem: ClassProblem, held: str) -> TaskPlan:
     """Learn from train, score another part."""
     chosen_on = [part for part in CHOSEN_ON if held == TEST and part in problem.parts]
     learn = np.flatnonzero(np.isin(problem.parts, [TRAIN, *chosen_on]))
@@ -499,7 +499,8 @@ def released(problem: ClassProblem, held: str) -> Prepared:
     if chosen_on:
         words += f", settings chosen on {' and '.join(chosen_on)}"
     scored = np.flatnonzero(problem.parts == held)
-    return Prepared(problem, ((learn, scored),), how=f"{problem}; {words}, scored on {held}")
+    words = f"{problem}; {words}, scored on {held}"
+    return TaskPlan(problem, (Split(learn, scored),), words=(words,))
 
 
 EPOCHS = "epochs"

@@ -42,8 +42,8 @@ from isoscope.tasks.problems.classification import TextClassification
 from isoscope.tasks.protocol import (
     TRAIN,
     FitTexts,
-    Prepared,
     SentenceProtocol,
+    TaskPlan,
     no_train_split,
     without_training,
 )
@@ -176,7 +176,7 @@ class ClusteringTask(Task):
             return self.source.scored
         return next(((part,) for part in PREFERRED if part in self.source.parts), ())
 
-    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Prepared:
+    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> TaskPlan:
         """Cluster one part; corrections are fitted on the train part where that is another one."""
         problem = ClusteringProblem.of(self.name, self.load(folder), self.unit)
         fit = None

@@ -33,8 +33,8 @@ from isoscope.tasks.problem import Items, PairedRows, numbered, pair_cosines
 from isoscope.tasks.protocol import (
     TRAIN,
     FitTexts,
-    Prepared,
     SentenceProtocol,
+    TaskPlan,
     cross_fitted,
     no_train_split,
     without_training,
@@ -161,7 +161,7 @@ def score_name(metric: str, part: str) -> str:
 class SentenceSimilarity(PartedTask[TextPair]):
     """Pairs of texts with human scores."""
 
-    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Prepared:
+    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> TaskPlan:
         """Score all pairs at once; without a train split corrections are cross-fitted."""
         problem = ScoredPairs.of(self.name, self.load(folder))
         learned: tuple[str, ...] = ()

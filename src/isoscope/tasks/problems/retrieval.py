@@ -35,7 +35,7 @@ from isoscope.compute.stats.estimates import Score, mean_score
 from isoscope.errors import DataError
 from isoscope.tasks.datasets.beir import LAYOUT, RetrievalSet, has_texts, read_retrieval
 from isoscope.tasks.problem import Items, Problem, numbered
-from isoscope.tasks.protocol import FitTexts, Prepared, SentenceProtocol, without_training
+from isoscope.tasks.protocol import FitTexts, SentenceProtocol, TaskPlan, without_training
 from isoscope.tasks.registry import DataFile, Task, register_opener
 from isoscope.typing import Vector
 
@@ -219,7 +219,7 @@ class RetrievalTask(Task):
         del folder
         return Path(self.file)
 
-    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Prepared:
+    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> TaskPlan:
         """Score all queries; corrections are fitted on the documents, which one has beforehand."""
         del protocol, fits
         data = self.load(folder)

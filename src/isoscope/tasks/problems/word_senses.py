@@ -23,7 +23,7 @@ from isoscope.models.tokens import Mention
 from isoscope.tasks.probes import LogisticProbe, Probe
 from isoscope.tasks.problem import Items, PairedRows, numbered, pair_cosines
 from isoscope.tasks.problems.classification import ClassProblem, PairFeatures, with_splits
-from isoscope.tasks.protocol import TRAIN, Prepared, SentenceProtocol
+from isoscope.tasks.protocol import TRAIN, SentenceProtocol, Split, TaskPlan
 from isoscope.tasks.registry import PartedTask, WordInContext
 from isoscope.tasks.scores import with_note
 from isoscope.typing import Places, Vector
@@ -196,7 +196,7 @@ def sense_problem(
 class WordSense(PartedTask[WordInContext]):
     """One word in two sentences: the same meaning or not."""
 
-    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Prepared:
+    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> TaskPlan:
         """Choose the threshold on the train split, score the others; or classify with a probe."""
         del fits
         examples = self.load(folder)
@@ -211,9 +211,9 @@ class WordSense(PartedTask[WordInContext]):
                 f"{self.name} needs a {TRAIN} split to choose its threshold on, and another to "
                 "score"
             )
-        splits = ((np.flatnonzero(learned), np.flatnonzero(~learned)),)
+        splits = (Split(np.flatnonzero(learned), np.flatnonzero(~learned)),)
         how = (
             f"threshold chosen on {TRAIN} ({int(learned.sum()):,} pairs), "
             f"scored on the rest ({int((~learned).sum()):,})"
         )
-        return Prepared(problem, splits, how=how)
+        return TaskPlan(problem, splits, words=(how,))
