@@ -81,9 +81,9 @@ def show(result: Result, screen: Console) -> None:
         for note in one.notes:
             screen.print(note, style="dim")
     # The first rows of the structured measures that tell most.
-    for title, header, rows in previews(result):
-        screen.print(f"{title}, all with --json" if rows else title, style="italic")
-        show_grid(Grid("", header, rows, [], []), screen, first="right", min_width=9)
+    for one in previews(result):
+        screen.print(f"{one.title}, all with --json" if one.rows else one.title, style="italic")
+        show_grid(one, screen, first="right", min_width=9)
 
 
 def show_table(table: list[list[str]], screen: Console) -> None:
