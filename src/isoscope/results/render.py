@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from isoscope.results.kinds import grids
 from isoscope.results.tables import previews
 
 if TYPE_CHECKING:
     from isoscope.results.result import Result
+
+
+class Line(NamedTuple):
+    """A line for people, with its style on a terminal; some stand with room before them."""
+
+    text: str
+    style: str = ""
+    indented: bool = False
 
 
 def plain(result: Result) -> str:

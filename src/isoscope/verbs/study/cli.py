@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+import isoscope
 from isoscope.cli import options
-from isoscope.registry import load
+from isoscope.cli.output import draw, print_lines, watching
+from isoscope.cli.streams import command_line, print_facts, print_text
+from isoscope.compute.execution import ray_address
+from isoscope.data.output import write_atomically
+from isoscope.errors import UsageError
+from isoscope.results.result import ENDINGS, check_writable
 
 USUAL = "studies"
 """Where studies are looked for, and several are kept, unless a user says otherwise."""
@@ -28,6 +37,11 @@ isoscope study run all --scale mini --data benchmarks --out studies
 study_app = options.command_group("Run an experiment of a paper on models of your own.")
 
 
+def room(module: str) -> Any:
+    """Return a module of this room: they load all studies, which no help needs."""
+    return import_module(f"isoscope.verbs.study.{module}")
+
+
 @study_app.command("list", epilog="Example: isoscope study list")
 def list_studies(
     results: Annotated[
@@ -40,7 +54,12 @@ def list_studies(
     as_json: options.PrintJson = False,
 ) -> None:
     """Show every study with what it needs, and what became of it last."""
-    load("isoscope.cli.studies:list_studies")(results, as_json=as_json)
+    screen = room("screen")
+    last = screen.last_verdicts(results)
+    if as_json:
+        print_facts(screen.list_facts(last))
+    else:
+        print_lines(screen.list_lines(last))
 
 
 @study_app.command("show", epilog="Example: isoscope study show B-T1")
@@ -49,7 +68,11 @@ def show_study(
     as_json: options.PrintJson = False,
 ) -> None:
     """Show one study: what is done, what it needs and claims, and the numbers that it prints."""
-    load("isoscope.cli.studies:show_study")(name, as_json=as_json)
+    screen, study = room("screen"), room("registry").find_study(name)
+    if as_json:
+        print_facts(screen.describe(study))
+    else:
+        print_lines(screen.study_lines(study))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +150,50 @@ class RunOptions(options.Options):
 @options.command
 def run_command(given: RunOptions) -> None:
     """Run studies and judge their claims."""
-    load("isoscope.cli.studies:run_studies")(given)
+    asked = given.arguments()
+    names, sources, out, again = (asked.pop(name) for name in ("names", "sources", "out", "again"))
+    screen = room("screen")
+    studies, later = screen.parted(names)
+    sources = [*later, *(sources or [])]
+    asked |= {"reuse": given.reuse or [], "command": command_line()}
+    if len(studies) > 1 or is_folder(out):
+        check_several(given)
+        workers = given.workers is not None or ray_address(given.engine) is not None
+        shared = workers and len(studies) > 1
+        folder = room("folder").StudyFolder(out or USUAL)
+        watch = partial(watching, given.watch)
+        asked |= {"again": again, "shared": shared}
+        print_lines(screen.run_several(studies, sources, folder, watch, **asked))
+        return
+    if again:
+        raise UsageError("--again is about a folder of studies; name one with --out")
+    if out is not None:
+        check_writable(out)
+    with watching(given.watch) as report:
+        found = isoscope.run_study(studies[0], sources, progress=report, **asked)
+    if out is not None:
+        found.save(out)
+    draw([found.result], given.shown.pictures)
+    if given.shown.as_json:
+        print_text(found.result.to_json())
+    else:
+        print_lines(screen.run_lines(found))
+
+
+def is_folder(out: Path | None) -> bool:
+    """Whether results go into a folder, a file each."""
+    return out is not None and (out.is_dir() or not out.suffix)
+
+
+def check_several(given: RunOptions) -> None:
+    """Refuse what is for a single study."""
+    out = given.out
+    if out is not None and out.suffix.lower() in ENDINGS and not out.is_dir():
+        raise UsageError(f"--out {out} is a file for one study; name a folder for several")
+    if given.shown.as_json:
+        raise UsageError("--json prints one study; several are files in the folder of --out")
+    if given.shown.pictures.wanted:
+        raise UsageError("--html and --figures draw one study; isoscope report draws several")
 
 
 @study_app.command(
@@ -149,4 +215,16 @@ def compare_studies(
     as_json: options.PrintJson = False,
 ) -> None:
     """Lay finished studies side by side: claims with verdicts, measured and printed numbers."""
-    load("isoscope.cli.studies:compare_studies")(folder, note, out, as_json=as_json)
+    if out is not None:
+        check_writable(out)
+    comparison = room("comparison")
+    runs = list(room("folder").StudyFolder(folder).runs())
+    as_text = json.dumps([comparison.summary(run) for run in runs], indent=2, ensure_ascii=False)
+    if out is not None:
+        is_json = out.suffix.lower() == ".json"
+        page = as_text if is_json else comparison.compared_markdown(runs, note)
+        write_atomically(out, page + "\n")
+    if as_json:
+        print_text(as_text)
+    else:
+        print_lines(room("screen").compared_lines(runs))
