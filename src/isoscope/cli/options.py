@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
@@ -205,50 +205,41 @@ Device = Annotated[
     typer.Option(help="Where models compute, such as cpu or cuda. Default: an accelerator."),
 ]
 
-OF_TEXTS = "The vectors of texts"
-Layer = Annotated[str, typer.Option(help="Layer of the model.", rich_help_panel=OF_TEXTS)]
-Pooling = Annotated[
-    Literal["mean", "cls", "last", "max"],
-    typer.Option(help="How a text's tokens become one vector.", rich_help_panel=OF_TEXTS),
-]
-SpecialTokens = Annotated[
-    bool,
-    typer.Option(help="Whether tokens that the tokenizer adds count.", rich_help_panel=OF_TEXTS),
-]
-KeepVectors = Annotated[
-    bool,
-    typer.Option(
-        help="Whether vectors of texts are kept on disk (in ISOSCOPE_CACHE).",
-        rich_help_panel=OF_TEXTS,
-    ),
-]
+OF_TEXTS, SCALE = "The vectors of texts", "Scale"
+"""Panels of the help."""
 
-SCALE = "Scale"
+of_texts = partial(typer.Option, rich_help_panel=OF_TEXTS)
+of_scale = partial(typer.Option, rich_help_panel=SCALE)
+
+Layer = Annotated[str, of_texts(help="Layer of the model.")]
+Pooling = Annotated[
+    Literal["mean", "cls", "last", "max"], of_texts(help="How a text's tokens become one vector.")
+]
+SpecialTokens = Annotated[bool, of_texts(help="Whether tokens that the tokenizer adds count.")]
+KeepVectors = Annotated[
+    bool, of_texts(help="Whether vectors of texts are kept on disk (in ISOSCOPE_CACHE).")
+]
 Engine = Annotated[
     str,
-    typer.Option(
+    of_scale(
         metavar="local|ray[:ADDRESS]",
         help="Who works: this machine, a Ray of its own on this machine (ray), or a cluster "
         "(ray:auto, ray:HOST:6379).",
-        rich_help_panel=SCALE,
     ),
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(
-        "--workers",
+    of_scale(
         help="Processes, or actors of Ray, each with a copy of the model and one thread. Default: "
         "this process with all its threads; with Ray one per core or accelerator.",
         min=1,
-        rich_help_panel=SCALE,
     ),
 ]
 OnError = Annotated[
     Literal["stop", "skip"],
-    typer.Option(
+    of_scale(
         help="Whether a file or shard that cannot be read ends the run, or is left out, named and "
         "counted.",
-        rich_help_panel=SCALE,
     ),
 ]
 
