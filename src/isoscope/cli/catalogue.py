@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from isoscope.cli.options import Data, PrintJson, command_group
-from isoscope.cli.output import print_lines
-from isoscope.cli.streams import console, print_facts
+from isoscope.cli.streams import console, indented, print_facts
 from isoscope.errors import UsageError
 from isoscope.measures.context.definitions import CONTEXTUAL_MEASURES, ContextualMeasure
 from isoscope.measures.registry import Measure, all_measures
 from isoscope.registry import load
-from isoscope.results.render import Line
 from isoscope.tasks.registry import Task, all_tasks, data_folder, own_kinds
 
 list_app = command_group("Show what there is to choose from.")
@@ -70,9 +68,13 @@ def show_measure(
 
 def show_entry(name: str, about: str, facts: dict[str, str]) -> None:
     """Print a name, and below it what there is to know; empty facts are left out."""
-    lines = [about] if about else []
-    lines += [f"{title}: {text}" for title, text in facts.items() if text]
-    print_lines([Line(name, "bold"), *(Line(line, indented=True) for line in lines)])
+    screen = console()
+    screen.print(name, style="bold")
+    if about:
+        indented(screen, about)
+    for title, text in facts.items():
+        if text:
+            indented(screen, f"{title}: {text}")
 
 
 @list_app.command("corrections", epilog="Example: isoscope list corrections")

@@ -15,7 +15,6 @@ import isoscope
 from isoscope.cli import options
 from isoscope.cli.output import draw, print_lines, watching
 from isoscope.cli.streams import command_line, print_facts, print_text
-from isoscope.compute.execution import ray_address
 from isoscope.data.output import write_atomically
 from isoscope.errors import UsageError
 from isoscope.results.result import ENDINGS, check_writable
@@ -158,12 +157,9 @@ def run_command(given: RunOptions) -> None:
     asked |= {"reuse": given.reuse or [], "command": command_line()}
     if len(studies) > 1 or is_folder(out):
         check_several(given)
-        workers = given.workers is not None or ray_address(given.engine) is not None
-        shared = workers and len(studies) > 1
         folder = room("folder").StudyFolder(out or USUAL)
         watch = partial(watching, given.watch)
-        asked |= {"again": again, "shared": shared}
-        print_lines(screen.run_several(studies, sources, folder, watch, **asked))
+        print_lines(screen.run_several(studies, sources, folder, watch, again=again, **asked))
         return
     if again:
         raise UsageError("--again is about a folder of studies; name one with --out")

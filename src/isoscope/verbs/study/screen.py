@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from isoscope.compute.execution import on_accelerators, open_pool
+from isoscope.compute.execution import on_accelerators, open_pool, ray_address
 from isoscope.errors import IsoscopeError, UsageError
 from isoscope.results.render import Line
 from isoscope.results.result import Result, Row
@@ -81,8 +81,6 @@ def run_several(
     sources: Sequence[str],
     folder: StudyFolder,
     watching: Watching,
-    *,
-    shared: bool,
     **options: Any,
 ) -> Lines:
     """Run studies into a folder, several at a time where workers share them; show each when done.
@@ -93,7 +91,8 @@ def run_several(
         At the end, where some of them did not run.
     """
     folder.prepare()
-    run = run_shared if shared else run_one_by_one
+    workers = options["workers"] is not None or ray_address(options["engine"]) is not None
+    run = run_shared if workers and len(studies) > 1 else run_one_by_one
     failed = yield from run(studies, sources, folder, watching, **options)
     if len(failed) < len(studies):
         where = folder.path
