@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from html import escape
+from typing import NamedTuple
 
 from isoscope.results.kinds import grids
 from isoscope.results.result import Result
 from isoscope.results.tables import Grid, previews
+
+
+class Line(NamedTuple):
+    """A line for people, with its style on a terminal; some stand with room before them."""
+
+    text: str
+    style: str = ""
+    indented: bool = False
 
 
 def plain(result: Result) -> str:
