@@ -13,10 +13,10 @@ from isoscope.measures.views import NONE
 from isoscope.models.layer_names import EMBEDDING_MATRIX, POSITIONS, UNEMBEDDING_MATRIX
 from isoscope.models.weights.embeddings import unused_tokens
 from isoscope.progress import Progress
-from isoscope.results.fields import KIND, PARTS, PROFILE
+from isoscope.results.fields import PARTS, PROFILE
 from isoscope.results.merge import joined
-from isoscope.results.model_rows import norm_result, position_extremes
-from isoscope.results.result import Result, Table, versions
+from isoscope.results.model_rows import model_header, norm_result, position_extremes
+from isoscope.results.result import Result, Table
 from isoscope.verbs.measure.api import measure
 from isoscope.verbs.profile.verdict import weights_verdict
 
@@ -43,8 +43,7 @@ def weights_profile(
         tables=[parts_table(model), *found.tables],
         verdicts=[weights_verdict(model, found)],
         seeds={"seed": options.seed},
-        versions=versions() | {name: model.provenance[name] for name in ("transformers", "torch")},
-        extra={KIND: PROFILE, "models": {model.name: model.provenance}},
+        **model_header(model, PROFILE),
     )
 
 
