@@ -291,12 +291,12 @@ def with_text(model: Model, run: TextRun, options: ProfileOptions) -> Result:
         left_out[above] = max(layer.massive for layer in layers)
     if run.survey.blank:
         left_out["blank texts"] = run.survey.blank
-    result = Result(
-        with_moved(found.rows),
-        found.tables,
-        [verdict, *found.verdicts],
-        left_out,
-        {"seed": options.seed},
+    result = replace(
+        found,
+        rows=with_moved(found.rows),
+        verdicts=[verdict, *found.verdicts],
+        left_out=left_out,
+        seeds={"seed": options.seed},
         **model_header(model, PROFILE),
     )
     keep_result(run.journal, model.name, result)
