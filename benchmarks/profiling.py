@@ -25,7 +25,7 @@ from isoscope.data.texts import open_texts
 from isoscope.models.layers import LayerClouds, padded
 from isoscope.models.model import open_model
 from isoscope.verbs.profile.api import profile
-from isoscope.verbs.profile.layer_reads import LayerProfile, surveyed
+from isoscope.verbs.profile.layer_reads import LayerProfile, TextRun
 from isoscope.verbs.profile.profile_options import ProfileOptions
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def read(model: Model, texts: list[str], measures: str) -> None:
     options = ProfileOptions(
         measures=measures, corrections="none", intervals=False, longest=LONGEST
     )
-    LayerProfile(model, surveyed(open_texts(texts), Here(), size=None), options).run()
+    LayerProfile(model, TextRun(open_texts(texts), Here()).cut(), options).run()
 
 
 def speed(number: int, rounds: int) -> None:

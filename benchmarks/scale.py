@@ -27,7 +27,7 @@ from isoscope.compute.execution import open_pool
 from isoscope.compute.journal import Journal
 from isoscope.data.texts import open_texts
 from isoscope.models.model import open_model
-from isoscope.verbs.profile.layer_reads import LayerProfile, surveyed
+from isoscope.verbs.profile.layer_reads import LayerProfile, TextRun
 from isoscope.verbs.profile.profile_options import ProfileOptions
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def one_profile(texts: Path, pool: Pool, model: Any, journal: Path | None = None
         kept = None
         if journal is not None:
             kept = stack.enter_context(Journal.open(journal, {}))
-        source = surveyed(open_texts(str(texts)), pool, size=SHARD, journal=kept)
+        source = TextRun(open_texts(str(texts)), pool, kept).cut(SHARD)
         LayerProfile(model, source, options).run()
         if kept is not None:
             kept.remove()

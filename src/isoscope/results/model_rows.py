@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from isoscope.measures.layer_norm import FAR, deviations
 from isoscope.measures.views import NONE
 from isoscope.models.structure.norm_layers import norm_name, norm_weights
-from isoscope.results.fields import MODEL, PARTS, REVISION, STEP
-from isoscope.results.result import Result, Row, Table
+from isoscope.results.fields import KIND, MODEL, PARTS, REVISION, STEP
+from isoscope.results.result import Result, Row, Table, versions
 
 if TYPE_CHECKING:
     from isoscope.models.checkpoints import Checkpoint
@@ -95,6 +95,15 @@ def norm_ranks(model: Model, dimensions: Sequence[int]) -> Table:
                 for k, rank in ranks.items()
             ]
     return Table(model.name, "", NONE, "outlier_ranks_in_norms", rows, "1 is the largest |value|")
+
+
+def model_header(model: Model, kind: str) -> dict[str, Any]:
+    """Return the fields of a result of some kind that say which model it is about."""
+    libraries = {name: model.provenance[name] for name in ("transformers", "torch")}
+    return {
+        "versions": versions() | libraries,
+        "extra": {KIND: kind, "models": {model.name: model.provenance}},
+    }
 
 
 def fields_of(checkpoint: Checkpoint) -> dict[str, Any]:

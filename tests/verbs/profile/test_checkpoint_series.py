@@ -220,12 +220,12 @@ def test_a_killed_profile_of_layers_leaves_no_states_behind(
     whole = profile(str(run), texts, **options)
     plain, calls = profiling.with_text, 0
 
-    def killed(*arguments: Any) -> Result:
+    def killed(*arguments: Any, **options: Any) -> Result:
         nonlocal calls
         calls += 1
         if calls == 2:
             raise InterruptedError
-        return plain(*arguments)
+        return plain(*arguments, **options)
 
     monkeypatch.setattr(profiling, "with_text", killed)
     with pytest.raises(InterruptedError):

@@ -24,13 +24,15 @@ from isoscope.models.layer_names import EVERYTHING, ORDINARY
 from isoscope.models.layers import ReadSoFar
 from isoscope.models.model import Model, open_model
 from isoscope.verbs.profile.layer_passes import (
+    MASSIVE,
+    ORDINARY_SUMS,
     TOKENS_PER_SHARD,
     FirstWork,
     LayerSums,
     MassiveRule,
     SecondWork,
     layer_clouds,
-    median_lengths,
+    median_norms,
 )
 from isoscope.verbs.profile.profile_options import ProfileOptions
 
@@ -49,7 +51,7 @@ def model(tiny_model: Callable[[str], Path]) -> Model:
 @pytest.fixture(scope="module")
 def rule(model: Model) -> MassiveRule:
     """By which half the tokens of one layer are massive, and none of the other."""
-    medians = median_lengths(layer_clouds(model, open_texts(TEXTS), options()))
+    medians = median_norms(layer_clouds(model, open_texts(TEXTS), options()))
     return MassiveRule({"embedding": 1e9, "block 2": medians["block 2"]})
 
 
@@ -137,14 +139,14 @@ def test_merged_sums_are_those_of_all_texts(
     assert found.met == expected.met
     assert found.met.texts == len(TEXTS)
     assert found.met.truncation.texts > 0
-    assert list(found.ordinary) == list(LAYERS)
-    assert list(found.massive) == ["block 2"]
-    for mine, theirs in ((found.ordinary, expected.ordinary), (found.massive, expected.massive)):
-        for name, moments in theirs.items():
-            assert mine[name].rows == moments.rows
-            # One text goes through the network beside others here and there.
-            np.testing.assert_allclose(mine[name].mean, moments.mean, rtol=1e-4, atol=1e-5)
-            np.testing.assert_allclose(mine[name].scatter, moments.scatter, rtol=1e-4, atol=1e-3)
+    ordinary = [(name, ORDINARY_SUMS) for name in LAYERS]
+    assert set(found.moments) == set(expected.moments) == {*ordinary, ("block 2", MASSIVE)}
+    for key, moments in expected.moments.items():
+        mine = found.moments[key]
+        assert mine.rows == moments.rows
+        # One text goes through the network beside others here and there.
+        np.testing.assert_allclose(mine.mean, moments.mean, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(mine.scatter, moments.scatter, rtol=1e-4, atol=1e-3)
     assert found.contextual is not None
     assert expected.contextual is not None
     cosines = dict.fromkeys(LAYERS, 0.25)
@@ -157,10 +159,8 @@ def test_merged_sums_are_those_of_all_texts(
 
 
 def test_nothing_changes_nothing(sums: list[LayerSums], projections: list[SecondState]) -> None:
-    nothing = LayerSums({}, {}, {}, sums[0].sample_size, None, ReadSoFar())
-    bare = LayerSums(
-        sums[0].ordinary, sums[0].massive, sums[0].samples, sums[0].sample_size, None, sums[0].met
-    )
+    nothing = LayerSums({}, {}, sums[0].sample_size, None, ReadSoFar())
+    bare = replace(sums[0], contextual=None)
     assert bits(nothing.merge(bare)) == bits(bare) == bits(bare.merge(nothing))
     empty = SecondState({})
     state = projections[0]
@@ -170,9 +170,7 @@ def test_nothing_changes_nothing(sums: list[LayerSums], projections: list[Second
 
 
 def test_a_merged_sample_is_the_lowest_keys_of_both(sums: list[LayerSums]) -> None:
-    left, right = (
-        LayerSums(part.ordinary, part.massive, part.samples, 8, None, part.met) for part in sums[:2]
-    )
+    left, right = (replace(part, sample_size=8, contextual=None) for part in sums[:2])
     found = left.merge(right)
     for name in LAYERS:
         keys = np.concatenate([left.samples[name].keys, right.samples[name].keys])
@@ -196,21 +194,25 @@ def test_layers_are_told_with_and_without_their_massive_tokens(
 ) -> None:
     layers = sums[0].layers(rule)
     assert list(layers) == list(LAYERS)
-    assert layers["embedding"].ordinary is None
+    assert list(layers["embedding"]) == [EVERYTHING]
     both = layers["block 2"]
-    assert both.ordinary is not None
-    rows = sums[0].ordinary["block 2"].rows, sums[0].massive["block 2"].rows
-    assert both.everything.moments.rows == sum(rows)
-    assert both.ordinary.moments.rows == rows[0]
-    lengths = np.linalg.norm(both.ordinary.sample.vectors, axis=1)
-    assert lengths.max() <= rule.limits["block 2"]
-    assert np.linalg.norm(both.everything.sample.vectors, axis=1).max() > rule.limits["block 2"]
+    assert list(both) == [EVERYTHING, ORDINARY]
+    rows = [sums[0].moments["block 2", which].rows for which in (ORDINARY_SUMS, MASSIVE)]
+    assert both[EVERYTHING].moments.rows == sum(rows)
+    assert both[ORDINARY].moments.rows == rows[0]
+    norms = np.linalg.norm(both[ORDINARY].sample.vectors, axis=1)
+    assert norms.max() <= rule.limits["block 2"]
+    assert np.linalg.norm(both[EVERYTHING].sample.vectors, axis=1).max() > rule.limits["block 2"]
 
 
 def test_a_layer_without_tokens_is_an_error(sums: list[LayerSums], rule: MassiveRule) -> None:
-    none = LayerSums({}, {}, sums[0].samples, 8, None, ReadSoFar())
-    single = {name: replace(found, rows=1) for name, found in sums[0].ordinary.items()}
-    one = LayerSums(single, {}, sums[0].samples, 8, None, ReadSoFar())
+    none = LayerSums({}, sums[0].samples, 8, None, ReadSoFar())
+    single = {
+        (name, which): replace(found, rows=1)
+        for (name, which), found in sums[0].moments.items()
+        if which == ORDINARY_SUMS
+    }
+    one = LayerSums(single, sums[0].samples, 8, None, ReadSoFar())
     for state in (none, one):
         with pytest.raises(DataError, match="embedding: fewer than two tokens are left"):
             state.layers(rule)

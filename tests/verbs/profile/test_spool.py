@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from isoscope.data.blocks import Dealt
-from isoscope.verbs.profile.spool import Spool, SpoolFolder
+from isoscope.verbs.profile.spool import Spool, spool_folder
 
 torch = pytest.importorskip("torch")
 
@@ -169,10 +169,10 @@ def test_an_index_that_was_not_finished_is_none(
 
 
 def test_a_folder_of_spools_goes_when_it_is_closed() -> None:
-    with SpoolFolder(100) as folder:
-        assert folder.path is not None
-        assert Path(folder.path).is_dir()
-        written(Path(folder.path) / "shard-0")
-    assert not Path(folder.path).exists()
-    with SpoolFolder(0) as none:
-        assert none.path is None
+    with spool_folder(100) as folder:
+        assert folder is not None
+        assert Path(folder).is_dir()
+        written(Path(folder) / "shard-0")
+    assert not Path(folder).exists()
+    with spool_folder(0) as none:
+        assert none is None

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from isoscope.compute.execution import LOCAL, check_scale, on_accelerators, open_pool, ray_address
-from isoscope.compute.journal import Journal, journal_beside, journal_while, refuse_unfinished
+from isoscope.compute.journal import journal_beside, journal_while, refuse_unfinished
 from isoscope.compute.stage import OnError
 from isoscope.data.base import identity_of
+from isoscope.data.texts.base import TextSource
 from isoscope.data.texts.open import open_texts
 from isoscope.data.texts.readers import SampledTexts
 from isoscope.errors import UsageError
@@ -20,11 +22,12 @@ from isoscope.models.checkpoints import Every, Training, find_training, holds_ch
 from isoscope.models.model import Model, open_model
 from isoscope.models.runtime import library
 from isoscope.progress import Progress
-from isoscope.results.fields import KIND, PROFILE
+from isoscope.results.fields import PROFILE
 from isoscope.results.merge import joined, skipped_count, skipped_shards
-from isoscope.results.result import Result, check_writable, keep_result, kept_result, versions
+from isoscope.results.model_rows import model_header
+from isoscope.results.result import Result, check_writable, keep_result, kept_result
 from isoscope.verbs.profile.checkpoint_series import profile_over_training
-from isoscope.verbs.profile.layer_reads import LayerProfile, TextRun, surveyed
+from isoscope.verbs.profile.layer_reads import LayerProfile, TextRun
 from isoscope.verbs.profile.matrices import weights_profile
 from isoscope.verbs.profile.profile_options import ProfileOptions, refuse_of_layers
 from isoscope.verbs.profile.rows import layer_rows, with_moved
@@ -180,75 +183,80 @@ def profile(
         refuse_unfinished(journal)  # before anything is loaded
     if text is None:
         refuse_of_layers(asked, column=column, document=document)
-        refuse_workers(engine, workers)
-    source = None
-    if text is not None:
-        source = open_texts(text, column=column, document=document, on_error=on_error)
-    bad = getattr(source, "bad", {})
-    if source is not None and asked.sample_texts is not None:
-        source = SampledTexts(source, asked.sample_texts, asked.seed)
+        if workers is not None or ray_address(engine) is not None:
+            raise UsageError(
+                "--engine and --workers are for reading texts; add --text, without which only "
+                "weights are measured"
+            )
+    source, bad = open_sample(text, asked, column=column, document=document, on_error=on_error)
     subjects = find_subjects(
         named, revision=revision, revisions=revisions, every=every, dtype=dtype, device=device
     )
-    trained = any(isinstance(subject, Training) for subject in subjects)
     distant = ray_address(engine) is not None
     if distant:
+        # What this machine has says nothing about where distant workers compute.
         for subject in subjects:
             if isinstance(subject, Model):
                 subject.settle(device or "cpu", dtype or "float32")
-
-    def profile_all(kept: Journal | None, run: TextRun | None) -> Result:
-        def one(model: Model) -> Result:
-            if run is None:
-                return weights_profile(model, asked, progress)
-            return with_text(model, run, asked)
-
-        with CheckpointCache(cache, keep) as downloads:
-            open_one = partial(downloads.open, dtype=dtype, device=device)
-            found = joined(
-                released(subject, one, keep=subject in named)
-                if isinstance(subject, Model)
-                else profile_over_training(subject, one, open_one, journal=kept, progress=progress)
-                for subject in subjects
-            )
-        if run is not None and run.skipped:
-            found = replace(
-                found,
-                left_out={**found.left_out, **skipped_count(run.skipped)},
-                extra={**found.extra, **skipped_shards(run.skipped)},
-            )
-        return replace(found, command=command)
-
+    # Identifying texts reads them, which only a journal is worth.
+    identified = None
+    if source is not None and journal is not None:
+        files = identity_of(source)
+        identified = {"name": source.name, "files": files, "shard_texts": shard_texts}
     configuration = {
         "models": [described(subject, dtype, device) for subject in subjects],
-        "text": None
-        if source is None or journal is None
-        else {"name": source.name, "files": identity_of(source), "shard_texts": shard_texts},
+        "text": identified,
         "options": asked.configuration(),
     }
-    worth_keeping = source is not None or trained
-    with journal_while(journal if worth_keeping else None, configuration, resume=resume) as kept:
+    # Weights of single models are measured in seconds: to begin again is no trouble.
+    slow = source is not None or any(isinstance(subject, Training) for subject in subjects)
+    with ExitStack() as stack:
+        kept = stack.enter_context(
+            journal_while(journal if slow else None, configuration, resume=resume)
+        )
+        profile_one: Callable[[Model], Result]
+        run = None
         if source is None:
-            found = profile_all(kept, None)
+            profile_one = partial(weights_profile, options=asked, progress=progress)
         else:
-            with open_pool(engine, workers, accelerators=on_accelerators(device)) as pool:
-                run = surveyed(
-                    source, pool, size=shard_texts, journal=kept, on_error=on_error,
-                    progress=progress, spools=not ray_address(engine), bad=bad,
-                )  # fmt: skip
-                found = profile_all(kept, run)
+            accelerated = on_accelerators(device)
+            pool = stack.enter_context(open_pool(engine, workers, accelerators=accelerated))
+            run = TextRun(source, pool, kept, on_error, progress, not distant, bad)
+            run.cut(shard_texts)
+            profile_one = partial(with_text, run=run, options=asked)
+        downloads = stack.enter_context(CheckpointCache(cache, keep))
+        open_one = partial(downloads.open, dtype=dtype, device=device)
+        found = joined(
+            released(subject, profile_one, keep=subject in named)
+            if isinstance(subject, Model)
+            else profile_over_training(
+                subject, profile_one, open_one, journal=kept, progress=progress
+            )
+            for subject in subjects
+        )
+        skipped = {} if run is None else run.skipped
+        found = replace(
+            found,
+            left_out={**found.left_out, **skipped_count(skipped)},
+            extra={**found.extra, **skipped_shards(skipped)},
+            command=command,
+        )
         if out is not None:
             found.save(out)  # before the journal goes
     return found
 
 
-def refuse_workers(engine: str, workers: int | None) -> None:
-    """Say that only texts are read by workers."""
-    if workers is not None or ray_address(engine) is not None:
-        raise UsageError(
-            "--engine and --workers are for reading texts; add --text, without which only weights "
-            "are measured"
-        )
+def open_sample(
+    text: Any, options: ProfileOptions, **how: Any
+) -> tuple[TextSource | None, dict[str, str]]:
+    """Open texts, or a sample of them; also return the files that could not be opened, and why."""
+    if text is None:
+        return None, {}
+    source = open_texts(text, **how)
+    bad = dict(getattr(source, "bad", {}))
+    if options.sample_texts is not None:
+        source = SampledTexts(source, options.sample_texts, options.seed)
+    return source, bad
 
 
 def released(model: Model, profile_one: Callable[[Model], Result], *, keep: bool) -> Result:
@@ -274,26 +282,22 @@ def with_text(model: Model, run: TextRun, options: ProfileOptions) -> Result:
     verdict = profile_verdict(model.name, profile.group.names, found)
     left_out = {}
     if met.truncation.texts:
-        left_out[f"tokens of {met.truncation.texts:,} texts beyond the limit"] = (
-            met.truncation.tokens
-        )
+        cut = f"tokens of {met.truncation.texts:,} texts beyond the limit"
+        left_out[cut] = met.truncation.tokens
     if met.tokens > met.counted:
         left_out["tokens that do not count"] = met.tokens - met.counted
     if options.max_norm_multiple is not None:
-        most = max(layer.massive for layer in layers)
-        left_out[f"tokens above {options.max_norm_multiple:g} median lengths, at most a layer"] = (
-            most
-        )
+        above = f"tokens above {options.max_norm_multiple:g} median lengths, at most a layer"
+        left_out[above] = max(layer.massive for layer in layers)
     if run.survey.blank:
         left_out["blank texts"] = run.survey.blank
-    result = Result(
-        with_moved(found.rows),
-        found.tables,
-        [verdict, *found.verdicts],
-        left_out,
-        {"seed": options.seed},
-        versions() | {name: model.provenance[name] for name in ("transformers", "torch")},
-        extra={KIND: PROFILE, "models": {model.name: model.provenance}},
+    result = replace(
+        found,
+        rows=with_moved(found.rows),
+        verdicts=[verdict, *found.verdicts],
+        left_out=left_out,
+        seeds={"seed": options.seed},
+        **model_header(model, PROFILE),
     )
     keep_result(run.journal, model.name, result)
     profile.forget()

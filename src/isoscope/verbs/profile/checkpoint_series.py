@@ -164,16 +164,11 @@ def marked(result: Result, about: dict[str, Any], protocol: str) -> Result:
 
 def without_numbers(checkpoint: Checkpoint, same: Checkpoint, protocol: str) -> Result:
     """Return the row of a checkpoint whose weights are those of an earlier one."""
-    row = Row(
-        checkpoint.name,
-        "",
-        NONE,
-        SAME_WEIGHTS,
-        None,
-        protocol=protocol,
-        note=f"its weights are those of {same.revision}",
+    row = Row.of(
+        None, checkpoint.name, "", NONE, SAME_WEIGHTS,
+        protocol=protocol, note=f"its weights are those of {same.revision}",
         extra={**fields_of(checkpoint), DUPLICATE_OF: same.revision},
-    )
+    )  # fmt: skip
     return Result([row])
 
 

@@ -1,14 +1,21 @@
 """What a worker does with a shard of texts: a pilot, and the two reads of all layers.
 
-The first read takes moments, a sample, and what depends on the context of tokens; the second
-projects vectors that were spooled, or that the model computes again. What either comes to merges
-with that of other shards, and a journal keeps it.
+The first read takes moments, a sample, and what depends on the context of tokens. The second read
+projects vectors that were spooled, or that the model computes again. The states of both reads merge
+with those of other shards, and a journal keeps them.
 
-In decoders the first token often has a vector a hundred times as long as others, and a handful of
-such tokens decides variances and ranks of a whole layer (Sun et al. 2024 call them massive
-activations). So every layer is summed in two parts, ordinary tokens and massive ones, which
-together are all tokens. Which tokens are massive must be known from the first batch on: the pilot
-finds the median length of some tokens of every layer.
+In decoders the first token often has a norm a hundred times as large as that of others, and a
+handful of such tokens determines the variances and ranks of a whole layer. So every layer is summed
+in two parts, ordinary tokens and massive ones, which together are all tokens:
+
+    x is massive  ⇔  ‖x‖ > m · median ‖x‖,  with m = 5
+
+Which tokens are massive must be known from the first batch on: the pilot finds the median norm of
+some tokens of every layer.
+
+References
+----------
+Sun, Chen, Kolter & Liu (2024), Massive activations in large language models.
 """
 
 from __future__ import annotations
@@ -23,7 +30,6 @@ import numpy as np
 from isoscope.compute.pool import Tick
 from isoscope.compute.stage import Entry
 from isoscope.data.base import Batch
-from isoscope.data.blocks import Dealer, Dealt
 from isoscope.data.sampling import Sample, SampleTaker, lowest, row_keys
 from isoscope.data.texts.base import TextSource
 from isoscope.data.texts.shards import (
@@ -57,6 +63,7 @@ if TYPE_CHECKING:
 
     import torch
 
+    from isoscope.data.blocks import Dealt
     from isoscope.models.model import Model
     from isoscope.typing import Arrays
     from isoscope.verbs.profile.profile_options import ProfileOptions
@@ -65,24 +72,16 @@ if TYPE_CHECKING:
 ORDINARY_SUMS, MASSIVE, SAMPLE = "ordinary", "massive", "sample"
 CONTEXT = "contextual|"
 
-
-@dataclass(frozen=True)
-class LayerRead:
-    """What the first read of one layer gave, for all tokens and for ordinary ones."""
-
-    everything: FirstRead
-    ordinary: FirstRead | None
-    """None where no token is massive."""
+Key = tuple[str, str]
+"""A layer, and which of its tokens."""
 
 
 @dataclass(frozen=True)
 class LayerSums:
     """The first read of all layers over some texts."""
 
-    ordinary: Mapping[str, Moments]
-    """Sums over the ordinary tokens of each layer."""
-    massive: Mapping[str, Moments]
-    """Sums over the massive tokens of each layer."""
+    moments: Mapping[Key, Moments]
+    """Sums over the ordinary and over the massive tokens of each layer."""
     samples: Mapping[str, Sample]
     sample_size: int
     contextual: ContextualTaker | None
@@ -94,39 +93,37 @@ class LayerSums:
         if context is not None and other.contextual is not None:
             context = context.merge(other.contextual)
         return LayerSums(
-            merged_by_name(self.ordinary, other.ordinary, Moments.merge),
-            merged_by_name(self.massive, other.massive, Moments.merge),
+            merged_by_name(self.moments, other.moments, Moments.merge),
             merged_by_name(self.samples, other.samples, lambda one, two: lowest([one, two], size)),
             size,
             context,
             self.met.merge(other.met),
         )
 
-    def layers(self, rule: MassiveRule) -> dict[str, LayerRead]:
-        """Return what was found in every layer."""
+    def layers(self, rule: MassiveRule) -> dict[str, dict[str, FirstRead]]:
+        """Return the reads of every layer: of all tokens, and of ordinary ones if some are not."""
         return {name: self._layer(name, rule.limits[name]) for name in self.samples}
 
-    def _layer(self, name: str, limit: float) -> LayerRead:
-        found = [sums[name] for sums in (self.ordinary, self.massive) if name in sums]
+    def _layer(self, name: str, limit: float) -> dict[str, FirstRead]:
+        ordinary, massive = (self.moments.get((name, which)) for which in (ORDINARY_SUMS, MASSIVE))
+        found = [moments for moments in (ordinary, massive) if moments is not None]
         everything = reduce(Moments.merge, found) if found else None
         if everything is None or everything.rows < 2:
             raise DataError(f"{name}: fewer than two tokens are left to measure")
         sample = self.samples[name]
-        whole = FirstRead(everything, sample)
-        if name not in self.massive or name not in self.ordinary or self.ordinary[name].rows < 2:
-            return LayerRead(whole, None)
-        rest = sample.where(np.linalg.norm(sample.vectors, axis=1) <= limit)
-        return LayerRead(whole, FirstRead(self.ordinary[name], rest))
+        reads = {EVERYTHING: FirstRead(everything, sample)}
+        if massive is not None and ordinary is not None and ordinary.rows >= 2:
+            rest = sample.where(np.linalg.norm(sample.vectors, axis=1) <= limit)
+            reads[ORDINARY] = FirstRead(ordinary, rest)
+        return reads
 
     def to_entry(self) -> Entry:
         """Return arrays and facts."""
-        parts: dict[str, Mapping[str, Moments | Sample]] = {
-            ORDINARY_SUMS: self.ordinary, MASSIVE: self.massive, SAMPLE: self.samples,
-        }  # fmt: skip
+        samples = {(name, SAMPLE): sample for name, sample in self.samples.items()}
+        parts: dict[Key, Moments | Sample] = {**self.moments, **samples}
         arrays = {
-            f"{kind}|{key}|{name}": array
-            for kind, by_layer in parts.items()
-            for name, part in by_layer.items()
+            f"{which}|{key}|{name}": array
+            for (name, which), part in parts.items()
             for key, array in part.to_arrays().items()
         }
         facts: dict[str, Any] = {"sample_size": self.sample_size, "met": asdict(self.met)}
@@ -139,60 +136,60 @@ class LayerSums:
     @classmethod
     def from_entry(cls, arrays: Arrays, facts: Mapping[str, Any]) -> LayerSums:
         """Rebuild what ``to_entry`` took apart."""
-        context = {
-            key.removeprefix(CONTEXT): array
-            for key, array in arrays.items()
-            if key.startswith(CONTEXT)
+        context, others = {}, {}
+        for key, array in arrays.items():
+            if key.startswith(CONTEXT):
+                context[key.removeprefix(CONTEXT)] = array
+            else:
+                others[key] = array
+        parts = by_kind_and_name(others)
+        samples = {name: Sample(**found) for name, found in parts.pop(SAMPLE, {}).items()}
+        moments = {
+            (name, which): Moments.from_arrays(found)
+            for which, by_layer in parts.items()
+            for name, found in by_layer.items()
         }
-        parts = by_kind_and_name(
-            {key: array for key, array in arrays.items() if not key.startswith(CONTEXT)}
-        )
-        ordinary, massive = (
-            {name: Moments.from_arrays(found) for name, found in parts.get(kind, {}).items()}
-            for kind in (ORDINARY_SUMS, MASSIVE)
-        )
-        samples = {name: Sample(**found) for name, found in parts.get(SAMPLE, {}).items()}
         about, met = facts.get("contextual"), facts["met"]
         contextual = None if about is None else ContextualTaker.from_arrays(context, about)
         counts = ReadSoFar(**{**met, "truncation": Truncation(**met["truncation"])})
-        return cls(ordinary, massive, samples, int(facts["sample_size"]), contextual, counts)
+        return cls(moments, samples, int(facts["sample_size"]), contextual, counts)
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # As a journal keeps it: the contextual sums hold tensors that may be on a device.
         return LayerSums.from_entry, self.to_entry()
 
 
 class FirstPass:
     """Sums over the layers of a model, batch by batch."""
 
-    def __init__(
-        self,
-        widths: Mapping[str, int],
-        parts: MomentParts,
-        rule: MassiveRule,
-        *,
-        dealer: Dealer | None,
-        contextual: ContextualTaker | None,
-        sample_size: int,
-        seed: int,
-        double: bool,
-    ) -> None:
-        self._parts, self._rule, self._dealer, self._double = parts, rule, dealer, double
-        self.contextual = contextual
-        self._kernels: dict[tuple[str, str], MomentsKernel] = {}
-        self._size = sample_size
+    def __init__(self, options: ProfileOptions, rule: MassiveRule, group: LayerClouds) -> None:
+        self._request, self._rule = options.request(None), rule
+        dimensions = dict(zip(group.names, group.widths, strict=True))
+        needs, size = self._request.needs, self._request.sample_size
+        self._parts = MomentParts(
+            self._request.needs_scatter, "dimensions" in needs, mean="mean" in needs
+        )
+        self._kernels: dict[Key, MomentsKernel] = {}
         self._samples = {
-            name: SampleTaker(width, sample_size, seed) for name, width in widths.items()
+            name: SampleTaker(dimension, size, options.seed)
+            for name, dimension in dimensions.items()
         }
+        self._contextual: ContextualTaker | None = None
+        if options.chosen[1]:
+            self._contextual = ContextualTaker(
+                dimensions, subwords=options.subwords, limit_bytes=options.group_limit,
+                seed=options.seed,
+            )  # fmt: skip
 
     def add(self, batches: Mapping[str, Batch]) -> Dealt | None:
         """Take one batch of every layer; returns how its rows were dealt to blocks."""
-        dealt = None
+        dealer, dealt = self._request.dealer, None
         for name, batch in batches.items():
             x = batch.vectors
             norms = norms_of(x)
             if not bool(norms.isfinite().all()):
                 raise DataError(not_finite(name, batch, norms))
-            dealt = None if self._dealer is None else self._dealer.deal(batch)
+            dealt = None if dealer is None else dealer.deal(batch)
             ordinary = self._rule.ordinary(name, norms)
             if ordinary is None:
                 self._kernel(name, ORDINARY_SUMS, x).add(x, dealt=dealt)
@@ -202,25 +199,25 @@ class FirstPass:
                         some, blocks = masked(x, dealt, mask)
                         self._kernel(name, which, some).add(some, dealt=blocks)
             self._samples[name].add(batch, dealt)
-        if self.contextual is not None:
-            self.contextual.add(batches)
+        if self._contextual is not None:
+            self._contextual.add(batches)
         return dealt
 
     def sums(self, met: ReadSoFar) -> LayerSums:
         """Return what was found, over the texts that were met."""
-        found: dict[str, dict[str, Moments]] = {ORDINARY_SUMS: {}, MASSIVE: {}}
-        for (name, which), kernel in self._kernels.items():
-            moments = kernel.result()
-            if moments is not None:
-                found[which][name] = moments
-        samples = {name: taker.result() for name, taker in self._samples.items()}
+        found = {key: kernel.result() for key, kernel in self._kernels.items()}
         return LayerSums(
-            found[ORDINARY_SUMS], found[MASSIVE], samples, self._size, self.contextual, met
+            {key: moments for key, moments in found.items() if moments is not None},
+            {name: taker.result() for name, taker in self._samples.items()},
+            self._request.sample_size,
+            self._contextual,
+            met,
         )
 
     def _kernel(self, name: str, which: str, x: torch.Tensor) -> MomentsKernel:
         if (name, which) not in self._kernels:
-            self._kernels[name, which] = moments_kernel_for(x, self._parts, double=self._double)
+            double = self._request.double
+            self._kernels[name, which] = moments_kernel_for(x, self._parts, double=double)
         return self._kernels[name, which]
 
 
@@ -248,14 +245,15 @@ def not_finite(name: str, batch: Batch, norms: torch.Tensor) -> str:
 
 
 MULTIPLE = 5.0
-"""Tokens longer than this many median lengths of their layer are massive."""
+"""Tokens whose norm exceeds this many median norms of their layer are massive."""
 
 PILOT_TEXTS = 64
+"""Texts of the pilot: a median needs few, and the model runs over them once more."""
 
 
 @dataclass(frozen=True)
 class MassiveRule:
-    """From which length on a token of a layer is massive."""
+    """From which norm on a token of a layer is massive."""
 
     limits: Mapping[str, float]
 
@@ -265,8 +263,8 @@ class MassiveRule:
         return None if not bool(far.any()) else np.asarray((~far).cpu().numpy())
 
 
-def median_lengths(group: LayerClouds) -> dict[str, float]:
-    """Return the median length of tokens in each layer, from some of the first texts.
+def median_norms(group: LayerClouds) -> dict[str, float]:
+    """Return the median norm of tokens in each layer, from some of the first texts.
 
     The texts are drawn from the first window by a hash of their number, so that the answer does
     not depend on the size of batches.
@@ -274,23 +272,19 @@ def median_lengths(group: LayerClouds) -> dict[str, float]:
     window = next(windows(group.texts.texts()), [])
     keys = row_keys(np.array([text.index for text in window], dtype=np.int64), seed=0)
     drawn = [window[k] for k in np.sort(np.argsort(keys, kind="stable")[:PILOT_TEXTS])]
-    lengths: dict[str, list[torch.Tensor]] = {name: [] for name in group.names}
+    norms: dict[str, list[torch.Tensor]] = {name: [] for name in group.names}
     # Always the same batches, or rounding would make the limits depend on the user's budget.
     for texts in batched(drawn, group.tokenizer, TOKEN_BUDGET):
         kept = [group.rule.counts(text) for text in texts]
         if any(mask.any() for mask in kept):
             for name, vectors in group.forward(texts, kept).items():
-                lengths[name].append(norms_of(vectors.double()))
-    if not all(lengths.values()):
+                norms[name].append(norms_of(vectors.double()))
+    if not all(norms.values()):
         raise DataError(
             f"{group.texts.name}: no token is left to measure ({group.rule}); "
             "texts may be too short"
         )
-    return {name: float(library("torch").cat(found).median()) for name, found in lengths.items()}
-
-
-Key = tuple[str, str]
-"""A layer, and which of its tokens."""
+    return {name: float(library("torch").cat(found).median()) for name, found in norms.items()}
 
 
 class SecondPass:
@@ -326,19 +320,10 @@ class SecondPass:
 
 
 TOKENS_PER_SHARD = 1 << 40
-"""Room for the numbers of a shard's tokens: only reading tells how many there are."""
+"""Room for the numbers of a shard's tokens: only reading tells how many there are.
 
-
-@dataclass(frozen=True)
-class File:
-    """One of the files of a source."""
-
-    source: TextSource
-
-    @property
-    def name(self) -> str:
-        """Where it is."""
-        return self.source.where
+Samples draw tokens by a hash of their number, which so must not depend on the other shards.
+"""
 
 
 @dataclass(frozen=True)
@@ -348,9 +333,9 @@ class Survey:
     size: int | None
     """Texts of a shard."""
 
-    def __call__(self, file: File, tick: Tick) -> FileSurvey:
+    def __call__(self, file: TextSource, tick: Tick) -> FileSurvey:
         """Survey one file."""
-        return survey_file(file.source, lambda _, done, __: tick(done), self.size)
+        return survey_file(file, lambda _, done, __: tick(done), self.size)
 
 
 def layer_clouds(model: Model, texts: TextSource, options: ProfileOptions) -> LayerClouds:
@@ -387,7 +372,7 @@ class PilotRead:
     """What some of the first texts tell."""
 
     medians: Mapping[str, float]
-    """Median length of the tokens of each layer."""
+    """Median norm of the tokens of each layer."""
     device: str
     dtype: str
 
@@ -397,9 +382,9 @@ class Pilot(ModelWork):
     """Looks at some of the first texts."""
 
     def __call__(self, shard: TextShard, tick: Tick) -> PilotRead:
-        """Find the median lengths."""
+        """Find the median norms."""
         del tick
-        medians = median_lengths(self.of_shard(shard))
+        medians = median_norms(self.of_shard(shard))
         return PilotRead(medians, self.model.device, self.model.dtype)
 
 
@@ -423,34 +408,10 @@ class ReadingWork(ModelWork):
 class FirstWork(ReadingWork):
     """The first read of a shard."""
 
-    kind: type[LayerSums] = field(default=LayerSums, init=False)
-
     def __call__(self, shard: TextShard, tick: Tick) -> LayerSums:
         """Read one shard."""
-        options = self.options
-        request = options.request(None)
         group = self.of_shard(shard)
-        widths = dict(zip(group.names, group.widths, strict=True))
-        contextual = None
-        if options.chosen[1]:
-            contextual = ContextualTaker(
-                widths, subwords=options.subwords, limit_bytes=options.group_limit,
-                seed=options.seed,
-            )  # fmt: skip
-        taker = FirstPass(
-            widths,
-            MomentParts(
-                request.needs_scatter,
-                "dimensions" in request.needs,
-                mean="mean" in request.needs,
-            ),
-            self.rule,
-            dealer=request.dealer,
-            contextual=contextual,
-            sample_size=request.sample_size,
-            seed=options.seed,
-            double=request.double,
-        )
+        taker = FirstPass(self.options, self.rule, group)
         with self.spool_of(shard) as spool:
             for batches in group.batches(shard.number * TOKENS_PER_SHARD):
                 dealt = taker.add(batches)
@@ -464,7 +425,6 @@ class SecondWork(ReadingWork):
     """The second read of a shard, from what was spooled or from a second run of the model."""
 
     plans: Mapping[Key, ProjectionPlan] = field(default_factory=dict)
-    kind: type[SecondState] = field(default=SecondState, init=False)
 
     def __call__(self, shard: TextShard, tick: Tick) -> SecondState:
         """Read one shard."""

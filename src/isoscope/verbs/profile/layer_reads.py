@@ -6,25 +6,17 @@ A text is surveyed and cut into shards once, and all models of a profile share t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from isoscope.compute.pool import BadShard, Pool, Work, no_tick
-from isoscope.compute.stage import OnError, Shard, Stage, StoredState
-from isoscope.data.texts.base import TextSource, TextSurvey
-from isoscope.data.texts.shards import FileSurvey, TextShard, cut_texts, sources_of, whole_survey
+from isoscope.compute.pool import BadShard, no_tick
+from isoscope.compute.stage import Stage
+from isoscope.data.texts.shards import FileSurvey, cut_texts, sources_of, whole_survey
 from isoscope.errors import DataError
-from isoscope.measures.context.definitions import Contextual
-from isoscope.measures.reads.passes import FirstRead, SecondState
-from isoscope.measures.reads.projections import Projections
+from isoscope.measures.reads.passes import SecondState
 from isoscope.models.layer_names import EVERYTHING, ORDINARY
-from isoscope.models.layers import ReadSoFar
-from isoscope.progress import Progress
 from isoscope.verbs.profile.layer_passes import (
     MULTIPLE,
-    File,
     FirstWork,
-    Key,
-    LayerRead,
     LayerSums,
     MassiveRule,
     Pilot,
@@ -33,14 +25,20 @@ from isoscope.verbs.profile.layer_passes import (
     Survey,
     layer_clouds,
 )
-from isoscope.verbs.profile.spool import SpoolFolder
+from isoscope.verbs.profile.spool import spool_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from isoscope.compute.journal import Journal
-    from isoscope.measures.reads.request import Described, Plan, Request
+    from isoscope.compute.pool import Pool, Work
+    from isoscope.compute.stage import OnError, StoredState
+    from isoscope.data.texts.base import TextSource, TextSurvey
+    from isoscope.data.texts.shards import TextShard
+    from isoscope.measures.context.definitions import Contextual
+    from isoscope.measures.reads.request import Described
     from isoscope.models.model import Model
+    from isoscope.progress import Progress
     from isoscope.verbs.profile.profile_options import ProfileOptions
 
 
@@ -56,18 +54,18 @@ class Layer:
     """By which tokens: the spaces, and the protocol of the reads."""
     contextual: Contextual | None
     massive: int
-    """Tokens that are massive."""
+    """Number of massive tokens."""
 
 
 class LayerProfile:
-    """Reads the layers of a model over a text, twice where measures ask for it.
+    """Reads the layers of a model over a text, twice where measures require it.
 
     Parameters
     ----------
     model : Model
-        What reads.
+        The model that reads.
     run : TextRun
-        What is read, by which workers, and where the state is kept.
+        The text, its readers, and the journal of their states.
     options : ProfileOptions
         What is measured.
     """
@@ -75,31 +73,55 @@ class LayerProfile:
     def __init__(self, model: Model, run: TextRun, options: ProfileOptions) -> None:
         self.group = layer_clouds(model, run.texts, options)
         self.model, self.options, self._run = model, options, run
-        self.request: Request = options.request(run.progress)
-        self.met: ReadSoFar = self.group.so_far
+        self.request = options.request(run.progress)
+        self.met = self.group.so_far
         """What the first read met."""
-        self._stages: list[Stage[TextShard, LayerSums] | Stage[TextShard, SecondState]] = []
+        self._stages: list[Stage[TextShard, Any]] = []
 
     def run(self) -> list[Layer]:
         """Do both reads."""
         spooled = self._run.spools and self.request.needs_second_read
-        with SpoolFolder(self.options.spool_limit if spooled else 0) as spool:
+        limit = self.options.spool_limit if spooled else 0
+        characters = sum(shard.characters for shard in self._run.shards)
+        with spool_folder(limit) as folder:
             rule = self._pilot()
-            sums = self._first(rule, spool)
-            self.met, taker = sums.met, sums.contextual
+            # Every shard may spool in proportion to its characters, whoever reads it and when.
+            share = limit / max(characters, 1)
+            reading = (self.model, self._run.texts, self.options, rule, folder, share)
+            sums = self._read(FIRST, LayerSums, FirstWork(*reading))
+            self.met = sums.met
             found = sums.layers(rule)
+            # A state out of a journal may list the layers in another order.
             reads = {name: found[name] for name in self.group.names}
-            plans: dict[Key, Plan] = {}
             stored = dict(zip(self.group.names, self.group.dtypes, strict=True))
-            for name, read in reads.items():
-                for which, one in variants(read).items():
-                    plans[name, which] = self.request.plan(one, stored[name])
-            projections = self._second(rule, plans, spool)
-        cosines = {name: read.everything.moments.mean_cosine for name, read in reads.items()}
-        contextual = {} if taker is None else taker.result(cosines)
-        return [
-            self._layer(name, read, plans, projections, contextual) for name, read in reads.items()
-        ]
+            plans = {
+                (name, which): self.request.plan(first, stored[name])
+                for name, several in reads.items()
+                for which, first in several.items()
+            }
+            wanted = {key: plan.second.plan for key, plan in plans.items() if plan.second}
+            projections = {}
+            if wanted:
+                work = SecondWork(*reading, wanted)
+                projections = dict(self._read(SECOND, SecondState, work).found)
+        contextual = {}
+        if sums.contextual is not None:
+            contextual = sums.contextual.result(
+                {name: several[EVERYTHING].moments.mean_cosine for name, several in reads.items()}
+            )
+        layers = []
+        for name, several in reads.items():
+            described = {}
+            for which, first in several.items():
+                second = projections.get((name, which))
+                plan = plans[name, which]
+                projected = {} if second is None else {name: second}
+                both = self.request.describe(name, first, plan, projected)
+                described[which] = both, plan.protocol
+            whole, ordinary = several[EVERYTHING], several.get(ORDINARY, several[EVERYTHING])
+            massive = whole.moments.rows - ordinary.moments.rows
+            layers.append(Layer(name, described, contextual.get(name), massive))
+        return layers
 
     def forget(self) -> None:
         """Delete the states of the reads from the journal, once the result is in it."""
@@ -109,20 +131,21 @@ class LayerProfile:
             self._run.journal.forget(self._step(PILOT))
 
     def _pilot(self) -> MassiveRule:
-        """Find the lengths from which on tokens are massive."""
+        """Find the norms from which on tokens are massive."""
         journal, step = self._run.journal, self._step(PILOT)
         kept = None if journal is None else journal.load(step)
         if kept is not None:
             found = PilotRead(**kept.facts)
         else:
-            found = self._piloted(Pilot(self.model, self._run.texts, self.options))
+            found = self._first_readable(Pilot(self.model, self._run.texts, self.options))
             if journal is not None:
                 journal.save(step, {}, vars(found))
+        # Workers and a resumed run compute as the pilot did, or the limits would be others.
         self.model.settle(found.device, found.dtype)
         multiple = self.options.max_norm_multiple or MULTIPLE
         return MassiveRule({name: multiple * median for name, median in found.medians.items()})
 
-    def _piloted(self, work: Pilot) -> PilotRead:
+    def _first_readable(self, work: Pilot) -> PilotRead:
         """Look at the first shard that can be read."""
         why = ""
         for shard in self._run.shards:
@@ -134,57 +157,28 @@ class LayerProfile:
                 break
         raise DataError(why)
 
-    def _first(self, rule: MassiveRule, spool: SpoolFolder) -> LayerSums:
-        stage = self._run.stage(self._step(FIRST), LayerSums, FIRST)
+    def _read(
+        self, name: str, kind: type[StoredState], work: Work[TextShard, StoredState]
+    ) -> StoredState:
+        """Read all shards once; those that an earlier read left out are left out again."""
+        run = self._run
+
+        # The journal tells the reads of several models apart, which people see one by one.
+        def report(_: str, done: int, total: int | None) -> None:
+            if run.progress is not None:
+                run.progress(name, done, total)
+
+        sizes = [shard.stop - shard.start for shard in run.shards]
+        step = self._step(name)
+        stage = Stage(step, run.shards, sizes, kind, run.journal, run.on_error, report)
         self._stages.append(stage)
-        return self._run.gathered(stage, FirstWork(*self._reading(rule, spool)))
-
-    def _second(
-        self, rule: MassiveRule, plans: Mapping[Key, Plan], spool: SpoolFolder
-    ) -> Mapping[Key, Projections]:
-        wanted = {key: plan.second.plan for key, plan in plans.items() if plan.second is not None}
-        if not wanted:
-            return {}
-        stage = self._run.stage(self._step(SECOND), SecondState, SECOND)
-        self._stages.append(stage)
-        work = SecondWork(*self._reading(rule, spool), wanted)
-        return self._run.gathered(stage, work).found
-
-    def _reading(
-        self, rule: MassiveRule, spool: SpoolFolder
-    ) -> tuple[Model, TextSource, ProfileOptions, MassiveRule, str | None, float]:
-        characters = sum(shard.characters for shard in self._run.shards)
-        share = spool.limit / max(characters, 1)
-        return self.model, self._run.texts, self.options, rule, spool.path, share
-
-    def _layer(
-        self,
-        name: str,
-        read: LayerRead,
-        plans: Mapping[Key, Plan],
-        projections: Mapping[Key, Projections],
-        contextual: Mapping[str, Contextual],
-    ) -> Layer:
-        described = {}
-        for which, found in variants(read).items():
-            plan = plans[name, which]
-            second = projections.get((name, which))
-            both = self.request.describe(
-                name, found, plan, {} if second is None else {name: second}
-            )
-            described[which] = both, plan.protocol
-        ordinary = read.everything if read.ordinary is None else read.ordinary
-        massive = read.everything.moments.rows - ordinary.moments.rows
-        return Layer(name, described, contextual.get(name), massive)
+        stage.leave_out(run.skipped)
+        found = stage.run(run.pool, work)
+        run.skipped.update(found.skipped)
+        return found.state
 
     def _step(self, step: str) -> str:
         return f"{self.group.model.name} {step}"
-
-
-def variants(read: LayerRead) -> dict[str, FirstRead]:
-    """Return what was read of all tokens, and of ordinary ones where that differs."""
-    found = {EVERYTHING: read.everything}
-    return found if read.ordinary is None else {**found, ORDINARY: read.ordinary}
 
 
 SURVEY = "survey"
@@ -194,11 +188,9 @@ NO_TEXTS = FileSurvey(0, 0, 0, "", (), ())
 
 @dataclass
 class TextRun:
-    """A text that was surveyed and cut, its readers, and where their states are kept."""
+    """A text, its readers, and where their states are kept; ``cut`` makes it ready to be read."""
 
     texts: TextSource
-    survey: TextSurvey
-    shards: Sequence[TextShard]
     pool: Pool
     journal: Journal | None = None
     on_error: OnError = "stop"
@@ -206,74 +198,47 @@ class TextRun:
     spools: bool = True
     """Whether vectors are kept on disk between the reads: workers must be on this machine."""
     skipped: dict[str, str] = field(default_factory=dict)
-    """Files and shards that were left out, and why."""
+    """Files and shards that were left out, and why; at first files that could not be opened."""
+    survey: TextSurvey = field(init=False)
+    shards: Sequence[TextShard] = ()
 
-    def stage(
-        self, step: str, kind: type[StoredState], shown: str
-    ) -> Stage[TextShard, StoredState]:
-        """Make one read of all shards: what the journal calls it, and what people see."""
+    def cut(self, size: int | None = None) -> TextRun:
+        """Count the texts of every file, on any worker, and cut them into shards.
 
-        def report(_: str, done: int, total: int | None) -> None:
-            if self.progress is not None:
-                self.progress(shown, done, total)
+        What a journal has counted is not counted again.
+        """
+        kept = None if self.journal is None else self.journal.load(SURVEY)
+        if kept is not None:
+            surveys = [FileSurvey.from_dict(facts) for facts in kept.facts["files"]]
+            self.skipped = dict(kept.facts["skipped"])
+        else:
+            surveys = self._count(size)
+            if self.journal is not None:
+                facts = {"files": [one.to_dict() for one in surveys], "skipped": self.skipped}
+                self.journal.save(SURVEY, {}, facts)
+        if self.skipped and not any(one.texts for one in surveys):
+            raise DataError(f"no file could be read: {next(iter(self.skipped.values()))}")
+        self.survey = whole_survey(self.texts, surveys)
+        self.shards = cut_texts(self.texts, surveys, size)
+        return self
 
-        sizes = [shard.stop - shard.start for shard in self.shards]
-        return Stage(step, self.shards, sizes, kind, self.journal, self.on_error, report)
-
-    def gathered(
-        self, stage: Stage[Shard, StoredState], work: Work[Shard, StoredState]
-    ) -> StoredState:
-        """Do a read; shards that an earlier one left out are left out again."""
-        stage.leave_out(self.skipped)
-        found = stage.run(self.pool, work)
-        self.skipped.update(found.skipped)
-        return found.state
-
-
-def surveyed(
-    texts: TextSource,
-    pool: Pool,
-    *,
-    size: int | None,
-    journal: Journal | None = None,
-    on_error: OnError = "stop",
-    progress: Progress | None = None,
-    spools: bool = True,
-    bad: Mapping[str, str] | None = None,
-) -> TextRun:
-    """Count the texts of every file, on any worker, and cut them into shards.
-
-    What a journal has counted is not counted again; ``bad`` are files that could not be opened.
-    """
-    files = [File(source) for source in sources_of(texts)]
-    kept = None if journal is None else journal.load(SURVEY)
-    skipped: dict[str, str] = dict(bad or {})
-    if kept is not None:
-        surveys = [FileSurvey.from_dict(facts) for facts in kept.facts["files"]]
-        skipped = dict(kept.facts["skipped"])
-    else:
+    def _count(self, size: int | None) -> list[FileSurvey]:
+        files = sources_of(self.texts)
         found: dict[int, FileSurvey] = {}
         counted = 0
 
         def tick(done: int) -> None:
-            if progress is not None:
-                progress("counting texts", counted + done, None)
+            if self.progress is not None:
+                self.progress("counting texts", counted + done, None)
 
-        for number, one in pool.run(Survey(size), list(enumerate(files)), tick):
+        for number, one in self.pool.run(Survey(size), list(enumerate(files)), tick):
             if isinstance(one, BadShard):
-                if on_error == "stop":
+                if self.on_error == "stop":
                     raise DataError(one.message)
-                skipped[files[number].name] = one.message
+                self.skipped[files[number].where] = one.message
                 one = NO_TEXTS
             found[number] = one
             counted += one.texts
             tick(0)
-        surveys = [found[number] for number in range(len(files))]
-        if journal is not None:
-            facts = {"files": [one.to_dict() for one in surveys], "skipped": skipped}
-            journal.save(SURVEY, {}, facts)
-    if skipped and not any(one.texts for one in surveys):
-        raise DataError(f"no file could be read: {next(iter(skipped.values()))}")
-    whole = whole_survey(texts, surveys)
-    shards = cut_texts(texts, surveys, size)
-    return TextRun(texts, whole, shards, pool, journal, on_error, progress, spools, skipped)
+        # Workers finish in any order; shards are numbered in the order of the files.
+        return [found[number] for number in range(len(files))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from isoscope.measures.views import NONE
 from isoscope.models.layer_names import EMBEDDING_MATRIX, POSITIONS, UNEMBEDDING_MATRIX
 from isoscope.models.weights.embeddings import unused_tokens
 from isoscope.progress import Progress
-from isoscope.results.fields import KIND, PARTS, PROFILE
-from isoscope.results.merge import joined
-from isoscope.results.model_rows import norm_result, position_extremes
-from isoscope.results.result import Result, Table, versions
+from isoscope.results.fields import PARTS, PROFILE
+from isoscope.results.merge import joined, renamed
+from isoscope.results.model_rows import model_header, norm_result, position_extremes
+from isoscope.results.result import Result, Table
 from isoscope.verbs.measure.api import measure
 from isoscope.verbs.profile.verdict import weights_verdict
 
@@ -43,8 +43,7 @@ def weights_profile(
         tables=[parts_table(model), *found.tables],
         verdicts=[weights_verdict(model, found)],
         seeds={"seed": options.seed},
-        versions=versions() | {name: model.provenance[name] for name in ("transformers", "torch")},
-        extra={KIND: PROFILE, "models": {model.name: model.provenance}},
+        **model_header(model, PROFILE),
     )
 
 
@@ -59,7 +58,7 @@ def embedding_results(
         tied = "; also the unembedding: both are one tensor" if model.tied else ""
         left = f"; {cloud.left_out:,} padding rows out" if cloud.left_out else ""
         how = f"{cloud.rows:,} rows{left}{tied}"
-        found = measured_matrix(model, part, cloud, options, how, cloud.note or "", progress)
+        found = measured_matrix(model, part, cloud, options, how, progress, cloud.note or "")
         unused = unused_tokens(cloud)
         if unused:
             note = f"{len(unused):,} by name"
@@ -74,26 +73,25 @@ def measured_matrix(
     cloud: Cloud,
     options: ProfileOptions,
     protocol: str,
-    note: str,
     progress: Progress | None,
+    note: str = "",
 ) -> Result:
     """Measure all rows of a matrix, as a part of a model."""
     found = measure(
         cloud, options.chosen[0], options.corrections,
         intervals=False, seed=options.seed, progress=progress,
     )  # fmt: skip
-    where: dict[str, Any] = {"subject": model.name, "part": part}
+    found = renamed(found, subject=model.name, part=part)
     rows = [
         replace(
-            row, **where,
+            row,
             protocol=f"{protocol}; {row.protocol}",
             note="; ".join(filter(None, (row.note, note))),
             extra={**row.extra, PARTS: "matrix"},
         )
         for row in found.rows
-    ]  # fmt: skip
-    tables = [replace(table, **where) for table in found.tables]
-    return Result(rows, tables, [{**verdict, **where} for verdict in found.verdicts])
+    ]
+    return Result(rows, found.tables)
 
 
 def position_results(
@@ -108,7 +106,7 @@ def position_results(
         cloud = ArrayCloud(matrix, part)
         cloud.population = True
         how = f"all {len(matrix):,} rows"
-        found = measured_matrix(model, part, cloud, options, how, "", progress)
+        found = measured_matrix(model, part, cloud, options, how, progress)
         extremes = position_extremes(model.name, part, matrix, table)
         yield Result(found.rows, [*found.tables, extremes])
 

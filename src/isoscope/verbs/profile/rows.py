@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from isoscope.measures.context.definitions import persistence
 from isoscope.measures.diagnosis import judge
@@ -13,8 +13,9 @@ from isoscope.measures.space import Dimensions
 from isoscope.measures.views import NONE
 from isoscope.models.layer_names import EVERYTHING, ORDINARY, SUFFIX, without_suffix
 from isoscope.results.model_rows import norm_ranks
-from isoscope.results.result import Row, Table
+from isoscope.results.result import Result, Row, Table
 from isoscope.results.spaces import add
+from isoscope.verbs.profile.text import MOVED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,31 +23,23 @@ if TYPE_CHECKING:
     from isoscope.verbs.profile.layer_reads import Layer, LayerProfile
 
 
-MOVED = {
-    "mean_cosine": "absolute",
-    "top_variance_share": "absolute",
-    "effective_rank": "relative",
-    "participation_ratio": "relative",
-    "mean_norm": "relative",
+JUDGED = {
+    "mean_cosine": False,
+    "top_variance_share": False,
+    "effective_rank": True,
+    "participation_ratio": True,
+    "mean_norm": True,
 }
-"""Measures by which it is judged whether massive tokens matter."""
+"""Measures by which it is judged whether massive tokens matter, and whether by their ratio."""
 TENTH = 0.1
+"""Change of a number, or of its share, from which on massive tokens matter."""
 RANKED = 8
 """Outlier dimensions that are looked up in every norm."""
 
 
-@dataclass
-class Found:
-    """Rows, tables and verdicts of the layers of a model."""
-
-    rows: list[Row] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
-    verdicts: list[dict[str, Any]] = field(default_factory=list)
-
-
-def layer_rows(profile: LayerProfile, layers: Sequence[Layer], protocol: str) -> Found:
+def layer_rows(profile: LayerProfile, layers: Sequence[Layer], protocol: str) -> Result:
     """Evaluate every measure on every layer."""
-    found = Found()
+    found = Result([])
     model, options = profile.group.model.name, profile.options
     names, context = options.chosen
     items = choose_measures(names) if names else ()
@@ -84,7 +77,7 @@ def layer_rows(profile: LayerProfile, layers: Sequence[Layer], protocol: str) ->
 
 
 def add_context(
-    layer: Layer, wanted: Sequence[str], model: str, protocol: str, found: Found
+    layer: Layer, wanted: Sequence[str], model: str, protocol: str, found: Result
 ) -> None:
     """File the measures of context of a layer that were asked for."""
     if layer.contextual is None:
@@ -92,19 +85,11 @@ def add_context(
     for name, value in layer.contextual.values.items():
         if name.split("/")[0] in wanted:
             found.rows.append(
-                Row(
-                    model,
-                    layer.name,
-                    NONE,
-                    name,
-                    value.value,
-                    log10=value.log10,
-                    n=value.rows,
-                    protocol=protocol,
-                    note=value.note,
-                    extra=dict(value.extra),
+                Row.of(
+                    value, model, layer.name, NONE, name,
+                    n=value.rows, protocol=protocol, extra=dict(value.extra),
                 )
-            )
+            )  # fmt: skip
     for name, table in layer.contextual.tables.items():
         if name.split("/")[0] in wanted:
             found.tables.append(Table(model, layer.name, NONE, name, table.rows, table.note))
@@ -118,7 +103,7 @@ def with_moved(rows: Sequence[Row]) -> list[Row]:
     known = by_key(rows)
     moved = {(row.subject, row.part) for row in rows if is_moved(row, known)}
     return [
-        replace(row, extra={**row.extra, "moved_by_massive_tokens": True})
+        replace(row, extra={**row.extra, MOVED: True})
         if (row.subject, without_suffix(row.part)) in moved
         else row
         for row in rows
@@ -132,11 +117,11 @@ def by_key(rows: Sequence[Row]) -> dict[tuple[str, str, str, str], Row]:
 
 def is_moved(row: Row, known: Mapping[tuple[str, str, str, str], Row]) -> bool:
     """Whether the other set of tokens of the same layer gives another value."""
-    if row.measure not in MOVED or row.correction != NONE or row.value is None:
+    if row.measure not in JUDGED or row.correction != NONE or row.value is None:
         return False
     for suffix in SUFFIX.values():
         other = known.get((row.subject, row.part + suffix, row.correction, row.measure))
         if other is not None and other.value is not None:
-            scale = max(abs(row.value), abs(other.value)) if MOVED[row.measure] == "relative" else 1
+            scale = max(abs(row.value), abs(other.value)) if JUDGED[row.measure] else 1
             return abs(row.value - other.value) > TENTH * scale
     return False

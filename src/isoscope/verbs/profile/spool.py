@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
 
@@ -28,30 +28,9 @@ LIMIT = 4 * 10**9
 """Bytes that are spooled at most unless somebody says otherwise."""
 
 
-class SpoolFolder:
-    """A temporary folder of spooled shards, gone when it is closed.
-
-    Parameters
-    ----------
-    limit : int
-        Bytes of all shards together; 0 for no spool.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="isoscope-") if limit else None
-        self.limit = limit
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
-
-    @property
-    def path(self) -> str | None:
-        """Where it is; None without one."""
-        return None if self._folder is None else self._folder.name
+def spool_folder(limit: int) -> AbstractContextManager[str | None]:
+    """Return a temporary folder for spooled shards, gone when it is closed; None if limit is 0."""
+    return tempfile.TemporaryDirectory(prefix="isoscope-") if limit else nullcontext()
 
 
 class Spool:

@@ -1,15 +1,21 @@
 """What people read of a profile: layers down and measures across, one grid for each model.
 
-Several models are also shown side by side, layers at the same relative depth in one line. Of a
-training, telling parts are shown by step.
+Several models are also shown side by side, with layers at the same relative depth in one line. For
+a training, the most informative parts are shown by step.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from isoscope.models.layer_names import BLOCK, FINAL
+from isoscope.models.layer_names import (
+    BLOCK,
+    EMBEDDING,
+    EMBEDDING_MATRIX,
+    FINAL_NORM,
+    SUFFIX,
+)
 from isoscope.results.fields import (
     CHECKPOINTS,
     DUPLICATE_OF,
@@ -28,21 +34,27 @@ from isoscope.results.tables import (
     Grid,
     grouped,
     length_dependent,
+    pivot,
     said_once,
     verdict_lines,
 )
 from isoscope.wording import counted
 
+Column = tuple[str, str]
+"""A measure and a correction."""
+
 TELLING = ("parts", "persistence", "position_extremes", "norm_outliers")
 MASSIVE = "massive_activations"
 LONG = 5.0
-"""Median lengths from which on the longest token is worth a table."""
+"""Median norms from which on the longest token is worth a table."""
 
 MOVED = "moved_by_massive_tokens"
-OTHER_TOKENS = (", ordinary tokens", ", all tokens")
+"""Field of rows about layers where massive tokens change a number much."""
+OTHER_TOKENS = tuple(SUFFIX.values())
 
-PLURALS = {"layer": "layers", "matrix": "matrices", "norm": "norms"}
-COUNTED = {"matrix": "rows", "layer": "tokens"}
+LAYER, MATRIX, NORM = "layer", "matrix", "norm"
+PLURALS = {LAYER: "layers", MATRIX: "matrices", NORM: "norms"}
+COUNTED = {MATRIX: "rows", LAYER: "tokens"}
 """What the vectors of a part are, where their number differs from part to part."""
 COUNTS = ("/count", "outliers_3sd")
 """Ends of the names of measures that count something."""
@@ -66,6 +78,11 @@ SAMPLED = "chosen by hash"
 """What a note says of a measure that was taken of some types or words only."""
 
 
+def all_profile_grids(result: Result) -> list[Grid]:
+    """Arrange layers, then models at the same relative depth, then steps of a training."""
+    return [*profile_grids(result), *depth_grids(result), *trained_grids(result)]
+
+
 def profile_grids(result: Result) -> list[Grid]:
     """Arrange a profile in one grid per model and kind of part."""
     own = [row for row in result.rows if not is_of_checkpoint(row)]
@@ -80,23 +97,23 @@ def profile_grids(result: Result) -> list[Grid]:
 def profile_grid(
     result: Result, subject: str, kind: str, rows: Sequence[Row], *, last: bool
 ) -> Grid:
-    """Arrange the parts of one kind of one model; behind the last comes what is said of it."""
-    columns, empty = defined(columns_of(rows), rows)
+    """Arrange the parts of one kind of one model; the last one is followed by the verdict."""
+    # Columns without any number take up room in a table: they are named below it.
+    filled = {column_of(row) for row in rows if row.value is not None}
+    every = columns_of(rows)
+    columns = [column for column in every if column in filled]
+    empty = [heading(*column) for column in every if column not in filled]
     parts = [part for part in dict.fromkeys(row.part for row in rows) if shown(part, rows)]
+    header, body = number_table(rows, "part", kind, {part: part for part in parts}, columns)
     counts = {part: max(row.n or 0 for row in rows if row.part == part) for part in parts}
-    counted = [COUNTED[kind]] if kind in COUNTED and len(set(counts.values())) > 1 else []
-    body = [
-        [part, *(f"{counts[part]:,}" for _ in counted), *cells_of(rows, "part", part, columns)]
-        for part in parts
-    ]
-    header = [kind, *counted, *(heading(*column) for column in columns)]
-    protocols = dict.fromkeys(row.protocol.split(";")[0] for row in rows if row.protocol)
-    about = (
-        ", ".join(protocols) if len(protocols) == 1 else f"{len(parts)} {PLURALS.get(kind, kind)}"
-    )
-    notes = [LENGTH_LEGEND] if any(length_dependent(name) for name, _ in columns) else []
+    if kind in COUNTED and len(set(counts.values())) > 1:
+        header.insert(1, COUNTED[kind])
+        for line in body:
+            line.insert(1, f"{counts[line[0]]:,}")
+    about = common_protocol(rows, f"{len(parts)} {PLURALS.get(kind, kind)}")
+    notes = length_notes(columns)
     notes += [f"undefined throughout: {', '.join(empty)}"] if empty else []
-    notes += sampled_notes(rows) + norm_notes(rows if kind == "norm" else [])
+    notes += sampled_notes(rows) + norm_notes(rows if kind == NORM else [])
     if any(row.low is not None for row in rows):
         notes.append("95 % intervals, and all other measures, are in the JSON (--json, --out)")
     notes += left_out_notes(result) if last else []
@@ -104,31 +121,35 @@ def profile_grid(
     return Grid(f"{subject}: {about}", header, body, notes, verdict)
 
 
-def cells_of(
-    rows: Sequence[Row], field: str, name: str, columns: Sequence[tuple[str, str]]
-) -> list[str]:
-    """Return the numbers of a part, or of a subject, for measures with their corrections."""
-    own = {(row.measure, row.correction): row for row in rows if getattr(row, field) == name}
-    return [short(own.get(column)) for column in columns]
+def number_table(
+    rows: Sequence[Row], down: str, corner: str, lines: Mapping[str, str], columns: list[Column]
+) -> tuple[list[str], list[list[str]]]:
+    """Arrange numbers: parts or checkpoints down, measures with their corrections across."""
+    headings = {column: heading(*column) for column in columns}
+    return pivot(rows, down, column_of, short, corner=corner, lines=lines, columns=headings)
 
 
-def defined(
-    columns: Sequence[tuple[str, str]], rows: Sequence[Row]
-) -> tuple[list[tuple[str, str]], list[str]]:
-    """Part the columns with a number from those without any, which need no room in a table."""
-    filled = {(row.measure, row.correction) for row in rows if row.value is not None}
-    empty = [heading(*column) for column in columns if column not in filled]
-    return [column for column in columns if column in filled], empty
+def column_of(row: Row) -> Column:
+    """Return the column that a row stands in."""
+    return row.measure, row.correction
+
+
+def common_protocol(rows: Iterable[Row], otherwise: str) -> str:
+    """Return how all numbers were found, or something else where they were found in many ways."""
+    protocols = {row.protocol.split(";")[0] for row in rows if row.protocol}
+    return protocols.pop() if len(protocols) == 1 else otherwise
+
+
+def length_notes(columns: Iterable[Column]) -> list[str]:
+    """Explain the star of measures that change with the norm of the vectors."""
+    return [LENGTH_LEGEND] if any(length_dependent(name) for name, _ in columns) else []
 
 
 def sampled_notes(rows: Sequence[Row]) -> list[str]:
     """Say which measures of context were taken of some types or words only."""
     sampled = [row for row in rows if float(row.extra.get("share_kept") or 1.0) < 1]
     return said_once(
-        (
-            base_name(row.measure),
-            "; ".join(x for x in row.note.split("; ") if "chosen by hash" in x),
-        )
+        (base_name(row.measure), "; ".join(x for x in row.note.split("; ") if SAMPLED in x))
         for row in sampled
     )
 
@@ -142,9 +163,9 @@ def norm_notes(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def columns_of(rows: Sequence[Row]) -> list[tuple[str, str]]:
+def columns_of(rows: Sequence[Row]) -> list[Column]:
     """Return measure and correction of each column: the telling ones, or all of a short list."""
-    known = list(dict.fromkeys((row.measure, row.correction) for row in rows))
+    known = list(dict.fromkeys(map(column_of, rows)))
     telling = [column for column in SHOWN if column in known]
     return telling if telling and len(known) > len(SHOWN) else known
 
@@ -210,32 +231,27 @@ COMPARED = ("mean_cosine", "intra_sim", "effective_rank")
 
 def depth_grids(result: Result) -> list[Grid]:
     """Return a grid over relative depth where several models have layers, else none."""
-    layers: dict[str, dict[str, list[Row]]] = {}
+    stacks: dict[str, dict[tuple[str, str], Row]] = {}
     for row in result.rows:
-        if row.correction == "none" and is_layer(row):
-            for name, part in stacks_of(row):
-                layers.setdefault(name, {}).setdefault(part, []).append(row)
-    known = {row.measure for parts in layers.values() for rows in parts.values() for row in rows}
+        if row.correction == UNCORRECTED and is_layer(row):
+            stack, part = stack_of(row)
+            stacks.setdefault(stack, {}).setdefault((part, row.measure), row)
+    known = {measure for rows in stacks.values() for _, measure in rows}
     measures = [name for name in COMPARED if name in known]
-    if len({name.split(",")[0] for name in layers}) < 2 or not measures:
+    # Encoder and decoder of one model are no comparison of models.
+    if len({name.split(",")[0] for name in stacks}) < 2 or not measures:
         return []
-    header = ["depth", *(f"{measure}: {name}" for measure in measures for name in layers)]
+    columns = [(measure, rows) for measure in measures for rows in stacks.values()]
+    header = ["depth", *(f"{measure}: {name}" for measure in measures for name in stacks)]
     body = [
-        [
-            f"{depth:.0%}",
-            *(
-                short(at_depth(parts, depth, measure))
-                for measure in measures
-                for parts in layers.values()
-            ),
-        ]
+        [f"{depth:.0%}", *(short(rows.get((layer_at(rows, depth), m))) for m, rows in columns)]
         for depth in DEPTHS
     ]
-    last = [short(of(parts.get(FINAL, []), m)) for m in measures for parts in layers.values()]
+    last = [short(rows.get((FINAL_NORM, measure))) for measure, rows in columns]
     if any(last):
-        body.append([FINAL, *last])
+        body.append([FINAL_NORM, *last])
     note = "0 % is what enters the first block, 100 % the last block; the nearest layer is shown"
-    return [Grid(f"{len(layers)} models over relative depth", header, body, [note], [])]
+    return [Grid(f"{len(stacks)} models over relative depth", header, body, [note], [])]
 
 
 def is_layer(row: Row) -> bool:
@@ -245,48 +261,33 @@ def is_layer(row: Row) -> bool:
     )
 
 
-def stacks_of(row: Row) -> list[tuple[str, str]]:
+def stack_of(row: Row) -> tuple[str, str]:
     """Return model and layer, where encoder and decoder of a model are two."""
     side, _, rest = row.part.partition(" ")
     if side in ("encoder", "decoder"):
-        return [(f"{row.subject}, {side}", rest)]
-    return [(row.subject, row.part)]
+        return f"{row.subject}, {side}", rest
+    return row.subject, row.part
 
 
-def at_depth(parts: Mapping[str, Sequence[Row]], depth: float, measure: str) -> Row | None:
-    """Return the value of the layer nearest to a depth, from the embedding, 0, to the last, 1."""
-    blocks = {int(found[2]): part for part in parts if (found := BLOCK.fullmatch(part))}
-    last = max(blocks, default=0)
-    number = round(depth * last)
-    return of(parts.get("embedding" if number == 0 else blocks.get(number, ""), []), measure)
-
-
-def of(rows: Sequence[Row], measure: str) -> Row | None:
-    """Return the row of a measure."""
-    return next((row for row in rows if row.measure == measure), None)
-
-
-LAYER, MATRIX, NORM = "layer", "matrix", "norm"
-TOKEN_MATRIX, FINAL_NORM = "embedding matrix", "final norm"
-
-
-def all_profile_grids(result: Result) -> list[Grid]:
-    """Arrange layers, then models at the same relative depth, then steps of a training."""
-    return [*profile_grids(result), *depth_grids(result), *trained_grids(result)]
+def layer_at(rows: Mapping[tuple[str, str], Row], depth: float) -> str:
+    """Return the layer nearest to a depth, from the embedding, 0, to the last block, 1."""
+    blocks = {int(found[2]): part for part, _ in rows if (found := BLOCK.fullmatch(part))}
+    number = round(depth * max(blocks, default=0))
+    return EMBEDDING if number == 0 else blocks.get(number, "")
 
 
 def trained_grids(result: Result) -> list[Grid]:
     """Arrange what is about checkpoints: a grid per model and part that tells much."""
     trained = filter(is_of_checkpoint, result.rows)
-    models = grouped(trained, lambda row: str(row.extra.get(MODEL)))
     found = []
-    for model, rows in models.items():
-        parts = telling_parts(rows)
-        for kind, part in parts:
-            last = (kind, part) == parts[-1]
-            found.append(trained_grid(result, model, part, part_rows(rows, kind, part)))
-            if last:
-                found[-1].notes.extend(training_notes(result, model, rows))
+    for model, rows in grouped(trained, lambda row: str(row.extra.get(MODEL))).items():
+        grids = [
+            trained_grid(result, model, part, part_rows(rows, kind, part))
+            for kind, part in telling_parts(rows)
+        ]
+        if grids:
+            grids[-1].notes.extend(training_notes(result, model, rows))
+        found += grids
     return found
 
 
@@ -295,19 +296,18 @@ def trained_grid(result: Result, model: str, part: str, rows: Sequence[Row]) -> 
     columns = columns_of(rows)
     firsts = {row.subject: row for row in reversed(rows)}
     subjects = dict.fromkeys(row.subject for row in rows)
-    steps = [firsts[subject].extra.get(STEP) for subject in subjects]
-    unclear = len(set(steps)) < len(steps)
-    body = []
-    for subject in subjects:
-        first = firsts[subject]
-        name = str(first.extra[REVISION]) if unclear else step_name(first).removeprefix("step ")
-        body.append([name, *cells_of(rows, "subject", subject, columns)])
-    header = [STEP, *(heading(*column) for column in columns)]
-    protocols = dict.fromkeys(row.protocol.split(";")[0] for row in rows if row.protocol)
-    about = next(iter(protocols)) if len(protocols) == 1 else counted(len(subjects), "checkpoint")
-    notes = [LENGTH_LEGEND] if any(length_dependent(name) for name, _ in columns) else []
+    # Revisions tell checkpoints apart where several have the same step, or none.
+    unclear = len({row.extra.get(STEP) for row in firsts.values()}) < len(firsts)
+    lines = {
+        subject: str(firsts[subject].extra[REVISION])
+        if unclear
+        else step_name(firsts[subject]).removeprefix("step ")
+        for subject in subjects
+    }
+    header, body = number_table(rows, "subject", STEP, lines, columns)
+    about = common_protocol(rows, counted(len(subjects), "checkpoint"))
     title = f"{model}, {part}: {about}"
-    return Grid(title, header, body, notes, verdict_lines(result, model, part))
+    return Grid(title, header, body, length_notes(columns), verdict_lines(result, model, part))
 
 
 def training_notes(result: Result, model: str, rows: Sequence[Row]) -> list[str]:
@@ -330,14 +330,14 @@ def telling_parts(rows: Sequence[Row]) -> list[tuple[str, str]]:
     own = [row for row in rows if DUPLICATE_OF not in row.extra]
     found: list[tuple[str, str]] = []
     for kind, of_kind in grouped(own, part_kind).items():
-        parts = [part for part in dict.fromkeys(row.part for row in of_kind)
-                 if not part.endswith(OTHER_TOKENS)]  # fmt: skip
+        names = dict.fromkeys(row.part for row in of_kind)
+        parts = [part for part in names if not part.endswith(OTHER_TOKENS)]
+        chosen = []
         if kind == MATRIX:
-            chosen = [part for part in parts if part.endswith(TOKEN_MATRIX)]
+            # The name of the unembedding matrix ends in the same words.
+            chosen = [part for part in parts if part.endswith(EMBEDDING_MATRIX)]
         elif kind == NORM:
             chosen = [part for part in parts if part.endswith(FINAL_NORM)][-1:]
-        else:
-            chosen = []
         found += [(kind, part) for part in chosen or parts[-1:]]
     return found
 
@@ -357,7 +357,7 @@ def curve_of(rows: Sequence[Row], measure: str, correction: str) -> list[Row]:
     return [
         row
         for row in rows
-        if (row.measure, row.correction) == (measure, correction)
+        if column_of(row) == (measure, correction)
         and row.value is not None
         and math.isfinite(row.value)
         and row.extra.get(STEP) is not None

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from isoscope.measures.views import NONE
 from isoscope.models.layer_names import (
     EMBEDDING_MATRIX,
     EVERYTHING,
+    FINAL_NORM,
     ORDINARY,
     SUFFIX,
     UNEMBEDDING_MATRIX,
 )
 from isoscope.models.structure.norm_layers import norm_name
 from isoscope.results.result import Result, Row
-from isoscope.verbs.profile.rows import TENTH, Found, by_key, is_moved
+from isoscope.verbs.profile.rows import TENTH, by_key, is_moved
 from isoscope.verbs.profile.text import (
+    MASSIVE,
     columns_of,
     curve_of,
     heading,
@@ -33,12 +36,14 @@ if TYPE_CHECKING:
 
 PERSISTENT = 0.5
 """Share of the layers in which a dimension stands out, from which it is worth a sentence."""
+MOST_OUTLIERS = 3
+"""Dimensions that a sentence names."""
 
 Known = dict[tuple[str, str], float]
 """Values of a model's layers as they are, by layer and measure."""
 
 
-def profile_verdict(model: str, layers: Sequence[str], found: Found) -> dict[str, Any]:
+def profile_verdict(model: str, layers: Sequence[str], found: Result) -> dict[str, Any]:
     """Return the verdict on the layers of a model."""
     known = {
         (row.part, row.measure): row.value
@@ -63,10 +68,14 @@ def profile_verdict(model: str, layers: Sequence[str], found: Found) -> dict[str
     }
 
 
+def by_layer(layers: Sequence[str], known: Known, measure: str) -> dict[str, float]:
+    """Return the values of a measure in the layers that have one, from the input on."""
+    return {layer: known[layer, measure] for layer in layers if (layer, measure) in known}
+
+
 def cosine_sentences(layers: Sequence[str], known: Known) -> list[str]:
     """Say where the mean cosine is low and high, and what the final norm does to it."""
-    cosines = {layer: known[layer, "mean_cosine"] for layer in layers
-               if (layer, "mean_cosine") in known}  # fmt: skip
+    cosines = by_layer(layers, known, "mean_cosine")
     if len(cosines) < 2:
         return [f"The mean cosine of {layer} is {value:.2f}." for layer, value in cosines.items()]
     low, high = min(cosines, key=cosines.__getitem__), max(cosines, key=cosines.__getitem__)
@@ -74,30 +83,26 @@ def cosine_sentences(layers: Sequence[str], known: Known) -> list[str]:
         f"The mean cosine is lowest at {low} ({cosines[low]:.2f}) and highest at {high} "
         f"({cosines[high]:.2f})."
     ]
-    order = list(cosines)
-    for layer in order:
-        if layer.endswith("final norm") and order.index(layer) > 0:
-            before = order[order.index(layer) - 1]
+    for before, layer in pairwise(cosines):
+        if layer.endswith(FINAL_NORM):
             said.append(f"The {layer} takes it from {cosines[before]:.2f} to {cosines[layer]:.2f}.")
     return said
 
 
-def outlier_sentences(found: Found) -> list[str]:
+def outlier_sentences(found: Result) -> list[str]:
     """Name the dimensions that stand out in many layers."""
-    for table in found.tables:
-        if table.measure == "persistence":
-            often = [row for row in table.rows if row["layers"] >= PERSISTENT * row["of_layers"]][
-                :3
-            ]
-            said = [
-                f"{row['dimension']} in {row['layers']} of {row['of_layers']} layers "
-                f"({extreme_share(row)} of all vectors)"
-                for row in often
-            ]
-            if said:
-                return [f"Outlier dimensions: {', '.join(said)}."]
-            return ["No dimension is an outlier in half of the layers."]
-    return []
+    table = next((one for one in found.tables if one.measure == "persistence"), None)
+    if table is None:
+        return []
+    often = [row for row in table.rows if row["layers"] >= PERSISTENT * row["of_layers"]]
+    said = [
+        f"{row['dimension']} in {row['layers']} of {row['of_layers']} layers "
+        f"({extreme_share(row)} of all vectors)"
+        for row in often[:MOST_OUTLIERS]
+    ]
+    if said:
+        return [f"Outlier dimensions: {', '.join(said)}."]
+    return ["No dimension is an outlier in half of the layers."]
 
 
 def extreme_share(row: Mapping[str, Any]) -> str:
@@ -106,25 +111,21 @@ def extreme_share(row: Mapping[str, Any]) -> str:
     return f"the {side} in {row[f'share_{side}']:.0%}"
 
 
-def massive_sentences(layers: Sequence[str], known: Known, found: Found) -> list[str]:
+def massive_sentences(layers: Sequence[str], known: Known, found: Result) -> list[str]:
     """Name the layer that a few enormous tokens change most."""
     rows = by_key(found.rows)
-    moved = {row.part for row in found.rows if is_moved(row, rows)}
-    shares = {
-        layer: (of_tokens(layer, EVERYTHING, known), of_tokens(layer, ORDINARY, known))
-        for layer in layers
-        if layer in moved
-    }
-    decided = {
-        layer: (with_them, without)
-        for layer, (with_them, without) in shares.items()
-        if with_them is not None and without is not None and with_them - without > TENTH
-    }
+    parts = {row.part for row in found.rows if is_moved(row, rows)}
+    moved = [layer for layer in layers if layer in parts]
+    decided = {}
+    for layer in moved:
+        with_them, without = (of_tokens(layer, which, known) for which in (EVERYTHING, ORDINARY))
+        if with_them is not None and without is not None and with_them - without > TENTH:
+            decided[layer] = with_them, without
     if not decided:
         return []
     worst = max(decided, key=lambda layer: decided[layer][0] - decided[layer][1])
     with_them, without = decided[worst]
-    count = known.get((worst, "massive_activations/count"))
+    count = known.get((worst, f"{MASSIVE}/count"))
     them = "them" if count is None else f"{count:,.0f} such tokens"
     example = longest_token(worst, found)
     return [
@@ -140,10 +141,10 @@ def of_tokens(layer: str, which: str, known: Known) -> float | None:
     return known.get((layer + SUFFIX[which], name), known.get((layer, name)))
 
 
-def longest_token(layer: str, found: Found) -> str:
+def longest_token(layer: str, found: Result) -> str:
     """Name the longest token of a layer."""
     for table in found.tables:
-        if table.measure == "massive_activations" and table.part == layer and table.rows:
+        if (table.measure, table.part) == (MASSIVE, layer) and table.rows:
             first = table.rows[0]
             return f"{first['token']!r} at position {first['position']}"
     return ""
@@ -151,8 +152,7 @@ def longest_token(layer: str, found: Found) -> str:
 
 def context_sentences(layers: Sequence[str], known: Known) -> list[str]:
     """Say where occurrences of a word differ most, once the mean cosine is taken off."""
-    name = "self_similarity/corrected"
-    values = {layer: known[layer, name] for layer in layers if (layer, name) in known}
+    values = by_layer(layers, known, "self_similarity/corrected")
     if len(values) < 2:
         return []
     least = min(values, key=values.__getitem__)
