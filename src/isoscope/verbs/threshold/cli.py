@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +14,7 @@ from isoscope.cli import options
 from isoscope.cli.output import give, running
 from isoscope.errors import UsageError
 
-LABELS = "With labels"
-FOLDS = 5
+about_labels = partial(typer.Option, rich_help_panel="With labels")
 
 EXAMPLES = """Examples:
 
@@ -59,46 +59,31 @@ class ThresholdOptions(options.Options):
     ] = None
     pairs: Annotated[
         Path | None,
-        typer.Option(
+        about_labels(
             help="Labelled pairs (.tsv .csv .jsonl): two texts, two rows, or a row of the queries "
-            "and one of the documents; and a score or yes/no.",
-            rich_help_panel=LABELS,
+            "and one of the documents; and a score or yes/no."
         ),
     ] = None
     positive: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CONDITION", help="Which scores are a match: '>=4'.", rich_help_panel=LABELS
-        ),
+        str | None, about_labels(metavar="CONDITION", help="Which scores are a match: '>=4'.")
     ] = None
     precision: Annotated[
-        float | None,
-        typer.Option(help="Precision that a threshold should reach.", rich_help_panel=LABELS),
+        float | None, about_labels(help="Precision that a threshold should reach.")
     ] = None
-    recall: Annotated[
-        float | None,
-        typer.Option(help="Recall that a threshold should reach.", rich_help_panel=LABELS),
-    ] = None
+    recall: Annotated[float | None, about_labels(help="Recall that a threshold should reach.")] = (
+        None
+    )
     confidence: Annotated[
         float | None,
-        typer.Option(
-            help="Chance that it does on other pairs, such as 0.95. Default: it does on average.",
-            rich_help_panel=LABELS,
+        about_labels(
+            help="Chance that it does on other pairs, such as 0.95. Default: it does on average."
         ),
     ] = None
     second: Annotated[
         str | None,
-        typer.Option(
-            help="A second file of vectors, where the pairs are scores alone.",
-            rich_help_panel=LABELS,
-        ),
+        about_labels(help="A second file of vectors, where the pairs are scores alone."),
     ] = None
-    folds: Annotated[
-        int,
-        typer.Option(
-            help="Folds that pairs are dealt into.", min=2, max=20, rich_help_panel=LABELS
-        ),
-    ] = FOLDS
+    folds: Annotated[int, about_labels(help="Folds that pairs are dealt into.", min=2, max=20)] = 5
     ids: options.Ids = None
     map_file: Annotated[
         Path | None,
@@ -130,28 +115,23 @@ def threshold_command(given: ThresholdOptions) -> None:
     queries, encoding = given.of_queries, given.encoding
     if queries.centres is not None and queries.queries is None:
         raise UsageError("--centres is about queries and documents; name --queries")
-    refuse_idle(
-        {"--second": given.second, "--ids": given.ids,
-         "--folds": None if given.folds == FOLDS else given.folds},
-        given.pairs is not None,
-        "labelled pairs; name them with --pairs",
-    )  # fmt: skip
-    refuse_idle(
-        {"--layer": None if given.layer == "last" else given.layer,
-         "--device": encoding.compute.device,
-         "--pooling": None if encoding.pooling == "mean" else encoding.pooling,
-         "--dtype": None if encoding.compute.dtype == "float32" else encoding.compute.dtype},
-        given.pairs is not None or given.text is not None,
-        "texts that a model reads; name them with --text or --pairs",
-    )  # fmt: skip
+    if given.pairs is None:
+        about = "labelled pairs; name them with --pairs"
+        refuse_idle(given, ("second", "ids", "folds"), about)
+        if given.text is None:
+            about = "texts that a model reads; name them with --text or --pairs"
+            refuse_idle(given, ("layer",), about)
+            refuse_idle(encoding.compute, ("device",), about)
+            refuse_idle(encoding, ("pooling",), about)
+            refuse_idle(encoding.compute, ("dtype",), about)
     asked = given.arguments() | {"centres": queries.centres or "both"}
     with running() as run:
         found = isoscope.threshold(**asked, **run)
     give(found.result, given.output, given.output.out)
 
 
-def refuse_idle(given: dict[str, object], used: bool, about: str) -> None:
-    """Refuse options that would be ignored."""
-    for option, value in given.items():
-        if value is not None and not used:
-            raise UsageError(f"{option} is about {about}")
+def refuse_idle(given: options.Options, names: tuple[str, ...], about: str) -> None:
+    """Refuse options that would be ignored; those that have their default were not given."""
+    for name in names:
+        if getattr(given, name) != getattr(type(given), name):
+            raise UsageError(f"--{name} is about {about}")
