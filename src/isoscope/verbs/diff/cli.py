@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +13,9 @@ import isoscope
 from isoscope.cli import options
 from isoscope.cli.output import give, running
 
-ROWS = "The rows"
-KEEPING = "What is kept"
+about_rows = partial(typer.Option, rich_help_panel="The rows")
+about_reuse = partial(typer.Option, rich_help_panel="What is kept")
+about_texts = partial(typer.Option, rich_help_panel=options.OF_TEXTS)
 
 EXAMPLES = """Examples:
 
@@ -44,28 +46,24 @@ class DiffOptions(options.Options):
     ]
     same_rows: Annotated[
         bool | None,
-        typer.Option(
+        about_rows(
             "--same-rows/--other-rows",
             help="Row i of both is one thing seen twice, or rows have nothing to do with each "
             "other. Default: the same ids, or as many rows, are the same rows.",
-            rich_help_panel=ROWS,
         ),
     ] = None
     ids: Annotated[
         str | None,
-        typer.Option(
-            metavar="LABEL",
-            help="Label that names rows. Default: id, word, or the only one.",
-            rich_help_panel=ROWS,
+        about_rows(
+            metavar="LABEL", help="Label that names rows. Default: id, word, or the only one."
         ),
     ] = None
     documents: Annotated[
         str | None,
-        typer.Option(
+        about_rows(
             metavar="LABEL",
             help="Label that tells which rows are from one document; tests and intervals allow "
             "for it. Default: document, where rows have it.",
-            rich_help_panel=ROWS,
         ),
     ] = None
     k: Annotated[
@@ -73,34 +71,26 @@ class DiffOptions(options.Options):
     ] = 10
     correction: Annotated[
         Path | None,
-        typer.Option(
+        about_reuse(
             help="A correction fitted on A (.safetensors). Default: centring and whitening are "
-            "fitted.",
-            rich_help_panel=KEEPING,
+            "fitted."
         ),
     ] = None
     threshold: Annotated[
         float | None,
-        typer.Option(
+        about_reuse(
             help="Cosine from which on rows count as related, after --correction where that is "
-            "given. Default: the one that 1 % of A's random pairs exceed.",
-            rich_help_panel=KEEPING,
+            "given. Default: the one that 1 % of A's random pairs exceed."
         ),
     ] = None
     text: Annotated[
         str | None,
-        typer.Option(
-            help="Texts that A and B, which are models, both read: .txt .jsonl .csv .tsv .parquet.",
-            rich_help_panel=options.OF_TEXTS,
+        about_texts(
+            help="Texts that A and B, which are models, both read: .txt .jsonl .csv .tsv .parquet."
         ),
     ] = None
-    layer: Annotated[
-        str, typer.Option(help="Layer of the models.", rich_help_panel=options.OF_TEXTS)
-    ] = "last"
-    layer_b: Annotated[
-        str | None,
-        typer.Option(help="Layer of B, where it is another.", rich_help_panel=options.OF_TEXTS),
-    ] = None
+    layer: Annotated[str, about_texts(help="Layer of the models.")] = "last"
+    layer_b: Annotated[str | None, about_texts(help="Layer of B, where it is another.")] = None
     encoding: options.Encoding
     column: options.Column = None
     column_b: Annotated[str | None, typer.Option(help="The same for B, where it is another.")] = (

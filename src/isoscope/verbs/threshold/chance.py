@@ -13,20 +13,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isoscope.compute.stats.estimates import Estimate
 from isoscope.compute.stats.pair_cosines import RandomPairs
+from isoscope.corrections.query_centre import TwoSided
 from isoscope.errors import DataError
 from isoscope.results.result import Row
 from isoscope.verbs.threshold.names import PER_QUERY, RANDOM, SCORE, SHARE_ABOVE
-
-if TYPE_CHECKING:
-    from isoscope.corrections.query_centre import TwoSided
-
 
 FORMS = ("cosine_distance", "euclidean_of_unit", "halved_score")
 """Names of the other forms of a cosine, as fields of a row."""

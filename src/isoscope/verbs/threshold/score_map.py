@@ -15,18 +15,15 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from isoscope.compute.stats.pair_cosines import RandomPairs
 from isoscope.data.output import write_atomically
 from isoscope.errors import DataError, UsageError
-
-if TYPE_CHECKING:
-    from isoscope.compute.stats.pair_cosines import RandomPairs
-    from isoscope.typing import Mask, Vector
-
+from isoscope.typing import Mask, Vector
 
 MapKind = Literal["percentile", "probability"]
 FORMAT = "isoscope score maps"
