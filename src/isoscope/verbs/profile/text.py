@@ -31,6 +31,7 @@ from isoscope.results.tables import (
     said_once,
     verdict_lines,
 )
+from isoscope.verbs.profile.names import OTHER_TOKENS, part_kind, telling_parts
 from isoscope.wording import counted
 
 TELLING = ("parts", "persistence", "position_extremes", "norm_outliers")
@@ -39,7 +40,6 @@ LONG = 5.0
 """Median lengths from which on the longest token is worth a table."""
 
 MOVED = "moved_by_massive_tokens"
-OTHER_TOKENS = (", ordinary tokens", ", all tokens")
 
 PLURALS = {"layer": "layers", "matrix": "matrices", "norm": "norms"}
 COUNTED = {"matrix": "rows", "layer": "tokens"}
@@ -266,10 +266,6 @@ def of(rows: Sequence[Row], measure: str) -> Row | None:
     return next((row for row in rows if row.measure == measure), None)
 
 
-LAYER, MATRIX, NORM = "layer", "matrix", "norm"
-TOKEN_MATRIX, FINAL_NORM = "embedding matrix", "final norm"
-
-
 def all_profile_grids(result: Result) -> list[Grid]:
     """Arrange layers, then models at the same relative depth, then steps of a training."""
     return [*profile_grids(result), *depth_grids(result), *trained_grids(result)]
@@ -321,35 +317,9 @@ def training_notes(result: Result, model: str, rows: Sequence[Row]) -> list[str]
     return [*lists, *same, *left_out_notes(result), "the other parts are in the JSON"]
 
 
-def telling_parts(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """Return kind and name of the parts to follow.
-
-    Embedding and unembedding matrix, the final norm's weights (the last norm's where there is no
-    final one), and the last layer over a text.
-    """
-    own = [row for row in rows if DUPLICATE_OF not in row.extra]
-    found: list[tuple[str, str]] = []
-    for kind, of_kind in grouped(own, part_kind).items():
-        parts = [part for part in dict.fromkeys(row.part for row in of_kind)
-                 if not part.endswith(OTHER_TOKENS)]  # fmt: skip
-        if kind == MATRIX:
-            chosen = [part for part in parts if part.endswith(TOKEN_MATRIX)]
-        elif kind == NORM:
-            chosen = [part for part in parts if part.endswith(FINAL_NORM)][-1:]
-        else:
-            chosen = []
-        found += [(kind, part) for part in chosen or parts[-1:]]
-    return found
-
-
 def part_rows(rows: Sequence[Row], kind: str, part: str) -> list[Row]:
     """Return the rows about one part: the weights of a norm and its outputs share a name."""
     return [row for row in rows if (part_kind(row), row.part) == (kind, part)]
-
-
-def part_kind(row: Row) -> str:
-    """Return what kind of part a row is about."""
-    return str(row.extra.get(PARTS, LAYER))
 
 
 def curve_of(rows: Sequence[Row], measure: str, correction: str) -> list[Row]:

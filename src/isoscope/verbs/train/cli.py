@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,8 +14,8 @@ from isoscope import training
 from isoscope.cli import options
 from isoscope.cli.output import give, running
 
-SETTINGS = "Instead of the usual settings"
-SIZE = "Instead of what the size has"
+of_settings = partial(typer.Option, rich_help_panel="Instead of the usual settings")
+of_size = partial(typer.Option, rich_help_panel="Instead of what the size has")
 
 FINETUNE_EXAMPLES = """Examples:
 
@@ -104,23 +105,12 @@ class FinetuneOptions(options.Options):
         ),
     ] = False
     data: options.Data = None
-    epochs: Annotated[
-        int | None,
-        typer.Option(help="Passes over the examples.", min=1, rich_help_panel=SETTINGS),
-    ] = None
-    limit: Annotated[
-        int | None,
-        typer.Option(help="Learn from this many examples.", min=1, rich_help_panel=SETTINGS),
-    ] = None
-    batch_size: Annotated[
-        int | None, typer.Option(help="Examples a step.", min=1, rich_help_panel=SETTINGS)
-    ] = None
-    learning_rate: Annotated[
-        float | None, typer.Option(help="Highest rate.", rich_help_panel=SETTINGS)
-    ] = None
+    epochs: Annotated[int | None, of_settings(help="Passes over the examples.", min=1)] = None
+    limit: Annotated[int | None, of_settings(help="Learn from this many examples.", min=1)] = None
+    batch_size: Annotated[int | None, of_settings(help="Examples a step.", min=1)] = None
+    learning_rate: Annotated[float | None, of_settings(help="Highest rate.")] = None
     longest: Annotated[
-        int | None,
-        typer.Option(help="Cut texts behind this many tokens.", min=1, rich_help_panel=SETTINGS),
+        int | None, of_settings(help="Cut texts behind this many tokens.", min=1)
     ] = None
     revision: options.Revision = None
     device: options.Device = None
@@ -176,18 +166,10 @@ class Recipe(options.Options):
     checkpoints: Annotated[
         int, typer.Option(help="States to keep, beside that before the first step.", min=1)
     ] = 5
-    vocabulary: Annotated[
-        int | None, typer.Option(help="Tokens of the vocabulary.", min=1, rich_help_panel=SIZE)
-    ] = None
-    batch_size: Annotated[
-        int | None, typer.Option(help="Blocks a step.", min=1, rich_help_panel=SIZE)
-    ] = None
-    context: Annotated[
-        int | None, typer.Option(help="Tokens of a block.", min=2, rich_help_panel=SIZE)
-    ] = None
-    learning_rate: Annotated[
-        float | None, typer.Option(help="Highest rate.", rich_help_panel=SIZE)
-    ] = None
+    vocabulary: Annotated[int | None, of_size(help="Tokens of the vocabulary.", min=1)] = None
+    batch_size: Annotated[int | None, of_size(help="Blocks a step.", min=1)] = None
+    context: Annotated[int | None, of_size(help="Tokens of a block.", min=2)] = None
+    learning_rate: Annotated[float | None, of_size(help="Highest rate.")] = None
 
     def arguments(self) -> dict[str, Any]:
         """Return what is not in the plan."""
