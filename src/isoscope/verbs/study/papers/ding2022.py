@@ -17,16 +17,7 @@ from isoscope.results.fields import DIFFERENCE, RATIO
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.claims import ALL_MODELS, Claim
 from isoscope.verbs.study.reference import Column, printed_numbers
-from isoscope.verbs.study.registry import (
-    AS_PAPER,
-    MINI,
-    MINILM,
-    Paper,
-    Request,
-    Scale,
-    Subject,
-    is_called,
-)
+from isoscope.verbs.study.registry import MINI, Paper, Request, Subject, is_called
 from isoscope.verbs.study.training_runs import MOVED, RUNS, Training, moved, task_of, trained
 from isoscope.verbs.train.names import MATRIX, MEASURED, SECONDS
 
@@ -41,14 +32,6 @@ BERT = "BERT|bert-base-uncased"
 ROBERTA = "RoBERTa|roberta-base"
 DISTILBERT = "DistilBERT|distilbert-base-uncased"
 GLUE_MODELS = (BERT, ROBERTA, DISTILBERT)
-GLUE_SCALES = {
-    MINI: Scale((MINILM,)),
-    AS_PAPER: Scale(
-        ("BERT=bert-base-uncased", "RoBERTa=roberta-base", "DistilBERT=distilbert-base-uncased")
-    ),
-}
-"""What is trained where the user names no source."""
-
 CALIBRATIONS = ("none", "cosreg", "spectrum-pol", "spectrum-exp", "flow")
 WITHOUT_FLOW = CALIBRATIONS[:-1]
 CELLS = {
@@ -173,7 +156,7 @@ PAPER.study(
               "and STS-B",
               {"measure": CONSTANT, "part": "cola|mrpc|sts-b"}, SPECTRUM, ">=", 1.0),
     ),
-    GLUE_MODELS, printed_table_1, tasks=GLUE_TASKS, scales=GLUE_SCALES, trains=True,
+    GLUE_MODELS, printed_table_1, tasks=GLUE_TASKS, trains=True,
 )  # fmt: skip
 
 
@@ -214,7 +197,7 @@ PAPER.study(
         Claim("with spectrum control the head's I1 is at least that without calibration",
               {**OF_HEAD, "measure": "i1"}, SPECTRUM, ">=", {"correction": "none"}),
     ),
-    GLUE_MODELS, printed_table_4, tasks=GLUE_TASKS, scales=GLUE_SCALES, trains=True,
+    GLUE_MODELS, printed_table_4, tasks=GLUE_TASKS, trains=True,
 )  # fmt: skip
 
 
@@ -225,10 +208,6 @@ SMALL_TRANSLATION = (50_000, "-50k")
 """Pairs that the paper tries the flow on, and what it calls the model then."""
 
 TRANSLATION_MODELS = ("M-BART|facebook/mbart-large-cc25|mbart-large-cc25", "M-BART-50k")
-TRANSLATION_SCALES = {
-    MINI: Scale(("made:bart",)),
-    AS_PAPER: Scale(("M-BART=facebook/mbart-large-cc25",)),
-}
 VOCABULARY = "vocabulary"
 SECONDS_A_MINUTE = 60
 
@@ -302,7 +281,7 @@ PAPER.study(
         Claim("the flow takes ten times as long",
               {"measure": SECONDS + RATIO}, {"correction": "flow*"}, ">=", 10.0),
     ),
-    TRANSLATION_MODELS, PRINTED_2, tasks=TRANSLATION_TASKS, scales=TRANSLATION_SCALES,
+    TRANSLATION_MODELS, PRINTED_2, tasks=TRANSLATION_TASKS,
     trains=True,
 )  # fmt: skip
 
@@ -313,7 +292,6 @@ SMALL_SUMMARIES = (20_000, "-20k")
 """Articles that the paper tries the flow on, and what it calls the model then."""
 
 SUMMARY_MODELS = ("BART|facebook/bart-base|bart-base", "BART-20k")
-SUMMARY_SCALES = {MINI: Scale(("made:bart",)), AS_PAPER: Scale(("BART=facebook/bart-base",))}
 
 
 def summary_trainings(request: Request) -> list[Training]:
@@ -355,5 +333,5 @@ PAPER.study(
         Claim("the flow takes five times as long (5.5 in the paper)",
               {"measure": SECONDS + RATIO}, {"correction": "flow*"}, ">=", 5.0),
     ),
-    SUMMARY_MODELS, PRINTED_3, scales=SUMMARY_SCALES, trains=True,
+    SUMMARY_MODELS, PRINTED_3, trains=True,
 )  # fmt: skip

@@ -1,11 +1,13 @@
-"""The numbers that papers print, as CSV, and what they misprint."""
+"""The numbers that papers print, as CSV, what they misprint, and which models studies take."""
 
 from __future__ import annotations
 
 import csv
 import math
+import tomllib
+from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,8 +18,12 @@ Key: TypeAlias = tuple[str, str, str, str]
 
 def printed_table(name: str) -> list[dict[str, str]]:
     """Return the rows of a paper's table by the name of its file, cells as they are printed."""
-    text = resources.files(__package__).joinpath(f"{name}.csv").read_text("utf-8")
-    return list(csv.DictReader(text.splitlines()))
+    return list(csv.DictReader(read(f"{name}.csv").splitlines()))
+
+
+def read(file: str) -> str:
+    """Return a file of this folder."""
+    return resources.files(__package__).joinpath(file).read_text("utf-8")
 
 
 class Column(NamedTuple):
@@ -73,3 +79,22 @@ def printed_numbers(
 def misprints(study: str) -> list[dict[str, str]]:
     """Return what is known to be misprinted in the table of a study."""
     return [row for row in printed_table("misprints") if row["study"] == study]
+
+
+def scales_of(study: str) -> dict[str, dict[str, Any]]:
+    """Return the sources and the options of a study at every scale; none where it has no scale."""
+    return all_scales().get(study, {})
+
+
+@cache
+def all_scales() -> dict[str, dict[str, dict[str, Any]]]:
+    """Read the table of scales: by study, then by scale."""
+    table = tomllib.loads(read("scales.toml"))
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for entry in table["scales"]:
+        scales = {scale: taken for scale, taken in entry.items() if scale != "studies"}
+        for taken in scales.values():
+            several = (table["groups"].get(source, [source]) for source in taken["sources"])
+            taken["sources"] = tuple(source for group in several for source in group)
+        found |= dict.fromkeys(entry["studies"], scales)
+    return found

@@ -14,7 +14,7 @@ from isoscope.results.result import Result, Row
 from isoscope.verbs.study.claims import ALL_MODELS, Claim
 from isoscope.verbs.study.inputs import correlation_row, mean_of, measured, of_every_cloud
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
-from isoscope.verbs.study.registry import MATRICES, SPECTRA, WORDS, Paper, Request
+from isoscope.verbs.study.registry import Paper, Request
 
 PAPER = Paper(
     "Biś, Podkorytov & Liu (2021), Too much in common: Shifting of embeddings in transformer "
@@ -167,7 +167,7 @@ PAPER.study(
               {"measure": "i1"}, TOP, ">=", 0.95),
         Claim("centring raises I1", {"measure": "i1"}, CENTER, ">", NONE),
     ),
-    TABLE_1_MODELS, PRINTED_1, scales=MATRICES,
+    TABLE_1_MODELS, PRINTED_1,
 )  # fmt: skip
 WORDS_NEED = (
     "an embedding matrix with its words (labels or --vocabulary), and a --data folder with MEN, "
@@ -188,7 +188,7 @@ PAPER.study(
               {"measure": "average/*/pearson"}, {"correction": "center-scaled"}, ">=", NONE,
               excluding=({"subject": "BERT-large-cased", "measure": "*/cosine/*"},)),
     ),
-    TABLE_2_MODELS, PRINTED_2, scales=WORDS,
+    TABLE_2_MODELS, PRINTED_2,
 )  # fmt: skip
 PAPER.study(
     "B-T3", "Word similarity before and after corrections, set by set",
@@ -197,7 +197,7 @@ PAPER.study(
         Claim("all-but-the-top beats none on MEN, with both scores",
               {"measure": "men/*/pearson"}, TOP, ">", NONE),
     ),
-    TABLE_2_MODELS, PRINTED_3, scales=WORDS,
+    TABLE_2_MODELS, PRINTED_3,
 )  # fmt: skip
 PAPER.study(
     "B-F1", "Spectra of embedding matrices, and their common direction",
@@ -208,7 +208,7 @@ PAPER.study(
         Claim("the gap between the first two singular values shrinks with centring",
               {"measure": "singular_ratio"}, CENTER, "<", NONE),
     ),
-    ("RoBERTa-large", "GPT-2 (12 layers)"), scales=SPECTRA,
+    ("RoBERTa-large", "GPT-2 (12 layers)"),
 )  # fmt: skip
 PAPER.study(
     "B-F5", "Norms of embeddings, and their correlation with isotropy over models",
@@ -218,11 +218,10 @@ PAPER.study(
               {"measure": "correlation(mean_norm, i1)"}, NONE, "<", 0.0, min_subjects=5),
     ),
     TABLE_1_MODELS, lambda: {(ALL_MODELS, "", "none", "correlation(mean_norm, i1)"): -0.61},
-    scales=MATRICES,
 )  # fmt: skip
 PAPER.study(
     "B-F6", "Norms of embeddings before and after centring",
     "figure 6", MATRIX, figure_6,
     (Claim("centring lowers the mean norm", {"measure": "mean_norm"}, CENTER, "<", NONE),),
-    TABLE_1_MODELS, scales=MATRICES,
+    TABLE_1_MODELS,
 )  # fmt: skip

@@ -18,7 +18,7 @@ from isoscope.verbs.explain.names import COSINE_WITH_UNUSED, DIFFERENCE, FREQUEN
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import CNN_DM, check_single, open_subject, open_vectors
 from isoscope.verbs.study.papers.bis2021 import PAPER
-from isoscope.verbs.study.registry import COVERAGE, UNUSED, Request
+from isoscope.verbs.study.registry import Request
 
 if TYPE_CHECKING:
     from isoscope.data.texts.base import TextSource
@@ -55,7 +55,7 @@ PAPER.study(
         Claim("unused tokens are closer to rare tokens than to frequent ones, by at least 0.2",
               {"measure": DIFFERENCE}, {"correction": "none"}, ">=", 0.2),
     ),
-    ("BERT-base-uncased|BERT", "RoBERTa-base|RoBERTa"), printed_figure_3, scales=UNUSED,
+    ("BERT-base-uncased|BERT", "RoBERTa-base|RoBERTa"), printed_figure_3,
 )  # fmt: skip
 
 
@@ -97,5 +97,5 @@ PAPER.study(
               {"measure": "needed_for_0.98"}, {}, "<=", 20_000),
     ),
     ("BERT|bert-base-cased|bert-base-uncased", "words"),
-    sources=False, may_have_sources=True, text=CNN_DM, scales=COVERAGE,
+    sources=False, may_have_sources=True, text=CNN_DM,
 )  # fmt: skip

@@ -22,15 +22,7 @@ from isoscope.verbs.measure.api import measure
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import WIKIPEDIA, correlation_row
 from isoscope.verbs.study.papers.bis2021 import PAPER, singular_ratios
-from isoscope.verbs.study.registry import (
-    MINI,
-    PRETRAIN,
-    PRETRAIN_NEED,
-    PRETRAIN_SCALES,
-    SHIFTED,
-    Request,
-    Subject,
-)
+from isoscope.verbs.study.registry import MINI, PRETRAIN, PRETRAIN_NEED, Request, Subject
 from isoscope.verbs.study.training_runs import followed, model_name, plan_of
 from isoscope.verbs.train.names import DRIFT, ENEMIES, OTHERS, SINGLE, TRUE
 
@@ -118,7 +110,7 @@ PAPER.study(
         Claim("one position, SGD: the true token's row moves along h",
               {"part": SINGLE}, {"measure": TRUE}, "<=", -EXACT),
     ),
-    text=WIKIPEDIA, scales=PRETRAIN_SCALES,
+    text=WIKIPEDIA,
 )  # fmt: skip
 
 
@@ -200,5 +192,5 @@ PAPER.study(
         Claim("in a real training it goes with the shift of the mean",
               {"measure": TOGETHER}, {}, ">", 0.0),
     ),
-    (TOY,), sources=False, may_have_sources=True, training=True, scales=SHIFTED,
+    (TOY,), sources=False, may_have_sources=True, training=True,
 )  # fmt: skip

@@ -14,7 +14,7 @@ from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import SST_2, of_every_model, some_texts
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
-from isoscope.verbs.study.registry import LUO, Paper, Request, is_called
+from isoscope.verbs.study.registry import Paper, Request, is_called
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -166,5 +166,5 @@ PAPER.study(
         Claim("another one is the minimum in at least 85 % of RoBERTa's vectors",
               {"measure": MINIMUM, "subject": ROBERTA, "part": POOLED}, {}, ">=", 0.85),
     ),
-    MODELS, PRINTED_SHARES, text=SST_2, scales=LUO,
+    MODELS, PRINTED_SHARES, text=SST_2,
 )  # fmt: skip

@@ -28,7 +28,7 @@ from isoscope.verbs.study.papers.luo2021 import (
     printed_dimensions,
     read_some,
 )
-from isoscope.verbs.study.registry import LUO, Request
+from isoscope.verbs.study.registry import Request
 
 if TYPE_CHECKING:
     from isoscope.models.model import Model
@@ -188,7 +188,7 @@ OF_ROBERTA = {"measure": COSINE, "subject": ROBERTA, "part": "layer *"}
 
 PAPER.study(
     "L-F3.1", "Tokens of the last layer on two principal components",
-    "figure 3.1", SST_2_NEED, scatter_1, (), MODELS, text=SST_2, scales=LUO,
+    "figure 3.1", SST_2_NEED, scatter_1, (), MODELS, text=SST_2,
 )  # fmt: skip
 PAPER.study(
     "L-F3.2", "Cosine of random tokens, layer by layer",
@@ -199,7 +199,7 @@ PAPER.study(
         Claim("RoBERTa's mean cosine rises with depth",
               {"measure": f"{COSINE}/with_depth", "subject": ROBERTA}, {}, ">", 0.0),
     ),
-    MODELS, text=SST_2, scales=LUO,
+    MODELS, text=SST_2,
 )  # fmt: skip
 PAPER.study(
     "L-F3.11", "Cosine of random tokens before and after clipping outlier dimensions",
@@ -210,7 +210,7 @@ PAPER.study(
               {**OF_ROBERTA, "measure": f"{COSINE}/fall"}, {"correction": "clip"}, ">", 0.5,
               excluding=(INPUT, FIRST)),
     ),
-    MODELS, text=SST_2, scales=LUO,
+    MODELS, text=SST_2,
 )  # fmt: skip
 PAPER.study(
     "L-F3.12", "Cosine of random tokens before and after whitening",
@@ -223,7 +223,7 @@ PAPER.study(
               {"measure": f"{COSINE}/distance_from_zero", "subject": BERT},
               {"correction": "whiten"}, "<=", 0.05, excluding=(INPUT,)),
     ),
-    MODELS, text=SST_2, scales=LUO,
+    MODELS, text=SST_2,
 )  # fmt: skip
 PAPER.study(
     "L-F3.13", "Tokens of the last layer on two components, before and after whitening",
@@ -232,5 +232,5 @@ PAPER.study(
         Claim("the first component's share of the variance falls with whitening",
               {"measure": SHARE}, {"correction": "whiten"}, "<", NONE),
     ),
-    MODELS, text=SST_2, scales=LUO,
+    MODELS, text=SST_2,
 )  # fmt: skip

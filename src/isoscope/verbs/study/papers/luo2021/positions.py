@@ -38,7 +38,7 @@ from isoscope.verbs.study.papers.luo2021 import (
     printed_dimensions,
 )
 from isoscope.verbs.study.reference import printed_table
-from isoscope.verbs.study.registry import LUO_BASE, PRETRAIN_NEED, PRETRAIN_SCALES, Request
+from isoscope.verbs.study.registry import PRETRAIN_NEED, Request
 from isoscope.verbs.study.training_runs import AGAIN, ablated, last_step
 from isoscope.verbs.train.names import EXTREME, NON_INPUT, PERPLEXITY, VALIDATION
 
@@ -166,7 +166,7 @@ PAPER.study(
               {"measure": HIGH}, {"subject": ROBERTA}, ">", {"subject": BERT},
               min_subjects=2),
     ),
-    MODELS[:2], text=SST_2, scales=LUO_BASE,
+    MODELS[:2], text=SST_2,
 )  # fmt: skip
 PAPER.study(
     "L-F3.8", "What outlier dimensions contribute to reading positions, layer by layer",
@@ -178,7 +178,7 @@ PAPER.study(
               {"measure": f"{RANK}/588", "subject": ROBERTA}, {}, "<=", 1.0,
               excluding=(INPUT,)),
     ),
-    MODELS[:2], text=SST_2, scales=LUO_BASE,
+    MODELS[:2], text=SST_2,
 )  # fmt: skip
 
 
@@ -251,5 +251,5 @@ PAPER.study(
         Claim("the perplexity without positions is at least ten times as high",
               {"measure": RATIO}, {}, ">=", 10.0),
     ),
-    (PAPERS_MODEL,), printed_figures, text=WIKIPEDIA, scales=PRETRAIN_SCALES, trains=True,
+    (PAPERS_MODEL,), printed_figures, text=WIKIPEDIA, trains=True,
 )  # fmt: skip

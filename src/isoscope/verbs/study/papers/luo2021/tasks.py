@@ -23,7 +23,7 @@ from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import numbered, of_every_model
 from isoscope.verbs.study.papers.luo2021 import BERT, MODELS, PAPER, ROBERTA, printed_dimensions
 from isoscope.verbs.study.reference import Column, printed_numbers
-from isoscope.verbs.study.registry import LUO, Request
+from isoscope.verbs.study.registry import Request
 from isoscope.verbs.study.text import ABOVE, LAYER
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ PAPER.study(
               {**OF_BEST_LAYER, "subject": DISTIL_BERT}, {"correction": CLIP}, "<",
               NO_CORRECTION, over="share", share=5 / 7),
     ),
-    MODELS, printed_table_4_2, scales=LUO,
+    MODELS, printed_table_4_2,
 )  # fmt: skip
 
 
@@ -324,5 +324,5 @@ PAPER.study(
         Claim("whitening makes the best layer of large BERT worse",
               {**OF_BEST, "subject": BERT_LARGE}, {"correction": WHITEN}, "<", NO_CORRECTION),
     ),
-    MODELS, printed_table_4_1, scales=LUO,
+    MODELS, printed_table_4_1,
 )  # fmt: skip

@@ -22,7 +22,7 @@ from isoscope.verbs.study.papers.luo2021 import (
     printed_dimensions,
     read_some,
 )
-from isoscope.verbs.study.registry import LUO, LUO_BASE, Request
+from isoscope.verbs.study.registry import Request
 from isoscope.verbs.study.text import WHOLE
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ PAPER.study(
     ),
     MODELS[:2],
     lambda: {("RoBERTa-base", "", "none", f"{SAME_MAXIMUM}/from_fourth_row"): 0.998,
-             ("BERT-base", "", "none", FIRST_OUTLIERS): 2.0}, scales=LUO_BASE,
+             ("BERT-base", "", "none", FIRST_OUTLIERS): 2.0},
 )  # fmt: skip
 PAPER.study(
     "L-LN", "Ranks of outlier dimensions in the gains and biases of LayerNorms",
@@ -257,5 +257,5 @@ PAPER.study(
         Claim("RoBERTa's 77 is among the 7 largest gains of the second LN in layers 2 to 10",
               ranked(ROBERTA, "second gain/77", layers(2, 10)), {}, "<=", 7.0),
     ),
-    MODELS, text=replace(SST_2, required=False, find=None), scales=LUO,
+    MODELS, text=replace(SST_2, required=False, find=None),
 )  # fmt: skip

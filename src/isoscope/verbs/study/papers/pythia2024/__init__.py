@@ -13,7 +13,7 @@ from isoscope.results.result import Result, Row
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import OWN, less, profiled
 from isoscope.verbs.study.reference import Key, printed_table
-from isoscope.verbs.study.registry import DECODERS, Paper, Request
+from isoscope.verbs.study.registry import Paper, Request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,7 +109,7 @@ PAPER.study(
               {"measure": CHANGE, "part": BOTH, "subject": SMALL}, {}, ">", 0.0),
         Claim("the 6.9B model ends at 0.2 or below (0.14)", AT_END, {}, "<=", 0.2),
     ),
-    MODELS, printed_final_layer, text=OWN, scales=DECODERS,
+    MODELS, printed_final_layer, text=OWN,
 )  # fmt: skip
 PAPER.study(
     "P-F2", "How alike the vectors of one token type are, layer by layer",
@@ -122,5 +122,5 @@ PAPER.study(
         Claim("it is above InterSim by more than 0.2",
               {**INTRA_AT_END, "measure": ABOVE}, {}, ">", 0.2),
     ),
-    MODELS, printed_final_layer, text=OWN, scales=DECODERS,
+    MODELS, printed_final_layer, text=OWN,
 )  # fmt: skip

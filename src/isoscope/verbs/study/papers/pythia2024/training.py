@@ -27,14 +27,7 @@ from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import OWN, WIKIPEDIA, correlation_row, mean_of, sets_to_score
 from isoscope.verbs.study.papers.pythia2024 import INTER, INTRA, ISOTROPIC, PAPER, printed
 from isoscope.verbs.study.papers.pythia2024.weights import matrix_of, norm_and_matrix
-from isoscope.verbs.study.registry import (
-    ACCURACIES,
-    ALL_TRAININGS,
-    PRETRAIN_NEED,
-    PRETRAIN_SCALES,
-    SMALL_TRAININGS,
-    Request,
-)
+from isoscope.verbs.study.registry import PRETRAIN_NEED, Request
 from isoscope.verbs.study.training_runs import AGAIN, FEWEST, Curve, ablated, followed, last_step
 from isoscope.verbs.train.names import EMBEDDING as EMBEDDING_MATRIX
 from isoscope.verbs.train.names import (
@@ -206,7 +199,6 @@ PAPER.study(
         Claim("neither is monotone", of(BOTH, f"{INTER}/turning"), {}, ">", 0.0),
     ),
     (SMALLEST, MIDDLE), text=replace(OWN, usual="The Pile's Enron Emails"), training=True,
-    scales=SMALL_TRAININGS,
 )  # fmt: skip
 PAPER.study(
     "P-F4", "How alike the vectors of one token type are in the last layer, over training",
@@ -216,7 +208,6 @@ PAPER.study(
               of(BOTH, f"{INTRA}/turning"), {}, ">", 0.0),
     ),
     (SMALLEST, MIDDLE), text=replace(OWN, usual="The Pile's Enron Emails"), training=True,
-    scales=SMALL_TRAININGS,
 )  # fmt: skip
 PAPER.study(
     "P-F7", "Isotropy of the unembedding over training",
@@ -231,7 +222,7 @@ PAPER.study(
         Claim("that of the 6.9B model settles at 0.77: within 0.03 over the last third",
               of(BIG, "i1/distance_from_plateau"), {}, "<=", 0.03),
     ),
-    (SMALLEST, MIDDLE, BIG), training=True, scales=ALL_TRAININGS,
+    (SMALLEST, MIDDLE, BIG), training=True,
 )  # fmt: skip
 PAPER.study(
     "P-F9", "Gain and bias of the last norm over training",
@@ -247,7 +238,7 @@ PAPER.study(
         Claim("in the 70M model the gain grows as I1 falls",
               of(SMALLEST, f"correlation({GAIN}, i1)"), {}, "<", 0.0),
     ),
-    (SMALLEST, MIDDLE, BIG), training=True, scales=ALL_TRAININGS,
+    (SMALLEST, MIDDLE, BIG), training=True,
 )  # fmt: skip
 
 
@@ -327,7 +318,7 @@ PAPER.study(
         Claim("and with I1 of its last layer",
               of(SMALLEST, f"correlation({MEAN_ACCURACY}, {MEAN_I1})"), {}, ">", 0.0),
     ),
-    (SMALLEST, MIDDLE), training=True, tasks=SETS, scales=ACCURACIES,
+    (SMALLEST, MIDDLE), training=True, tasks=SETS,
 )  # fmt: skip
 
 
@@ -375,5 +366,5 @@ PAPER.study(
         Claim("so they have at the same length (i1_scaled), which the paper does not look at",
               {"measure": "i1_scaled" + LOWEST, "part": UNEMBEDDING}, {}, ">", 0.0),
     ),
-    text=WIKIPEDIA, scales=PRETRAIN_SCALES, trains=True,
+    text=WIKIPEDIA, trains=True,
 )  # fmt: skip

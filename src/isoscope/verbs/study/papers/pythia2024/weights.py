@@ -13,7 +13,7 @@ from isoscope.verbs.measure.api import measure
 from isoscope.verbs.study.claims import ALL_MODELS, Claim
 from isoscope.verbs.study.inputs import correlation_row, of_every_model
 from isoscope.verbs.study.papers.pythia2024 import FINAL_NORM, ISOTROPIC, MODELS, PAPER
-from isoscope.verbs.study.registry import LAST_NORMS, UNEMBEDDINGS, Request
+from isoscope.verbs.study.registry import Request
 from isoscope.verbs.study.text import WHOLE
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ PAPER.study(
               {**UNEMBEDDED, **NONE}, LARGE, ">", {"subject": TIED}),
         Claim("centring always raises it", UNEMBEDDED, CENTER, ">", NONE),
     ),
-    (*MODELS, *OTHERS), scales=UNEMBEDDINGS,
+    (*MODELS, *OTHERS),
 )  # fmt: skip
 PAPER.study(
     "P-F6", "Isotropy of embedding matrices, raw and centred",
@@ -154,7 +154,7 @@ PAPER.study(
         Claim("from 410M on, the embedding's I1 is at least 0.9",
               {"measure": "i1", "part": EMBEDDING, **LARGE}, NONE, ">=", 0.9),
     ),
-    (*MODELS, *OTHERS), scales=UNEMBEDDINGS,
+    (*MODELS, *OTHERS),
 )  # fmt: skip
 PAPER.study(
     "P-F8", "Gain and bias of the norm before the unembedding",
@@ -168,5 +168,5 @@ PAPER.study(
               "interval",
               {"measure": f"{CORRELATION}/excludes_zero"}, {}, "<=", 0.0, min_subjects=5),
     ),
-    (*MODELS, *OTHERS), scales=LAST_NORMS,
+    (*MODELS, *OTHERS),
 )  # fmt: skip

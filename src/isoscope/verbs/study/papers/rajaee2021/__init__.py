@@ -11,7 +11,7 @@ import numpy as np
 from isoscope.models.token_table import LAST
 from isoscope.results.result import Row, Table
 from isoscope.verbs.study.reference import Column, printed_numbers
-from isoscope.verbs.study.registry import MINILM, SMOLLM2, Paper, is_called
+from isoscope.verbs.study.registry import Paper, is_called
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from isoscope.verbs.study.reference import Key
 
 
-PACKAGED = (MINILM, SMOLLM2)
+PACKAGED = ("package:minilm", "package:smollm2")
 """Packages that hold models; as vectors they would be embedding matrices, which have no text."""
 
 PAPER = Paper(

@@ -63,7 +63,7 @@ from isoscope.verbs.study.papers.rajaee2021 import (
     settings_of,
 )
 from isoscope.verbs.study.reference import Column, Key, printed_numbers
-from isoscope.verbs.study.registry import TOKENS, Request, Subject
+from isoscope.verbs.study.registry import Request, Subject
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,7 +154,7 @@ PAPER.study(
               {"measure": MEASURE, "subject": "GPT-2"}, {"part": "k=1"}, "<", {"part": RAW}),
     ),
     SHORT_NAMES, PRINTED_1,
-    text=replace(STS_B, required=False), scales=TOKENS,
+    text=replace(STS_B, required=False),
 )  # fmt: skip
 
 
@@ -214,7 +214,7 @@ PAPER.study(
               {"measure": "i1", "part": "layer 0"}, {"subject": GPT_2}, ">",
               {"subject": f"{BERT}|{ROBERTA}"}),
     ),
-    LAYER_MODELS, PRINTED_5, text=STS_B, scales=TOKENS,
+    LAYER_MODELS, PRINTED_5, text=STS_B,
 )  # fmt: skip
 PAPER.study(
     "R-F1", "Isotropy along the depth of a model",
@@ -224,7 +224,7 @@ PAPER.study(
               {"measure": "i1", "subject": ROBERTA}, {"part": LAST}, ">", {"part": "layer *"},
               excluding=(INPUT, ORDINARY)),
     ),
-    LAYER_MODELS, printed_figure_1, text=STS_B, scales=TOKENS,
+    LAYER_MODELS, printed_figure_1, text=STS_B,
 )  # fmt: skip
 
 
@@ -299,7 +299,7 @@ PAPER.study(
         Claim("without the directions of clusters I1 is at least 0.47 on every set",
               OF_SETS, {"correction": CLUSTER}, ">=", 0.47),
     ),
-    LAYER_MODELS, partial(printed_by_set, "rajaee2021_table6_sts_isotropy", I1), scales=TOKENS,
+    LAYER_MODELS, partial(printed_by_set, "rajaee2021_table6_sts_isotropy", I1),
 )  # fmt: skip
 
 
@@ -385,5 +385,5 @@ PAPER.study(
         Claim("while its I1 stays below 1e-40",
               {**OF_GPT_2, "measure": LOCAL_I1}, AFTER, "<", 1e-40),
     ),
-    LAYER_MODELS, text=STS_B, scales=TOKENS,
+    LAYER_MODELS, text=STS_B,
 )  # fmt: skip

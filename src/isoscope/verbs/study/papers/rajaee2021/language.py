@@ -46,7 +46,7 @@ from isoscope.verbs.study.papers.rajaee2021 import (
     settings_of,
 )
 from isoscope.verbs.study.reference import Column, printed_numbers
-from isoscope.verbs.study.registry import TOKENS, Request
+from isoscope.verbs.study.registry import Request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +107,7 @@ PAPER.study(
         Claim("without the directions of clusters they are nearer",
               {"correction": CLUSTER}, TENSE, "<", SENSE),
     ),
-    LAYER_MODELS, PRINTED_4, scales=TOKENS,
+    LAYER_MODELS, PRINTED_4,
 )  # fmt: skip
 
 
@@ -146,7 +146,7 @@ PAPER.study(
         Claim("the share of neighbours of the same structure falls for . , the of",
               {"measure": SHARE}, {"correction": CLUSTER}, "<", {"correction": NONE}),
     ),
-    LAYER_MODELS, scales=TOKENS,
+    LAYER_MODELS,
 )  # fmt: skip
 
 
@@ -223,5 +223,5 @@ PAPER.study(
               "with log frequency",
               {"measure": FIRST}, {"correction": CLUSTER}, "<", {"correction": NONE}),
     ),
-    LAYER_MODELS, text=STS_B, scales=TOKENS,
+    LAYER_MODELS, text=STS_B,
 )  # fmt: skip

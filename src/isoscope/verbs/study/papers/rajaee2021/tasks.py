@@ -45,7 +45,7 @@ from isoscope.verbs.study.papers.rajaee2021 import (
     settings_of,
 )
 from isoscope.verbs.study.reference import Column, Key, printed_numbers, printed_table
-from isoscope.verbs.study.registry import CONVERGENCE, PROBES, TOKENS, Request
+from isoscope.verbs.study.registry import Request
 from isoscope.verbs.study.text import WHOLE
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ PAPER.study(
               ALL_PAIRS, {"correction": CLUSTER}, ">", {"correction": GLOBAL},
               excluding=({"subject": ROBERTA, "measure": "sts-16/*"},)),
     ),
-    LAYER_MODELS, printed_table_2, scales=TOKENS,
+    LAYER_MODELS, printed_table_2,
 )  # fmt: skip
 
 
@@ -211,7 +211,7 @@ PAPER.study(
         Claim("removing those of clusters adds 2.0 points to the average, rounded",
               {"measure": f"{AVERAGE}*/difference"}, {"correction": CLUSTER}, ">=", 0.0195),
     ),
-    (BERT,), printed_table_3, tasks=PROBE_SETS, scales=PROBES,
+    (BERT,), printed_table_3, tasks=PROBE_SETS,
 )  # fmt: skip
 
 
@@ -304,5 +304,5 @@ PAPER.study(
               "as they are in fewer epochs",
               {"measure": f"*/{NEEDED}"}, {"correction": CLUSTER}, "<", {"correction": NONE}),
     ),
-    (BERT,), tasks=EPOCH_SETS, scales=CONVERGENCE,
+    (BERT,), tasks=EPOCH_SETS,
 )  # fmt: skip
