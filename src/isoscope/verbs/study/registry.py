@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,6 @@ from isoscope.registry import Registry
 from isoscope.verbs.study.reference import Key, misprints, scales_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from isoscope.data.texts.base import TextSource
     from isoscope.models.checkpoints import Every
     from isoscope.progress import Progress

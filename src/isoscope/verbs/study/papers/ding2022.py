@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING
 from isoscope.results.fields import DIFFERENCE, RATIO
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.claims import ALL_MODELS, Claim
-from isoscope.verbs.study.reference import Column, printed_numbers
+from isoscope.verbs.study.reference import Column, Key, printed_numbers
 from isoscope.verbs.study.registry import MINI, Paper, Request, Subject, is_called
 from isoscope.verbs.study.training_runs import MOVED, RUNS, Training, moved, task_of, trained
 from isoscope.verbs.train.names import MATRIX, MEASURED, SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from isoscope.verbs.study.reference import Key
 
 
 PAPER = Paper("Ding et al. (2022), On Isotropy Calibration of Transformers")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from isoscope.data.combine import SingleCloud
 from isoscope.models.frequencies import Coverage, token_counts, word_counts
 from isoscope.results.merge import joined_without_verdicts
-from isoscope.results.result import Result
+from isoscope.results.result import Result, Row
 from isoscope.verbs.explain.api import coverage_rows, unused_cosines
 from isoscope.verbs.explain.names import COSINE_WITH_UNUSED, DIFFERENCE, FREQUENT, RARE, bin_name
 from isoscope.verbs.study.claims import Claim
@@ -22,7 +22,6 @@ from isoscope.verbs.study.registry import Request
 
 if TYPE_CHECKING:
     from isoscope.data.texts.base import TextSource
-    from isoscope.results.result import Row
     from isoscope.verbs.study.reference import Key
 
 

@@ -12,7 +12,7 @@ from isoscope.models.layer_names import numbered_layers
 from isoscope.models.token_table import ReadLayers, read_layers
 from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.study.claims import Claim
-from isoscope.verbs.study.inputs import SST_2, of_every_model, some_texts
+from isoscope.verbs.study.inputs import SST_2, per_model, some_texts
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
 from isoscope.verbs.study.registry import Paper, Request, is_called
 
@@ -88,20 +88,17 @@ def read_some(
     )  # fmt: skip
 
 
-def figure_3_3(request: Request) -> Result:
+@per_model
+def figure_3_3(request: Request, model: Model, _: str) -> Result:
     """How often one dimension is the minimum or the maximum, and the mean vector of each layer."""
-
-    def one(model: Model, _: str) -> Result:
-        read = read_some(request, model)
-        rows = [
-            replace(row, part=part, protocol=read.protocol)
-            for part, counts in extreme_counts(read).items()
-            for row in share_rows(counts)
-        ]
-        note = f"the {LARGEST_MEANS} largest entries of each layer's mean vector"
-        return Result(rows, [Table("", "", "none", "mean_vectors", mean_entries(read), note)])
-
-    return of_every_model(request, one)
+    read = read_some(request, model)
+    rows = [
+        replace(row, part=part, protocol=read.protocol)
+        for part, counts in extreme_counts(read).items()
+        for row in share_rows(counts)
+    ]
+    note = f"the {LARGEST_MEANS} largest entries of each layer's mean vector"
+    return Result(rows, [Table("", "", "none", "mean_vectors", mean_entries(read), note)])
 
 
 def extreme_counts(read: ReadLayers) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -22,7 +22,7 @@ from isoscope.tasks.protocol import SentenceProtocol
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import numbered, of_every_model
 from isoscope.verbs.study.papers.luo2021 import BERT, MODELS, PAPER, ROBERTA, printed_dimensions
-from isoscope.verbs.study.reference import Column, printed_numbers
+from isoscope.verbs.study.reference import Column, Key, printed_numbers
 from isoscope.verbs.study.registry import Request
 from isoscope.verbs.study.text import ABOVE, LAYER
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from isoscope.models.model import Model
-    from isoscope.verbs.study.reference import Key
 
 
 SETS = ("sts-b", "sick-r", "sts-12", "sts-13", "sts-14", "sts-15", "sts-16")

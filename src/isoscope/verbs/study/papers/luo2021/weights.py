@@ -12,16 +12,9 @@ from isoscope.measures.layer_norm import FAR, deviations
 from isoscope.models.structure.norm_layers import norm_weights
 from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.study.claims import Claim
-from isoscope.verbs.study.inputs import SST_2, of_every_model
-from isoscope.verbs.study.papers.luo2021 import (
-    BERT,
-    MODELS,
-    PAPER,
-    ROBERTA,
-    outlier_dimensions,
-    printed_dimensions,
-    read_some,
-)
+from isoscope.verbs.study.inputs import SST_2, per_model
+from isoscope.verbs.study.papers import luo2021
+from isoscope.verbs.study.papers.luo2021 import BERT, MODELS, PAPER, ROBERTA
 from isoscope.verbs.study.registry import Request
 from isoscope.verbs.study.text import WHOLE
 
@@ -44,13 +37,12 @@ ELSEWHERE = "same_outliers_in_other_positions"
 SAME_MAXIMUM = "same_maximum"
 
 
-def figure_3_5(request: Request) -> Result:
-    """Entries that stand out in positional embeddings, over all rows of every table."""
-    return of_every_model(request, lambda model, _: of_positions(model))
+@per_model
+def figure_3_5(_request: Request, model: Model, _: str) -> Result:
+    """Entries that stand out in positional embeddings, over all rows of every table.
 
-
-def of_positions(model: Model) -> Result:
-    """Look at the positional embeddings of a model, of an encoder and a decoder apart."""
+    Those of an encoder and of a decoder are looked at apart.
+    """
     rows: list[Row] = []
     tables: list[Table] = []
     positions = model.parts.positions
@@ -146,26 +138,22 @@ def extremes_of(matrix: Matrix) -> list[dict[str, Any]]:
     ]
 
 
-def layer_norms(request: Request) -> Result:
+@per_model
+def layer_norms(request: Request, model: Model, name: str) -> Result:
     """Rank outlier dimensions in the gain and bias of every LayerNorm."""
-
-    def one(model: Model, name: str) -> Result:
-        dimensions, protocol = dimensions_of(request, name, model)
-        return Result(rank_rows(model, dimensions, protocol))
-
-    return of_every_model(request, one)
+    return Result(rank_rows(model, *dimensions_of(request, name, model)))
 
 
 def dimensions_of(request: Request, subject: str, model: Model) -> tuple[list[int], str]:
     """Return the dimensions to rank: found over a text, or those that the paper names."""
     if request.text is not None:
-        read = read_some(request, model)
-        found = outlier_dimensions(read, OFTEN)
+        read = luo2021.read_some(request, model)
+        found = luo2021.outlier_dimensions(read, OFTEN)
         return found, (
             f"dimensions that are the minimum or the maximum in at least {OFTEN:.0%} of the "
             f"vectors of all non-input layers: {read.protocol}"
         )
-    named = printed_dimensions(subject, model.parts.norms[0].width or 0)
+    named = luo2021.printed_dimensions(subject, model.parts.norms[0].width or 0)
     if not named:
         raise UsageError(
             f"L-LN: the paper names no outlier dimensions of {subject}; find them with --text"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from isoscope.models.model import provenance_of
+from isoscope.models.model import Model, provenance_of
 from isoscope.models.structure.norm_layers import norm_weights
 from isoscope.results.merge import joined_without_verdicts
 from isoscope.results.result import Result, Row
@@ -15,10 +14,6 @@ from isoscope.verbs.study.inputs import correlation_row, of_every_model
 from isoscope.verbs.study.papers.pythia2024 import FINAL_NORM, ISOTROPIC, MODELS, PAPER
 from isoscope.verbs.study.registry import Request
 from isoscope.verbs.study.text import WHOLE
-
-if TYPE_CHECKING:
-    from isoscope.models.model import Model
-
 
 TIED = "OPT-6.7B|Falcon-7B"
 OTHERS = ("OPT-6.7B", "Falcon-7B", "GPT-NeoX-20B")

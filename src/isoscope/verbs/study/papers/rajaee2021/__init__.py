@@ -10,13 +10,11 @@ import numpy as np
 
 from isoscope.models.token_table import LAST
 from isoscope.results.result import Row, Table
-from isoscope.verbs.study.reference import Column, printed_numbers
+from isoscope.verbs.study.reference import Column, Key, printed_numbers
 from isoscope.verbs.study.registry import Paper, is_called
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from isoscope.verbs.study.reference import Key
 
 
 PACKAGED = ("package:minilm", "package:smollm2")

@@ -20,7 +20,7 @@ from isoscope.data.arrays import ArrayCloud
 from isoscope.data.open import open_cloud
 from isoscope.data.sampling import lowest_indices
 from isoscope.errors import UsageError
-from isoscope.models.model import MODELS
+from isoscope.models.model import MODELS, Model
 from isoscope.models.token_table import LAST, last_layer_of, read_last_layer
 from isoscope.results.merge import joined_without_verdicts, renamed
 from isoscope.results.result import Result, Row, Table
@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.data.base import Cloud, CloudGroup
-    from isoscope.models.model import Model
 
 
 CLUSTERS = (1, 3, 6, 9, 20)

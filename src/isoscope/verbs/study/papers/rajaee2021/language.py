@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 from isoscope import corrections
 from isoscope.data.arrays import ArrayCloud
 from isoscope.models.frequencies import from_text, from_wordfreq, has_wordfreq, token_counts
-from isoscope.models.token_table import LAST, about_layer, last_layer_of, read_tokens
+from isoscope.models.token_table import LAST, TokenSample, about_layer, last_layer_of, read_tokens
 from isoscope.results.merge import renamed
-from isoscope.results.result import Result
+from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.explain.api import (
     frequency_directions,
     semcor_verbs,
@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from isoscope.data.texts.base import TextSource
     from isoscope.models.frequencies import Frequencies
     from isoscope.models.model import Model
-    from isoscope.models.token_table import TokenSample
-    from isoscope.results.result import Row, Table
     from isoscope.verbs.explain.api import Directions
     from isoscope.verbs.study.papers.rajaee2021 import Settings
 
