@@ -26,24 +26,8 @@ from isoscope.tasks.protocol import SentenceProtocol
 from isoscope.tasks.registry import find_task
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import less, mean_of, of_every_model, sets_to_score
-from isoscope.verbs.study.papers.rajaee2021 import (
-    BERT,
-    CLUSTER,
-    GLOBAL,
-    LAYER_MODELS,
-    MEAN,
-    NAMES,
-    NONE,
-    PAPER,
-    ROBERTA,
-    SIMILARITY_NEED,
-    SIMILARITY_SETS,
-    SPEARMAN,
-    methods_together,
-    printed_by_set,
-    seed_table,
-    settings_of,
-)
+from isoscope.verbs.study.papers import rajaee2021 as paper
+from isoscope.verbs.study.papers.rajaee2021 import BERT, CLUSTER, GLOBAL, NONE, PAPER
 from isoscope.verbs.study.reference import Column, Key, printed_numbers, printed_table
 from isoscope.verbs.study.registry import Request
 from isoscope.verbs.study.text import WHOLE
@@ -54,13 +38,16 @@ if TYPE_CHECKING:
     from isoscope.models.model import Model
 
 
+SETS = paper.SIMILARITY_SETS
+
+
 def table_2(request: Request) -> Result:
     """Spearman's ρ on seven sets, of the mean of corrected tokens, fitted on the scored texts."""
-    measures = [f"{task}/{score}" for task in SIMILARITY_SETS for score in (SPEARMAN, MEAN)]
+    measures = [f"{task}/{score}" for task in SETS for score in (paper.SPEARMAN, paper.MEAN)]
     protocol = last_tokens(request, transductive=True)
     return of_every_model(
         request,
-        lambda model, name: of_methods(model, name, SIMILARITY_SETS, measures, protocol, request),
+        lambda model, name: of_methods(model, name, SETS, measures, protocol, request),
     )
 
 
@@ -85,24 +72,21 @@ def of_methods(
 
     A protocol names its set, as every set has its own texts.
     """
-    settings, whose = settings_of(name)
+    settings = paper.settings_of(name)
     names = settings.cluster_names(request.seed)
     found = isoscope.evaluate(
         model, list(tasks), [NONE, settings.global_name(), *names],
         data=request.data, progress=request.progress, sentences=sentences,
     )  # fmt: skip
-    about = f"{about_layer(last_layer_of(model))}; {settings.describe(whose, request.seed)}{remark}"
+    about = f"{about_layer(last_layer_of(model))}; {settings.describe(request.seed)}{remark}"
     rows = []
     for row in found.rows:
         if row.measure.removesuffix(DIFFERENCE) in measures:
             task = row.measure.partition("/")[0]
             protocol = row.protocol.replace(", ".join(names), CLUSTER)
             rows.append(replace(row, protocol=f"{task}: {protocol}; {about}"))
-    runs = [row for row in rows if row.correction in names]
-    tables = [seed_table(measure, runs) for measure in measures]
-    together = methods_together(rows, settings.global_name(), names)
-    kept = replace(found, rows=together, tables=[table for table in tables if table.rows])
-    return renamed(kept, part=LAST)
+    together, tables = settings.together(rows, request.seed, measures)
+    return renamed(replace(found, rows=together, tables=tables), part=LAST)
 
 
 def printed_table_2() -> dict[Key, float]:
@@ -112,23 +96,25 @@ def printed_table_2() -> dict[Key, float]:
     that its figures stand beside both.
     """
     table = "rajaee2021_table2_sts_spearman"
-    return printed_by_set(table, SPEARMAN, 100) | printed_by_set(table, MEAN, 100)
+    return paper.printed_by_set(table, paper.SPEARMAN, 100) | paper.printed_by_set(
+        table, paper.MEAN, 100
+    )
 
 
-ALL_PAIRS = {"measure": f"*/{SPEARMAN}"}
+ALL_PAIRS = {"measure": f"*/{paper.SPEARMAN}"}
 
 PAPER.study(
     "R-T2", "Sentence similarity after removing dominant directions, global and by cluster",
-    "table 2", SIMILARITY_NEED, table_2,
+    "table 2", paper.SIMILARITY_NEED, table_2,
     (
         Claim("removing global directions is better than none on every set",
               ALL_PAIRS, {"correction": GLOBAL}, ">", {"correction": NONE}),
         Claim("removing those of clusters is better than global ones on every set, except for "
               "RoBERTa on STS-16",
               ALL_PAIRS, {"correction": CLUSTER}, ">", {"correction": GLOBAL},
-              excluding=({"subject": ROBERTA, "measure": "sts-16/*"},)),
+              excluding=({"subject": paper.ROBERTA, "measure": "sts-16/*"},)),
     ),
-    LAYER_MODELS, printed_table_2,
+    paper.LAYER_MODELS, printed_table_2,
 )  # fmt: skip
 
 
@@ -191,7 +177,7 @@ def printed_table_3() -> dict[Key, float]:
         for head in printed_table(table)[0]
         if head.lower() in measures
     )
-    return printed_numbers(table, *columns, names=NAMES)
+    return printed_numbers(table, *columns, names=paper.NAMES)
 
 
 PROBE_NEED = (
@@ -227,7 +213,7 @@ def figure_4(request: Request) -> Result:
     network = last_tokens(request, probe=PROBE, epochs=True)
 
     def one(model: Model, name: str) -> Result:
-        settings, whose = settings_of(name)
+        settings = paper.settings_of(name)
         cluster = settings.cluster_names(request.seed)[0]
         names = {NONE: NONE, settings.global_name(): GLOBAL, cluster: CLUSTER}
         found = isoscope.evaluate(
@@ -236,7 +222,7 @@ def figure_4(request: Request) -> Result:
         )  # fmt: skip
         about = (
             f"{about_layer(last_layer_of(model))}; "
-            f"{settings.describe(whose, request.seed, 1)}; {NOT_OFFERED}"
+            f"{settings.describe(request.seed, 1)}; {NOT_OFFERED}"
         )
         tables = [replace(table, correction=names[table.correction]) for table in found.tables]
         protocols = {
