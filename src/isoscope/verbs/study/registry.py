@@ -19,7 +19,7 @@ from isoscope.data.formats.packages import PREFIX
 from isoscope.errors import UsageError, unknown_name
 from isoscope.measures.registry import all_measures
 from isoscope.registry import Registry
-from isoscope.verbs.study.reference import Key, misprints, scales_of
+from isoscope.verbs.study.reference import Key, catalogue, misprints
 
 if TYPE_CHECKING:
     from isoscope.data.texts.base import TextSource
@@ -184,7 +184,7 @@ class Study:
     @property
     def document(self) -> str:
         """The document that it is from."""
-        return DOCUMENTS[self.id[0]]
+        return str(catalogue()["papers"][self.id[0]]["document"])
 
     @property
     def misprints(self) -> list[dict[str, str]]:
@@ -197,43 +197,6 @@ def is_called(names: str, subject: str) -> bool:
     return subject.casefold() in names.casefold().split("|")
 
 
-@dataclass(frozen=True)
-class Paper:
-    """A paper, as it is cited; its experiments are studies."""
-
-    citation: str
-
-    def study(
-        self,
-        name: str,
-        title: str,
-        where: str,
-        needs: str,
-        recipe: Callable[[Request], Result],
-        claims: tuple[Claim, ...],
-        models: tuple[str, ...] = (),
-        printed: Callable[[], dict[Key, float]] = dict,
-        **more: Any,
-    ) -> Study:
-        """Register an experiment; ``where`` is its table or figure, the rest is as in `Study`."""
-        place = f"{self.citation}, {where}"
-        scales = {scale: Scale(**taken) for scale, taken in scales_of(name).items()}
-        return register(
-            Study(
-                name, title, place, needs, recipe, claims, models, printed, scales=scales, **more
-            )
-        )  # fmt: skip
-
-
-DOCUMENTS = {
-    "B": "Biś et al. (2021)",
-    "R": "Rajaee & Pilehvar (2021)",
-    "D": "Ding et al. (2022)",
-    "L": "Luo (2021)",
-    "P": "Machina & Mercer (2024)",
-}
-"""The documents by the first letter of an id."""
-
 _STUDIES = Registry["Study"]("study", "isoscope.verbs.study.papers")
 
 
@@ -241,6 +204,36 @@ def register(study: Study) -> Study:
     """Add a study; an id can be taken once."""
     _STUDIES.register(study.id, study)
     return study
+
+
+def add_study(
+    name: str,
+    recipe: Callable[[Request], Result],
+    *claims: Claim,
+    models: tuple[str, ...] = (),
+    printed: Callable[[], dict[Key, float]] = dict,
+    **more: Any,
+) -> Study:
+    """Register an experiment; its title, place, needs and scales are those of the catalogue.
+
+    Parameters
+    ----------
+    name : str
+        Its id in the catalogue.
+    recipe, claims, models, printed, more
+        As in `Study`.
+    """
+    known = catalogue()
+    about = known["studies"][name]
+    place = f"{known['papers'][name[0]]['citation']}, {about['where']}"
+    needs = about["needs"].format_map(known["phrases"])
+    scales = scales_called(about["scales"])
+    return register(
+        Study(
+            name, about["title"], place, needs, recipe, claims, models, printed,
+            scales=scales, **more,
+        )
+    )  # fmt: skip
 
 
 def all_studies() -> tuple[Study, ...]:
@@ -292,6 +285,18 @@ class Scale:
         return tuple(source for source in self.sources if source not in absent), absent
 
 
+def scales_called(name: str) -> dict[str, Scale]:
+    """Return scales of the catalogue; a source that names a group is all sources of the group."""
+    groups = catalogue()["groups"]
+    return {
+        scale: Scale(
+            tuple(one for source in taken["sources"] for one in groups.get(source, [source])),
+            taken.get("options", {}),
+        )
+        for scale, taken in catalogue()["scales"][name].items()
+    }
+
+
 def is_at_hand(source: str) -> bool:
     """Whether a source needs no package that is missing."""
     module = MODULES.get(source.removeprefix(PREFIX)) if source.startswith(PREFIX) else None
@@ -326,8 +331,3 @@ def finished_runs(
 
 PRETRAIN = "pretrain:"
 TINY_SIZE = "tiny"
-PRETRAIN_NEED = (
-    "a text to learn from (--text, or WikiText-2 in the --data folder), and nothing else: --scale "
-    "mini trains tiny models for some minutes, --scale paper those of the paper, pretrain:SIZE as "
-    "a source another size"
-)

@@ -239,7 +239,6 @@ SMALL_STEPS = 200
 
 FOLLOWED = {"steps": 400, "checkpoints": 10}
 """Of a model whose training is followed: more steps, and more states on the way."""
-AGAIN = "; --from takes a result of isoscope train ablate instead"
 
 
 def plan_of(request: Request, subject: Subject, **options: object) -> Plan:

@@ -1,4 +1,4 @@
-"""The numbers that papers print, as CSV, what they misprint, and which models studies take."""
+"""The numbers that papers print, as CSV, what they misprint, and the catalogue of studies."""
 
 from __future__ import annotations
 
@@ -81,20 +81,7 @@ def misprints(study: str) -> list[dict[str, str]]:
     return [row for row in printed_table("misprints") if row["study"] == study]
 
 
-def scales_of(study: str) -> dict[str, dict[str, Any]]:
-    """Return the sources and the options of a study at every scale; none where it has no scale."""
-    return all_scales().get(study, {})
-
-
 @cache
-def all_scales() -> dict[str, dict[str, dict[str, Any]]]:
-    """Read the table of scales: by study, then by scale."""
-    table = tomllib.loads(read("scales.toml"))
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for entry in table["scales"]:
-        scales = {scale: taken for scale, taken in entry.items() if scale != "studies"}
-        for taken in scales.values():
-            several = (table["groups"].get(source, [source]) for source in taken["sources"])
-            taken["sources"] = tuple(source for group in several for source in group)
-        found |= dict.fromkeys(entry["studies"], scales)
-    return found
+def catalogue() -> dict[str, Any]:
+    """Return the papers, their studies, and the scales of these."""
+    return tomllib.loads(read("studies.toml"))

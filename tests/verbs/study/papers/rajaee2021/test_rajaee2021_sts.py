@@ -39,7 +39,9 @@ def without_top(tokens: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]
 def test_pooled_tokens_are_corrected_before_the_mean(
     tiny_model: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("isoscope.verbs.study.papers.rajaee2021.tasks.SETS", ("sts-13", "sts-b"))
+    monkeypatch.setattr(
+        "isoscope.verbs.study.papers.rajaee2021.SIMILARITY_SETS", ("sts-13", "sts-b")
+    )
     monkeypatch.setenv("ISOSCOPE_CACHE", str(tmp_path / "cache"))
     folder, data = tiny_model("bert"), write_sts_sets(tmp_path / "data")
     run = run_study("R-T2", [f"BERT={folder}"], data=data)

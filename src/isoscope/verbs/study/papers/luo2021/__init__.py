@@ -14,7 +14,7 @@ from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import SST_2, per_model, some_texts
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
-from isoscope.verbs.study.registry import Paper, Request, is_called
+from isoscope.verbs.study.registry import Request, add_study, is_called
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from isoscope.models.model import Model
 
 
-PAPER = Paper(
-    "Luo (2021), thesis, whose numbers of figures these are; with Kulmizev & Mao: Positional "
-    "artefacts propagate through masked language model embeddings, ACL"
-)
 BERT = "BERT-base|bert-base-cased|BERT"
 ROBERTA = "RoBERTa-base|RoBERTa"
 MODELS = (
@@ -47,7 +43,6 @@ LARGEST_MEANS = 8
 MINIMUM, MAXIMUM = "largest_share_as_minimum", "largest_share_as_maximum"
 POOLED = "non-input layers"
 INPUT = {"part": "layer 0"}
-SST_2_NEED = "models (a hub id, a folder or a .gguf file) and a text, the paper's being SST-2 train"
 
 
 def printed_dimensions(subject: str, width: int, layer: int | None = None) -> list[int]:
@@ -149,19 +144,13 @@ PRINTED_SHARES = partial(
     names={"min": MINIMUM, "max": MAXIMUM},
 )  # fmt: skip
 
-PAPER.study(
-    "L-F3.3", "Dimensions that are the minimum or the maximum of nearly all vectors",
-    "figures 3.3 and 3.4",
-    "models (a hub id, a folder or a .gguf file) and a text, the paper's being SST-2 train "
-    "and QQP",
-    figure_3_3,
-    (
-        Claim("one dimension is the minimum in at least 95 % of BERT's vectors",
-              {"measure": MINIMUM, "subject": BERT, "part": POOLED}, {}, ">=", 0.95),
-        Claim("one dimension is the maximum in about all (at least 99 %) of RoBERTa's vectors",
-              {"measure": MAXIMUM, "subject": ROBERTA, "part": POOLED}, {}, ">=", 0.99),
-        Claim("another one is the minimum in at least 85 % of RoBERTa's vectors",
-              {"measure": MINIMUM, "subject": ROBERTA, "part": POOLED}, {}, ">=", 0.85),
-    ),
-    MODELS, PRINTED_SHARES, text=SST_2,
+add_study(
+    "L-F3.3", figure_3_3,
+    Claim("one dimension is the minimum in at least 95 % of BERT's vectors",
+          {"measure": MINIMUM, "subject": BERT, "part": POOLED}, {}, ">=", 0.95),
+    Claim("one dimension is the maximum in about all (at least 99 %) of RoBERTa's vectors",
+          {"measure": MAXIMUM, "subject": ROBERTA, "part": POOLED}, {}, ">=", 0.99),
+    Claim("another one is the minimum in at least 85 % of RoBERTa's vectors",
+          {"measure": MINIMUM, "subject": ROBERTA, "part": POOLED}, {}, ">=", 0.85),
+    models=MODELS, printed=PRINTED_SHARES, text=SST_2,
 )  # fmt: skip

@@ -19,8 +19,8 @@ from isoscope.verbs.measure.api import measure
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import SST_2, per_model
 from isoscope.verbs.study.papers import luo2021
-from isoscope.verbs.study.papers.luo2021 import BERT, INPUT, MODELS, PAPER, ROBERTA, read_some
-from isoscope.verbs.study.registry import Request
+from isoscope.verbs.study.papers.luo2021 import BERT, INPUT, MODELS, ROBERTA, read_some
+from isoscope.verbs.study.registry import Request, add_study
 
 if TYPE_CHECKING:
     from isoscope.models.model import Model
@@ -167,51 +167,39 @@ def scatter(request: Request, model: Model, *spaces: str) -> Result:
 NONE = {"correction": "none"}
 OF_ROBERTA = {"measure": COSINE, "subject": ROBERTA, "part": "layer *"}
 
-PAPER.study(
-    "L-F3.1", "Tokens of the last layer on two principal components",
-    "figure 3.1", luo2021.SST_2_NEED, scatter_1, (), MODELS, text=SST_2,
+add_study(
+    "L-F3.1", scatter_1,
+    models=MODELS, text=SST_2,
 )  # fmt: skip
-PAPER.study(
-    "L-F3.2", "Cosine of random tokens, layer by layer",
-    "figure 3.2", luo2021.SST_2_NEED, figure_3_2,
-    (
-        Claim("RoBERTa's mean cosine is above 0.5 in every layer after the first non-input one",
-              OF_ROBERTA, {}, ">", 0.5, excluding=(INPUT, FIRST)),
-        Claim("RoBERTa's mean cosine rises with depth",
-              {"measure": f"{COSINE}/with_depth", "subject": ROBERTA}, {}, ">", 0.0),
-    ),
-    MODELS, text=SST_2,
+add_study(
+    "L-F3.2", figure_3_2,
+    Claim("RoBERTa's mean cosine is above 0.5 in every layer after the first non-input one",
+          OF_ROBERTA, {}, ">", 0.5, excluding=(INPUT, FIRST)),
+    Claim("RoBERTa's mean cosine rises with depth",
+          {"measure": f"{COSINE}/with_depth", "subject": ROBERTA}, {}, ">", 0.0),
+    models=MODELS, text=SST_2,
 )  # fmt: skip
-PAPER.study(
-    "L-F3.11", "Cosine of random tokens before and after clipping outlier dimensions",
-    "figure 3.11", luo2021.SST_2_NEED, figure_3_11,
-    (
-        Claim("clipping lowers RoBERTa's mean cosine by more than 0.5 after the first "
-              "non-input layer",
-              {**OF_ROBERTA, "measure": f"{COSINE}/fall"}, {"correction": "clip"}, ">", 0.5,
-              excluding=(INPUT, FIRST)),
-    ),
-    MODELS, text=SST_2,
+add_study(
+    "L-F3.11", figure_3_11,
+    Claim("clipping lowers RoBERTa's mean cosine by more than 0.5 after the first "
+          "non-input layer",
+          {**OF_ROBERTA, "measure": f"{COSINE}/fall"}, {"correction": "clip"}, ">", 0.5,
+          excluding=(INPUT, FIRST)),
+    models=MODELS, text=SST_2,
 )  # fmt: skip
-PAPER.study(
-    "L-F3.12", "Cosine of random tokens before and after whitening",
-    "figure 3.12", luo2021.SST_2_NEED, figure_3_12,
-    (
-        Claim("whitening lowers the mean cosine in every non-input layer",
-              {"measure": COSINE, "part": "layer *"}, {"correction": "whiten"}, "<", NONE,
-              excluding=(INPUT,)),
-        Claim("BERT's mean cosine is within 0.05 of 0 after whitening in every non-input layer",
-              {"measure": f"{COSINE}/distance_from_zero", "subject": BERT},
-              {"correction": "whiten"}, "<=", 0.05, excluding=(INPUT,)),
-    ),
-    MODELS, text=SST_2,
+add_study(
+    "L-F3.12", figure_3_12,
+    Claim("whitening lowers the mean cosine in every non-input layer",
+          {"measure": COSINE, "part": "layer *"}, {"correction": "whiten"}, "<", NONE,
+          excluding=(INPUT,)),
+    Claim("BERT's mean cosine is within 0.05 of 0 after whitening in every non-input layer",
+          {"measure": f"{COSINE}/distance_from_zero", "subject": BERT},
+          {"correction": "whiten"}, "<=", 0.05, excluding=(INPUT,)),
+    models=MODELS, text=SST_2,
 )  # fmt: skip
-PAPER.study(
-    "L-F3.13", "Tokens of the last layer on two components, before and after whitening",
-    "figures 3.13 and 3.14", luo2021.SST_2_NEED, scatter_13,
-    (
-        Claim("the first component's share of the variance falls with whitening",
-              {"measure": SHARE}, {"correction": "whiten"}, "<", NONE),
-    ),
-    MODELS, text=SST_2,
+add_study(
+    "L-F3.13", scatter_13,
+    Claim("the first component's share of the variance falls with whitening",
+          {"measure": SHARE}, {"correction": "whiten"}, "<", NONE),
+    models=MODELS, text=SST_2,
 )  # fmt: skip

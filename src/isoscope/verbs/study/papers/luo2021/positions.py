@@ -23,10 +23,10 @@ from isoscope.verbs.explain.names import ACCURACY, NO_OUTLIER, RANK
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import SST_2, WIKIPEDIA, per_model
 from isoscope.verbs.study.papers import luo2021
-from isoscope.verbs.study.papers.luo2021 import BERT, INPUT, MODELS, PAPER, ROBERTA
+from isoscope.verbs.study.papers.luo2021 import BERT, INPUT, MODELS, ROBERTA
 from isoscope.verbs.study.reference import Key, printed_table
-from isoscope.verbs.study.registry import PRETRAIN_NEED, Request
-from isoscope.verbs.study.training_runs import AGAIN, ablated, last_step
+from isoscope.verbs.study.registry import Request, add_study
+from isoscope.verbs.study.training_runs import ablated, last_step
 from isoscope.verbs.train.names import EXTREME, NON_INPUT, PERPLEXITY, VALIDATION
 
 if TYPE_CHECKING:
@@ -131,31 +131,25 @@ def outlier_rows(
     ]
 
 
-PAPER.study(
-    "L-F3.7", "How well a linear probe reads positions, layer by layer",
-    "figure 3.7", luo2021.SST_2_NEED, figure_3_7,
-    (
-        Claim("positions are read with an accuracy of at least 0.95 in layers 1 to 3",
-              {"measure": ACCURACY, "part": LOWEST}, {}, ">=", 0.95),
-        Claim("the accuracy falls above: that of the last layer is below that of layer 3",
-              {"measure": CHANGE}, {}, "<", 0.0),
-        Claim("RoBERTa's accuracy is above BERT's in high layers (mean of the last third)",
-              {"measure": HIGH}, {"subject": ROBERTA}, ">", {"subject": BERT},
-              min_subjects=2),
-    ),
-    MODELS[:2], text=SST_2,
+add_study(
+    "L-F3.7", figure_3_7,
+    Claim("positions are read with an accuracy of at least 0.95 in layers 1 to 3",
+          {"measure": ACCURACY, "part": LOWEST}, {}, ">=", 0.95),
+    Claim("the accuracy falls above: that of the last layer is below that of layer 3",
+          {"measure": CHANGE}, {}, "<", 0.0),
+    Claim("RoBERTa's accuracy is above BERT's in high layers (mean of the last third)",
+          {"measure": HIGH}, {"subject": ROBERTA}, ">", {"subject": BERT},
+          min_subjects=2),
+    models=MODELS[:2], text=SST_2,
 )  # fmt: skip
-PAPER.study(
-    "L-F3.8", "What outlier dimensions contribute to reading positions, layer by layer",
-    "figures 3.8 and 3.9", luo2021.SST_2_NEED, figure_3_8,
-    (
-        Claim("an outlier dimension contributes most in all non-input layers",
-              {"measure": RANK, "part": "layer *"}, {}, "<=", 1.0, excluding=(INPUT,)),
-        Claim("RoBERTa's 588 contributes most in all non-input layers",
-              {"measure": f"{RANK}/588", "subject": ROBERTA}, {}, "<=", 1.0,
-              excluding=(INPUT,)),
-    ),
-    MODELS[:2], text=SST_2,
+add_study(
+    "L-F3.8", figure_3_8,
+    Claim("an outlier dimension contributes most in all non-input layers",
+          {"measure": RANK, "part": "layer *"}, {}, "<=", 1.0, excluding=(INPUT,)),
+    Claim("RoBERTa's 588 contributes most in all non-input layers",
+          {"measure": f"{RANK}/588", "subject": ROBERTA}, {}, "<=", 1.0,
+          excluding=(INPUT,)),
+    models=MODELS[:2], text=SST_2,
 )  # fmt: skip
 
 
@@ -216,17 +210,14 @@ def printed_figures() -> dict[Key, float]:
 TABLE = "luo2021_table3.1_pretraining"
 SHARE = {"measure": EXTREME, "part": NON_INPUT}
 
-PAPER.study(
-    "L-F3.10", "Outlier dimensions of a model trained with and without positions",
-    "figure 3.10", PRETRAIN_NEED + AGAIN, figure_3_10,
-    (
-        Claim("with positions, one dimension is extreme in at least 80 % of the vectors",
-              SHARE, {"correction": f"*{WITH}*"}, ">=", FROM),
-        Claim("without positions, none is",
-              SHARE, {"correction": f"{WITHOUT}|*, {WITHOUT}, *|*, {WITHOUT}|{WITHOUT}, *"},
-              "<", FROM),
-        Claim("the perplexity without positions is at least ten times as high",
-              {"measure": RATIO}, {}, ">=", 10.0),
-    ),
-    (PAPERS_MODEL,), printed_figures, text=WIKIPEDIA, trains=True,
+add_study(
+    "L-F3.10", figure_3_10,
+    Claim("with positions, one dimension is extreme in at least 80 % of the vectors",
+          SHARE, {"correction": f"*{WITH}*"}, ">=", FROM),
+    Claim("without positions, none is",
+          SHARE, {"correction": f"{WITHOUT}|*, {WITHOUT}, *|*, {WITHOUT}|{WITHOUT}, *"},
+          "<", FROM),
+    Claim("the perplexity without positions is at least ten times as high",
+          {"measure": RATIO}, {}, ">=", 10.0),
+    models=(PAPERS_MODEL,), printed=printed_figures, text=WIKIPEDIA, trains=True,
 )  # fmt: skip

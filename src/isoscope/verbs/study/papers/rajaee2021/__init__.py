@@ -12,7 +12,7 @@ from isoscope.models.token_table import LAST
 from isoscope.results.result import Row, Table
 from isoscope.results.tables import grouped
 from isoscope.verbs.study.reference import Column, Key, printed_numbers
-from isoscope.verbs.study.registry import Paper, is_called
+from isoscope.verbs.study.registry import is_called
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,16 +21,10 @@ if TYPE_CHECKING:
 PACKAGED = ("package:minilm", "package:smollm2")
 """Packages that hold models; as vectors they would be embedding matrices, which have no text."""
 
-PAPER = Paper(
-    "Rajaee & Pilehvar (2021), A cluster-based approach for improving isotropy in contextual "
-    "embedding space, ACL"
-)
-
 
 GPT_2, BERT, ROBERTA = "GPT-2|gpt2", "BERT|bert-base-uncased", "RoBERTa|roberta-base"
 LAYER_MODELS = (GPT_2, BERT, ROBERTA)
 INPUT = {"part": "layer 0"}
-LAYERS_NEED = "models (a hub id, a folder or a .gguf file) and a text, the paper's being STS-B dev"
 
 
 SIMILARITY_SETS = ("sts-12", "sts-13", "sts-14", "sts-15", "sts-16", "sick-r", "sts-b")
@@ -127,12 +121,6 @@ def settings_of(subject: str) -> Settings:
             return settings
     whose = "the paper's settings for BERT, as it has none for this model"
     return replace(PAPERS_SETTINGS[BERT], whose=whose)
-
-
-SIMILARITY_NEED = (
-    "models (a hub id, a folder or a .gguf file), and a --data folder with STS-12 to STS-16, SICK "
-    "and the STS benchmark"
-)
 
 
 def over_seeds(rows: Sequence[Row]) -> Row:

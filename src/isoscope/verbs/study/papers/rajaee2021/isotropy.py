@@ -46,11 +46,10 @@ from isoscope.verbs.study.papers.rajaee2021 import (
     GLOBAL,
     GPT_2,
     NONE,
-    PAPER,
     ROBERTA,
 )
 from isoscope.verbs.study.reference import Column, Key, printed_numbers
-from isoscope.verbs.study.registry import Request, Subject
+from isoscope.verbs.study.registry import Request, Subject, add_study
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,25 +127,19 @@ PRINTED_1 = partial(
     names={"none": RAW} | {str(k): f"k={k}" for k in CLUSTERS},
 )  # fmt: skip
 
-PAPER.study(
-    "R-T1", "Local isotropy against the number of clusters",
-    "table 1",
-    "models and a text (the paper: STS-B dev), or files with token vectors of a last layer",
-    table_1,
-    (
-        Claim("I1 with 20 clusters is above I1 with one",
-              {"measure": MEASURE}, {"part": "k=20"}, ">", {"part": "k=1"}),
-        Claim("BERT reaches 0.2 with 20 clusters",
-              {"measure": MEASURE, "subject": "BERT"}, {"part": "k=20"}, ">=", 0.2),
-        Claim("RoBERTa reaches 0.5 with 20 clusters",
-              {"measure": MEASURE, "subject": "RoBERTa"}, {"part": "k=20"}, ">=", 0.5),
-        Claim("GPT-2 stays below 1e-40 with any number of clusters",
-              {"measure": MEASURE, "subject": "GPT-2", "part": "k=*"}, {}, "<", 1e-40),
-        Claim("GPT-2 with one cluster is below its raw value",
-              {"measure": MEASURE, "subject": "GPT-2"}, {"part": "k=1"}, "<", {"part": RAW}),
-    ),
-    SHORT_NAMES, PRINTED_1,
-    text=replace(STS_B, required=False),
+add_study(
+    "R-T1", table_1,
+    Claim("I1 with 20 clusters is above I1 with one",
+          {"measure": MEASURE}, {"part": "k=20"}, ">", {"part": "k=1"}),
+    Claim("BERT reaches 0.2 with 20 clusters",
+          {"measure": MEASURE, "subject": "BERT"}, {"part": "k=20"}, ">=", 0.2),
+    Claim("RoBERTa reaches 0.5 with 20 clusters",
+          {"measure": MEASURE, "subject": "RoBERTa"}, {"part": "k=20"}, ">=", 0.5),
+    Claim("GPT-2 stays below 1e-40 with any number of clusters",
+          {"measure": MEASURE, "subject": "GPT-2", "part": "k=*"}, {}, "<", 1e-40),
+    Claim("GPT-2 with one cluster is below its raw value",
+          {"measure": MEASURE, "subject": "GPT-2"}, {"part": "k=1"}, "<", {"part": RAW}),
+    models=SHORT_NAMES, printed=PRINTED_1, text=replace(STS_B, required=False),
 )  # fmt: skip
 
 
@@ -193,30 +186,24 @@ def printed_figure_1() -> dict[Key, float]:
 
 I1_OF_LAYERS = {"measure": "i1", "part": "layer *"}
 
-PAPER.study(
-    "R-T5", "Isotropy of every layer over a text",
-    "table 5", paper.LAYERS_NEED, table_5,
-    (
-        Claim("every layer but the input has an I1 below 1e-4",
-              I1_OF_LAYERS, {}, "<", 1e-4, excluding=(paper.INPUT, ORDINARY)),
-        Claim("BERT is above RoBERTa in every layer but the input",
-              I1_OF_LAYERS, {"subject": BERT}, ">", {"subject": ROBERTA},
-              excluding=(paper.INPUT, ORDINARY)),
-        Claim("the input layer of GPT-2 is more isotropic than that of BERT and of RoBERTa",
-              {"measure": "i1", "part": "layer 0"}, {"subject": GPT_2}, ">",
-              {"subject": f"{BERT}|{ROBERTA}"}),
-    ),
-    paper.LAYER_MODELS, PRINTED_5, text=STS_B,
+add_study(
+    "R-T5", table_5,
+    Claim("every layer but the input has an I1 below 1e-4",
+          I1_OF_LAYERS, {}, "<", 1e-4, excluding=(paper.INPUT, ORDINARY)),
+    Claim("BERT is above RoBERTa in every layer but the input",
+          I1_OF_LAYERS, {"subject": BERT}, ">", {"subject": ROBERTA},
+          excluding=(paper.INPUT, ORDINARY)),
+    Claim("the input layer of GPT-2 is more isotropic than that of BERT and of RoBERTa",
+          {"measure": "i1", "part": "layer 0"}, {"subject": GPT_2}, ">",
+          {"subject": f"{BERT}|{ROBERTA}"}),
+    models=paper.LAYER_MODELS, printed=PRINTED_5, text=STS_B,
 )  # fmt: skip
-PAPER.study(
-    "R-F1", "Isotropy along the depth of a model",
-    "figure 1", paper.LAYERS_NEED, figure_1,
-    (
-        Claim("RoBERTa's last layer is its most isotropic one behind the input",
-              {"measure": "i1", "subject": ROBERTA}, {"part": LAST}, ">", {"part": "layer *"},
-              excluding=(paper.INPUT, ORDINARY)),
-    ),
-    paper.LAYER_MODELS, printed_figure_1, text=STS_B,
+add_study(
+    "R-F1", figure_1,
+    Claim("RoBERTa's last layer is its most isotropic one behind the input",
+          {"measure": "i1", "subject": ROBERTA}, {"part": LAST}, ">", {"part": "layer *"},
+          excluding=(paper.INPUT, ORDINARY)),
+    models=paper.LAYER_MODELS, printed=printed_figure_1, text=STS_B,
 )  # fmt: skip
 
 
@@ -276,19 +263,17 @@ def of_one_set(
 
 OF_SETS = {"measure": f"*/{I1}"}
 
-PAPER.study(
-    "R-T6", "Isotropy of the tokens of sentence sets, before and after corrections",
-    "table 6", paper.SIMILARITY_NEED, table_6,
-    (
-        Claim("removing the directions of clusters leaves a higher I1 than removing global "
-              "ones, on every set",
-              OF_SETS, {"correction": CLUSTER}, ">", {"correction": GLOBAL}),
-        Claim("removing global directions raises I1 on every set",
-              OF_SETS, {"correction": GLOBAL}, ">", {"correction": NONE}),
-        Claim("without the directions of clusters I1 is at least 0.47 on every set",
-              OF_SETS, {"correction": CLUSTER}, ">=", 0.47),
-    ),
-    paper.LAYER_MODELS, partial(paper.printed_by_set, "rajaee2021_table6_sts_isotropy", I1),
+add_study(
+    "R-T6", table_6,
+    Claim("removing the directions of clusters leaves a higher I1 than removing global "
+          "ones, on every set",
+          OF_SETS, {"correction": CLUSTER}, ">", {"correction": GLOBAL}),
+    Claim("removing global directions raises I1 on every set",
+          OF_SETS, {"correction": GLOBAL}, ">", {"correction": NONE}),
+    Claim("without the directions of clusters I1 is at least 0.47 on every set",
+          OF_SETS, {"correction": CLUSTER}, ">=", 0.47),
+    models=paper.LAYER_MODELS,
+    printed=partial(paper.printed_by_set, "rajaee2021_table6_sts_isotropy", I1),
 )  # fmt: skip
 
 
@@ -360,14 +345,11 @@ def scatter(cloud: Cloud, points: NDArray[Any], labels: NDArray[Any], space: str
 OF_GPT_2 = {"subject": GPT_2}
 AFTER = {"correction": CENTRED}
 
-PAPER.study(
-    "R-F2", "Tokens of the last layer on two components, before and after local centring",
-    "figure 2", paper.LAYERS_NEED, figure_2,
-    (
-        Claim("after local centring GPT-2's mean cosine is about 0 (within 0.05)",
-              {**OF_GPT_2, "measure": FROM_ZERO}, AFTER, "<=", 0.05),
-        Claim("while its I1 stays below 1e-40",
-              {**OF_GPT_2, "measure": LOCAL_I1}, AFTER, "<", 1e-40),
-    ),
-    paper.LAYER_MODELS, text=STS_B,
+add_study(
+    "R-F2", figure_2,
+    Claim("after local centring GPT-2's mean cosine is about 0 (within 0.05)",
+          {**OF_GPT_2, "measure": FROM_ZERO}, AFTER, "<=", 0.05),
+    Claim("while its I1 stays below 1e-40",
+          {**OF_GPT_2, "measure": LOCAL_I1}, AFTER, "<", 1e-40),
+    models=paper.LAYER_MODELS, text=STS_B,
 )  # fmt: skip

@@ -26,9 +26,9 @@ from isoscope.verbs.explain.names import FIRST, I1, OTHER_SENSE, OTHER_TENSE, SA
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import STS_B, of_every_model, per_model
 from isoscope.verbs.study.papers import rajaee2021 as paper
-from isoscope.verbs.study.papers.rajaee2021 import CLUSTER, GLOBAL, NONE, PAPER
+from isoscope.verbs.study.papers.rajaee2021 import CLUSTER, GLOBAL, NONE
 from isoscope.verbs.study.reference import Column, printed_numbers
-from isoscope.verbs.study.registry import Request
+from isoscope.verbs.study.registry import Request, add_study
 
 if TYPE_CHECKING:
     from isoscope.data.texts.base import TextSource
@@ -65,19 +65,14 @@ PRINTED_4 = partial(
 
 TENSE, SENSE = {"measure": OTHER_TENSE}, {"measure": OTHER_SENSE}
 
-PAPER.study(
-    "R-T4", "Tense and sense of verbs, before and after removing the directions of clusters",
-    "table 4",
-    "models (a hub id, a folder or a .gguf file), and a --data folder with SemCor",
-    table_4,
-    (
-        Claim("as they are, verbs in another tense with the same sense are further away than "
-              "those in the same tense with another sense",
-              {"correction": NONE}, TENSE, ">", SENSE),
-        Claim("without the directions of clusters they are nearer",
-              {"correction": CLUSTER}, TENSE, "<", SENSE),
-    ),
-    paper.LAYER_MODELS, PRINTED_4,
+add_study(
+    "R-T4", table_4,
+    Claim("as they are, verbs in another tense with the same sense are further away than "
+          "those in the same tense with another sense",
+          {"correction": NONE}, TENSE, ">", SENSE),
+    Claim("without the directions of clusters they are nearer",
+          {"correction": CLUSTER}, TENSE, "<", SENSE),
+    models=paper.LAYER_MODELS, printed=PRINTED_4,
 )  # fmt: skip
 
 
@@ -100,14 +95,11 @@ def figure_3(request: Request, model: Model, name: str) -> Result:
     return Result(rows, tables)
 
 
-PAPER.study(
-    "R-F3", "Neighbours of the same sentence structure, before and after removing directions",
-    "figure 3", "models (a hub id, a folder or a .gguf file)", figure_3,
-    (
-        Claim("the share of neighbours of the same structure falls for . , the of",
-              {"measure": SHARE}, {"correction": CLUSTER}, "<", {"correction": NONE}),
-    ),
-    paper.LAYER_MODELS,
+add_study(
+    "R-F3", figure_3,
+    Claim("the share of neighbours of the same structure falls for . , the of",
+          {"measure": SHARE}, {"correction": CLUSTER}, "<", {"correction": NONE}),
+    models=paper.LAYER_MODELS,
 )  # fmt: skip
 
 
@@ -178,13 +170,10 @@ def in_spaces(
     )
 
 
-PAPER.study(
-    "R-F5", "Components of the last layer and word frequency, before and after removal",
-    "figure 5", paper.LAYERS_NEED, figure_5,
-    (
-        Claim("removing directions of clusters lowers the correlation of the first component "
-              "with log frequency",
-              {"measure": FIRST}, {"correction": CLUSTER}, "<", {"correction": NONE}),
-    ),
-    paper.LAYER_MODELS, text=STS_B,
+add_study(
+    "R-F5", figure_5,
+    Claim("removing directions of clusters lowers the correlation of the first component "
+          "with log frequency",
+          {"measure": FIRST}, {"correction": CLUSTER}, "<", {"correction": NONE}),
+    models=paper.LAYER_MODELS, text=STS_B,
 )  # fmt: skip

@@ -27,9 +27,9 @@ from isoscope.tasks.registry import find_task
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import less, mean_of, of_every_model, sets_to_score
 from isoscope.verbs.study.papers import rajaee2021 as paper
-from isoscope.verbs.study.papers.rajaee2021 import BERT, CLUSTER, GLOBAL, NONE, PAPER
+from isoscope.verbs.study.papers.rajaee2021 import BERT, CLUSTER, GLOBAL, NONE
 from isoscope.verbs.study.reference import Column, Key, printed_numbers, printed_table
-from isoscope.verbs.study.registry import Request
+from isoscope.verbs.study.registry import Request, add_study
 from isoscope.verbs.study.text import WHOLE
 
 if TYPE_CHECKING:
@@ -38,16 +38,13 @@ if TYPE_CHECKING:
     from isoscope.models.model import Model
 
 
-SETS = paper.SIMILARITY_SETS
-
-
 def table_2(request: Request) -> Result:
     """Spearman's ρ on seven sets, of the mean of corrected tokens, fitted on the scored texts."""
-    measures = [f"{task}/{score}" for task in SETS for score in (paper.SPEARMAN, paper.MEAN)]
+    tasks = paper.SIMILARITY_SETS
+    measures = [f"{task}/{score}" for task in tasks for score in (paper.SPEARMAN, paper.MEAN)]
     protocol = last_tokens(request, transductive=True)
     return of_every_model(
-        request,
-        lambda model, name: of_methods(model, name, SETS, measures, protocol, request),
+        request, lambda model, name: of_methods(model, name, tasks, measures, protocol, request)
     )
 
 
@@ -103,18 +100,15 @@ def printed_table_2() -> dict[Key, float]:
 
 ALL_PAIRS = {"measure": f"*/{paper.SPEARMAN}"}
 
-PAPER.study(
-    "R-T2", "Sentence similarity after removing dominant directions, global and by cluster",
-    "table 2", paper.SIMILARITY_NEED, table_2,
-    (
-        Claim("removing global directions is better than none on every set",
-              ALL_PAIRS, {"correction": GLOBAL}, ">", {"correction": NONE}),
-        Claim("removing those of clusters is better than global ones on every set, except for "
-              "RoBERTa on STS-16",
-              ALL_PAIRS, {"correction": CLUSTER}, ">", {"correction": GLOBAL},
-              excluding=({"subject": paper.ROBERTA, "measure": "sts-16/*"},)),
-    ),
-    paper.LAYER_MODELS, printed_table_2,
+add_study(
+    "R-T2", table_2,
+    Claim("removing global directions is better than none on every set",
+          ALL_PAIRS, {"correction": GLOBAL}, ">", {"correction": NONE}),
+    Claim("removing those of clusters is better than global ones on every set, except for "
+          "RoBERTa on STS-16",
+          ALL_PAIRS, {"correction": CLUSTER}, ">", {"correction": GLOBAL},
+          excluding=({"subject": paper.ROBERTA, "measure": "sts-16/*"},)),
+    models=paper.LAYER_MODELS, printed=printed_table_2,
 )  # fmt: skip
 
 
@@ -180,24 +174,17 @@ def printed_table_3() -> dict[Key, float]:
     return printed_numbers(table, *columns, names=paper.NAMES)
 
 
-PROBE_NEED = (
-    "models (a hub id, a folder or a .gguf file), and a --data folder with RTE, CoLA, SST-2, MRPC, "
-    "WiC and BoolQ, or some of them"
-)
 ON_SETS = {"measure": f"*/{PROBE}/accuracy|*/{PROBE}/matthews"}
 
-PAPER.study(
-    "R-T3", "Classification of frozen features without their dominant directions",
-    "table 3", PROBE_NEED, table_3,
-    (
-        Claim("removing the directions of clusters is better than global ones on every set",
-              ON_SETS, {"correction": CLUSTER}, ">", {"correction": GLOBAL}),
-        Claim("removing global directions is better than none on every set",
-              ON_SETS, {"correction": GLOBAL}, ">", {"correction": NONE}),
-        Claim("removing those of clusters adds 2.0 points to the average, rounded",
-              {"measure": f"{AVERAGE}*/difference"}, {"correction": CLUSTER}, ">=", 0.0195),
-    ),
-    (BERT,), printed_table_3, tasks=PROBE_SETS,
+add_study(
+    "R-T3", table_3,
+    Claim("removing the directions of clusters is better than global ones on every set",
+          ON_SETS, {"correction": CLUSTER}, ">", {"correction": GLOBAL}),
+    Claim("removing global directions is better than none on every set",
+          ON_SETS, {"correction": GLOBAL}, ">", {"correction": NONE}),
+    Claim("removing those of clusters adds 2.0 points to the average, rounded",
+          {"measure": f"{AVERAGE}*/difference"}, {"correction": CLUSTER}, ">=", 0.0195),
+    models=(BERT,), printed=printed_table_3, tasks=PROBE_SETS,
 )  # fmt: skip
 
 
@@ -280,15 +267,10 @@ def epochs_until(scores: list[float | None], target: float) -> tuple[float, str]
     return float(len(scores) + 1), f"not reached in {len(scores)} epochs: counted as one more"
 
 
-EPOCH_NEED = "models (a hub id, a folder or a .gguf file), and a --data folder with BoolQ and RTE"
-
-PAPER.study(
-    "R-F4", "Scores after every epoch, with and without dominant directions",
-    "figure 4", EPOCH_NEED, figure_4,
-    (
-        Claim("features without the directions of clusters reach the best score of features "
-              "as they are in fewer epochs",
-              {"measure": f"*/{NEEDED}"}, {"correction": CLUSTER}, "<", {"correction": NONE}),
-    ),
-    (BERT,), tasks=EPOCH_SETS,
+add_study(
+    "R-F4", figure_4,
+    Claim("features without the directions of clusters reach the best score of features "
+          "as they are in fewer epochs",
+          {"measure": f"*/{NEEDED}"}, {"correction": CLUSTER}, "<", {"correction": NONE}),
+    models=(BERT,), tasks=EPOCH_SETS,
 )  # fmt: skip
