@@ -7,9 +7,11 @@ as the run lasts.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from pathlib import Path
+from typing import Any, get_args
 
 from isoscope.compute.journal import journal_while
 from isoscope.compute.map_reduce import Run
@@ -17,11 +19,6 @@ from isoscope.compute.pool import Here, OpenPool, Pool
 from isoscope.compute.stage import OnError
 from isoscope.data.base import CloudGroup, identity_of, is_portable
 from isoscope.errors import UsageError, at_least, one_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
 
 LOCAL, RAY = "local", "ray"
 

@@ -17,6 +17,7 @@ from functools import reduce
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
+from isoscope.compute.pool import Pool, Tick
 from isoscope.compute.stage import (
     Gathered,
     MergeTree,
@@ -43,8 +44,6 @@ from isoscope.progress import Progress, report
 
 if TYPE_CHECKING:
     from isoscope.compute.journal import Journal
-    from isoscope.compute.pool import Pool, Tick
-
 
 Batches: TypeAlias = Mapping[str, Batch]
 StateOut = TypeVar("StateOut", covariant=True)

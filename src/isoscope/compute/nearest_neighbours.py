@@ -18,21 +18,16 @@ of products and a partition is all it takes; an index would have to be built fir
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.data.arrays import unit_rows
 from isoscope.errors import require
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from isoscope.typing import Places, Vector
-
+from isoscope.typing import Places, Vector
 
 QUERIES_AT_ONCE, DOCUMENTS_AT_ONCE = 256, 4096
 DECIMALS = 12

@@ -17,24 +17,23 @@ from typing import (
     Any,
     ClassVar,
     Generic,
-    Literal,
     NamedTuple,
     Protocol,
     Self,
     TypeAlias,
     TypeVar,
-    cast,
 )
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isoscope.compute.pool import BadShard, Pool, Work
+from isoscope.data.base import OnError as OnError
 from isoscope.data.base import total_rows
 from isoscope.errors import DataError
 from isoscope.progress import Progress, report
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # or the help of a command would load all that a journal takes
     from isoscope.compute.journal import Journal
 
 State = TypeVar("State")
@@ -137,7 +136,7 @@ class Summed:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Rebuild what ``to_arrays`` took apart; arrays of other names are left alone."""
         values: dict[str, Any] = {}
-        for item in fields(cast("Any", cls)):
+        for item in fields(cls):  # type: ignore[arg-type]
             array = arrays.get(item.name)
             values[item.name] = array if array is None or array.ndim else array.item()
         return cls(**values)
@@ -253,9 +252,6 @@ class ShardJournal(Generic[StoredState]):
 
     def _step(self, node: Node) -> str:
         return f"{self._stage} {node.level}-{node.place}"
-
-
-OnError = Literal["stop", "skip"]
 
 
 class Named(Protocol):

@@ -22,24 +22,20 @@ import os
 import sys
 import warnings
 import zlib
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.data.base import add_text
 from isoscope.data.output import write_atomically
 from isoscope.errors import IsoscopeError, UsageError
+from isoscope.typing import Keys
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from isoscope.typing import Keys
-
-    Vectors = NDArray[np.floating[Any]]
+Vectors = NDArray[np.floating[Any]]
 
 FORMAT = "isoscope vectors 1"
 KEY_BYTES = 32

@@ -17,15 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import (
-    Any,
-    BinaryIO,
-    NamedTuple,
-    Protocol,
-    Self,
-    TypeAlias,
-    runtime_checkable,
-)
+from typing import Any, BinaryIO, Literal, NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -102,6 +94,9 @@ Array: TypeAlias = Any
 """A two-dimensional numpy array or torch tensor."""
 
 Labels: TypeAlias = Mapping[str, NDArray[Any]]
+
+OnError: TypeAlias = Literal["stop", "skip"]
+"""What becomes of a run with a file or a shard that cannot be read."""
 
 EPSILON = {
     "float16": 2.0**-10,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from isoscope.data.arrays import (
     refuse_one_shot,
 )
 from isoscope.data.base import Cloud, CloudGroup
+from isoscope.data.base import OnError as OnError
 from isoscope.data.combine import FileParts, JoinedCloud, check_alike, find_parts, is_pattern
 from isoscope.data.formats.packages import PACKAGES, PREFIX, open_package
 from isoscope.data.formats.registry import Format, opener_of, refuse_column
@@ -23,13 +25,6 @@ from isoscope.data.location import Location, first_line, is_postgres, matches, r
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError, UsageError, one_of
 from isoscope.registry import load
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-
-OnError: TypeAlias = Literal["stop", "skip"]
-"""What becomes of a file that cannot be opened."""
 
 Opened = TypeVar("Opened")
 

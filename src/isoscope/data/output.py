@@ -12,16 +12,13 @@ import io
 import os
 import secrets
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from isoscope.data.location import Location, remote
 from isoscope.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 PREFIX = ".isoscope-"
 """How the names of temporary files begin."""

@@ -40,9 +40,9 @@ assignments by a K-category correlation coefficient, Computational Biology and C
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from isoscope.compute.stats.estimates import (
     CORRELATION,
@@ -54,13 +54,9 @@ from isoscope.compute.stats.estimates import (
     undefined,
 )
 from isoscope.errors import DataError
+from isoscope.typing import Vector
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from isoscope.typing import Vector
-
-    Classes = NDArray[np.intp]
+Classes = NDArray[np.intp]
 
 
 def auc(labels: ArrayLike, scores: ArrayLike, level: float = 0.95) -> Score:

@@ -86,18 +86,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from isoscope.errors import DataError, UsageError
+from isoscope.typing import Vector
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from isoscope.typing import Vector
-
-    Rows = NDArray[np.intp]
+Rows = NDArray[np.intp]
 
 
 FEWEST = 4

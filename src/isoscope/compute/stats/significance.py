@@ -16,13 +16,10 @@ are then no difference at all, and others differ beyond any chance that the runs
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -25,9 +25,9 @@ information estimates.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from isoscope.compute.stats.estimates import (
     FEWEST,
@@ -39,13 +39,9 @@ from isoscope.compute.stats.estimates import (
     standard_error,
     undefined,
 )
+from isoscope.typing import Vector
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from isoscope.typing import Vector
-
-    Counts = NDArray[np.float64]
+Counts = NDArray[np.float64]
 
 ITEMS_A_CELL = 3
 

@@ -7,30 +7,25 @@ batch by batch. Nothing is normalised: vectors come as the index holds them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.data.base import (
     NO_LABELS,
     Batch,
+    Cloud,
     FileCloud,
     check_rows,
     checked_shape,
     rows_per_batch,
 )
+from isoscope.data.location import Location
 from isoscope.errors import DataError, require
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from isoscope.data.base import Cloud
-    from isoscope.data.location import Location
-
 
 BINARY = b"IB"
 """What files of binary indexes begin with."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
-from psycopg import sql
+from psycopg import Cursor, sql
+from psycopg.sql import Composed
 
 from isoscope.data.base import (
     NO_LABELS,
@@ -18,7 +19,9 @@ from isoscope.data.base import (
     rows_per_batch,
 )
 from isoscope.data.postgres.connection import (
+    Column,
     PostgresAddress,
+    PostgresTable,
     Snapshot,
     existing_table,
     parse_address,
@@ -28,19 +31,10 @@ from isoscope.data.postgres.copy_format import (
     VECTOR_KINDS,
     Decoded,
     RowFormat,
+    VectorKind,
     without_header,
 )
 from isoscope.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from psycopg import Cursor
-    from psycopg.sql import Composed
-
-    from isoscope.data.postgres.connection import Column, PostgresTable
-    from isoscope.data.postgres.copy_format import VectorKind
-
 
 UNORDERED = "no primary key: rows in the order in which the table holds them"
 

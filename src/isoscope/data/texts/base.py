@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from isoscope.data.base import add_text
+from isoscope.data.location import Location
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.progress import Progress, report
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
-
-    from isoscope.data.location import Location
 
 USUAL = ("text", "sentence", "content")
 """What a column of texts is called where there are others."""

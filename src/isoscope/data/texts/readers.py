@@ -40,7 +40,8 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from isoscope.data.arrays import refuse_one_shot
 from isoscope.data.formats.jsonl import objects
@@ -51,9 +52,6 @@ from isoscope.data.output import PREFIX
 from isoscope.data.sampling import lowest_indices
 from isoscope.data.texts.base import FileTexts, TextRow, TextSource, choose_column
 from isoscope.errors import DataError, UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class LineTexts(FileTexts):
