@@ -12,17 +12,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Generic,
-    NamedTuple,
-    Protocol,
-    Self,
-    TypeAlias,
-    TypeVar,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,7 +96,7 @@ class MergeTree(Generic[State]):
         return self._merge(left, right)
 
 
-Entry: TypeAlias = tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]
+Entry = tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]
 """Arrays, and facts that JSON holds."""
 
 

@@ -435,15 +435,11 @@ def names_of(pieces: Sequence[Cloud]) -> list[str]:
     """Name pieces by their files, and by their rows where several are of one file."""
     files = [str(piece.location or piece.where) for piece in pieces]
     counts = Counter(files)
-    return [
-        file if counts[file] == 1 else f"{file}, {row_range(piece)}"
-        for file, piece in zip(files, pieces, strict=True)
-    ]
-
-
-def row_range(piece: Cloud) -> str:
-    """Say which rows of its file a piece has."""
-    return f"rows {piece.start:,} to {piece.start + (piece.rows or 0) - 1:,}"
+    names = []
+    for file, piece in zip(files, pieces, strict=True):
+        last = piece.start + (piece.rows or 0) - 1
+        names.append(file if counts[file] == 1 else f"{file}, rows {piece.start:,} to {last:,}")
+    return names
 
 
 def total_rows(counts: Iterable[int | None]) -> int | None:

@@ -79,7 +79,9 @@ class PostgresCloud(Cloud):
         if order[-1] == "ctid" and id_name is None:
             self.caveat = UNORDERED
         self._query = selecting(self.table, self.vectors, self.ids, order, only_present)
-        rows, present = self._count()
+        count = sql.SQL("SELECT count(*), count({}) FROM {}")
+        named = sql.Identifier(self.column), self.table.identifier
+        ((rows, present),) = self.snapshot.rows(count.format(*named))
         self.missing = rows - present
         """Rows whose vector is NULL."""
         if rows and not present:
@@ -119,13 +121,6 @@ class PostgresCloud(Cloud):
         if self.ids is None or decoded.ids is None:
             return NO_LABELS
         return LazyLabels({self.ids.name: partial(ID_KINDS[self.ids.type].labels, decoded.ids)})
-
-    def _count(self) -> tuple[int, int]:
-        """Count the rows, and those that have a vector."""
-        query = sql.SQL("SELECT count(*), count({}) FROM {}")
-        names = sql.Identifier(self.column), self.table.identifier
-        ((rows, present),) = self.snapshot.rows(query.format(*names))
-        return rows, present
 
     def _first_width(self, rows: int) -> int:
         """Return the width of the first vector, for a column that does not declare one."""

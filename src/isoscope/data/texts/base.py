@@ -39,7 +39,9 @@ def choose_column(
             raise unknown_name(f"column of {where}", name, columns)
     if column is not None:
         if not columns[column]:
-            raise DataError(f"{where}: the column {column!r} does not hold text{listed(columns)}")
+            others = ", ".join(name for name, text in columns.items() if text)
+            these = f"; these do: {others}" if others else ""
+            raise DataError(f"{where}: the column {column!r} does not hold text{these}")
         return column
     candidates = [name for name, text in columns.items() if text and name != document]
     usual = [name for name in candidates if name.lower() in USUAL]
@@ -52,12 +54,6 @@ def choose_column(
         f"{where} has {len(candidates)} columns of text; name one with --column "
         f"(column= in Python): {', '.join(candidates)}"
     )
-
-
-def listed(columns: Mapping[str, bool]) -> str:
-    """Name the columns that do hold text, where there are any."""
-    names = [name for name, text in columns.items() if text]
-    return f"; these do: {', '.join(names)}" if names else ""
 
 
 def document_name(value: Any, column: str, where: str, row: int) -> str:
@@ -123,10 +119,9 @@ class Tally:
         if self.texts % REPORTED == 0:
             report(self._progress, "counting texts", self.texts)
 
-    @property
-    def sha256(self) -> str:
-        """Digest of the texts in order, and of their documents where the source names them."""
-        return self._digest.hexdigest()
+    def facts(self) -> tuple[int, int, int, str]:
+        """Return what a ``TextSurvey`` begins with."""
+        return self.texts, self.characters, self.blank, self._digest.hexdigest()
 
 
 class TextSource(ABC):
@@ -185,7 +180,7 @@ class TextSource(ABC):
         tally = Tally(progress)
         for text, document in self._checked():
             tally.add(text, document)
-        return TextSurvey(tally.texts, tally.characters, tally.blank, tally.sha256)
+        return TextSurvey(*tally.facts())
 
     def cleaned(self) -> Generator[CleanRow, None, None]:
         """Yield the rows with blank ones as None, and documents by name."""
