@@ -29,13 +29,9 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "Batch": "isoscope.data.base",
-        "Change": "isoscope.data.rewrite",
-        "Cloud": "isoscope.data.base",
-        "CloudGroup": "isoscope.data.base",
-        "RowSelection": "isoscope.data.selection",
-        "Written": "isoscope.data.rewrite",
-        "open_cloud": "isoscope.data.open",
-        "rewrite_files": "isoscope.data.rewrite",
+        "isoscope.data.base": ["Batch", "Cloud", "CloudGroup"],
+        "isoscope.data.open": ["open_cloud"],
+        "isoscope.data.rewrite": ["Change", "Written", "rewrite_files"],
+        "isoscope.data.selection": ["RowSelection"],
     },
 )

@@ -166,8 +166,6 @@ def open_location(text: str, column: str | None, on_error: OnError) -> CloudGrou
         found = find_parts(text)
         return FileParts({part: open_file(Location(name), column) for part, name in found.items()})
     files = [Location(text)] if Location(text).exists() else matches(text)
-    if len(files) == 1:
-        return open_file(files[0], column)
 
     def open_alike(file: Location, first: Cloud | None) -> Cloud:
         cloud = open_file(file, column)
@@ -176,7 +174,7 @@ def open_location(text: str, column: str | None, on_error: OnError) -> CloudGrou
         return cloud
 
     clouds, bad = open_all(files, open_alike, on_error)
-    return JoinedCloud(clouds, text, bad)
+    return JoinedCloud(clouds, text, bad) if len(files) > 1 else clouds[0]
 
 
 def open_file(location: Location, column: str | None) -> Cloud:

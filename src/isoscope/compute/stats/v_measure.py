@@ -74,14 +74,10 @@ def with_interval(
 
     Parameters
     ----------
-    value : float
-        The score.
-    influences : array
-        The influence of every item on it.
+    value, influences, level
+        As ``bounded_score`` takes them.
     cells : int
         Pairs of a class and a cluster, in all tables that the score is taken from.
-    level : float
-        Coverage of the interval, between 0 and 1.
     seed_variance : float
         The variance of the mean that is due to seeds.
     """

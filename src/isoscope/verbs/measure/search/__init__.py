@@ -14,4 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SearchRequest"]
 
-__getattr__ = lazy_names(__name__, {"SearchRequest": "isoscope.verbs.measure.search.request"})
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "isoscope.verbs.measure.search.request": ["SearchRequest"],
+    },
+)
