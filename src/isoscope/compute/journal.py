@@ -381,11 +381,7 @@ class Journal:
 
 @contextmanager
 def journal_while(
-    folder: str | Path | None,
-    configuration: Mapping[str, Any],
-    *,
-    resume: bool,
-    worth: float = 0.0,
+    folder: str | Path | None, configuration: Mapping[str, Any], *, resume: bool, worth: float = 0.0
 ) -> Iterator[Journal | None]:
     """Give out the journal of a run, which goes when all went well, and when it holds nothing.
 

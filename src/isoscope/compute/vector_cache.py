@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from isoscope.data.base import add_text
 from isoscope.data.output import write_atomically
 from isoscope.errors import IsoscopeError, UsageError
-from isoscope.typing import Keys
+from isoscope.typing import Keys, Mask
 
 Vectors = NDArray[np.floating[Any]]
 
@@ -141,9 +141,7 @@ class VectorCache:
         given = default_folder() if folder is None else Path(folder)
         self.folder, self.limit = given.expanduser() / FOLDER, limit
 
-    def get(
-        self, space: str, keys: Keys
-    ) -> tuple[NDArray[np.bool_], NDArray[np.floating[Any]] | None]:
+    def get(self, space: str, keys: Keys) -> tuple[Mask, Vectors | None]:
         """Look vectors up.
 
         Parameters
@@ -161,7 +159,7 @@ class VectorCache:
             The vectors, zeros where there is none; None where no vector was found.
         """
         found = np.zeros(len(keys), np.bool_)
-        vectors: NDArray[np.floating[Any]] | None = None
+        vectors: Vectors | None = None
         for path in sorted((self.folder / space).glob(f"*{ENDING}")):
             missing = np.flatnonzero(~found)
             if not len(missing):
@@ -184,7 +182,7 @@ class VectorCache:
             found[missing[places]] = True
         return found, vectors
 
-    def put(self, space: str, keys: Keys, vectors: NDArray[np.floating[Any]]) -> None:
+    def put(self, space: str, keys: Keys, vectors: Vectors) -> None:
         """Keep vectors, and delete what was not used for longest where there is no room.
 
         A folder that cannot be written to is a warning: the work goes on without a cache.

@@ -257,11 +257,7 @@ def rewrite_table(
 
 
 def planned(
-    source: str,
-    out: str,
-    change: Change,
-    column: str | None,
-    skipped: dict[str, str] | None = None,
+    source: str, out: str, change: Change, column: str | None, skipped: dict[str, str] | None = None
 ) -> list[Plan]:
     """Open every file and refuse all that can be refused before the first is written."""
     if not source or not out:

@@ -414,10 +414,7 @@ def check_lengths(first: NDArray[np.generic], second: NDArray[np.generic]) -> No
 
 
 def clustered_score(
-    value: float,
-    parts: Vector,
-    units: NDArray[np.int64],
-    bounds: tuple[float, float] = SHARE,
+    value: float, parts: Vector, units: NDArray[np.int64], bounds: tuple[float, float] = SHARE
 ) -> Score:
     """Put a 95 % interval around a score.
 
@@ -528,10 +525,7 @@ def design_effect(influences: Vector | None, first: Rows, second: Rows) -> float
 
 
 def widened(
-    found: Found,
-    effect: float,
-    bounds: tuple[float, float] | None = SHARE,
-    level: float = LEVEL,
+    found: Found, effect: float, bounds: tuple[float, float] | None = SHARE, level: float = LEVEL
 ) -> Found:
     """Return an estimate whose interval allows for a design effect.
 

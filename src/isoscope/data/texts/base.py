@@ -140,11 +140,7 @@ class TextSource(ABC):
     """
 
     def __init__(
-        self,
-        name: str,
-        where: str = "",
-        column: str | None = None,
-        document: str | None = None,
+        self, name: str, where: str = "", column: str | None = None, document: str | None = None
     ) -> None:
         self.name = name
         self.where = where or name
