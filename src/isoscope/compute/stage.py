@@ -79,6 +79,7 @@ class MergeTree(Generic[State]):
         """Take the state of a whole node, merged before."""
         while (sibling := Node(node.level, node.place ^ 1)) in self.nodes:
             other = self.nodes.pop(sibling)
+            # An odd place is the right child: the earlier shards always come first.
             state = self._merged(state, other) if sibling.place & 1 else self._merged(other, state)
             node = Node(node.level + 1, node.place >> 1)
         self.nodes[node] = state

@@ -1,17 +1,14 @@
-"""Vectors of texts by content, on disk.
-
-One file of vectors under their keys, every part of it checked before it is believed.
-
-It has a line of JSON (rows, width, type, SHA-256 of the index), the index (the keys, then the
-CRC-32 of every vector), and the vectors. So the vectors of a few keys are read without the others.
-
-Vectors of texts on disk, so that a text goes through a model once.
+"""Vectors of texts on disk, so that a text goes through a model once.
 
 A *space* is a digest of all that decides a vector but the text: the model's bytes, its layer,
 pooling and so on; a *key* is the SHA-256 of the text. Every call that adds vectors writes one file
-(`vector_file`) into the folder of its space, and files are never changed. So nothing has to be
-locked: a file that another process deletes, or that is damaged, is as good as one that was never
-written. Everything may be deleted at any time.
+into the folder of its space, and files are never changed. So nothing has to be locked: a file that
+another process deletes, or that is damaged, is as good as one that was never written. Everything
+may be deleted at any time.
+
+A file has a line of JSON (rows, width, type, SHA-256 of the index), the index (the keys, then the
+CRC-32 of every vector), and the vectors. So the vectors of a few keys are read without the others,
+and every part is checked before it is used.
 """
 
 from __future__ import annotations

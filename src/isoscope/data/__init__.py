@@ -1,7 +1,4 @@
-"""Where vectors come from.
-
-Writing clouds: a file becomes another of its kind, with its vectors changed.
-"""
+"""Sources of vectors, and files that are written in the format in which they were read."""
 
 from __future__ import annotations
 

@@ -419,6 +419,8 @@ def cut_clouds(
         pieces = cloud.cut(whole_batches(rows, cloud.width))
         before: int | None = 0
         for name, piece in zip(names_of(pieces), pieces, strict=True):
+            # Behind a shard of unknown size, the shard's own number in the upper bits keeps row
+            # numbers, and with them samples and blocks, apart.
             base = len(shards) << UNCOUNTED if before is None else before
             shards.append(Shard(name, base, read(part, piece)))
             before = None if before is None or piece.rows is None else before + piece.rows

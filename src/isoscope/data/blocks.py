@@ -117,4 +117,5 @@ def hashed(values: NDArray[Any]) -> NDArray[np.int64]:
     """Return a number for each value, the same in every batch, process and version."""
     distinct, where = np.unique(np.asarray(values).astype(str), return_inverse=True)
     numbers = [zlib.crc32(str(value).encode()) for value in distinct]
+    # Not Python's hash(), which differs from process to process.
     return np.asarray(numbers, dtype=np.int64)[where]

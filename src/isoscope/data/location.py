@@ -206,6 +206,7 @@ def steady(location: Location, size: int) -> Iterator[None]:
     """
     with readable(str(location)):
         yield
+        # After the read: a file that grows or shrinks under a reader is noticed only now.
         now = location.size()
         if now != size:
             raise DataError(

@@ -1,28 +1,27 @@
-"""Cosines of random pairs: rows of one half of a sample with those of the other.
+"""Cosines of random pairs, which nothing relates: what a score is worth where it means nothing.
 
-A mean over such pairs is a U-statistic: to first order each row adds what the mean over its own
-pairs differs from that over all (Hoeffding 1948). So four million pairs of four thousand rows have
-the error that they deserve, which is far larger than that of four million independent pairs.
+A mean over pairs that share rows is a U-statistic: to first order each row adds what the mean over
+its own pairs differs from that over all (Hoeffding 1948). So four million pairs of four thousand
+rows get their true error, which is far larger than that of four million independent pairs.
 
-Cosines of pairs that nothing relates: what a score is worth where it means nothing.
-
-All pairs of m sampled rows, or of m sampled queries with n sampled rows. The share p of pairs with
-a cosine of at least t is a U-statistic. With h_i the share among the pairs of row i alone, its
-variance is, to second order (Hoeffding 1948),
+``PairCosines`` are the cosines of one half of a sample with the other. ``RandomPairs`` are those of
+all pairs of m sampled rows, or of m sampled queries with n sampled rows. With p the share of pairs
+whose cosine is at least t, and h_i that share among the pairs of row i alone, the variance of p is,
+to second order (Hoeffding 1948),
 
     4 Var(h) / m − 2 p (1 − p) / (m (m − 1))           for pairs of one cloud,
     Var(h) / m + Var(g) / n − p (1 − p) / (m n)        for pairs of two, g that of the other side.
 
-The last terms take out what few pairs a row add to the spread of h: without them the variance comes
-out twice too large far in the tail. They are never let below what pairs that share no row would have.
-Intervals are symmetric on the scale of log odds, and those of a quantile hold the scores whose share
-lies in the interval of the share (Woodruff 1952).
+The last terms remove what few pairs per row add to the spread of h: without them the variance is
+twice too large far in the tail. The variance is never taken to be smaller than that of pairs that
+share no row. Intervals are symmetric on the scale of log odds, and those of a quantile contain the
+scores whose share lies in the interval of the share (Woodruff 1952).
 
 References
 ----------
 Hoeffding (1948), A class of statistics with asymptotically normal distribution. Woodruff (1952),
 Confidence intervals for medians and other position measures, JASA 47.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
