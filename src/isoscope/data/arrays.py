@@ -120,12 +120,7 @@ class ArrayCloud(Cloud):
     """The rows of a numpy array; nothing is copied until a batch is computed on."""
 
     def __init__(
-        self,
-        array: np.ndarray,
-        name: str = "array",
-        *,
-        fewest: int = 2,
-        labels: Labels = NO_LABELS,
+        self, array: np.ndarray, name: str = "array", *, fewest: int = 2, labels: Labels = NO_LABELS
     ) -> None:
         rows, width = checked_shape(array.shape, name, fewest)
         super().__init__(name, rows, width, stored_type(array.dtype, name))
