@@ -6,7 +6,7 @@ says that a correction will help a task: only the task can.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from isoscope.measures.families.cosine import mean_cosine
 from isoscope.measures.families.dimensions import cosine_parts, dead_dimensions, variance_shares
 from isoscope.measures.families.spectrum import effective_rank
+from isoscope.measures.space import known
 
 if TYPE_CHECKING:
     from isoscope.measures.space import Space
@@ -74,9 +75,8 @@ class Verdict:
 
 def judge(space: Space) -> Verdict:
     """Name the likely cause for the raw cloud; the first that applies, others as ``also``."""
-    if space.spectrum is None or space.dimensions is None:
-        raise ValueError("a verdict needs the spectrum and the dimensions")
-    if space.spectrum.total == 0:
+    known(space.dimensions, "the sums over dimensions")
+    if known(space.spectrum, "the spectrum").total == 0:
         return Verdict(
             "constant",
             "All vectors are the same, up to rounding.",
@@ -92,8 +92,7 @@ def judge(space: Space) -> Verdict:
     if not findings:
         return healthy(space)
     first, *rest = findings
-    also = tuple(finding.sentence for finding in rest)
-    return Verdict(first.cause, first.sentence, first.implies, first.does_not_imply, also)
+    return replace(first, also=tuple(finding.sentence for finding in rest))
 
 
 def healthy(space: Space) -> Verdict:

@@ -22,6 +22,10 @@ Fetch = Callable[[str, Ids], Single]
 """The vectors of a layer at some of the occurrences that were offered."""
 
 
+STORED = {"words": "_word", "keys": "_key", "full_words": "_full", "full_keys": "_full_key"}
+"""What files call the arrays of a pool."""
+
+
 class OccurrencePool:
     """Holds vectors of all layers for the occurrences that were chosen.
 
@@ -88,11 +92,8 @@ class OccurrencePool:
         if highest < self.highest:
             self.highest = highest
             kept = self._word <= np.uint64(highest)
-            self._word, self._key, self._place = (
-                self._word[kept],
-                self._key[kept],
-                self._place[kept],
-            )
+            self._word, self._key = self._word[kept], self._key[kept]
+            self._place = self._place[kept]
             full = self._full <= np.uint64(highest)
             self._full, self._full_key = self._full[full], self._full_key[full]
 
@@ -165,22 +166,17 @@ class OccurrencePool:
     def to_arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
         """Return the state as plain arrays."""
         arrays: dict[str, NDArray[Any]] = {
-            f"{prefix}.words": self._word.copy(),
-            f"{prefix}.keys": self._key.copy(),
-            f"{prefix}.full_words": self._full.copy(),
-            f"{prefix}.full_keys": self._full_key.copy(),
-            f"{prefix}.highest": np.array([self.highest], np.uint64),
+            f"{prefix}.{name}": getattr(self, field).copy() for name, field in STORED.items()
         }
+        arrays[f"{prefix}.highest"] = np.array([self.highest], np.uint64)
         for number, vectors in enumerate(self._vectors.values()):
             arrays[f"{prefix}.vectors.{number}"] = vectors[self._place]
         return arrays
 
     def load(self, prefix: str, arrays: Arrays) -> None:
         """Take the state back."""
-        self._word = np.array(arrays[f"{prefix}.words"], np.uint64)
-        self._key = np.array(arrays[f"{prefix}.keys"], np.uint64)
-        self._full = np.array(arrays[f"{prefix}.full_words"], np.uint64)
-        self._full_key = np.array(arrays[f"{prefix}.full_keys"], np.uint64)
+        for name, field in STORED.items():
+            setattr(self, field, np.array(arrays[f"{prefix}.{name}"], np.uint64))
         self.highest = int(arrays[f"{prefix}.highest"][0])
         self._place = np.arange(len(self._word))
         for number, name in enumerate(self._vectors):

@@ -9,6 +9,7 @@ import numpy as np
 from isoscope.data.sampling import LARGE_SIZE
 from isoscope.measures.families.cosine import NO_DIRECTIONS, directions
 from isoscope.measures.registry import Value, register
+from isoscope.measures.space import known
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
@@ -102,10 +103,9 @@ def intrinsic_dimension(space: Space) -> Value:
     Range: (0, d]
     Reference: Facco et al. 2017 (TwoNN), the largest tenth of the ratios left out as there
     """
-    if space.sample is None:
-        raise ValueError("intrinsic_dimension needs the sample")
-    vectors = np.unique(space.sample.take(LARGE_SIZE).vectors, axis=0)
-    repeats = min(LARGE_SIZE, len(space.sample.vectors)) - len(vectors)
+    sample = known(space.sample, "the sample").take(LARGE_SIZE).vectors
+    vectors = np.unique(sample, axis=0)
+    repeats = len(sample) - len(vectors)
     rows = len(vectors)
     if rows < 3:
         return Value(None, note="needs three different rows", rows=rows)
