@@ -31,26 +31,26 @@ Cause = Literal[
     "none",
 ]
 
+# From here on unrelated vectors look related: a fifth of the way to identical.
 HIGH_COSINE = 0.2
-"""From here on unrelated vectors look related: a fifth of the way to identical."""
 
+# A few dimensions that carry this share of the mean cosine or variance are outliers.
 DOMINANT = 0.5
-"""A few dimensions that carry this share of the mean cosine or variance are outliers."""
 
+# How many dimensions are few; 1 % of the width where that is more.
 FEW = 3
-"""How many dimensions are few; 1 % of the width where that is more."""
 
+# An outlier carries at least this many times an even share (or 0.9, in few dimensions): of any
+# direction in few dimensions, a few carry half.
 STANDING_OUT = 8.0
-"""An outlier carries at least this many times an even share (or 0.9, in few dimensions): of any
-direction in few dimensions, a few carry half."""
 
 ALMOST_ALL = 0.9
 
+# A single vector with this share of all squared length decides means and variances.
 LONG = 0.1
-"""A single vector with this share of all squared length decides means and variances."""
 
+# An effective rank below this share of what n and d allow is low.
 LOW_RANK = 0.1
-"""An effective rank below this share of what n and d allow is low."""
 
 
 @dataclass(frozen=True)

@@ -58,8 +58,8 @@ class TableValue:
     note: str = ""
 
 
+# Largest bias, in errors, that is taken out of an interval.
 LARGEST_BIAS = 1.0
-"""Largest bias, in errors, that is taken out of an interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,8 +168,8 @@ def find_measure(name: str) -> Measure:
     return replace(found, options=options, text=":".join((wanted, *pairs)))
 
 
+# Stands for every measure, in place of names.
 ALL = "all"
-"""Stands for every measure, in place of names."""
 
 
 def choose_measures(given: Iterable[str] | str | None) -> tuple[Measure, ...]:

@@ -37,27 +37,27 @@ if TYPE_CHECKING:
     from isoscope.measures.space import Dimensions
 
 
+# Words that are looked at.
 WORDS = 1_000
-"""Words that are looked at."""
 
+# Occurrences of each.
 PER_WORD = 100
-"""Occurrences of each."""
 
+# Where memory holds fewer, occurrences are given up for words, down to this many of each.
 FEWEST_PER_WORD = 10
-"""Where memory holds fewer, occurrences are given up for words, down to this many of each."""
 
+# Words that memory should hold before each has all its occurrences.
 WORDS_BEFORE_OCCURRENCES = 200
-"""Words that memory should hold before each has all its occurrences."""
 
+# Occurrences below which a word is left out, as in Ethayarajh 2019.
 MINIMUM = 5
-"""Occurrences below which a word is left out, as in Ethayarajh 2019."""
 
+# Matrices of random occurrences that a word is compared with; the mean over words smooths the
+# rest, and more would take as long as the words themselves.
 RANDOM_RUNS = 8
-"""Matrices of random occurrences that a word is compared with; the mean over words smooths the
-rest, and more would take as long as the words themselves."""
 
+# Occurrences of any words, to tell what random vectors of the layer have in common.
 RANDOM_OCCURRENCES = 500
-"""Occurrences of any words, to tell what random vectors of the layer have in common."""
 
 
 def occurrences_per_word(capacity: int) -> int:
@@ -140,8 +140,8 @@ class ContextualMeasure:
     table: bool = False
 
 
+# In the order in which tables show them.
 CONTEXTUAL_MEASURES: list[ContextualMeasure] = []
-"""In the order in which tables show them."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -336,9 +336,9 @@ def sampled_note(things: str, kept: int, share: float) -> str:
     return f"{kept:,} {things} chosen by hash, about {share:.2g} of all, to stay within memory"
 
 
+# A dimension is an outlier of a layer where it is the minimum, or the maximum, in this share of
+# its vectors. Chance would give 1/d, and no rule is in the literature.
 OUTLIER_SHARE = 0.1
-"""A dimension is an outlier of a layer where it is the minimum, or the maximum, in this share of
-its vectors. Chance would give 1/d, and no rule is in the literature."""
 
 
 @contextual(table=True)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isoscope.measures.context.keyed_sums import with_room
 from isoscope.measures.context.token_groups import HIGHEST
 from isoscope.typing import Arrays, Ids, Single
 
@@ -22,8 +23,8 @@ Fetch = Callable[[str, Ids], Single]
 """The vectors of a layer at some of the occurrences that were offered."""
 
 
+# What files call the arrays of a pool.
 STORED = {"words": "_word", "keys": "_key", "full_words": "_full", "full_keys": "_full_key"}
-"""What files call the arrays of a pool."""
 
 
 class OccurrencePool:
@@ -148,9 +149,7 @@ class OccurrencePool:
         if needed > held:
             held = max(needed, self._capacity)
             for name, vectors in self._vectors.items():
-                grown = np.empty((held, vectors.shape[1]), np.float32)
-                grown[: len(vectors)] = vectors
-                self._vectors[name] = grown
+                self._vectors[name] = with_room(vectors, held)
         free = np.ones(held, np.bool_)
         free[taken] = False
         return np.flatnonzero(free)[:count]
@@ -180,6 +179,4 @@ class OccurrencePool:
         self.highest = int(arrays[f"{prefix}.highest"][0])
         self._place = np.arange(len(self._word))
         for number, name in enumerate(self._vectors):
-            vectors = arrays[f"{prefix}.vectors.{number}"]
-            self._vectors[name] = np.empty((self._capacity, vectors.shape[1]), np.float32)
-            self._vectors[name][: len(vectors)] = vectors
+            self._vectors[name] = with_room(arrays[f"{prefix}.vectors.{number}"], self._capacity)

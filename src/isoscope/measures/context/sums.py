@@ -18,7 +18,7 @@ from isoscope.compute.stage import Summed
 from isoscope.compute.threads import one_blas_thread
 from isoscope.data.arrays import is_tensor
 from isoscope.data.base import Array, Batch, Labels
-from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.errors import DataError, UsageError, require, unknown_name
 from isoscope.measures.context import definitions
 from isoscope.measures.context.definitions import Contextual
 from isoscope.measures.context.keyed_sums import (
@@ -40,8 +40,6 @@ from isoscope.measures.context.token_groups import BatchGroups, Subwords, type_h
 from isoscope.typing import Arrays, Doubles, Ids
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from isoscope.measures.context.context_kernel import LayerKernel
 
 
@@ -97,8 +95,9 @@ def sentences_from_arrays(arrays: Arrays) -> list[SentenceCosines]:
 
 
 DEFAULT_LIMIT = 2**30
+
+# One in this many bytes of the limit holds vectors of word occurrences, the rest sums.
 OCCURRENCE_SHARE = 4
-"""One in this many bytes of the limit holds vectors of word occurrences, the rest sums."""
 
 
 class ContextualTaker:
@@ -198,7 +197,10 @@ class ContextualTaker:
         types: Ids,
         words: Ids,
     ) -> None:
-        kernel_module = _kernel_module()
+        kernel_module = require(
+            "isoscope.measures.context.context_kernel",
+            "contextual measures need PyTorch; install it with: pip install 'isoscope[models]'",
+        )
         self._kernel = self._kernel or kernel_module.LayerKernel()
         index = kernel_module.RowIndex.of(groups, types, words)
         type_tally, word_tally = tally(types), tally(words)
@@ -340,13 +342,3 @@ class ContextualTaker:
 
 def _detached(vectors: Array) -> Array:
     return vectors.detach() if is_tensor(vectors) else np.asarray(vectors)
-
-
-def _kernel_module() -> ModuleType:
-    try:
-        from isoscope.measures.context import context_kernel as kernel
-    except ImportError as missing:
-        raise UsageError(
-            "contextual measures need PyTorch; install it with: pip install 'isoscope[models]'"
-        ) from missing
-    return kernel

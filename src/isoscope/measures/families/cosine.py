@@ -54,11 +54,11 @@ def mean_cosine(space: Space) -> Value:
 
 QUANTILES = (1, 5, 50, 95, 99)
 
+# t of Wang & Isola's uniformity.
 TEMPERATURE = 2.0
-"""t of Wang & Isola's uniformity."""
 
+# Rows of Luo et al.'s random pairs: a thousand pairs that share no row.
 DISJOINT_ROWS = 2_000
-"""Rows of Luo et al.'s random pairs: a thousand pairs that share no row."""
 
 NO_DIRECTIONS = "fewer than two sampled vectors have a direction"
 

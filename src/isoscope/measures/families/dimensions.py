@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from isoscope.typing import Vector
 
 
+# Dimensions that the table of outliers shows.
 LISTED = 32
-"""Dimensions that the table of outliers shows."""
 
+# Below this mean cosine, shares of it are noise over noise and are left undefined.
 SMALLEST_SHARED = 1e-3
-"""Below this mean cosine, shares of it are noise over noise and are left undefined."""
 
 
 dimension_table = partial(

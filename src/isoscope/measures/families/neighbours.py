@@ -20,17 +20,18 @@ if TYPE_CHECKING:
 
 
 NEIGHBOURS = 10
+
+# Rows whose distances to all others are held at a time.
 STRIPE = 512
-"""Rows whose distances to all others are held at a time."""
 
+# Unit vectors whose entries differ by less are one direction.
 SAME = 1e-12
-"""Unit vectors whose entries differ by less are one direction."""
 
+# Neighbours that are looked at again exactly: distances from products round near zero.
 CANDIDATES = 8
-"""Neighbours that are looked at again exactly: distances from products round near zero."""
 
+# Share of the ratios of distances that the fit uses: the largest ones are the noisiest.
 KEPT_SHARE = 0.9
-"""Share of the ratios of distances that the fit uses: the largest ones are the noisiest."""
 
 CHANGES = "changes with the size of the sample"
 EQUALLY_OFTEN = "every row is a neighbour equally often"

@@ -48,11 +48,12 @@ if TYPE_CHECKING:
 
 
 BASES = 8
-LARGEST_SINGLE = 1e30
-"""Exponents beyond this are taken in float64."""
 
+# Exponents beyond this are taken in float64.
+LARGEST_SINGLE = 1e30
+
+# Up to this many directions a uniformly distributed rotation is drawn; above, a mixing one.
 SMALL = 64
-"""Up to this many directions a uniformly distributed rotation is drawn; above, a mixing one."""
 
 
 def basis_ranges(
@@ -304,7 +305,8 @@ def view_space(reads: Reads, view: View, row: int) -> Space:
             sum_square=float(found.unit_sum[row] @ found.unit_sum[row]),
         ),
         norm_of_mean=constant,
-        mean_alignment=view_alignment(constant, variances),
+        # The constant is orthogonal to everything that varies: it is the top direction, or none.
+        mean_alignment=float(constant**2 >= variances[0]) if constant else None,
         dead_variance=0.0 if shape.on_components else geometry.dead_variance,
         spectrum=Spectrum(
             variances,
@@ -316,13 +318,6 @@ def view_space(reads: Reads, view: View, row: int) -> Space:
         scaled_partition=partitions.get("scaled"),
         sample=space_sample(reads, shape),
     )
-
-
-def view_alignment(constant: float, variances: Vector) -> float | None:
-    """Return the alignment of a constant that is orthogonal to everything that varies."""
-    if constant == 0:
-        return None
-    return 1.0 if constant**2 >= variances[0] else 0.0
 
 
 def view_dimensions(reads: Reads, view: View, row: int) -> Dimensions | None:
