@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.corrections.affine import centred_on, has_centre
+from isoscope.corrections.affine import Centring, centred_on
 from isoscope.corrections.named import NamedCorrection
 from isoscope.corrections.query_centre import OWN, Centres
 from isoscope.errors import DataError, UsageError
@@ -304,7 +304,7 @@ def with_own_centres(tried: Sequence[Candidate]) -> tuple[Candidate, ...]:
     return tuple(
         Candidate(one.name + OWN, one.settings)
         for one in tried
-        if all(has_centre(setting.transformer) for setting in one.settings)
+        if all(isinstance(setting.transformer, Centring) for setting in one.settings)
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from isoscope.compute.nearest_neighbours import load_faiss, one_faiss_thread
 from isoscope.compute.stats.estimates import difference, mean_score
 from isoscope.compute.threads import in_parallel, one_blas_thread
-from isoscope.corrections.affine import centred_on, has_centre
+from isoscope.corrections.affine import Centring, centred_on
 from isoscope.corrections.estimators.center import Center
 from isoscope.corrections.named import NONE, named
 from isoscope.corrections.query_centre import OWN
@@ -230,7 +230,7 @@ def with_own_centres(
     return {
         one.name + OWN: centred_on(one.transformer, mean).transform
         for one in corrections
-        if has_centre(one.transformer)
+        if isinstance(one.transformer, Centring)
     }
 
 
