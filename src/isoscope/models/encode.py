@@ -27,7 +27,7 @@ from isoscope.models.pooling import Watch, check_pooling, pooled_spaces
 from isoscope.models.runtime import device_name, dtype_name
 from isoscope.models.tokens import Mention, by_text
 from isoscope.models.weights import weight_files
-from isoscope.progress import Progress
+from isoscope.progress import Progress, report
 from isoscope.typing import Mask, Places
 from isoscope.wording import listed
 
@@ -254,8 +254,7 @@ def encoded_shards(
     done, total = 0, sum(len(shard.texts) for shard in shards)
 
     def tick(within: int) -> None:
-        if progress is not None:
-            progress("texts", done + within, total)
+        report(progress, "texts", done + within, total)
 
     tick(0)
     for number, found in pool.run(work, list(enumerate(shards)), tick):

@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 
 from isoscope.data.texts.base import TextSource
 from isoscope.errors import DataError, MissingError
-from isoscope.models.weights.embeddings import token_texts
+from isoscope.models.weights.embeddings import UNUSED, token_texts
 
 WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 """A word, with apostrophes inside, or one mark of punctuation."""
@@ -186,8 +186,6 @@ def has_wordfreq() -> bool:
 
 def ordinary_tokens(tokenizer: Any, size: int) -> NDArray[np.bool_]:
     """Tell which rows have a token that is neither special nor there for later."""
-    from isoscope.models.weights.embeddings import UNUSED  # imports torch
-
     special = set(tokenizer.all_special_ids)
     return np.array(
         [

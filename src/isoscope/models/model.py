@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from isoscope.errors import DataError, unknown_name
+from isoscope.errors import DataError, check_name
 from isoscope.models.runtime import (
     computable,
     device_name,
@@ -303,8 +303,7 @@ class Model:
         known = tuple(layer for stack in self.stacks for layer in stack.layers)
         wanted = known if layers is None else tuple(layers)
         for layer in wanted:
-            if layer not in known:
-                raise unknown_name(f"layer of {self.name}", layer, known)
+            check_name(f"layer of {self.name}", layer, known)
         return tuple(layer for layer in known if layer in wanted)
 
     @property

@@ -26,7 +26,7 @@ from isoscope.models.layers import LayerClouds, TokenRule
 from isoscope.models.model import Model, provenance_of
 from isoscope.models.pooling import Watch, token_batches
 from isoscope.models.tokens import TextTokenizer
-from isoscope.progress import Progress
+from isoscope.progress import Progress, report
 
 MEMORY = 2 * 10**9
 """Bytes that vectors of all layers may take; of large models fewer tokens are read."""
@@ -152,8 +152,7 @@ def in_reading_order(
         known = next(iter(batches.values())).labels
         for name in names:
             labels.setdefault(name, []).append(np.asarray(known[name]))
-        if progress is not None:
-            progress(unit, group.so_far.texts, total)
+        report(progress, unit, group.so_far.texts, total)
     if not vectors:
         return {}, {}
     joined = {name: np.concatenate(values) for name, values in labels.items()}
@@ -234,8 +233,7 @@ def read_last_layer(
         wide = tokens.float() if tokens.element_size() < 4 else tokens
         parts.append(wide.cpu().numpy())
         done += batch.texts
-        if progress is not None:
-            progress("texts", done, len(texts))
+        report(progress, "texts", done, len(texts))
     if not parts:
         raise DataError(f"{name}: no token is left to measure ({rule})")
     rows = np.concatenate(parts)
@@ -322,8 +320,7 @@ def read_layers(
         for layer, batch in batches.items():
             sums[layer].add(batch.vectors)
             drawn[layer].append(on_host(batch.vectors, chosen))
-        if progress is not None:
-            progress("first read", group.so_far.texts, total)
+        report(progress, "first read", group.so_far.texts, total)
     stored = dict(zip(group.names, group.dtypes, strict=True))
     found = {}
     for layer, number in names.items():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 import numpy as np
 
 from isoscope.data.output import check_place, write_atomically
-from isoscope.errors import DataError, UsageError
+from isoscope.errors import DataError, UsageError, require
 from isoscope.measures.registry import find_measure
 from isoscope.registry import load
 from isoscope.version import __version__
@@ -282,11 +282,9 @@ class Result(Record):
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the rows as a data frame."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise UsageError("to_pandas needs pandas; pip install pandas") from error
-        return pandas.DataFrame(self.to_rows())
+        library = require("pandas", "to_pandas needs pandas; pip install pandas")
+        frame: pandas.DataFrame = library.DataFrame(self.to_rows())
+        return frame
 
     def __repr__(self) -> str:
         return self._rendered("plain")

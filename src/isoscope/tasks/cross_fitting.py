@@ -21,7 +21,7 @@ from isoscope.corrections.affine import centred_on, has_centre
 from isoscope.corrections.named import NamedCorrection
 from isoscope.corrections.query_centre import OWN, Centres
 from isoscope.errors import DataError, UsageError
-from isoscope.progress import Progress
+from isoscope.progress import Progress, report
 from isoscope.tasks.fits import FoldedRows
 from isoscope.tasks.problem import Items, Outputs, Problem
 from isoscope.tasks.scores import has_output
@@ -185,8 +185,7 @@ class CrossFitting:
     ) -> tuple[NamedCorrection, ...]:
         found = self.rows.fit(settings, () if self.transductive else without)
         self._done += 1
-        if self.progress is not None:
-            self.progress("try corrections", self._done, self._total)
+        report(self.progress, "try corrections", self._done, self._total)
         return found
 
     def _outputs(

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isoscope.compute.stats.folds import dealt_by_class
-from isoscope.errors import UsageError, unknown_name
+from isoscope.errors import UsageError, check_name
 
 if TYPE_CHECKING:
     import torch
@@ -163,8 +163,7 @@ class Scale:
 
 def check_scaling(kind: str) -> None:
     """Refuse a scaling that does not exist."""
-    if kind not in get_args(Scaling):
-        raise unknown_name("scaling", kind, get_args(Scaling))
+    check_name("scaling", kind, get_args(Scaling))
 
 
 STRENGTHS = (1e-5, 1e-4, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
@@ -425,8 +424,7 @@ def probe_names() -> tuple[str, ...]:
 
 def find_probe(name: str, seed: int = 0) -> Probe:
     """Return a probe by its name, with its default settings."""
-    if name not in PROBES:
-        raise unknown_name("probe", name, PROBES)
+    check_name("probe", name, PROBES)
     return PROBES[name](seed=seed)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar, get_args
 
-from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.errors import DataError, UsageError, check_name, unknown_name
 from isoscope.registry import Registry
 
 if TYPE_CHECKING:
@@ -472,8 +472,7 @@ class PartedTask(Task, Generic[Example]):
         """Return some parts, which must exist, or those that are scored."""
         wanted = self.scored if parts is None else tuple(parts)
         for part in wanted:
-            if part not in self.parts:
-                raise unknown_name(f"part of {self.name}", part, self.parts)
+            check_name(f"part of {self.name}", part, self.parts)
         return wanted
 
     def read_files(self, paths: Mapping[DataFile, Path]) -> list[Example]:

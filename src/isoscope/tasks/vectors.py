@@ -27,7 +27,7 @@ from isoscope.errors import DataError, UsageError
 from isoscope.measures.kernels import MomentsKernel, moments_kernel_for
 from isoscope.measures.reads.moments import MomentParts
 from isoscope.models.model import Model
-from isoscope.progress import Progress
+from isoscope.progress import Progress, report
 from isoscope.tasks.datasets.beir import RetrievalSet
 from isoscope.tasks.datasets.own_pairs import OwnPairProblem, OwnPairs, OwnPairTask
 from isoscope.tasks.encoding import one_layer_encoder, open_source
@@ -301,8 +301,7 @@ class VectorSource:
                     kernel = moments_kernel_for(others, self.parts, double=False)
                 kernel.add(others)
                 sample.add_rows(others)
-            if self.progress is not None:
-                self.progress("read vectors", read, group.rows)
+            report(self.progress, "read vectors", read, group.rows)
         if found < len(wanted):
             raise DataError(
                 f"{group.names[0]} has {read:,} rows, from 0; there is no row {int(wanted.max()):,}"

@@ -14,7 +14,7 @@ labels by the area under the ROC curve: how often a yes has the higher cosine th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from isoscope.compute.stats.class_scores import auc
 from isoscope.compute.stats.estimates import Score, pearson, spearman
-from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.errors import DataError, UsageError, check_name, unknown_name
 from isoscope.tasks.datasets.lines import as_number, check_texts, read_table
 from isoscope.tasks.problem import Items
 from isoscope.tasks.problems.pairs import SCORE, ScoredPairs
@@ -91,7 +91,6 @@ def choose_columns(
     kind: PairKind | None,
     asked: tuple[str | None, str | None, str | None],
     where: str,
-    is_value: Callable[[str], bool],
 ) -> PairColumns:
     """Find the columns in the first row of a table, which may be its header.
 
@@ -105,11 +104,9 @@ def choose_columns(
         The user's columns for first, second and score: names, or numbers from 1.
     where : str
         The file, for errors.
-    is_value : callable
-        Tells whether a field could be a score; a first row without one is a header.
     """
-    if kind is not None and kind not in KNOWN:
-        raise unknown_name("kind of pairs", kind, KNOWN)
+    if kind is not None:
+        check_name("kind of pairs", kind, KNOWN)
     names = [name.lower() for name in top]
     first, second, score = asked
     if kind is None:
@@ -126,6 +123,7 @@ def choose_columns(
         habit = len(top) - 1
     at = position(score, habit, top, where, "the score")
     queries = sides is not None and (names[sides[0]], names[sides[1]]) in QUERY_SIDES
+    # A first row whose score could be none is a header.
     return PairColumns(kind, sides, at, header=not is_value(top[at]), queries=queries)
 
 
@@ -322,7 +320,7 @@ def read_own_pairs(
         raise UsageError(f"there is no file {path}; it should hold pairs and their scores")
     table = read_table(path)
     top = table.rows[0][1] if table.names is None else list(table.names)
-    columns = choose_columns(top, kind, (first, second, score), str(path), is_value)
+    columns = choose_columns(top, kind, (first, second, score), str(path))
     header = table.names is None and columns.header
     rows = table.rows[1:] if header else table.rows
     if not rows:

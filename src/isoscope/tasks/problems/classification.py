@@ -32,14 +32,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isoscope.compute.stats.class_scores import f1_score, matthews
 from isoscope.compute.stats.estimates import Score, mean_score
-from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.errors import DataError, UsageError, check_name
 from isoscope.models.tokens import Mention
 from isoscope.results.result import Table
 from isoscope.tasks.folds import FOLDS
@@ -62,15 +62,9 @@ WORDS: dict[PairFeatures, str] = {
 
 def pair_features(u: Matrix, v: Matrix, kind: PairFeatures = "ordered") -> Matrix:
     """Return the features of every pair, row by row."""
-    check_pair_features(kind)
+    check_name("kind of pair features", kind, BLOCKS)
     between = [np.abs(u - v), u * v]
     return np.concatenate(between if kind == "symmetric" else [u, v, *between], axis=1)
-
-
-def check_pair_features(kind: str) -> None:
-    """Refuse features that do not exist."""
-    if kind not in get_args(PairFeatures):
-        raise unknown_name("kind of pair features", kind, get_args(PairFeatures))
 
 
 TRAIN, TEST = "train", "test"
@@ -476,13 +470,13 @@ def with_splits(
         The problem with its splits, and what a protocol says of them.
     """
     parts = tuple(dict.fromkeys(problem.parts))
-    if scored is not None and scored not in parts:
-        raise unknown_name(f"part of {problem.task}", scored, parts)
-    if scored is not None and (scored == TRAIN or TRAIN not in parts):
-        raise UsageError(
-            f"{problem.task}: there is nothing to learn from where {scored} is scored alone; "
-            "leave the part open to cross-validate"
-        )
+    if scored is not None:
+        check_name(f"part of {problem.task}", scored, parts)
+        if scored == TRAIN or TRAIN not in parts:
+            raise UsageError(
+                f"{problem.task}: there is nothing to learn from where {scored} is scored alone; "
+                "leave the part open to cross-validate"
+            )
     held = scored or next((part for part in SCORED if part in parts), None)
     if TRAIN in parts and held is not None:
         return released(problem, held)
