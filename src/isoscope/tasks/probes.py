@@ -23,20 +23,15 @@ Classifiers of frozen features.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isoscope.compute.stats.folds import dealt_by_class
-from isoscope.errors import UsageError, check_name
-
-if TYPE_CHECKING:
-    import torch
-
+from isoscope.errors import UsageError, check_name, require
 
 Matrix = NDArray[np.floating[Any]]
 Codes = NDArray[np.intp]
@@ -366,13 +361,18 @@ class MlpProbe:
         self, features: Matrix, codes: Codes, blocks: int, asked: tuple[Matrix, ...]
     ) -> Iterator[tuple[float, tuple[Codes, ...]]]:
         """Train, and give out the mean loss of every epoch and what it says of several matrices."""
-        require_torch()
-        import torch
+        torch = require(
+            "torch",
+            "the probe mlp needs torch, which is not installed; pip install 'isoscope[models]'",
+        )
+
+        def tensor(matrix: Matrix) -> Any:
+            return torch.from_numpy(np.ascontiguousarray(scale(matrix), np.float32))
 
         scale = Scale.of(features, self.scaling, blocks)
         present, targets = np.unique(codes, return_inverse=True)
-        inputs, classes = tensor(scale(features)), torch.from_numpy(targets)
-        questions = [tensor(scale(matrix)) for matrix in asked]
+        inputs, classes = tensor(features), torch.from_numpy(targets)
+        questions = [tensor(matrix) for matrix in asked]
         with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
             torch.manual_seed(self.seed)
             network = torch.nn.Sequential(
@@ -388,27 +388,12 @@ class MlpProbe:
             for rows in torch.split(order, self.batch):
                 optimiser.zero_grad()
                 loss = torch.nn.functional.cross_entropy(network(inputs[rows]), classes[rows])
-                loss.backward()  # type: ignore[no-untyped-call]
+                loss.backward()
                 optimiser.step()
                 total += loss.item() * len(rows)
             with torch.no_grad():
                 said = [network(question).argmax(dim=1).numpy() for question in questions]
             yield total / len(inputs), tuple(present[one] for one in said)
-
-
-def tensor(matrix: Matrix) -> torch.Tensor:
-    """Return a matrix as the network takes it."""
-    import torch
-
-    return torch.from_numpy(np.ascontiguousarray(matrix, np.float32))
-
-
-def require_torch() -> None:
-    """Say what to install where torch is missing."""
-    if importlib.util.find_spec("torch") is None:
-        raise UsageError(
-            "the probe mlp needs torch, which is not installed; pip install 'isoscope[models]'"
-        )
 
 
 PROBES: dict[str, type[LogisticProbe] | type[MlpProbe]] = {

@@ -9,7 +9,7 @@ outputs of each fold from what was learned without it, then one score of them al
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -151,9 +151,3 @@ def pair_cosines(vectors: NDArray[Any], first: Places, second: Places) -> Vector
     """
     units = unit_rows(np.asarray(vectors, np.float64))
     return np.asarray(np.einsum("ij,ij->i", units[first], units[second]))
-
-
-def numbered(values: Iterable[Any]) -> tuple[dict[Any, int], Places]:
-    """Number distinct values in the order in which they first appear."""
-    places: dict[Any, int] = {}
-    return places, np.array([places.setdefault(value, len(places)) for value in values], np.intp)

@@ -155,10 +155,6 @@ class Parts:
         wanted = f"{stack} {FINAL_NORM}".strip()
         return next((norm for norm in self.norms if norm.where == wanted), None)
 
-    def norms_at(self, layer: str) -> tuple[Norm, ...]:
-        """Return the norms of a layer, or of the ``head``."""
-        return tuple(norm for norm in self.norms if norm.where == layer)
-
 
 def find_parts(skeleton: Any) -> Parts:
     """Find the parts of a network with its head, which needs no weights."""

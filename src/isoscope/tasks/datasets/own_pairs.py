@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -211,7 +211,7 @@ class OwnPairs:
 
     def text_pairs(self) -> list[TextPair]:
         """Return the pairs of texts; their subset is the file."""
-        self._must_be("texts")
+        self.must_be("texts")
         return [
             TextPair(first, second, score, self.path.stem)
             for first, second, score in zip(self.first, self.second, self.scores, strict=True)
@@ -229,35 +229,33 @@ class OwnPairs:
         ids : sequence of str, optional
             The name of every row; without it, pairs name rows by number, from 0.
         """
-        self._must_be("rows")
+        self.must_be("rows")
         if self.queries:
             raise UsageError(
                 f"{self.path} names rows of queries and of documents; name the vectors of the "
                 "queries with --queries"
             )
+        return self.side_rows(self.first, rows, ids), self.side_rows(self.second, rows, ids)
+
+    def side_rows(
+        self, side: Sequence[str], rows: int, ids: Sequence[str] | None
+    ) -> NDArray[np.intp]:
+        """Find the rows that one side of all pairs names, as in ``row_numbers``."""
         named = None if ids is None else places(ids)
-        first, second = (
-            np.array(
-                [
-                    self._row(name, line, rows, named)
-                    for name, line in zip(side, self.lines, strict=True)
-                ],
-                dtype=np.intp,
-            )
-            for side in (self.first, self.second)
-        )
-        return first, second
+        lines = zip(side, self.lines, strict=True)
+        return np.array([self._row(name, line, rows, named) for name, line in lines], np.intp)
 
     def check_rows(self, first: int, second: int) -> None:
         """Refuse two files of vectors that have not a row each for every score."""
-        self._must_be("scores")
+        self.must_be("scores")
         if not first == second == len(self):
             raise DataError(
                 f"{self.path} has {len(self):,} scores, but the files of vectors have {first:,} "
                 f"and {second:,} rows"
             )
 
-    def _must_be(self, kind: PairKind) -> None:
+    def must_be(self, kind: PairKind) -> None:
+        """Refuse pairs of another kind."""
         if self.kind != kind:
             raise UsageError(f"{self.path} holds {KNOWN[self.kind]}, not {KNOWN[kind]}")
 
@@ -332,18 +330,14 @@ def pairs_of(path: Path, rows: list[tuple[int, list[str]]], columns: PairColumns
     """Take texts or rows, and scores, out of the rows of a table."""
     values = [(line, fields[columns.score]) for line, fields in rows]
     yes_no, scores = as_scores(values, path)
-    first: list[str] = []
-    second: list[str] = []
+    first: tuple[str, ...] = ()
+    second: tuple[str, ...] = ()
     if columns.sides is not None:
-        here, there = columns.sides
         for line, fields in rows:
-            check_texts((fields[here], fields[there]), f"{path}: line {line}")
-            first.append(fields[here])
-            second.append(fields[there])
+            check_texts([fields[column] for column in columns.sides], f"{path}: line {line}")
+        first, second = (tuple(fields[column] for _, fields in rows) for column in columns.sides)
     lines = tuple(line for line, _ in rows)
-    return OwnPairs(
-        path, columns.kind, yes_no, tuple(first), tuple(second), scores, lines, columns.queries
-    )
+    return OwnPairs(path, columns.kind, yes_no, first, second, scores, lines, columns.queries)
 
 
 def as_scores(values: list[tuple[int, str]], path: Path) -> tuple[bool, tuple[float, ...]]:
@@ -434,11 +428,10 @@ class OwnPairProblem(ScoredPairs):
         ids : tuple of sequence of str, optional
             The names of all documents, and of all queries.
         """
+        pairs.must_be("rows")
         documents, queries = rows
-        of_documents = replace(pairs, first=pairs.second, queries=False)
-        of_queries = replace(pairs, second=pairs.first, queries=False)
-        second, _ = of_documents.row_numbers(documents, ids[0])
-        first, _ = of_queries.row_numbers(queries, ids[1])
+        second = pairs.side_rows(pairs.second, documents, ids[0])
+        first = pairs.side_rows(pairs.first, queries, ids[1])
         return cls._of(task, pairs, documents + first, second)
 
     @classmethod

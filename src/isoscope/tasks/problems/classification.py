@@ -39,12 +39,13 @@ from numpy.typing import NDArray
 
 from isoscope.compute.stats.class_scores import f1_score, matthews
 from isoscope.compute.stats.estimates import Score, mean_score
+from isoscope.data.arrays import numbered
 from isoscope.errors import DataError, UsageError, check_name
 from isoscope.models.tokens import Mention
 from isoscope.results.result import Table
 from isoscope.tasks.folds import FOLDS
 from isoscope.tasks.probes import Codes, EpochProbe, Lesson, LogisticProbe, Matrix, Probe
-from isoscope.tasks.problem import Items, Problem, numbered
+from isoscope.tasks.problem import Items, Problem
 from isoscope.tasks.protocol import SentenceProtocol, Split, TaskPlan, cross_fitted
 from isoscope.tasks.registry import DataFile, LabelledText, PartedTask, TaggedSentence
 from isoscope.tasks.scores import has_output, with_note

@@ -36,8 +36,9 @@ from numpy.typing import NDArray
 
 from isoscope.compute.stats.estimates import Score, undefined
 from isoscope.compute.stats.v_measure import v_influences, with_interval
+from isoscope.data.arrays import numbered
 from isoscope.errors import DataError, UsageError
-from isoscope.tasks.problem import Items, Problem, numbered
+from isoscope.tasks.problem import Items, Problem
 from isoscope.tasks.problems.classification import TextClassification
 from isoscope.tasks.protocol import (
     TRAIN,

@@ -28,8 +28,9 @@ from isoscope.compute.stats.estimates import (
     spearman,
     standard_error,
 )
+from isoscope.data.arrays import numbered
 from isoscope.errors import DataError
-from isoscope.tasks.problem import Items, PairedRows, numbered, pair_cosines
+from isoscope.tasks.problem import Items, PairedRows, pair_cosines
 from isoscope.tasks.protocol import (
     TRAIN,
     FitTexts,

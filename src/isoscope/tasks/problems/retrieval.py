@@ -32,9 +32,10 @@ from numpy.typing import NDArray
 
 from isoscope.compute.nearest_neighbours import NONE, nearest_documents
 from isoscope.compute.stats.estimates import Score, mean_score
+from isoscope.data.arrays import numbered
 from isoscope.errors import DataError
 from isoscope.tasks.datasets.beir import LAYOUT, RetrievalSet, has_texts, read_retrieval
-from isoscope.tasks.problem import Items, Problem, numbered
+from isoscope.tasks.problem import Items, Problem
 from isoscope.tasks.protocol import FitTexts, SentenceProtocol, TaskPlan, without_training
 from isoscope.tasks.registry import DataFile, Task, register_opener
 from isoscope.typing import Vector

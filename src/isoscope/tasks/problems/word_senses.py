@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from isoscope.compute.stats.class_scores import auc
 from isoscope.compute.stats.estimates import Score, mean_score
+from isoscope.data.arrays import numbered
 from isoscope.errors import DataError, UsageError
 from isoscope.models.tokens import Mention
 from isoscope.tasks.probes import LogisticProbe, Probe
-from isoscope.tasks.problem import Items, PairedRows, numbered, pair_cosines
+from isoscope.tasks.problem import Items, PairedRows, pair_cosines
 from isoscope.tasks.problems.classification import ClassProblem, PairFeatures, with_splits
 from isoscope.tasks.protocol import TRAIN, SentenceProtocol, Split, TaskPlan
 from isoscope.tasks.registry import PartedTask, WordInContext
