@@ -20,6 +20,7 @@ from isoscope.data.sampling import lowest_indices, row_keys
 from isoscope.data.texts.base import TextSource
 from isoscope.data.texts.readers import MadeTexts
 from isoscope.errors import DataError
+from isoscope.measures.kernels import MomentsKernel, moments_kernel_for
 from isoscope.measures.reads.moments import MomentParts, Moments
 from isoscope.models.layer_names import numbered_layers
 from isoscope.models.layers import LayerClouds, TokenRule
@@ -305,26 +306,27 @@ def read_layers(
     progress : callable, optional
         Called with the name of the read, texts done, and texts in all.
     """
-    from isoscope.measures.kernels.torch_kernel import TorchMoments
-
     names = numbered_layers(model.stacks)
     wanted = set(names.values() if layers is None else layers)
     names = {layer: number for layer, number in names.items() if number in wanted}
     group = LayerClouds(model, texts, TokenRule(special=special), layers=names)
     total = texts.survey().texts
-    sums = {layer: TorchMoments(MomentParts(scatter=scatter), double=False) for layer in names}
+    parts = MomentParts(scatter=scatter)
+    sums: dict[str, MomentsKernel] = {}
     drawn: dict[str, list[NDArray[np.float64]]] = {layer: [] for layer in names}
     for batches in group.batches():
         first = next(iter(batches.values()))
         chosen = one_of_each(first.labels["sentence"], first.labels["position"], seed)
         for layer, batch in batches.items():
+            if layer not in sums:
+                sums[layer] = moments_kernel_for(batch.vectors, parts, double=False)
             sums[layer].add(batch.vectors)
             drawn[layer].append(on_host(batch.vectors, chosen))
         report(progress, "first read", group.so_far.texts, total)
     stored = dict(zip(group.names, group.dtypes, strict=True))
     found = {}
     for layer, number in names.items():
-        moments = sums[layer].result()
+        moments = sums[layer].result() if layer in sums else None
         if moments is None:
             raise DataError(f"{texts.name}: no token is left to measure ({group.rule})")
         found[number] = ReadLayer(moments, np.concatenate(drawn[layer]), stored[layer])

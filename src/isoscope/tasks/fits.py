@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,8 @@ from isoscope.corrections.named import NamedCorrection, fitted
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.sampling import TokenSample
 from isoscope.errors import DataError
-from isoscope.measures.kernels import moments_kernel_for
+from isoscope.measures.kernels import MomentsKernel, moments_kernel_for
 from isoscope.measures.reads.moments import MomentParts, Moments
-
-if TYPE_CHECKING:
-    from isoscope.measures.kernels.torch_kernel import TorchMoments
-
 
 MOST_ROWS = 50_000
 """Rows that a correction sees which does not follow from sums."""
@@ -227,7 +223,7 @@ class TokenFits:
         self._closed = [one for one in corrections if isinstance(one.transformer, ClosedForm)]
         self._others = [one for one in corrections if sees_a_sample(one)]
         self._most, self._seed = most, seed
-        self._sums: dict[str, TorchMoments] = {}
+        self._sums: dict[str, MomentsKernel] = {}
         self._samples: dict[str, TokenSample] = {}
         self.tokens = 0
         """Tokens of a layer so far."""
@@ -236,13 +232,12 @@ class TokenFits:
 
     def add(self, layer: str, tokens: Any) -> None:
         """Take some tokens of a layer into account."""
-        from isoscope.measures.kernels.torch_kernel import TorchMoments
-
         self._first = self._first or layer
         self._stored = str(tokens.dtype).removeprefix("torch.")
         if self._closed:
             if layer not in self._sums:
-                self._sums[layer] = TorchMoments(parts_of(self._closed), double=False)
+                parts = parts_of(self._closed)
+                self._sums[layer] = moments_kernel_for(tokens, parts, double=False)
             self._sums[layer].add(tokens)
         if self._others:
             sample = self._samples.setdefault(layer, TokenSample(self._most, self._seed))
