@@ -1,8 +1,8 @@
 """Tokens of texts in the layers of a model, in memory.
 
-- Whole texts, drawn at random, in every layer: a token's position and neighbours are real.
-- All tokens of the last layer.
-- Sums of every layer, and one random token of every text, in one pass.
+Three ways to read them: whole texts drawn at random, in every layer, so that a token's position and
+neighbours are real (``read_tokens``); all tokens of the last layer (``read_last_layer``); and, in
+one pass, the sums of every layer with one random token of every text (``read_layers``).
 """
 
 from __future__ import annotations

@@ -1,11 +1,18 @@
-"""Outputs of every item from corrections that were fitted, and whose settings were chosen, without it.
+"""Outputs of items from corrections that were fitted, and whose settings were chosen, without them.
 
 For every fold k each correction is fitted on the rows that no item of k stands on. Where a
-correction has several settings, the one is taken that scores best on the other folds, each of these
-again scored with a fit that has seen neither it nor k: what decides is never what is decided on.
+correction has several settings, the one that scores best on the other folds j ≠ k is used, each j
+scored by a fit that has seen neither j nor k: what a setting is chosen on is never what it is
+scored on (nested cross-validation). A fit without j and k serves both orders of the pair, so that K
+folds take K + K (K − 1) / 2 fits.
 
-Queries that are centred on their own mean, fold by fold, beside documents on theirs.
-"""  # noqa: E501
+Where queries have a centre of their own, their mean is also taken without the queries of the fold.
+
+References
+----------
+Varma & Simon (2006), Bias in error estimation when using cross-validation for model selection, BMC
+Bioinformatics 7:91.
+"""
 
 from __future__ import annotations
 

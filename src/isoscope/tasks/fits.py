@@ -1,12 +1,11 @@
-"""Corrections fitted on all rows but those of some folds, from one read of the rows.
+"""Corrections fitted without the rows of some folds, or on the tokens of every layer.
 
-Rows are put together by the folds that stand on them. The sums of each such group are taken once,
-and merged anew for every fit; corrections that do not follow from sums get the rows themselves.
+Corrections that follow from sums (n, Σx, Σxxᵀ) see every row: the sums of each group of rows are
+taken once, in one read, and merged anew for every fit. All others (clusters, flows, transformers
+of somebody else) see a random sample of at most 50,000 rows, as all of them may not fit in memory.
 
-Corrections fitted on the tokens of texts, in every layer, from one pass over them.
-
-Corrections that follow from sums see every token. Others (clusters, flows, anybody else's) see a
-random sample of at most so many tokens a layer, as all of them would not fit in memory.
+For folds, rows are grouped by the set of folds that stand on them: a fit without fold k merges the
+groups whose set does not contain k.
 """
 
 from __future__ import annotations

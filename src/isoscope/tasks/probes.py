@@ -1,24 +1,24 @@
-"""What a probe is asked, and what it answers.
+"""Classifiers of frozen features: multinomial logistic regression, and a small network.
 
-What is done to features before a classifier learns from them.
+Logistic regression minimises, over weights W and intercepts b,
 
-An invertible linear change of features changes no unregularised linear classifier: it can undo
+    C Σ_i −ln softmax(W x_i + b)_{y_i} + ‖W‖² / 2
+
+An invertible linear change of features changes no unregularised linear classifier, which can undo
 the change in its weights. What a correction can do to a *regularised* one is to make some
 directions cheaper than others, and scaling does the same. Dividing each feature by its own
-standard deviation is itself a correction (``standardize``): were it always done, the vectors as
+standard deviation is itself a correction (``standardize``): if it were always done, the vectors as
 they are would never be scored. So the shape of a space is kept by default: features are centred,
 which an intercept makes harmless, and divided by *one* number, so that the same strengths of
-regularisation mean the same in spaces of any length. Where features are several blocks, as u and
-u ∘ v, each block has its own number: of vectors of unit length, products are smaller than entries
-by the square root of the width, and would hardly count.
+regularisation mean the same in spaces of any norm. Where features consist of several blocks, such
+as u and u ∘ v, each block has its own number: for vectors of unit norm, products are smaller than
+entries by the square root of the dimension, and would hardly count.
 
-Logistic regression on frozen features.
-
-The small network that Rajaee & Pilehvar train on frozen features.
-
-Probes by name.
-
-Classifiers of frozen features.
+References
+----------
+Conneau & Kiela (2018), SentEval: an evaluation toolkit for universal sentence representations,
+LREC. Rajaee & Pilehvar (2021), A cluster-based approach for improving isotropy in contextual
+embedding space, ACL.
 """
 
 from __future__ import annotations

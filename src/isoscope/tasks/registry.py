@@ -1,8 +1,8 @@
-"""The folder in which a user keeps benchmark data.
+"""Tasks by name: their data files, what an example of each kind is, and how to find them.
 
-Every task with what a reader must know before trusting its score.
-
-What the readers of data sets give out: one example of a task each.
+A task is a benchmark as its authors released it, with what a reader must know before trusting its
+score: files, sizes, layout, licence, citation and protocol. isoscope ships none of the data: they
+are read from a folder that the user names with ``--data`` or in the environment.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What advice stands on: a problem with its vectors, and which of them no fit may see.
+"""The vectors of a problem: those of a model's texts, or rows of a source of vectors.
 
-The vectors that advice stands on: of a model's texts, or rows of a source with all others.
-
-Reads what a task stands on: vectors of a model's texts, or rows of a source.
+Rows of a source that no item stands on are summed up while the others are read: they belong to the
+same space, and corrections are fitted on them in every fold.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
-"""Which columns of a user's table are which: by name, by number, or by habit.
+"""Pairs of the user's own, with a score or a yes/no label: do vectors find the same pairs alike?
 
-Pairs of the user's own, with a score or a yes/no label.
+A pair is two texts, two rows of a source of vectors, or the same row of two files of vectors: then
+the file of pairs contains nothing but scores. Columns are found by the names or numbers that the
+user gives, else by usual names.
 
-A pair is two texts, or two rows of a source of vectors, or the same row of two files of vectors:
-then the file holds nothing but scores.
-
-Pairs of the user's own as a problem: do vectors find those alike that the user finds alike?
-
-The output of a pair is the cosine of its two vectors. Numbers are met by correlations, yes/no
-labels by the area under the ROC curve: how often a yes has the higher cosine than a no.
+The output of a pair is the cosine of its two vectors. Numbers are compared by correlation, yes/no
+labels by the area under the ROC curve: how often a yes has a higher cosine than a no.
 """
 
 from __future__ import annotations

@@ -1,30 +1,26 @@
-"""Features of two vectors for a classifier.
+"""Classification on frozen features: what a small classifier can read off vectors.
 
-A linear classifier of u and v alone weighs each by itself and cannot tell whether they agree;
-|u − v| and u ∘ v say that, and nothing of the order of the two. So all four are the default, as in
-InferSent: in entailment, and in questions about a passage, the order is what is asked. SentEval's
-own are the last two, which is enough where order says nothing, as for paraphrases.
+An item is one vector (of a text, of a word in a text) or two, and has a class. A probe learns from
+some items and predicts the class of others; the predictions of all are scored together, by
 
-Neither |u − v| nor u ∘ v is linear in the vectors: even a classifier that is not regularised can
-gain or lose by a linear correction here, other than for single texts.
+    accuracy = right / all
+    F1 = 2 TP / (2 TP + FP + FN), for more than two classes the mean over classes
+    Matthews' correlation = (TP TN − FP FN) / √((TP + FP)(TP + FN)(TN + FP)(TN + FN))
+
+The features of two vectors are u, v, |u − v| and u ∘ v, as in InferSent. A linear classifier of u
+and v alone weighs each by itself and cannot tell whether they agree; |u − v| and u ∘ v say that,
+but not the order of the two, which matters in entailment and in questions about a passage.
+SentEval uses the last two alone, which is enough where the order says nothing, as for paraphrases.
+Neither is linear in the vectors: even a classifier that is not regularised can gain or lose by a
+linear correction here, unlike for single texts.
+
+Splits are those of the release, or folds where it has none. No document is on two sides of a split.
 
 References
 ----------
 Conneau et al. (2017), Supervised learning of universal sentence representations from natural
-language inference data, EMNLP. Conneau & Kiela (2018), SentEval, LREC.
-
-Classification on frozen features: what can be read off vectors by a small classifier.
-
-An item is one vector (of a text, of a word in a text) or two, and has a class. A probe learns from
-some items and predicts the class of others; the predictions of all are scored together.
-
-Texts, pairs of texts, and words in two sentences, to be classified on frozen features.
-
-Words in sentences, to be classified on frozen features: parts of speech.
-
-Which items a classifier learns from, and on which it is scored.
-
-How a probe's score grows while it learns.
+language inference data, EMNLP. Conneau & Kiela (2018), SentEval, LREC. Matthews (1975), Comparison
+of the predicted and observed secondary structure of T4 phage lysozyme, BBA 405.
 """
 
 from __future__ import annotations
