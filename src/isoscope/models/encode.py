@@ -68,6 +68,7 @@ class EncodingPool:
         self, work: Work[Shard, Value], shards: Sequence[tuple[int, Shard]], tick: Tick
     ) -> Iterator[tuple[int, Value | BadShard]]:
         """Yield what became of the shards, in the order in which they are done."""
+        # Starting workers takes seconds, and vectors that are all in the cache need none.
         if self._pool is None:
             self._pool = self._opened.enter_context(self._open())
         return self._pool.run(work, shards, tick)
@@ -191,6 +192,7 @@ def cut_entries(wanted: Entries, missing: Mask) -> list[EncodingShard]:
     All words of a text are in one shard, so that it goes through the model once.
     """
     _, of_entry = numbered(text for text, _, _ in wanted.entries)
+    # By the number of the text, not of the entry: all words of a text stay in one shard.
     shard_of_entry = of_entry // SHARD_TEXTS
     in_order = np.argsort(shard_of_entry, kind="stable")
     ends = np.cumsum(np.bincount(shard_of_entry))
@@ -359,7 +361,7 @@ class Encoder:
             spaces = {name: self.space(name, words=wanted.words) for name in names}
             known = {name: self.cache.get(space, keys) for name, space in spaces.items()}
         missing = np.ones(len(keys), np.bool_)
-        if watch is None:
+        if watch is None:  # a watcher sees all tokens, also those of vectors that are known
             missing = ~np.logical_and.reduce([held for held, _ in known.values()])
         found = {name: rows for name, (_, rows) in known.items() if rows is not None}
         if missing.any() or not len(keys):

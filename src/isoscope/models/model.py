@@ -232,6 +232,7 @@ class Model:
     def release(self) -> None:
         """Let go of the network's weights; they are loaded again when they are asked for."""
         self.__dict__.pop("network", None)
+        # At once: the next model may not fit beside this one.
         gc.collect()  # a network and its modules refer to each other
 
     @cached_property

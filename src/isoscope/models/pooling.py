@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from isoscope.data.arrays import at_least_single
 from isoscope.data.base import Array
 from isoscope.data.texts.base import Text, TextRow, TextSource, check_unicode
 from isoscope.errors import DataError, UsageError, check_name
@@ -161,7 +162,7 @@ def pool(tokens: torch.Tensor, counts: Ids, pooling: str) -> NDArray[Any]:
     """Pool the vectors of tokens, text after text; half precision becomes single."""
     import torch
 
-    wide = tokens.float() if tokens.element_size() < 4 else tokens
+    wide = at_least_single(tokens)
     ends = torch.from_numpy(np.cumsum(counts)).to(wide.device)
     lengths = torch.from_numpy(counts).to(wide.device)
     if pooling == "cls":

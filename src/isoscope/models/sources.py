@@ -142,7 +142,7 @@ class HubSource(Source):
     def fetch_weights(self) -> None:
         """Bring the weights into the snapshot, safetensors rather than pickles."""
         for patterns in WEIGHTS:
-            if self._is_complete():
+            if self._is_complete():  # pickles are fetched only where no safetensors came
                 return
             self._fetch([*SMALL_FILES, patterns])
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.data.arrays import on_host
+from isoscope.data.arrays import on_host, to_host
 from isoscope.data.sampling import lowest_indices, row_keys
 from isoscope.data.texts.base import TextSource
 from isoscope.data.texts.readers import MadeTexts
@@ -231,8 +231,7 @@ def read_last_layer(
         tokens = batch.layers[layer]
         if watch is not None:
             watch(layer, tokens)
-        wide = tokens.float() if tokens.element_size() < 4 else tokens
-        parts.append(wide.cpu().numpy())
+        parts.append(to_host(tokens))
         done += batch.texts
         report(progress, "texts", done, len(texts))
     if not parts:

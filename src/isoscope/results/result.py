@@ -248,6 +248,7 @@ class Result(Record):
             values = json.loads(text)
             if not isinstance(values, dict) or "schema_version" not in values:
                 raise DataError("this is not an isoscope result")
+            # Newer files may mean something else by the same fields; unknown fields are harmless.
             version = values.get("schema_version")
             if not isinstance(version, int) or version > SCHEMA_VERSION:
                 raise DataError(
@@ -309,6 +310,7 @@ def _first(
 
 
 def _finite(value: Any) -> Any:
+    # json.dumps would write NaN and Infinity, which are not JSON and stop other readers.
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):

@@ -109,6 +109,7 @@ class FoldedRows:
         parts: MomentParts,
         background: Background | None = None,
     ) -> None:
+        # Bit k of a row's mask says that fold k stands on it; there are at most 20 folds.
         masks = np.zeros(len(vectors), np.int64)
         for number, rows in enumerate(folds):
             masks[rows] |= 1 << number
@@ -162,6 +163,7 @@ class FoldedRows:
     def _sample(self, without: Collection[int]) -> NDArray[Any]:
         parts = [self._rows[mask] for mask in self._kept(without)]
         behind = self._background
+        # The same rows for every correction of a fold: some_rows always draws with one seed.
         if behind is None or behind.moments is None:
             return some_rows(np.concatenate(parts), MOST_ROWS)
         sample = behind.sample.astype(parts[0].dtype if parts else np.float32)

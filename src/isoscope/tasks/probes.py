@@ -224,6 +224,7 @@ class LogisticProbe:
         """Choose C, fit, and classify."""
         back = lesson.held_back(self.seed)
         model = self.chosen(lesson, back)
+        # A release's dev part is for choosing alone; rows held back at random are learned from too.
         kept = ~back if back is lesson.choosing else np.ones(len(back), np.bool_)
         scale = Scale.of(lesson.features[kept], self.scaling, lesson.blocks)
         model.fit(scale(lesson.features[kept]), lesson.codes[kept])
@@ -380,6 +381,8 @@ class MlpProbe:
                 torch.nn.ReLU(),
                 torch.nn.Linear(self.hidden, len(present)),
             )
+        # Batches have a generator of their own: weights of larger spaces draw more numbers, and the
+        # batches must be the same in all of them.
         optimiser = torch.optim.Adam(network.parameters(), lr=self.rate)
         shuffled = torch.Generator().manual_seed(self.seed)
         for _ in range(self.epochs):

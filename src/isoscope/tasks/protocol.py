@@ -257,6 +257,7 @@ def fit_texts(plan: TaskPlan, split: Split, named: FitTexts | None, transductive
     if source is None:
         name = f"the {problem.unit} to learn from" if len(plan.splits) == 1 else "the other folds"
         source = FitTexts(tuple(problem.texts_of(split.learn)), name)
+    # Documents are scored too, but they are known before a query is asked: nothing is left out.
     if source.together:
         return replace(source, texts=tuple(dict.fromkeys(source.texts)))
     return FitTexts.apart(source.texts, source.source, scored)

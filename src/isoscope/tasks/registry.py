@@ -68,6 +68,7 @@ def lookup(folder: Path, name: str) -> list[Path]:
     for place in own:
         if (place / name).is_file():
             return [place / name]
+    # Sorted, as a message lists them: the order of a file system is not the same everywhere.
     return sorted(path for path in folder.glob(f"*/{name}") if path.is_file())
 
 

@@ -199,6 +199,7 @@ class VectorSource:
         whole = OwnPairProblem.of_rows(task, pairs, rows, labels)
         used = np.union1d(whole.first, whole.second)
         vectors, background = self._read(group, used)
+        # Only the rows in pairs are in memory: their numbers become places among these.
         problem = replace(
             whole,
             first=np.searchsorted(used, whole.first),

@@ -341,6 +341,7 @@ def as_scores(values: list[tuple[int, str]], path: Path) -> tuple[bool, tuple[fl
     """Tell whether values are labels, and return them as numbers; the first one sets the rule."""
     if all(value.lower() in YES_NO for _, value in values):
         return True, tuple(YES_NO[value.lower()] for _, value in values)
+    # The first value tells what the file is meant to hold, and so what is wrong with another one.
     numbers = as_number(values[0][1]) is not None
     scores = []
     for line, value in values:

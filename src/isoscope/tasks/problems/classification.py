@@ -164,6 +164,7 @@ class ClassProblem(Problem):
                 self.features(vectors, learned),
                 self.codes[learned],
                 self.features(vectors, held[asked]),
+                # Settings are chosen on the release's own dev part, where it is among the items.
                 np.isin(self.parts[learned], CHOSEN_ON),
                 1 if self.second is None else BLOCKS[self.pairs],
             ),

@@ -128,6 +128,7 @@ class ClusteringProblem(Problem):
         if usable.sum() <= clusters:
             return found
         points = chosen[usable] - chosen[usable].mean(axis=0)
+        # Each fold has numbers of its own: its first item is in no other fold.
         apart = self.clusters * int(held.min())
         for column, seed in enumerate(self.seeds):
             model = KMeans(clusters, n_init=1, random_state=seed)

@@ -49,6 +49,7 @@ MEAN = "mean"
 """Stands behind a metric for the mean over subsets."""
 
 PERFECT = 1e-13
+"""Correlations this close to ±1 have no interval: Fisher's z is infinite there."""
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,7 @@ class WordSenseProblem(PairedRows):
             raise UsageError(f"{self.task}: there are no pairs to choose a threshold on")
         right = accuracies(found[known], self.same[known])
         best = int(np.argmax(right))
+        # With every pair, as outputs of folds with different thresholds are scored together.
         chosen = np.broadcast_to([THRESHOLDS[best], right[best]], (len(held), 2))
         return np.column_stack([found[held], chosen])
 
