@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from isoscope.typing import Mask, Places
 from isoscope.wording import listed
 
 
-class EncodingPool:
+class EncodingPool(ExitStack):
     """Workers that are started when there is something to encode, and end with a ``with`` block.
 
     Parameters
@@ -48,21 +48,14 @@ class EncodingPool:
     """
 
     def __init__(self, engine: str, workers: int | None = None, device: Any = None) -> None:
+        super().__init__()
         check_scale(engine, workers, "stop", None)
         distant = ray_address(engine) is not None
         self.device = "cpu" if distant and device is None else device
         accelerators = on_accelerators(self.device)
         self._settles = distant and accelerators
         self._open = partial(open_pool, engine, workers, accelerators=accelerators)
-        self._opened = ExitStack()
         self._pool: Pool | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._pool = None
-        self._opened.__exit__(*error)
 
     def run(
         self, work: Work[Shard, Value], shards: Sequence[tuple[int, Shard]], tick: Tick
@@ -70,7 +63,7 @@ class EncodingPool:
         """Yield what became of the shards, in the order in which they are done."""
         # Starting workers takes seconds, and vectors that are all in the cache need none.
         if self._pool is None:
-            self._pool = self._opened.enter_context(self._open())
+            self._pool = self.enter_context(self._open())
         return self._pool.run(work, shards, tick)
 
     def settle(self, model: Model, dtype: Any) -> None:

@@ -290,20 +290,9 @@ def read_layers(
 ) -> ReadLayers:
     """Sum every layer over all tokens, and draw one token of every text.
 
-    Parameters
-    ----------
-    model, texts
-        What is read.
-    seed : int
-        Of the draw. The same tokens are drawn in every layer, whatever the size of batches.
-    special : bool
-        Whether tokens that the tokenizer adds count.
-    scatter : bool
-        Whether covariances are wanted.
-    layers : iterable of str, optional
-        Numbered layers, such as ``layer 12``; all by default.
-    progress : callable, optional
-        Called with the name of the read, texts done, and texts in all.
+    The same tokens are drawn in every layer, whatever the size of batches. ``layers`` are numbered,
+    such as ``layer 12``, and ``scatter`` says whether covariances are wanted; the other parameters
+    are as in ``read_tokens``.
     """
     names = numbered_layers(model.stacks)
     wanted = set(names.values() if layers is None else layers)

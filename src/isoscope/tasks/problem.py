@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -127,15 +128,20 @@ class Problem(ABC):
         return np.unique([self.mentions[row].text for row in rows]).astype(np.intp)
 
 
+@dataclass(frozen=True)
 class PairedRows(Problem):
     """A problem whose items are pairs of rows.
 
     Attributes
     ----------
+    task, texts
+        As in ``Problem``.
     first, second : array of int
         The two rows of every pair.
     """
 
+    task: str
+    texts: tuple[str, ...]
     first: Places
     second: Places
 

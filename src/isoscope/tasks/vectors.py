@@ -231,29 +231,33 @@ class VectorSource:
 
     def pairs_of_two_files(self, task: str, pairs: OwnPairs) -> Ground:
         """Put row k of two files side by side."""
-        if self.second is None:
-            raise UsageError(
-                f"{pairs.path} holds scores alone: name the other file of vectors with --second "
-                "(second=), whose row k belongs to row k of the source"
-            )
-        group, others = self._both()
-        vectors, second_rows = self._stacked(self._all(group), self._all(others))
+        name, vectors, second_rows = self._whole_files(
+            f"{pairs.path} holds scores alone: name the other file of vectors with --second "
+            "(second=), whose row k belongs to row k of the source"
+        )
         first = len(vectors) - len(second_rows)
         problem = OwnPairProblem.of_two_files(task, pairs, first, len(second_rows))
-        return Ground(problem, vectors, group.names[0], "row k of two files")
+        return Ground(problem, vectors, name, "row k of two files")
 
     def search(self, task: str, data: RetrievalSet) -> Ground:
         """Take the documents' vectors from the source, and the queries' from the second file."""
-        if self.second is None:
-            raise UsageError(
-                f"{task} has ids and no texts: the source should hold the vectors of the documents,"
-                " and the file named with --queries (queries=) those of the queries"
-            )
-        group, asking = self._both()
-        vectors, query_rows = self._stacked(self._all(group), self._all(asking))
+        name, vectors, query_rows = self._whole_files(
+            f"{task} has ids and no texts: the source should hold the vectors of the documents,"
+            " and the file named with --queries (queries=) those of the queries"
+        )
         problem = RetrievalProblem.of_vectors(task, data, len(vectors))
         words = f"{len(vectors) - len(query_rows):,} documents"
-        return Ground(problem, vectors, group.names[0], words, query_rows=query_rows)
+        return Ground(problem, vectors, name, words, query_rows=query_rows)
+
+    def _whole_files(self, missing: str) -> tuple[str, NDArray[Any], NDArray[np.intp]]:
+        """Return the source's name, all rows of both files, and which of them are the second's.
+
+        ``missing`` is what is said where there is no second file.
+        """
+        if self.second is None:
+            raise UsageError(missing)
+        group, others = self._both()
+        return group.names[0], *self._stacked(self._all(group), self._all(others))
 
     def _both(self) -> tuple[CloudGroup, CloudGroup]:
         """Open both, with all their rows: pairs name them by number."""

@@ -385,16 +385,7 @@ class OwnPairProblem(ScoredPairs):
     ) -> OwnPairProblem:
         """Take pairs of rows of a source of vectors; row k of the vectors is row k of the source.
 
-        Parameters
-        ----------
-        task : str
-            What results call it.
-        pairs : OwnPairs
-            Pairs that name rows.
-        rows : int
-            How many rows the source has.
-        ids : sequence of str, optional
-            The name of every row; without it, pairs name rows by number, from 0.
+        ``rows`` and ``ids`` are as in ``OwnPairs.row_numbers``.
         """
         first, second = pairs.row_numbers(rows, ids)
         same = np.flatnonzero(first == second)
@@ -415,16 +406,8 @@ class OwnPairProblem(ScoredPairs):
     ) -> OwnPairProblem:
         """Take pairs of a query and a document; the vectors are those of documents, then queries.
 
-        Parameters
-        ----------
-        task : str
-            What results call it.
-        pairs : OwnPairs
-            Pairs that name a row of the queries, then a row of the documents.
-        rows : tuple of int
-            How many documents and queries there are.
-        ids : tuple of sequence of str, optional
-            The names of all documents, and of all queries.
+        Pairs name a row of the queries, then a row of the documents. ``rows`` says how many
+        documents and queries there are, and ``ids`` what they are called.
         """
         pairs.must_be("rows")
         documents, queries = rows
@@ -438,14 +421,7 @@ class OwnPairProblem(ScoredPairs):
     ) -> OwnPairProblem:
         """Take row k of two files of vectors; the vectors are those of the first, then the second.
 
-        Parameters
-        ----------
-        task : str
-            What results call it.
-        pairs : OwnPairs
-            Scores alone.
-        first_rows, second_rows : int
-            How many rows the files have; both should have one for every score.
+        Both files should have a row for every score.
         """
         pairs.check_rows(first_rows, second_rows)
         return cls._of(task, pairs, np.arange(len(pairs)), len(pairs) + np.arange(len(pairs)))

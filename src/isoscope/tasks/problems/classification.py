@@ -98,6 +98,8 @@ class ClassProblem(Problem):
         What the features of two vectors are.
     documents : array of int, optional
         The document that every item is from, where those of a document belong together.
+    drawn : str
+        How items were drawn from a larger set, for a protocol; empty where all are there.
     """
 
     task: str
@@ -114,6 +116,7 @@ class ClassProblem(Problem):
     pairs: PairFeatures = "ordered"
     learns: bool = True
     documents: NDArray[np.intp] | None = None
+    drawn: str = ""
 
     @property
     def main(self) -> str:
@@ -126,7 +129,7 @@ class ClassProblem(Problem):
     def __str__(self) -> str:
         """Say what is learned from what, for a protocol."""
         about = "vectors" if self.second is None else WORDS[self.pairs]
-        return f"{about}, classified by {self.probe}"
+        return f"{about}, classified by {self.probe}" + (f"; {self.drawn}" if self.drawn else "")
 
     def ties_of(self, item: int) -> Items:
         """Return the document of an item where documents are known, else its texts."""
@@ -325,17 +328,6 @@ TENTHS = ((TEST, 2), (CHOSEN_ON[0], 1))
 """Tenths of the documents that are scored and chosen on; the others are learned from."""
 
 
-@dataclass(frozen=True)
-class WordProblem(ClassProblem):
-    """Words of sentences that were drawn from documents."""
-
-    drawn: str = ""
-    """How, for a protocol."""
-
-    def __str__(self) -> str:
-        return f"{super().__str__()}; {self.drawn}"
-
-
 def word_problem(
     task: TokenClassification,
     sentences: Sequence[TaggedSentence],
@@ -343,7 +335,7 @@ def word_problem(
     *,
     most: int = SENTENCES,
     seed: int = 0,
-) -> WordProblem:
+) -> ClassProblem:
     """Return the tagged words of some sentences, to be classified.
 
     Punctuation is left out: its class is to be seen in the token itself, and would lift every
@@ -377,7 +369,7 @@ def word_problem(
     ]
     texts, text_of = numbered([word[0] for word in words])
     codes = {label: code for code, label in enumerate(task.labels)}
-    return WordProblem(
+    return ClassProblem(
         task.name,
         "words",
         tuple(texts),

@@ -54,13 +54,18 @@ PERFECT = 1e-13
 
 @dataclass(frozen=True)
 class ScoredPairs(PairedRows):
-    """The pairs of one task, by the places of their texts among the distinct ones."""
+    """The pairs of one task, by the places of their texts among the distinct ones.
 
-    task: str
-    texts: tuple[str, ...]
-    """Every distinct text, in the order in which they first appear."""
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
+    Attributes
+    ----------
+    task, texts, first, second
+        As in ``PairedRows``.
+    human : array
+        The score that people gave every pair.
+    subsets : array of str
+        The part of the set that every pair is from.
+    """
+
     human: Vector
     subsets: NDArray[np.object_]
     unit: str = "pairs"

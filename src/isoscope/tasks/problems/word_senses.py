@@ -54,11 +54,7 @@ class WordSenseProblem(PairedRows):
         Whether people find the two meanings the same.
     """
 
-    task: str
-    texts: tuple[str, ...]
     mentions: tuple[Mention, ...] = field()
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
     same: NDArray[np.bool_]
     unit: str = "pairs"
     main: str = ACCURACY
@@ -71,7 +67,7 @@ class WordSenseProblem(PairedRows):
             raise DataError(f"{task} has no pair to score")
         texts, words, first, second = numbered_words(examples)
         same = np.array([one.same for one in examples], np.bool_)
-        return cls(task, texts, words, first, second, same)
+        return cls(task, texts, first, second, words, same)
 
     def __len__(self) -> int:
         return len(self.same)
@@ -167,14 +163,8 @@ def sense_problem(
 ) -> ClassProblem:
     """Return words in two sentences, to be classified as of one meaning or of two.
 
-    Parameters
-    ----------
-    name : str
-        What results call the task.
-    examples : sequence of WordInContext
-        As WiC's task loads them; the features are those of the word's two vectors.
-    probe, pairs
-        As in ``text_problem``.
+    The features are those of the word's two vectors; ``probe`` and ``pairs`` are as in
+    ``isoscope.tasks.problems.classification.text_problem``.
     """
     if not examples:
         raise DataError(f"{name} has no pairs to score")
