@@ -16,16 +16,24 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.validation import check_is_fitted
 
 from isoscope.compute.execution import LOCAL, open_pool, ray_address
-from isoscope.compute.journal import journal_while
-from isoscope.compute.pool import BadShard, Here
-from isoscope.compute.stage import Stage
+from isoscope.compute.journal import Journal, journal_while
+from isoscope.compute.pool import BadShard, Here, Pool, Tick
+from isoscope.compute.stage import Entry, OnError, Stage
 from isoscope.compute.threads import cores, one_blas_thread
 from isoscope.corrections.apply import change_of
 from isoscope.corrections.registry import text_of
 from isoscope.data.base import identity_of
 from isoscope.data.location import Location, redacted
 from isoscope.data.output import PREFIX, cannot_be_written
-from isoscope.data.rewrite import APPLY, Written, carried_out, rewrite_files, rows_in_all
+from isoscope.data.rewrite import (
+    APPLY,
+    Change,
+    Plan,
+    Written,
+    carried_out,
+    rewrite_files,
+    rows_in_all,
+)
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -33,11 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.journal import Journal
-    from isoscope.compute.pool import Pool, Tick
-    from isoscope.compute.stage import Entry, OnError
     from isoscope.corrections.base import Correction
-    from isoscope.data.rewrite import Change, Plan
     from isoscope.progress import Progress
 
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from isoscope.results.charts.chart import MOST_POINTS, Figure
-from isoscope.results.charts.marks import Marks, is_number, of
+from isoscope.results.charts.marks import Mark, Marks, is_number, of
 from isoscope.results.charts.sheets import (
     MOST_PANELS,
     Cloud,
@@ -55,7 +55,6 @@ from isoscope.results.tables import grouped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from isoscope.results.charts.marks import Mark
     from isoscope.results.result import Result, Row, Table
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.compute.stats.pair_cosines import RandomPairs
-from isoscope.corrections.query_centre import OWN, sampled_rows, two_sided_spaces
+from isoscope.corrections.query_centre import OWN, Centres, TwoSided, sampled_rows, two_sided_spaces
 from isoscope.corrections.registry import parse_corrections
 from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
@@ -21,7 +21,6 @@ from isoscope.wording import listed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isoscope.corrections.query_centre import Centres, TwoSided
     from isoscope.progress import Progress
 
 

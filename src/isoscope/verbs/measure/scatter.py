@@ -18,7 +18,7 @@ from isoscope.data.open import open_cloud
 from isoscope.data.sampling import Sample, SampleTaker
 from isoscope.data.selection import RowSelection
 from isoscope.measures.views import NONE
-from isoscope.results.result import Table
+from isoscope.results.result import Result, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.data.base import CloudGroup
-    from isoscope.results.result import Result
 
 
 POINTS = 500

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from isoscope.compute.vector_cache import open_cache
 from isoscope.data.output import write_atomically
 from isoscope.errors import IsoscopeError, UsageError
-from isoscope.results.charts.chart import LONGEST_TABLE
+from isoscope.results.charts.chart import LONGEST_TABLE, Figure
 from isoscope.results.charts.registry import figures_of
 from isoscope.results.charts.vega import config
 from isoscope.results.headline import headline
@@ -28,7 +28,6 @@ from isoscope.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoscope.results.charts.chart import Figure
     from isoscope.results.result import Result, Row
 
 

@@ -13,7 +13,7 @@ from isoscope.results.charts.marks import (
     series_style,
     with_interval,
 )
-from isoscope.results.charts.vega import BEFORE, layer, logarithmic, name, number, tooltip
+from isoscope.results.charts.vega import BEFORE, Spec, layer, logarithmic, name, number, tooltip
 from isoscope.results.fields import UNCORRECTED
 from isoscope.results.numbers import shown
 from isoscope.results.tables import grouped
@@ -37,7 +37,6 @@ from isoscope.verbs.measure.search.names import REDUCED_KEPT as KEPT_OF_SHORTER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoscope.results.charts.vega import Spec
     from isoscope.results.result import Result, Row
 
 

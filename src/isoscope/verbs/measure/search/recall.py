@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.compute.nearest_neighbours import load_faiss, one_faiss_thread
-from isoscope.compute.stats.estimates import difference, mean_score
+from isoscope.compute.stats.estimates import Estimate, difference, mean_score
 from isoscope.compute.threads import in_parallel, one_blas_thread
 from isoscope.corrections.affine import centred_on, has_centre
 from isoscope.corrections.estimators.center import Center
-from isoscope.corrections.named import NONE, named
-from isoscope.corrections.query_centre import OWN
+from isoscope.corrections.named import NONE, NamedCorrection, named
+from isoscope.corrections.query_centre import OWN, Centres
 from isoscope.measures.families.neighbours import CHANGES, EQUALLY_OFTEN, skewness
 from isoscope.measures.views import DEFAULT_CORRECTIONS
 from isoscope.results.result import Result, Row, versions
 from isoscope.verbs.measure.search import names
 from isoscope.verbs.measure.search import sample as sampling
-from isoscope.verbs.measure.search.directions import spaces_together
+from isoscope.verbs.measure.search.directions import Change, SearchSpace, spaces_together
 from isoscope.verbs.measure.search.exact import Neighbours, exact_neighbours
 from isoscope.verbs.measure.search.indexes import RESCORED, by_bits, by_hnsw, by_int8, by_ivf
 from isoscope.verbs.measure.search.text import WORDS, how_searched, neighbour_remarks
@@ -35,12 +35,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stats.estimates import Estimate
-    from isoscope.corrections.named import NamedCorrection
-    from isoscope.corrections.query_centre import Centres
     from isoscope.progress import Progress
     from isoscope.typing import Ids, Vector
-    from isoscope.verbs.measure.search.directions import Change, SearchSpace
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from isoscope.compute.nearest_neighbours import load_faiss, one_faiss_thread
-from isoscope.compute.stats.estimates import difference, mean_score
+from isoscope.compute.stats.estimates import Estimate, Score, difference, mean_score
 from isoscope.compute.threads import in_parallel, one_blas_thread
 from isoscope.corrections.named import named
 from isoscope.data.open import open_cloud
@@ -27,13 +27,14 @@ from isoscope.tasks.datasets.own_pairs import OwnPairProblem, own_pair_task
 from isoscope.verbs.measure.search import indexes, names
 from isoscope.verbs.measure.search.directions import (
     SHORTEST,
+    SearchSpace,
     lengths_of,
     spaces_together,
     unit_rows,
 )
 from isoscope.verbs.measure.search.exact import exact_neighbours, nearest
 from isoscope.verbs.measure.search.indexes import Int8
-from isoscope.verbs.measure.search.sample import check_rows, check_sizes, gather
+from isoscope.verbs.measure.search.sample import Gathered, check_rows, check_sizes, gather
 from isoscope.verbs.measure.search.text import REDUCED_DIFFERENCE, how_reduced, reduction_remarks
 from isoscope.wording import counted
 
@@ -43,12 +44,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stats.estimates import Estimate, Score
     from isoscope.corrections.estimators.whiten import Whiten
     from isoscope.progress import Progress
     from isoscope.typing import Ids, Mask, Matrix
-    from isoscope.verbs.measure.search.directions import SearchSpace
-    from isoscope.verbs.measure.search.sample import Gathered
 
 
 Way = Literal["as they are", "truncate", "pca", "whiten"]

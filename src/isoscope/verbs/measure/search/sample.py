@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.corrections.named import fitted, in_memory
+from isoscope.corrections.named import NamedCorrection, fitted, in_memory
 from isoscope.data.sampling import draw
 from isoscope.data.selection import PickedRows, RowSelection, WatchedCloud
 from isoscope.errors import DataError, UsageError
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.corrections.named import NamedCorrection
     from isoscope.progress import Progress
     from isoscope.typing import Matrix
 
