@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from isoscope.results.result import Result, Row
     from isoscope.verbs.measure.search.directions import SearchSpace
-    from isoscope.verbs.measure.search.sample import Gathered
+    from isoscope.verbs.measure.search.sample import SearchOptions, SearchSample
 
 
 WORDS = {
@@ -155,20 +155,23 @@ LABELS = (
 )
 
 
-def how_searched(space: SearchSpace, gathered: Gathered, k: int, seed: int, *, own: bool) -> str:
+def how_searched(
+    space: SearchSpace, drawn: SearchSample, options: SearchOptions, *, own: bool
+) -> str:
     """Return the protocol: what is searched, by what, with which effort."""
+    k, seed = options.k, options.seed
     cells, visited = indexes.ivf_effort(space.rows)
     asked = len(space.itself)
     queries = "each looking for the others" if own else f"{asked:,} queries of their own"
     some = min(names.SEARCHES, asked)
     fewer = f"; indexes and codes for {some:,} of the queries" if some < asked else ""
     return (
-        f"top {k} by cosine, exact, in {space.rows:,}{gathered.of_all} rows, seed {seed}, "
+        f"top {k} by cosine, exact, in {space.rows:,}{drawn.of_all} rows, seed {seed}, "
         f"{queries}; corrections fitted on the whole cloud{fewer}; HNSW M {indexes.LINKS}, "
         f"efConstruction {indexes.BUILD_EFFORT}, efSearch {max(indexes.SEARCH_EFFORT, k + 1)}; "
         f"IVF {cells} cells, {visited} visited; int8: 256 steps from smallest to largest of each "
         f"dimension, queries in float32; binary: signs and Hamming distance, ties in random order; "
-        f"rescored: {indexes.RESCORED * k} candidates by their float32 vectors{gathered.remark}"
+        f"rescored: {indexes.RESCORED * k} candidates by their float32 vectors{drawn.remark}"
     )
 
 
@@ -229,18 +232,21 @@ ENOUGH = 0.95
 """Share of the neighbours from which on shorter vectors are spoken of as good enough."""
 
 
-def how_reduced(space: SearchSpace, gathered: Gathered, k: int, seed: int, without: int) -> str:
+def how_reduced(
+    space: SearchSpace, drawn: SearchSample, options: SearchOptions, without: int
+) -> str:
     """Return the protocol: what is searched, and what codes are."""
+    k, seed = options.k, options.seed
     left = f"; {counted(without, 'vector')} left out, without a direction" if without else ""
     queries = min(names.SEARCHES, space.rows)
     return (
-        f"top {k} by cosine of {queries:,} queries in {space.rows:,}{gathered.of_all} rows, seed "
+        f"top {k} by cosine of {queries:,} queries in {space.rows:,}{drawn.of_all} rows, seed "
         f"{seed}; mean and components of the whole cloud, without labels; pca and whiten are "
         "centred, and "
         f"what centring changes is part of what they change; int8: 256 steps "
         f"from smallest to largest of each dimension, queries in float32; binary: signs and "
         f"Hamming distance, filled up to whole bytes, ties in random order; rescored: "
-        f"{indexes.RESCORED * k} candidates by the full float32 vectors{left}{gathered.remark}"
+        f"{indexes.RESCORED * k} candidates by the full float32 vectors{left}{drawn.remark}"
     )
 
 
