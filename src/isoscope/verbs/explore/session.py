@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from isoscope.corrections.fit import read_summary
+from isoscope.corrections.registry import make_correction
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.sampling import lowest_indices
 from isoscope.errors import DataError, UsageError, unknown_name
@@ -216,8 +217,6 @@ class Spaces:
         vectors = self.explored.layers[layer]
         if correction == NONE:
             return made(vectors.copy(), find_plane(vectors, self.measured))
-        from isoscope.corrections.registry import make_correction  # imports scikit-learn
-
         before = self._get(layer, NONE).points(self.measured)
         try:
             corrected = make_correction(correction).fit(vectors).transform(vectors)
