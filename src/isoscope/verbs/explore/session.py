@@ -151,8 +151,7 @@ class Space:
     @property
     def origin(self) -> NDArray[np.float32]:
         """Where the zero vector is drawn."""
-        zero = np.zeros(self.units.shape[1], np.float32)
-        return self.plane.of(zero)
+        return self.plane.of(np.zeros(self.units.shape[1], np.float32))
 
 
 class Spaces:
