@@ -1,11 +1,13 @@
-"""The main job: score a space, and what corrections make of it, on benchmarks.
+"""``evaluate()``: score a space, and what corrections make of it, on benchmarks.
 
-Score vectors of one's own on pairs of their rows, or a search, as they are and corrected.
+Word vectors are scored on pairs of words, the layers of a model on tasks about texts, and vectors
+of one's own on pairs of their rows or on a search.
 """
 
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -169,10 +171,11 @@ def evaluate(
     problems = [task for task in wanted_tasks if not isinstance(task, WordSimilarity)]
     if problems and not about_vectors(problems, wanted_tasks):
         check_model(source, second, problems[0])
-        return evaluate_texts(
-            source, problems, spaces, sentences, folder=folder, level=level, engine=engine,
-            workers=workers, pool=pool, progress=progress, command=command,
+        found = evaluate_texts(
+            source, problems, spaces, sentences, folder=folder, level=level, progress=progress,
+            engine=engine, workers=workers, shared=pool,
         )  # fmt: skip
+        return replace(found, command=command)
     refuse_workers(wanted_tasks[0].name, engine, workers, pool)
     rows: list[Row] = []
     if problems:
@@ -183,13 +186,8 @@ def evaluate(
             )  # fmt: skip
             with one_blas_thread():  # many small matrices: threads would wait for each other
                 rows += ground_rows(ground, spaces, sentences, level, progress)
-        return Result(
-            rows,
-            seeds={"seed": sentences.seed},
-            versions=versions(),
-            command=command,
-            extra={KIND: SCORES},
-        )
+        seeds, extra = {"seed": sentences.seed}, {KIND: SCORES}
+        return Result(rows, seeds=seeds, versions=versions(), command=command, extra=extra)
     chosen = [task for task in wanted_tasks if isinstance(task, WordSimilarity)]
     pairs = {task.name: task.load(folder) for task in chosen}
     group = open_cloud(source, column=column)
@@ -199,10 +197,10 @@ def evaluate(
     form = WordForm(lowercase, prefix)
     everything = [pair for many in pairs.values() for pair in many]
     wanted = {form.written(word) for pair in everything for word in (pair.first, pair.second)}
-    found = collect(selection, wanted, words, progress)
+    vocabularies = collect(selection, wanted, words, progress)
     left_out = dict(selection.left_out)
-    for name, vectors in found.items():
-        where = (name, "") if len(found) == 1 else ("", name)
+    for name, vectors in vocabularies.items():
+        where = (name, "") if len(vocabularies) == 1 else ("", name)
         rows += evaluate_cloud(
             SingleCloud(selection, name), where, vectors, pairs, spaces, form, level, progress
         )
@@ -279,11 +277,9 @@ def present_tasks(folder: Path | None) -> list[WordSimilarity]:
     tasks = [task for task in all_tasks() if isinstance(task, WordSimilarity)]
     present = []
     for task in tasks:
-        try:
+        with suppress(UsageError):
             task.find(folder)
-        except UsageError:
-            continue
-        present.append(task)
+            present.append(task)
     if not present:
         if folder is None:
             tasks[0].find(None)
@@ -306,34 +302,33 @@ def ground_rows(
     folds = [items]
     if wanted and not protocol.transductive:
         folds = dealt(problem, FOLDS, protocol.seed)
-    began = time.perf_counter()
     rows_to_fit = folded_rows(ground, folds, wanted)
     fitting = CrossFitting(
         problem, ground.vectors, rows_to_fit, folds, progress,
         transductive=protocol.transductive,
     )  # fmt: skip
-    outputs = {NONE: fitting.uncorrected()}
-    seconds = {NONE: time.perf_counter() - began}
-    spaces = {NONE: ground.vectors}
-    for one in wanted:
+    outputs, spaces = {}, []
+    for one in corrections:
         began = time.perf_counter()
-        (found,) = fitting.run([Candidate(one.name, (one,))])
-        outputs[one.name] = found.outputs
-        seconds[one.name] = time.perf_counter() - began
-        spaces[one.name] = fitting.space(one)
-    names = [one.name for one in corrections]
+        if one.transformer is None:
+            outputs[one.name], vectors = fitting.uncorrected(), ground.vectors
+            took = time.perf_counter() - began
+        else:
+            (found,) = fitting.run([Candidate(one.name, (one,))])
+            took = time.perf_counter() - began
+            # Measures describe one space; scores come from as many as there are folds.
+            outputs[one.name], vectors = found.outputs, fitting.space(one)
+        spaces.append(Space("", one.name, vectors, took))
     words = [ground.protocol, f"{level:.0%} intervals"]
     if wanted:
         how = fit_words(ground, rows_to_fit, len(folds), transductive=protocol.transductive)
         words.insert(1, how)
     text = "; ".join(words)
     where = (ground.name, "")
-    chosen = {name: outputs[name] for name in names}
-    rows = problem_rows(where, problem, chosen, items, text, level)
-    for name in names:
-        space = Space("", name, spaces[name], seconds[name])
+    rows = problem_rows(where, problem, outputs, items, text, level)
+    for space in spaces:
         beside = isotropy_rows(where, problem.task, space, protocol.isotropy, text)
-        if name != NONE:
+        if space.correction != NONE:
             beside = [with_note(row, "measured after a fit on all rows") for row in beside]
-        rows += [*beside, seconds_row(where, problem.task, name, seconds[name], text)]
+        rows += [*beside, seconds_row(where, problem.task, space.correction, space.seconds, text)]
     return rows

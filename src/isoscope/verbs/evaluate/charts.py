@@ -1,10 +1,7 @@
-"""Scores layer by layer, or epoch by epoch: lines with a mark for each.
+"""Scores with their intervals, layer by layer and corrected, and scores against isotropy.
 
-Scores on tasks with their intervals: as they are and corrected, and layer by layer.
-
-Rank correlations of isotropy and score, by what is compared with what.
-
-Do more isotropic spaces score better? Every space as a mark, and correlations by question.
+Scores of one layer are dots, those of several layers or epochs are lines. Whether more isotropic
+spaces score better is shown by rank correlations, and by a mark for every space.
 """
 
 from __future__ import annotations
@@ -71,15 +68,16 @@ def score_lines(subject: str, rows: Sequence[Row]) -> list[Figure]:
     if not marks:
         return []
     where = "epoch" if all(mark["label"].startswith(EPOCH) for mark in marks) else "layer"
-    bands = " The bands are intervals." if has_bands(marks, corrections) else ""
+    bands = len(corrections) <= MOST_BANDS and marks.has_intervals
+    about = " The bands are intervals." if bands else ""
     only = f": {panels[0]}" if len(panels) == 1 else ""
     return [
         Figure.of(
             (f"scores-by-{where}", subject),
             f"Scores of {subject} {where} by {where}{only}",
-            f"Scores of {subject} over its {where}s, a line for every correction.{bands} "
-            f"{words(marks, panels[:MOST_PANELS])}{every.omitted(marks)}",
-            lines(marks, corrections, where),
+            f"Scores of {subject} over its {where}s, a line for every correction.{about} "
+            f"{words(marks)}{every.omitted(marks)}",
+            lines(marks, corrections, where, bands=bands),
             known,
             {"panel": "score", "label": where, "series": "correction", "value": "value",
              **INTERVAL},
@@ -87,22 +85,17 @@ def score_lines(subject: str, rows: Sequence[Row]) -> list[Figure]:
     ]  # fmt: skip
 
 
-def has_bands(marks: Marks, corrections: Sequence[str]) -> bool:
-    """Whether intervals are drawn."""
-    return len(corrections) <= MOST_BANDS and marks.has_intervals
-
-
-def words(marks: Marks, panels: Sequence[str]) -> str:
+def words(marks: Marks) -> str:
     """Say where every score is highest."""
-    said = []
-    for panel, own in marks.only(panel=panels).by("panel").items():
-        best = own.highest
-        where = f"in {best['label']} ({best['series']})"
-        said.append(f"{panel}: highest {shown(best['value'])} {where}")
+    said = [
+        f"{panel}: highest {shown(own.highest['value'])} in {own.highest['label']} "
+        f"({own.highest['series']})"
+        for panel, own in marks.by("panel").items()
+    ]
     return "; ".join(said) + "."
 
 
-def lines(marks: Marks, corrections: Sequence[str], where: str) -> Spec:
+def lines(marks: Marks, corrections: Sequence[str], where: str, *, bands: bool) -> Spec:
     """Return lines with marks, and bands where there are few."""
     axis = {"tickMinStep": 1, "format": "d"}
     zoomed = {"scale": {"zero": False}}
@@ -116,7 +109,7 @@ def lines(marks: Marks, corrections: Sequence[str], where: str) -> Spec:
             {"panel": "score", "label": where, "series": "correction"},
             {"value": "value", "low": "interval from", "high": "to"},
         ),
-        bands=0.15 if has_bands(marks, corrections) else 0.0,
+        bands=0.15 if bands else 0.0,
         height=LAYER_PANEL_HEIGHT,
         own_axes=("x", "y"),
     )
@@ -146,22 +139,24 @@ def task_score_figures(result: Result) -> list[Figure]:
         return []
     rows = [row for row in result.rows if is_score(row)]
     found = []
-    for subject in dict.fromkeys(row.subject for row in rows):
-        own = [row for row in rows if row.subject == subject]
+    for subject, own in grouped(rows, lambda row: row.subject).items():
         layers = [row for row in own if row.part != BEST_LAYER]
         whole = [row for row in own if row.part == BEST_LAYER]
         if len({row.part for row in layers}) < 2:
             whole, layers = [*whole, *layers], []
-        for part in dict.fromkeys(row.part for row in whole):
-            here = [row for row in whole if row.part == part]
-            plain = [row for row in here if not row.measure.endswith(DIFFERENCE)]
-            changes = [row for row in here if row.measure.endswith(DIFFERENCE)]
+        for part, here in grouped(whole, lambda row: row.part).items():
+            plain, changes = scores_and_changes(here)
             corrections = first_series(row.correction for row in plain)
             found += score_figure(of(subject, part), plain, corrections, change=False)
             found += score_figure(of(subject, part), changes, corrections, change=True)
-        lines = [row for row in layers if not row.measure.endswith(DIFFERENCE)]
-        found += score_lines(subject, deciding(lines))
+        found += score_lines(subject, deciding(scores_and_changes(layers)[0]))
     return found
+
+
+def scores_and_changes(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Return scores, and their differences to those of the space as it is."""
+    changes = [row for row in rows if row.measure.endswith(DIFFERENCE)]
+    return [row for row in rows if not row.measure.endswith(DIFFERENCE)], changes
 
 
 def is_score(row: Row) -> bool:
@@ -257,20 +252,25 @@ def score_words(points: Marks) -> str:
 
 def change_words(points: Marks) -> str:
     """Say how many differences lie on one side of zero with their whole interval, and the ends."""
-    known = [mark for mark in points if mark["low"] is not None]
-    up = sum(mark["low"] > 0 for mark in known)
-    down = sum(mark["high"] < 0 for mark in known)
-    ends = [
+    known = sum(mark["low"] is not None for mark in points)
+    up, down = on_one_side(points)
+    counts = "No difference has an interval."
+    if known:
+        counts = (
+            f"Of {known:,} differences with an interval, {up:,} are above 0 with all of it and "
+            f"{down:,} below."
+        )
+    high, low = (
         f"{mark['label']} {mark['panel']} with {mark['series']} {with_interval(mark)}"
         for mark in (points.highest, points.lowest)
-    ]
-    counts = (
-        f"Of {len(known):,} differences with an interval, {up:,} are above 0 with all of it and "
-        f"{down:,} below."
-        if known
-        else "No difference has an interval."
     )
-    return f"{counts} Highest: {ends[0]}; lowest: {ends[1]}."
+    return f"{counts} Highest: {high}; lowest: {low}."
+
+
+def on_one_side(points: Marks) -> tuple[int, int]:
+    """Return how many intervals lie above 0, and how many below."""
+    known = [mark for mark in points if mark["low"] is not None]
+    return sum(mark["low"] > 0 for mark in known), sum(mark["high"] < 0 for mark in known)
 
 
 def correlation_figure(rows: Sequence[Row]) -> list[Figure]:
@@ -308,8 +308,7 @@ def correlation_words(marks: Marks) -> str:
     """Say for every question how many intervals leave out 0, and the two ends."""
     said = []
     for question, own in marks.by("panel").items():
-        up = sum(mark["low"] is not None and mark["low"] > 0 for mark in own)
-        down = sum(mark["high"] is not None and mark["high"] < 0 for mark in own)
+        up, down = on_one_side(own)
         most = max(own, key=lambda mark: abs(float(mark["value"])))
         said.append(
             f"{question}: of {len(own)}, {up} above 0 with their whole interval and {down} below, "
@@ -369,8 +368,7 @@ def space_figure(score: str, spaces: Sequence[dict[str, Any]], rows: Sequence[Ro
                  **{field: finite(space.get(field)) for field in ("value", *names)}}
                 for space in spaces
             ],
-            {**dict(zip(ABOUT, ABOUT, strict=True)), "value": score,
-             **dict(zip(names, names, strict=True))},
+            {**{field: field for field in ABOUT}, "value": score, **{one: one for one in names}},
         )
     ]  # fmt: skip
 

@@ -1,8 +1,7 @@
-"""Which layer is the best one, and what that was chosen on.
+"""Scores of the layers of a model on tasks about texts, as they are and corrected.
 
-One task scored in every layer and space that is asked for.
-
-Score the layers of a model on tasks about texts, as they are and corrected.
+Every task is scored in every layer and space that is asked for, and the best layer is marked with
+what it was chosen on: a choice on the scored data themselves is optimistic.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.compute.execution import LOCAL
 from isoscope.compute.threads import in_parallel
 from isoscope.compute.vector_cache import VectorCache
 from isoscope.corrections.named import NONE
@@ -24,7 +22,8 @@ from isoscope.measures.registry import choose_measures
 from isoscope.models.encode import chosen_layers, encoding_pool
 from isoscope.models.model import Model
 from isoscope.results.fields import BEST, CHOSEN_ON, KIND, MAIN, REMARKS, SCORES
-from isoscope.results.result import Result, Row, Table, versions
+from isoscope.results.merge import joined
+from isoscope.results.result import Result, Row, Table
 from isoscope.tasks.encoding import encoder_of, opened
 from isoscope.tasks.fits import MOST_TOKENS, sees_a_sample
 from isoscope.tasks.problems.classification import ClassProblem, epoch_table
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoscope.corrections.named import NamedCorrection
-    from isoscope.models.encode import Encoder, EncodingPool
+    from isoscope.models.encode import Encoder
     from isoscope.progress import Progress
     from isoscope.tasks.problem import Problem
     from isoscope.tasks.protocol import SentenceProtocol
@@ -104,15 +103,6 @@ SECONDS = "seconds"
 
 
 @dataclass(frozen=True)
-class SpaceOutputs:
-    """What one space says of the items of one split."""
-
-    outputs: Doubles
-    isotropy: list[Row]
-    seconds: float
-
-
-@dataclass(frozen=True)
 class LayerScoring:
     """How the layers of a model are scored.
 
@@ -157,16 +147,16 @@ class LayerScoring:
                 ]
                 # Probes draw from torch's one generator: threads would take turns at random.
                 found = [call() for call in calls] if problem.learns else in_parallel(calls)
-                for space, one in zip(spaces, found, strict=True):
+                for space, (some, measured, took) in zip(spaces, found, strict=True):
                     key = (space.layer, space.correction)
-                    seconds[key] = seconds.get(key, 0.0) + space.seconds + one.seconds
+                    seconds[key] = seconds.get(key, 0.0) + space.seconds + took
                     everything = outputs[space.layer].setdefault(
-                        space.correction, np.full((len(problem), *one.outputs.shape[1:]), np.nan)
+                        space.correction, np.full((len(problem), *some.shape[1:]), np.nan)
                     )
-                    everything[split.held] = one.outputs
+                    everything[split.held] = some
                     folded = len(job.splits) > 1 and space.correction != NONE
                     note = "measured after the fit of the first fold" if folded else ""
-                    isotropy[space.layer] += [with_note(row, note) for row in one.isotropy]
+                    isotropy[space.layer] += [with_note(row, note) for row in measured]
                     if number == 0 and self.protocol.epochs and isinstance(problem, ClassProblem):
                         tables.append(
                             epoch_table(
@@ -217,12 +207,12 @@ def space_outputs(
     split: Split,
     measures: Sequence[str],
     protocol: str,
-) -> SpaceOutputs:
-    """Take the outputs of one space, and some measures of its isotropy."""
+) -> tuple[Doubles, list[Row], float]:
+    """Return the outputs of one space, some measures of its isotropy, and the seconds it took."""
     began = time.perf_counter()
     found = problem.outputs(space.vectors, split.learn, split.held)
     took = time.perf_counter() - began
-    return SpaceOutputs(found, isotropy_rows(where, problem.task, space, measures, protocol), took)
+    return found, isotropy_rows(where, problem.task, space, measures, protocol), took
 
 
 def seconds_row(
@@ -243,10 +233,13 @@ def isotropy_rows(
     # One thread each: spaces are looked at side by side.
     found = measure(vectors, measures, ["none"], intervals=False, workers=1)
     subject, part = where
-    about: dict[str, Any] = {
-        "subject": subject, "part": part, "correction": space.correction, "protocol": protocol,
-    }  # fmt: skip
-    return [replace(row, measure=f"{task}/{row.measure}", **about) for row in found.rows]
+    return [
+        replace(
+            row, subject=subject, part=part, correction=space.correction,
+            measure=f"{task}/{row.measure}", protocol=protocol,
+        )
+        for row in found.rows
+    ]  # fmt: skip
 
 
 EPOCHS_REMARK = "Scores after every epoch: in the tables of --json and --out FILE.json."
@@ -259,18 +252,15 @@ def evaluate_texts(
     protocol: SentenceProtocol,
     *,
     folder: Path | None,
-    level: float = 0.95,
-    engine: str = LOCAL,
-    workers: int | None = None,
-    pool: EncodingPool | None = None,
-    progress: Progress | None = None,
-    command: str = "",
+    level: float,
+    progress: Progress | None,
+    **encoding: Any,
 ) -> Result:
     """Score every layer that is asked for on every task, in every space.
 
-    Texts are encoded by the workers that are asked for. Corrections of tokens are the exception:
-    this process runs the model over the texts that they are fitted on, and where a correction does
-    not commute with pooling, over those that are scored.
+    Texts are encoded by the workers of ``encoding_pool``, which takes ``encoding``. Corrections of
+    tokens are the exception: this process runs the model over the texts that they are fitted on,
+    and where a correction does not commute with pooling, over those that are scored.
 
     Returns
     -------
@@ -284,11 +274,9 @@ def evaluate_texts(
         choose_measures(protocol.isotropy)  # an unknown name is refused before any work
     fits = any(one.transformer for one in corrections)
     jobs = [job_of(task, folder, protocol, fits=fits) for task in tasks]
-    rows: list[Row] = []
-    tables: list[Table] = []
     device = source.device if isinstance(source, Model) else protocol.device
     with (
-        encoding_pool(engine, workers, device, pool) as encoders,
+        encoding_pool(device=device, **encoding) as encoders,
         kept_vectors(protocol, jobs) as cache,
     ):
         model = opened(source, protocol, encoders)
@@ -296,21 +284,16 @@ def evaluate_texts(
         began = time.perf_counter()
         encoder = encoder_of(model, protocol, cache, encoders)
         scoring = LayerScoring(encoder, corrections, layers, protocol, level, progress)
-        for job in jobs:
-            found = scoring.score(job)
-            rows += found.rows
-            tables += found.tables
-    return Result(
-        with_best_layers(rows),
-        tables,
+        found = joined(map(scoring.score, jobs))
+    return replace(
+        found,
+        rows=with_best_layers(found.rows),
         seeds={"seed": protocol.seed},
-        versions=versions(),
-        command=command,
         extra={
             KIND: SCORES,
             "models": {model.name: model.provenance},
             SECONDS: time.perf_counter() - began,
-            **({REMARKS: [EPOCHS_REMARK]} if tables else {}),
+            **({REMARKS: [EPOCHS_REMARK]} if found.tables else {}),
         },
     )
 

@@ -1,20 +1,26 @@
-"""The vectors of some words, out of a vocabulary that may be far larger than memory.
+"""Words looked up in a vocabulary that may be far larger than memory, and scores of word pairs.
 
-Scores of word pairs, with intervals and with differences from the vectors as they are.
+A benchmark of word similarity lists pairs of words with human judgements h. A space is scored by
+the correlation of h with the cosine, or with the inner product, of the words' vectors:
+
+    r(h, cos(x, y))  and  r(h, ⟨x, y⟩),  with Pearson's and with Spearman's r
+
+The whole vocabulary is read once, and only the vectors of the benchmark's words are kept.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.compute.stats.estimates import difference, pearson, spearman
+from isoscope.compute.stats.estimates import Score, difference, pearson, spearman
 from isoscope.corrections.named import NONE
 from isoscope.data.arrays import is_tensor, unit_rows
 from isoscope.data.base import Batch
@@ -24,15 +30,15 @@ from isoscope.results.result import Row
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stats.estimates import Estimate, Score
+    from isoscope.compute.stats.estimates import Estimate
     from isoscope.data.base import CloudGroup
     from isoscope.progress import Progress
     from isoscope.tasks.datasets.word_similarity import WordPair
-    from isoscope.typing import Vector
+    from isoscope.typing import Mask, Vector
 
 
 @dataclass
@@ -137,7 +143,8 @@ def read_vocabulary(path: Path) -> NDArray[Any]:
     return words
 
 
-CORRELATIONS: dict[str, Callable[..., Score]] = {"pearson": pearson, "spearman": spearman}
+Correlation = Callable[..., Score]
+CORRELATIONS: dict[str, Correlation] = {"pearson": pearson, "spearman": spearman}
 SHOWN_MISSING = 5
 
 
@@ -209,6 +216,20 @@ class CoveredPairs:
         cosine = np.einsum("ij,ij->i", units[self.first], units[self.second])
         return {"cosine": cosine, "inner": inner}
 
+    def row(
+        self, where: tuple[str, str], correction: str, measure: str, found: Estimate, protocol: str
+    ) -> Row:
+        """Return one score as a row, with what is known of its pairs."""
+        notes = [self.coverage]
+        zero = len(self.human) - found.n
+        if zero:
+            notes.append(f"{counted(zero, 'pair')} with a zero vector left out of the cosine")
+        return Row.of(
+            found, *where, correction, measure, protocol=protocol,
+            note="; ".join(filter(None, [*notes, found.note])),
+            extra={"unit": "pairs", "of": self.total},
+        )  # fmt: skip
+
 
 def score_rows(
     where: tuple[str, str],
@@ -221,43 +242,21 @@ def score_rows(
     similarities = {name: pairs.similarities(vectors) for name, vectors in spaces.items()}
     rows = []
     for correction, scores in similarities.items():
-        for score, values in scores.items():
-            before = similarities[NONE][score] if NONE in spaces and correction != NONE else None
-            for metric, correlate in CORRELATIONS.items():
-                name = f"{pairs.task}/{score}/{metric}"
-                usable = np.isfinite(values)
-                found = correlate(values[usable], pairs.human[usable], level=level)
-                rows.append(as_row(where, correction, name, found, pairs, protocol))
-                if before is None:
-                    continue
-                usable &= np.isfinite(before)
-                human = pairs.human[usable]
+        for (score, values), (metric, correlate) in product(scores.items(), CORRELATIONS.items()):
+            name = f"{pairs.task}/{score}/{metric}"
+
+            def correlation(values: Vector, usable: Mask, of: Correlation = correlate) -> Score:
+                return of(values[usable], pairs.human[usable], level=level)
+
+            usable = np.isfinite(values)
+            found: dict[str, Estimate] = {name: correlation(values, usable)}
+            if NONE in spaces and correction != NONE:
+                # A difference is paired: both spaces are scored on the pairs that both have.
+                before = similarities[NONE][score]
+                both = usable & np.isfinite(before)
                 change = difference(
-                    correlate(values[usable], human, level=level),
-                    correlate(before[usable], human, level=level),
-                    level=level,
+                    correlation(values, both), correlation(before, both), level=level
                 )
-                rows.append(
-                    as_row(where, correction, f"{name}/difference", change, pairs, protocol)
-                )
+                found[f"{name}/difference"] = change
+            rows += [pairs.row(where, correction, *one, protocol) for one in found.items()]
     return rows
-
-
-def as_row(
-    where: tuple[str, str],
-    correction: str,
-    measure: str,
-    found: Estimate,
-    pairs: CoveredPairs,
-    protocol: str,
-) -> Row:
-    """File one score, with what is known of its pairs."""
-    zero = len(pairs.human) - found.n
-    notes = [pairs.coverage]
-    if zero:
-        notes.append(f"{counted(zero, 'pair')} with a zero vector left out of the cosine")
-    return Row.of(
-        found, *where, correction, measure, protocol=protocol,
-        note="; ".join(filter(None, [*notes, found.note])),
-        extra={"unit": "pairs", "of": pairs.total},
-    )  # fmt: skip
