@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING
 
 from isoscope.results.charts.chart import INTERVAL, Figure
 from isoscope.results.charts.forms import DASHED, LINE_STEP, LONG_LABEL, rule_at
-from isoscope.results.charts.marks import (
-    Marks,
-    finite,
-    mark_of,
-    with_interval,
-)
+from isoscope.results.charts.marks import Marks, finite, mark_of, with_interval
 from isoscope.results.charts.vega import CATEGORIES, layer, layered, name, number, tooltip
-from isoscope.verbs.advise.text import DIFFERENCE, is_advice
+from isoscope.results.fields import DIFFERENCE
+from isoscope.verbs.advise.text import is_advice
 
 if TYPE_CHECKING:
     from isoscope.results.charts.marks import Mark

@@ -1,7 +1,4 @@
-"""Advice in sentences that a person can act on.
-
-Advice for people: what was tried, best first, then what to do.
-"""
+"""Advice for people: what was tried, best first, then what to do in sentences to act on."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from isoscope.corrections.affine import AffineCorrection
 from isoscope.corrections.estimators.clip import Clip
-from isoscope.results.fields import KIND
+from isoscope.results.fields import DIFFERENCE, KIND
 from isoscope.results.numbers import cell, with_interval
 from isoscope.results.tables import Grid
 from isoscope.tasks.probes import LogisticProbe
@@ -56,12 +53,12 @@ def recommendation(problem: Problem, decision: Decision, final: NamedCorrection 
 
 def described(correction: NamedCorrection) -> str:
     """Name a fitted correction, and the dimensions that a clip sets to zero."""
-    if isinstance(correction.transformer, Clip):
-        found = [str(one) for one in correction.transformer.dimensions_]
-        more = ", …" if len(found) > MOST_DIMENSIONS else ""
-        what = "dimension" if len(found) == 1 else "dimensions"
-        return f"clip, which sets {what} {', '.join(found[:MOST_DIMENSIONS])}{more} to zero"
-    return correction.name
+    if not isinstance(correction.transformer, Clip):
+        return correction.name
+    found = [str(one) for one in correction.transformer.dimensions_]
+    more = ", …" if len(found) > MOST_DIMENSIONS else ""
+    what = "dimension" if len(found) == 1 else "dimensions"
+    return f"clip, which sets {what} {', '.join(found[:MOST_DIMENSIONS])}{more} to zero"
 
 
 def gain_of(tried: Tried) -> str:
@@ -108,7 +105,6 @@ def is_affine(tried: Tried) -> bool:
 
 
 ADVICE = "advice"
-DIFFERENCE = "/difference"
 
 
 def is_advice(result: Result) -> bool:
@@ -141,14 +137,13 @@ def advice_grids(result: Result) -> list[Grid]:
     if chosen:
         notes.append(f"settings that score best over all folds: {', '.join(chosen)}")
     notes += [f"{row.correction}: {row.note}" for row in scores if row.note]
-    lines = [result.extra["recommendation"]["sentence"], *result.extra.get("caveats", [])]
-    written = result.extra["recommendation"].get("written")
-    if written:
+    told = result.extra["recommendation"]
+    lines = [told["sentence"], *result.extra.get("caveats", [])]
+    if written := told.get("written"):
         lines.append(
             f"Written to {written}; isoscope correct apply {written} VECTORS --out FILE uses it."
         )
-    beside = result.extra["recommendation"].get("written_for_queries")
-    if beside:
+    if beside := told.get("written_for_queries"):
         lines.append(f"The queries' own is in {beside}.")
     header = ["correction", "score", "difference to none", "p"]
     return [Grid(f"{title} ({first.protocol})", header, body, notes, lines)]
