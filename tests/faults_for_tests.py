@@ -207,7 +207,7 @@ def fatal_texts(pattern: str, folder: Path, turns: frozenset[int]) -> JoinedText
     """Open the files of a pattern, the first of which has fatal lines."""
     texts = open_texts(pattern)
     assert isinstance(texts, JoinedTexts)
-    first, *rest = texts.files
+    first, *rest = texts._sources
     assert isinstance(first, LineTexts)
     return JoinedTexts([FatalLines(first.location).fatal(folder, turns), *rest], texts.name)
 

@@ -11,6 +11,7 @@ import pytest
 
 import isoscope
 from isoscope.cli.app import COMMANDS, loaded
+from isoscope.compute.execution import Execution, RunOptions
 from isoscope.tasks.protocol import SentenceProtocol
 from isoscope.training import Plan
 from isoscope.verbs.profile.profile_options import ProfileOptions
@@ -121,6 +122,10 @@ def parameters_of(verb: str) -> dict[str, Any]:
         for parameter in inspect.signature(VERBS[verb]).parameters.values()
         if parameter.kind is not parameter.VAR_KEYWORD
     }
+    if VERBS[verb].__annotations__.get("run") == "Unpack[RunOptions]":
+        packed = inspect.signature(Execution).parameters
+        for name in RunOptions.__annotations__:
+            found[name] = packed[{"shard_rows": "shard"}.get(name, name)].default
     for kind in FIELDS.get(verb, ()):
         for field in fields(kind):
             default = None if kind is Size else field.default

@@ -7,3 +7,9 @@ from typing import TypeAlias
 
 Progress: TypeAlias = Callable[[str, int, int | None], None]
 """Takes the name of a stage, what is done, and the total where it is known."""
+
+
+def report(to: Progress | None, stage: str, done: int, total: int | None = None) -> None:
+    """Say how far a stage is, where somebody wants to know."""
+    if to is not None:
+        to(stage, done, total)

@@ -4,16 +4,33 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
+import numpy as np
 import pytest
 from faults_for_tests import Nested, Reading, environment, numbered
 
-from isoscope.compute.execution import open_pool, ray_address
+from isoscope.compute.execution import Execution, open_pool, ray_address
+from isoscope.compute.map_reduce import KeptShards, Run, read
 from isoscope.compute.pool import Here, no_tick
 from isoscope.compute.processes import Processes
 from isoscope.compute.ray import RayActors
+from isoscope.corrections import Center
+from isoscope.corrections.apply import CorrectedCloud
+from isoscope.data.arrays import ArrayCloud
+from isoscope.data.base import Cloud, CloudGroup, shards_of
+from isoscope.data.combine import (
+    FileParts,
+    JoinedCloud,
+    LabelledCloud,
+    SingleCloud,
+    WordedGroup,
+)
+from isoscope.data.selection import RowSelection, WatchedCloud
 from isoscope.errors import UsageError
+from isoscope.measures.reads.moments import MomentParts
+from isoscope.measures.reads.passes import FirstWork
 
 
 @pytest.mark.parametrize(
@@ -117,3 +134,49 @@ def test_an_address_that_is_none(address: str) -> None:
     assert not ray.is_initialized()
     refused(address)
     assert not ray.is_initialized()
+
+
+VECTORS = np.random.default_rng(0).standard_normal((30, 3))
+
+
+class HereOnly(ArrayCloud):
+    """A cloud that only this process can read, as a table seen through its connection is."""
+
+    portable = False
+
+
+class NoPool:
+    """Workers that must not be asked."""
+
+    def run(self, *asked: Any) -> Iterator[Any]:
+        raise AssertionError(asked)
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda cloud: cloud,
+        RowSelection,
+        lambda cloud: RowSelection(RowSelection(cloud)),
+        lambda cloud: KeptShards(cloud, shards_of(cloud)),
+        lambda cloud: WatchedCloud(cloud, 4),
+        lambda cloud: LabelledCloud(cloud, "document", np.arange(30)),
+        lambda cloud: WordedGroup(cloud, np.array(["a"] * 30), "words.txt"),
+        lambda cloud: JoinedCloud([ArrayCloud(VECTORS), cloud], "joined"),
+        lambda cloud: FileParts({"a": ArrayCloud(VECTORS), "b": cloud}),
+        lambda cloud: SingleCloud(cloud, "array"),
+        lambda cloud: CorrectedCloud(cloud, Center().fit(VECTORS)),
+    ],
+)
+def test_what_only_this_process_can_read_is_read_by_it_whatever_is_around_it(
+    wrapped: Callable[[Cloud], CloudGroup],
+) -> None:
+    group = wrapped(HereOnly(VECTORS))
+    with Execution("ray:nowhere:1").open(group, {}) as run:
+        assert run.pool is None
+    # Nor do workers get it that were opened for another source.
+    widths = dict(zip(group.names, group.widths, strict=True))
+    work = FirstWork(MomentParts(), widths, 4, 0, deals=True, label=None)
+    here, there = (read(group, work, "read", run).state for run in (Run(), Run(pool=NoPool())))
+    for name, moments in here.moments.items():
+        np.testing.assert_array_equal(moments.mean, there.moments[name].mean)

@@ -235,7 +235,7 @@ def test_documents_are_dealt_together_in_every_shard(label: str | None) -> None:
         found = first_read(group, MomentParts(), dealer=dealer, plan=plan)["array"].moments
         assert dealer.used == "document"
         assert found.blocks is not None
-        blocks.append(found.blocks.to_arrays(""))
+        blocks.append(found.blocks.to_arrays())
     for other in blocks[1:]:
         assert all(other[key].tobytes() == blocks[0][key].tobytes() for key in blocks[0])
     plain = Dealer()

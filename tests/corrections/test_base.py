@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import isoscope
-from isoscope.corrections import Center, Correction, Whiten, make_correction
+from isoscope.corrections import Center, Correction, Whiten, fit_together, make_correction
+from isoscope.corrections.closed_form import ClosedForm
 from isoscope.errors import DataError, UsageError
 
 CLOUD = shifted(0, 9_000, 8)
@@ -261,3 +263,49 @@ def test_a_partial_fit_after_one_that_failed_begins_anew() -> None:
         correction.partial_fit(shifted(0, 40, 8))
     rows = shifted(0, 40, 12)
     assert correction.partial_fit(rows).fingerprint == Whiten(n_components=9).fit(rows).fingerprint
+
+
+def refits(correction: Correction) -> list[tuple[str, Callable[[], Any]]]:
+    """Every way to fit once more that fails, with what the error says."""
+    broken = NEW.copy()
+    broken[3, 2] = np.nan
+    negative = -np.ones(len(NEW))
+    ways: list[tuple[str, Callable[[], Any]]] = [
+        ("NaN", lambda: correction.fit(broken)),
+        ("NaN", lambda: correction.fit_cloud(broken)),
+        ("no_such_file", lambda: correction.fit_cloud("no_such_file.npy")),
+        ("no_such_file", lambda: fit_together([correction], "no_such_file.npy")),
+        ("2D array", lambda: correction.fit(NEW[0])),
+        ("renormalize", lambda: correction.set_params(renormalize="yes").fit(NEW)),
+        ("renormalize", lambda: correction.set_params(renormalize="yes").fit_cloud(NEW)),
+    ]
+    if isinstance(correction, ClosedForm):
+        ways += [
+            ("negative", lambda: correction.fit(NEW, sample_weight=negative)),
+            ("negative", lambda: correction.fit_cloud(NEW, sample_weight=negative)),
+            ("float8", lambda: correction.fit_moments(correction.moments_, "float8")),
+        ]
+    return ways
+
+
+@every_correction
+def test_no_fit_that_failed_leaves_an_earlier_one_behind(text: str) -> None:
+    for way in range(len(refits(make_correction(text)))):
+        correction = make_correction(text).fit(CLOUD)
+        check_is_fitted(correction)
+        message, refit = refits(correction)[way]
+        with pytest.raises(ValueError, match=message):
+            refit()
+        with pytest.raises(NotFittedError):
+            check_is_fitted(correction)
+        with pytest.raises(NotFittedError):
+            correction.transform(NEW)
+
+
+def test_a_partial_fit_that_failed_leaves_what_was_fitted() -> None:
+    correction = Whiten().fit(CLOUD)
+    before = correction.fingerprint
+    with pytest.raises(ValueError, match="NaN"):
+        correction.partial_fit(np.full((2, 8), np.nan))
+    check_is_fitted(correction)
+    assert correction.fingerprint == before

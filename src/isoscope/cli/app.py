@@ -11,7 +11,7 @@ import sys
 import traceback
 from functools import cache
 from importlib import import_module
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer.main
 
@@ -26,97 +26,48 @@ WrongCall: type[Exception] = next(
 )
 """What a wrong option raises; newer releases of typer bring a click of their own."""
 
-EVERYDAY, RESEARCH = "Everyday", "Research"
-
-
-class Command(NamedTuple):
-    """A command that is loaded when it is called: where it is, its panel, and its summary."""
-
-    place: str
-    panel: str
-    summary: str
-
-
-COMMANDS = {
-    "measure": Command(
-        "isoscope.verbs.measure.cli:measure_command",
-        EVERYDAY,
-        "Measure how evenly a cloud of vectors fills its space, and what corrections would change.",
-    ),
-    "profile": Command(
-        "isoscope.verbs.profile.cli:profile_command",
-        EVERYDAY,
-        "Look inside transformers: every layer over a text in one pass, or the weights alone.",
-    ),
-    "evaluate": Command(
-        "isoscope.verbs.evaluate.cli:evaluate_command",
-        EVERYDAY,
-        "Score word vectors, or the layers of a model, on benchmarks, as they are and corrected.",
-    ),
-    "advise": Command(
-        "isoscope.verbs.advise.cli:advise_command",
-        EVERYDAY,
-        "Try every correction on your task, cross-fitted, and say what to do, if anything.",
-    ),
-    "explain": Command(
-        "isoscope.verbs.explain.cli:explain_command",
-        EVERYDAY,
-        "Say why a space is filled as it is: frequency, position, norms, outliers, senses, style.",
-    ),
-    "explore": Command(
-        "isoscope.verbs.explore.cli:explore_command",
-        EVERYDAY,
-        "Look at vectors on a local page: corrections and layers live, neighbours before and "
-        "after.",
-    ),
-    "threshold": Command(
-        "isoscope.verbs.threshold.cli:threshold_command",
-        EVERYDAY,
-        "Say what a score means: among random pairs and, with labels, for matches.",
-    ),
-    "diff": Command(
-        "isoscope.verbs.diff.cli:diff_command",
-        EVERYDAY,
-        "Compare two clouds: the same rows or others, and what of A may be kept for B.",
-    ),
-    "correct": Command(
-        "isoscope.verbs.correct.cli:correct_app",
-        EVERYDAY,
-        "Fit a correction, apply it to files, take new vectors into it.",
-    ),
-    "list": Command(
-        "isoscope.cli.catalogue:list_app", EVERYDAY, "Show what there is to choose from."
-    ),
-    "report": Command(
-        "isoscope.verbs.report.cli:report_command",
-        RESEARCH,
-        "Show several results as one table, for a page or a paper; or as one page of pictures.",
-    ),
-    "train": Command(
-        "isoscope.verbs.train.cli:train_app",
-        RESEARCH,
-        "Train models: with isotropy as part of the loss, or from nothing.",
-    ),
-    "study": Command(
-        "isoscope.verbs.study.cli:study_app",
-        RESEARCH,
-        "Run an experiment of a paper on models of your own.",
-    ),
+EVERYDAY = {
+    "measure": "Measure how evenly a cloud of vectors fills its space, and what corrections would "
+    "change.",
+    "profile": "Look inside transformers: every layer over a text in one pass, or the weights "
+    "alone.",
+    "evaluate": "Score word vectors, or the layers of a model, on benchmarks, as they are and "
+    "corrected.",
+    "advise": "Try every correction on your task, cross-fitted, and say what to do, if anything.",
+    "explain": "Say why a space is filled as it is: frequency, position, norms, outliers, senses, "
+    "style.",
+    "explore": "Look at vectors on a local page: corrections and layers live, neighbours before "
+    "and after.",
+    "threshold": "Say what a score means: among random pairs and, with labels, for matches.",
+    "diff": "Compare two clouds: the same rows or others, and what of A may be kept for B.",
+    "correct": "Fit a correction, apply it to files, take new vectors into it.",
+    "list": "Show what there is to choose from.",
 }
-"""Every command, in the order of the help. A room's ``cli`` is known here and nowhere else."""
+RESEARCH = {
+    "report": "Show several results as one table, for a page or a paper; or as one page of "
+    "pictures.",
+    "train": "Train models: with isotropy as part of the loss, or from nothing.",
+    "study": "Run an experiment of a paper on models of your own.",
+}
+PANELS = {"Everyday": EVERYDAY, "Research": RESEARCH}
+"""Summaries of all commands by the panel of the help that lists them, in its order.
+
+They are written here, as well as in the rooms, so that the help loads none of them.
+"""
+
+COMMANDS = {**EVERYDAY, **RESEARCH}
+NOT_A_ROOM = {"list": "isoscope.cli.catalogue"}
 
 
 @cache
 def loaded(name: str) -> Any:
     """Return a command as typer makes it of the function, or of the group, in its room."""
-    module, _, attribute = COMMANDS[name].place.partition(":")
-    room = import_module(module)
-    found = getattr(room, attribute)
-    if not isinstance(found, typer.Typer):
-        single = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-        single.command(name, epilog=room.EXAMPLES)(found)
-        found = single
-    return typer.main.get_command(found)
+    room = import_module(NOT_A_ROOM.get(name, f"isoscope.verbs.{name}.cli"))
+    group = getattr(room, f"{name}_app", None)
+    if group is None:
+        group = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+        group.command(name, epilog=room.EXAMPLES)(getattr(room, f"{name}_command"))
+    return typer.main.get_command(group)
 
 
 class LazyGroup(typer.core.TyperGroup):
@@ -161,8 +112,9 @@ def options(
         typer.echo(context.get_help())
 
 
-for _name, _command in COMMANDS.items():  # which the help lists
-    app.command(_name, rich_help_panel=_command.panel, help=_command.summary)(lambda: None)
+for _panel, _commands in PANELS.items():
+    for _name, _summary in _commands.items():  # which the help lists
+        app.command(_name, rich_help_panel=_panel, help=_summary)(lambda: None)
 
 
 def main() -> None:

@@ -7,13 +7,12 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from isoscope.cli.options import Data, PrintJson, command_group
 from isoscope.cli.streams import console, indented, print_facts
 from isoscope.errors import UsageError
 from isoscope.measures.context.definitions import CONTEXTUAL_MEASURES, ContextualMeasure
 from isoscope.measures.registry import Measure, all_measures
+from isoscope.registry import load
 from isoscope.tasks.registry import Task, all_tasks, data_folder, own_kinds
 
 list_app = command_group("Show what there is to choose from.")
@@ -33,9 +32,7 @@ SYMBOLS = (
 
 
 @list_app.command("measures", epilog="Example: isoscope list measures --json")
-def list_measures(
-    as_json: PrintJson = False,
-) -> None:
+def list_measures(as_json: PrintJson = False) -> None:
     """Show every measure: formula, range, direction, dependence on length, reference."""
     if as_json:
         rows = [describe(item) for item in all_measures()]
@@ -45,58 +42,60 @@ def list_measures(
     screen = console()
     screen.print(SYMBOLS)
     for item in all_measures():
-        kind = " (table)" if item.table else ""
-        kind += "" if item.default else ", by name or with all"
         alias = f", also {item.alias}" if item.alias else ""
-        screen.print(f"{item.name}{alias}{kind}", style="bold")
-        show_measure(screen, item, interval_of(item))
+        by_name = "" if item.default else ", by name or with all"
+        show_measure(item, alias, by_name, interval_of(item))
     screen.print("\nOf the layers of a model over a text, by isoscope profile:")
     for context in CONTEXTUAL_MEASURES:
-        kind = " (table)" if context.table else ""
-        also = f", and /{', /'.join(context.also)}" if context.also else ""
-        screen.print(f"{context.name}{also}{kind}", style="bold")
-        show_measure(screen, context)
+        show_measure(context, f", and /{', /'.join(context.also)}" if context.also else "")
 
 
-def show_measure(screen: Console, item: Measure | ContextualMeasure, interval: str = "") -> None:
+def show_measure(
+    item: Measure | ContextualMeasure, also: str, by_name: str = "", interval: str = ""
+) -> None:
     """Print what there is to know about a measure."""
-    for title, text in (
-        ("", item.summary),
-        ("formula", item.formula),
-        ("range", item.range),
-        ("direction", BETTER[item.direction]),
-        ("depends on vector length", "yes *" if item.length_dependent else "no"),
-        ("interval", interval),
-        ("reference", item.reference),
-    ):
+    facts = {
+        "formula": item.formula,
+        "range": item.range,
+        "direction": BETTER[item.direction],
+        "depends on vector length": "yes *" if item.length_dependent else "no",
+        "interval": interval,
+        "reference": item.reference,
+    }
+    kind = " (table)" if item.table else ""
+    show_entry(f"{item.name}{also}{kind}{by_name}", item.summary, facts)
+
+
+def show_entry(name: str, about: str, facts: dict[str, str]) -> None:
+    """Print a name, and below it what there is to know; empty facts are left out."""
+    screen = console()
+    screen.print(name, style="bold")
+    if about:
+        indented(screen, about)
+    for title, text in facts.items():
         if text:
-            line = f"{title}: {text}" if title else text
-            indented(screen, line)
+            indented(screen, f"{title}: {text}")
 
 
 @list_app.command("corrections", epilog="Example: isoscope list corrections")
-def list_corrections(
-    as_json: PrintJson = False,
-) -> None:
+def list_corrections(as_json: PrintJson = False) -> None:
     """Show every correction with its options, written NAME:option=value:option=value."""
-    from isoscope.corrections.registry import all_corrections  # imports scikit-learn
-
-    kinds = {name: described(kind) for name, kind in all_corrections().items()}
-    everything = {"none": ("The cloud as it is.", {}), **kinds}
+    kinds = load("isoscope.corrections.registry:all_corrections")()  # imports scikit-learn
+    everything: dict[str, tuple[str, dict[str, Any]]] = {
+        "none": ("The cloud as it is.", {}),
+        **{name: described(kind) for name, kind in kinds.items()},
+    }
     if as_json:
-        rows = [
-            {"name": name, "about": about, "options": options}
-            for name, (about, options) in everything.items()
-        ]
-        print_facts(rows)
+        print_facts(
+            [
+                {"name": name, "about": about, "options": options}
+                for name, (about, options) in everything.items()
+            ]
+        )
         return
-    screen = console()
     for name, (about, options) in everything.items():
-        screen.print(name, style="bold")
-        indented(screen, about)
-        if options:
-            text = ", ".join(f"{key}={value}" for key, value in options.items())
-            indented(screen, f"options: {text}")
+        text = ", ".join(f"{key}={value}" for key, value in options.items())
+        show_entry(name, about, {"options": text})
 
 
 def described(kind: type[Any]) -> tuple[str, dict[str, Any]]:
@@ -106,27 +105,21 @@ def described(kind: type[Any]) -> tuple[str, dict[str, Any]]:
 
 
 @list_app.command("tasks", epilog="Example: isoscope list tasks --data benchmarks/")
-def list_tasks(
-    data: Data = None,
-    as_json: PrintJson = False,
-) -> None:
+def list_tasks(data: Data = None, as_json: PrintJson = False) -> None:
     """Show every task: its files, size, protocol, scores, citation, and whether it is there."""
     folder = data_folder(data)
     rows = [describe_task(task, folder) for task in all_tasks()]
     if as_json:
         print_facts(rows)
         return
-    screen = console()
     for row in rows:
         size = f"{row['size']:,} {row['unit']}"
-        screen.print(f"{row['name']} ({row['family']}, {size})", style="bold")
-        for title in ("data", "layout", "parts", "protocol", "metrics", "citation", "licence"):
-            text = ", ".join(row[title]) if title == "metrics" else row[title]
-            if text:
-                indented(screen, f"{title}: {text}")
+        named = {**row, "metrics": ", ".join(row["metrics"])}
+        titles = ("data", "layout", "parts", "protocol", "metrics", "citation", "licence")
+        facts = {title: named[title] for title in titles}
+        show_entry(f"{row['name']} ({row['family']}, {size})", "", facts)
     for kind in own_kinds():
-        screen.print(kind.written, style="bold")
-        indented(screen, kind.about)
+        show_entry(kind.written, kind.about, {})
 
 
 def describe_task(task: Task, folder: Path | None) -> dict[str, Any]:
@@ -166,20 +159,12 @@ def parts_of(task: Task) -> str:
 
 def describe(item: Measure) -> dict[str, object]:
     """Return what is known about a measure as a plain dictionary."""
-    return {
-        "name": item.name,
-        "alias": item.alias or None,
-        "summary": item.summary,
-        "formula": item.formula,
-        "range": item.range,
-        "direction": item.direction,
-        "length_dependent": item.length_dependent,
-        "reference": item.reference,
-        "table": item.table,
-        "default": item.default,
-        "interval": item.interval,
-        "no_interval": item.no_interval or None,
-    }
+    names = (
+        "name", "alias", "summary", "formula", "range", "direction", "length_dependent",
+        "reference", "table", "default", "interval", "no_interval",
+    )  # fmt: skip
+    known = {name: getattr(item, name) for name in names}
+    return {**known, **{name: known[name] or None for name in ("alias", "no_interval")}}
 
 
 def interval_of(item: Measure) -> str:

@@ -1,16 +1,16 @@
 """Options that several commands share, and groups of options that become flat ones.
 
-The options of a command are the fields of a frozen dataclass, in the order of the help. A field may
-be such a group itself: `command` expands it where it stands, and packs the values again when the
-command is called.
+The options of a command are the fields of a frozen dataclass, in the order of the help: each is
+declared by ``option``, ``flag`` or ``argument``, or has one of the types below, which several
+commands share. A field may be such a group itself: ``command`` expands it where it stands, and
+packs the values again when the command is called.
 """
 
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from dataclasses import field as group_field
-from functools import wraps
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from functools import partial, wraps
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
@@ -39,12 +39,12 @@ class Options:
         What is only about showing is left out: the verb computes, the command line shows.
         """
         given: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for one in fields(self):
+            value = getattr(self, one.name)
             if isinstance(value, Options):
                 given |= value.arguments()
-            elif field.name != "debug":  # which the frame looks for before options are parsed
-                given[field.name] = value
+            elif one.name != "debug":  # which the frame looks for before options are parsed
+                given[one.name] = value
         return given
 
 
@@ -54,31 +54,6 @@ class Showing(Options):
     def arguments(self) -> dict[str, Any]:
         """Return nothing."""
         return {}
-
-
-ABOUT = "about"
-"""Under this name the metadata of a field say what typer is to know about the option."""
-
-
-def option(default: Any, *names: str, **about: Any) -> Any:
-    """Return a field of a group that is an option of one command: its default, and its help.
-
-    Parameters
-    ----------
-    default : object
-        What the option is where it is not given.
-    *names : str
-        How it is called on the command line; by default as the field.
-    **about
-        What ``typer.Option`` takes, such as ``help`` and ``min``.
-    """
-    return group_field(default=default, metadata={ABOUT: typer.Option(*names, **about)})
-
-
-def argument(metavar: str, about: str) -> Any:
-    """Return a field of a group that is an argument of one command, which has to be given."""
-    given = typer.Argument(metavar=metavar, help=about, show_default=False)
-    return group_field(metadata={ABOUT: given})
 
 
 def command(function: Callable[[Group], None]) -> Callable[..., None]:
@@ -95,18 +70,60 @@ def command(function: Callable[[Group], None]) -> Callable[..., None]:
     return run
 
 
+DECLARED = "declared"
+"""Under which a field keeps how its option is declared to typer, given the name of the field."""
+
+
+def option(default: Any, about: str, *names: str, panel: str | None = None, **settings: Any) -> Any:
+    """Declare an option, as a field of a group.
+
+    Parameters
+    ----------
+    default : object
+        Its value unless a user gives another; ``...`` where a user must give one.
+    about : str
+        What the help says of it.
+    *names : str
+        What it is called, such as ``--shard``; by default as the field.
+    panel : str, optional
+        Heading of the help under which it stands.
+    **settings
+        What else ``typer.Option`` takes, such as ``min``.
+    """
+    shown = typer.Option(*names, help=about, rich_help_panel=panel, **settings)
+    needed = default is ...
+    return field(default=MISSING if needed else default, metadata={DECLARED: lambda _: shown})
+
+
+def flag(about: str, *names: str, panel: str | None = None) -> Any:
+    """Declare an option without a value, as ``option`` does; it is False unless it is given."""
+
+    def declared(name: str) -> Any:
+        # Named here, as typer would add a second name that switches it off.
+        called = names or (f"--{name.replace('_', '-')}",)
+        return typer.Option(*called, help=about, rich_help_panel=panel)
+
+    return field(default=False, metadata={DECLARED: declared})
+
+
+def argument(metavar: str, about: str) -> Any:
+    """Declare what a command must be given, by place and not by name."""
+    shown = typer.Argument(metavar=metavar, help=about, show_default=False)
+    return field(metadata={DECLARED: lambda _: shown})
+
+
 def flat(kind: type[Options]) -> Iterator[Parameter]:
     """Give out the options of a group as parameters, those of groups inside it where they stand."""
     hints = get_type_hints(kind, include_extras=True)
-    for field in fields(kind):
-        hint: Any = hints[field.name]
+    for one in fields(kind):
+        hint = hints[one.name]
         if is_group(hint):
             yield from flat(hint)
-        else:
-            default = Parameter.empty if field.default is MISSING else field.default
-            if ABOUT in field.metadata:
-                hint = Annotated[hint, field.metadata[ABOUT]]
-            yield Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+            continue
+        if DECLARED in one.metadata:
+            hint = Annotated[hint, one.metadata[DECLARED](one.name)]
+        default = Parameter.empty if one.default is MISSING else one.default
+        yield Parameter(one.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def packed(kind: type[Group], values: dict[str, Any]) -> Group:
@@ -114,10 +131,8 @@ def packed(kind: type[Group], values: dict[str, Any]) -> Group:
     hints = get_type_hints(kind)
     return kind(
         **{
-            field.name: packed(hints[field.name], values)
-            if is_group(hints[field.name])
-            else values[field.name]
-            for field in fields(kind)
+            name: packed(hint, values) if is_group(hint) else values[name]
+            for name, hint in hints.items()
         }
     )
 
@@ -190,50 +205,41 @@ Device = Annotated[
     typer.Option(help="Where models compute, such as cpu or cuda. Default: an accelerator."),
 ]
 
-OF_TEXTS = "The vectors of texts"
-Layer = Annotated[str, typer.Option(help="Layer of the model.", rich_help_panel=OF_TEXTS)]
-Pooling = Annotated[
-    Literal["mean", "cls", "last", "max"],
-    typer.Option(help="How a text's tokens become one vector.", rich_help_panel=OF_TEXTS),
-]
-SpecialTokens = Annotated[
-    bool,
-    typer.Option(help="Whether tokens that the tokenizer adds count.", rich_help_panel=OF_TEXTS),
-]
-KeepVectors = Annotated[
-    bool,
-    typer.Option(
-        help="Whether vectors of texts are kept on disk (in ISOSCOPE_CACHE).",
-        rich_help_panel=OF_TEXTS,
-    ),
-]
+OF_TEXTS, SCALE = "The vectors of texts", "Scale"
+"""Panels of the help."""
 
-SCALE = "Scale"
+of_texts = partial(typer.Option, rich_help_panel=OF_TEXTS)
+of_scale = partial(typer.Option, rich_help_panel=SCALE)
+
+Layer = Annotated[str, of_texts(help="Layer of the model.")]
+Pooling = Annotated[
+    Literal["mean", "cls", "last", "max"], of_texts(help="How a text's tokens become one vector.")
+]
+SpecialTokens = Annotated[bool, of_texts(help="Whether tokens that the tokenizer adds count.")]
+KeepVectors = Annotated[
+    bool, of_texts(help="Whether vectors of texts are kept on disk (in ISOSCOPE_CACHE).")
+]
 Engine = Annotated[
     str,
-    typer.Option(
+    of_scale(
         metavar="local|ray[:ADDRESS]",
         help="Who works: this machine, a Ray of its own on this machine (ray), or a cluster "
         "(ray:auto, ray:HOST:6379).",
-        rich_help_panel=SCALE,
     ),
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(
-        "--workers",
+    of_scale(
         help="Processes, or actors of Ray, each with a copy of the model and one thread. Default: "
         "this process with all its threads; with Ray one per core or accelerator.",
         min=1,
-        rich_help_panel=SCALE,
     ),
 ]
 OnError = Annotated[
     Literal["stop", "skip"],
-    typer.Option(
+    of_scale(
         help="Whether a file or shard that cannot be read ends the run, or is left out, named and "
         "counted.",
-        rich_help_panel=SCALE,
     ),
 ]
 
@@ -243,36 +249,30 @@ class Scale(Options):
     """Who reads vectors."""
 
     engine: Engine = "local"
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            help="Threads, or actors of Ray. Default: one per core. The numbers are the same with "
-            "any.",
-            min=1,
-            rich_help_panel=SCALE,
-        ),
-    ] = None
+    workers: int | None = option(
+        None,
+        "Threads, or actors of Ray. Default: one per core. The numbers are the same with any.",
+        min=1,
+        panel=SCALE,
+    )
     on_error: OnError = "stop"
-    shard_rows: Annotated[
-        int | None,
-        typer.Option(
-            "--shard",
-            metavar="ROWS",
-            help="Rows that a worker reads at a time. Default: 64 batches of 1.5 million numbers.",
-            min=1,
-            rich_help_panel=SCALE,
-        ),
-    ] = None
+    shard_rows: int | None = option(
+        None,
+        "Rows that a worker reads at a time. Default: 64 batches of 1.5 million numbers.",
+        "--shard",
+        metavar="ROWS",
+        min=1,
+        panel=SCALE,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compute(Options):
     """How and where models compute."""
 
-    dtype: Annotated[
-        Literal["float32", "float16", "bfloat16", "float64"],
-        typer.Option(help="In what models compute."),
-    ] = "float32"
+    dtype: Literal["float32", "float16", "bfloat16", "float64"] = option(
+        "float32", "In what models compute."
+    )
     device: Device = None
 
 
@@ -290,16 +290,10 @@ class Checkpoints(Options):
     """Which checkpoints of a training are read, and where they are kept."""
 
     every: Every = None
-    keep: Annotated[
-        int | None,
-        typer.Option(
-            help="Checkpoints of the hub on disk at a time. Default: 1, or all with --cache.",
-            min=1,
-        ),
-    ] = None
-    cache: Annotated[
-        Path | None, typer.Option(help="Folder for fetched checkpoints. Default: a temporary one.")
-    ] = None
+    keep: int | None = option(
+        None, "Checkpoints of the hub on disk at a time. Default: 1, or all with --cache.", min=1
+    )
+    cache: Path | None = option(None, "Folder for fetched checkpoints. Default: a temporary one.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -307,50 +301,33 @@ class WordLookup(Options):
     """How words are found among vectors."""
 
     words: Words = None
-    vocabulary: Annotated[
-        Path | None,
-        typer.Option(
-            help="Words of a matrix without labels: a line per row, or JSON of words and rows."
-        ),
-    ] = None
-    lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Lower-case the benchmarks' words.")
-    ] = False
-    prefix: Annotated[
-        str, typer.Option(help="What the vocabulary writes before a whole word, such as Ġ.")
-    ] = ""
+    vocabulary: Path | None = option(
+        None, "Words of a matrix without labels: a line per row, or JSON of words and rows."
+    )
+    lowercase: bool = flag("Lower-case the benchmarks' words.")
+    prefix: str = option("", "What the vocabulary writes before a whole word, such as Ġ.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Queries(Options):
     """Queries beside documents."""
 
-    queries: Annotated[
-        str | None, typer.Option(help="Vectors of queries, where the source holds documents.")
-    ] = None
-    centres: Annotated[
-        Literal["shared", "own", "both"] | None,
-        typer.Option(
-            help="Centre queries on the documents' mean, on their own, or try both. Default: both."
-        ),
-    ] = None
+    queries: str | None = option(None, "Vectors of queries, where the source holds documents.")
+    centres: Literal["shared", "own", "both"] | None = option(
+        None, "Centre queries on the documents' mean, on their own, or try both. Default: both."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Watch(Showing):
     """What is shown on standard error while a command works."""
 
-    progress: Annotated[
-        Mode | None,
-        typer.Option(
-            "--progress",
-            help="A bar, lines of JSON for programs, or nothing, on standard error. Default: "
-            "ISOSCOPE_PROGRESS, or auto: a bar on a terminal.",
-        ),
-    ] = None
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Write nothing but errors to standard error.")
-    ] = False
+    progress: Mode | None = option(
+        None,
+        "A bar, lines of JSON for programs, or nothing, on standard error. Default: "
+        "ISOSCOPE_PROGRESS, or auto: a bar on a terminal.",
+    )
+    quiet: bool = flag("Write nothing but errors to standard error.", "--quiet", "-q")
 
 
 PICTURE_PACKAGES = ("jinja2", "vl_convert")
@@ -361,14 +338,12 @@ PAGE_ENDINGS = (".html", ".htm")
 class Pictures(Showing):
     """Where a page and pictures go; None for nowhere."""
 
-    html: Annotated[
-        Path | None,
-        typer.Option(help="Also write one .html page with pictures, which opens anywhere."),
-    ] = None
-    figures: Annotated[
-        Path | None,
-        typer.Option(help="Also write every picture into this folder, as .png, .svg and .pdf."),
-    ] = None
+    html: Path | None = option(
+        None, "Also write one .html page with pictures, which opens anywhere."
+    )
+    figures: Path | None = option(
+        None, "Also write every picture into this folder, as .png, .svg and .pdf."
+    )
 
     @property
     def wanted(self) -> bool:
@@ -396,7 +371,7 @@ class Pictures(Showing):
 class Shown(Showing):
     """How a result is shown: as JSON, on a page, in pictures."""
 
-    as_json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")] = False
+    as_json: bool = flag("Print the whole result as JSON.", "--json")
     pictures: Pictures
 
 
@@ -404,9 +379,7 @@ class Shown(Showing):
 class Output(Shown):
     """How a result is shown, and the file that it is written to."""
 
-    out: Annotated[
-        Path | None, typer.Option(help="Also write the result to this .json or .md file.")
-    ] = None
+    out: Path | None = option(None, "Also write the result to this .json or .md file.")
 
     def __post_init__(self) -> None:
         """Refuse a file that could not be written, before any work is done."""

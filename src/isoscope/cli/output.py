@@ -14,6 +14,7 @@ from isoscope.cli.streams import (
     command_line,
     console,
     error_console,
+    indented,
     plain_warnings,
     print_text,
 )
@@ -22,13 +23,14 @@ from isoscope.results.kinds import grids
 from isoscope.results.tables import Grid, previews
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from rich.console import Console
 
     from isoscope.cli.options import Pictures, Shown
     from isoscope.progress import Progress
+    from isoscope.results.render import Line
     from isoscope.results.result import Result
 
 
@@ -81,9 +83,21 @@ def show(result: Result, screen: Console) -> None:
         for note in one.notes:
             screen.print(note, style="dim")
     # The first rows of the structured measures that tell most.
-    for title, header, rows in previews(result):
-        screen.print(f"{title}, all with --json" if rows else title, style="italic")
-        show_grid(Grid("", header, rows, [], []), screen, first="right", min_width=9)
+    for one in previews(result):
+        screen.print(f"{one.title}, all with --json" if one.rows else one.title, style="italic")
+        show_grid(one, screen, first="right", min_width=9)
+
+
+def print_lines(lines: Iterable[Line | list[list[str]]]) -> None:
+    """Print lines for people as they come; a list of lists is a table."""
+    screen = console()
+    for line in lines:
+        if isinstance(line, list):
+            show_table(line, screen)
+        elif line.indented:
+            indented(screen, line.text, line.style)
+        else:
+            screen.print(line.text, style=line.style)
 
 
 def show_table(table: list[list[str]], screen: Console) -> None:

@@ -288,9 +288,8 @@ class ProgressLines:
             if moved.fresh:
                 for other in list(self._unsaid.values()):
                     self._say(other, "last", now)
-            self._say(
-                moved, "last" if moved.finished else "first" if moved.fresh else "between", now
-            )
+            kind: Kind = "first" if moved.fresh else "between"
+            self._say(moved, "last" if moved.finished else kind, now)
 
     def end(self) -> None:
         """Write how far stages came that have not said so."""
@@ -310,21 +309,18 @@ class ProgressLines:
 
     def _write(self, stage: Stage) -> None:
         """Write where a stage is; nobody who listens is no reason to stop the run."""
-        line = json.dumps(
-            {
-                "progress": stage.name,
-                "done": int(stage.done),  # numpy's numbers are none of JSON's
-                "total": None if stage.total is None else int(stage.total),
-                "unit": stage.unit or None,
-                "rate": None if stage.rate is None else float(f"{stage.rate:.4g}"),
-                "seconds_left": None
-                if stage.seconds_left is None
-                else round(stage.seconds_left, 1),
-                "elapsed": round(stage.elapsed, 1),
-            }
-        )
+        rate, left = stage.rate, stage.seconds_left
+        facts = {
+            "progress": stage.name,
+            "done": int(stage.done),  # numpy's numbers are none of JSON's
+            "total": None if stage.total is None else int(stage.total),
+            "unit": stage.unit or None,
+            "rate": None if rate is None else float(f"{rate:.4g}"),
+            "seconds_left": None if left is None else round(left, 1),
+            "elapsed": round(stage.elapsed, 1),
+        }
         try:
-            self._stream.write(f"{line}\n")
+            self._stream.write(f"{json.dumps(facts)}\n")
             self._stream.flush()
         except BrokenPipeError:
             silence(self._stream)
@@ -368,11 +364,11 @@ def progress_bar(
     if chosen == "none" or (chosen == "auto" and not console.is_terminal):
         yield None
         return
-    shown: DrawnBar | ProgressLines
-    if chosen == "lines":
-        shown = ProgressLines(console.file, unit, console.get_time)
-    else:
-        shown = DrawnBar(console if console.is_terminal else as_terminal(console), unit)
+    shown = (
+        ProgressLines(console.file, unit, console.get_time)
+        if chosen == "lines"
+        else DrawnBar(console if console.is_terminal else as_terminal(console), unit)
+    )
     try:
         yield shown.report
     finally:
@@ -388,9 +384,8 @@ def chosen_mode(mode: Mode | None, *, quiet: bool) -> Mode:
     if mode is not None:
         return mode
     asked = os.environ.get(VARIABLE) or "auto"
-    for known in MODES:
-        if asked == known:
-            return known
+    if asked in MODES:
+        return asked
     raise UsageError(f"{VARIABLE} is {asked!r}; write {', '.join(MODES[:-1])} or {MODES[-1]}")
 
 

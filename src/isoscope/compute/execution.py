@@ -9,21 +9,18 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 from isoscope.compute.journal import journal_while
 from isoscope.compute.map_reduce import Run
-from isoscope.compute.pool import Here
+from isoscope.compute.pool import Here, OpenPool, Pool
 from isoscope.compute.stage import OnError
-from isoscope.data.base import identity_of, is_portable
+from isoscope.data.base import CloudGroup, identity_of, is_portable
 from isoscope.errors import UsageError, at_least, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
-
-    from isoscope.compute.pool import OpenPool, Pool
-    from isoscope.data.base import CloudGroup
 
 
 LOCAL, RAY = "local", "ray"
@@ -86,9 +83,7 @@ def check_scale(
 
 
 @contextmanager
-def readers(
-    engine: str, workers: int | None, source: CloudGroup | None = None
-) -> Iterator[Pool | None]:
+def readers(engine: str, workers: int | None, source: CloudGroup) -> Iterator[Pool | None]:
     """Give out the workers that read vectors; None for the threads of this process.
 
     A source that no other process can read, such as a table seen through a connection, is left to
@@ -135,6 +130,12 @@ class Execution:
     def __post_init__(self) -> None:
         check_scale(self.engine, self.workers, self.on_error, self.shard)
 
+    @classmethod
+    def of(cls, options: Mapping[str, Any], **more: Any) -> Execution:
+        """Pack the ``RunOptions`` of a call; other names than these are refused as Python does."""
+        known = {"shard" if name == "shard_rows" else name: options[name] for name in options}
+        return cls(**known, **more)
+
     @contextmanager
     def open(
         self, source: CloudGroup, configuration: Mapping[str, Any], *, worth: float = 0.0
@@ -162,3 +163,29 @@ class Execution:
             pool = stack.enter_context(readers(self.engine, self.workers, source))
             bad = dict(getattr(source, "bad", {}))
             yield Run(self.workers, pool, kept, self.on_error, self.shard, bad)
+
+
+class RunOptions(TypedDict, total=False):
+    """Keywords of all calls that read vectors of any size: how the work is done, not what it gives.
+
+    Parameters
+    ----------
+    engine : str, default "local"
+        ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster. What a correction needs beyond sums,
+        and measures within clusters, are read by this process whatever the engine is.
+    workers : int, optional
+        Threads of the local engine, by default one per core; actors of Ray, by default one per
+        core of the cluster. The numbers are the same with any of them.
+    on_error : {"stop", "skip"}, default "stop"
+        Whether a file or shard that cannot be read ends the run, or is left out and counted.
+    shard_rows : int, optional
+        Rows that are read by one worker at a time.
+    resume : bool, default False
+        Go on with a killed run, from the journal beside ``out``.
+    """
+
+    engine: str
+    workers: int | None
+    on_error: OnError
+    shard_rows: int | None
+    resume: bool

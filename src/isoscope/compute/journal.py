@@ -24,20 +24,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.data.formats.safetensors import METADATA
+from isoscope.data.formats.safetensors import METADATA, aligned
 from isoscope.data.location import readable
 from isoscope.data.output import PREFIX, atomic_file, cannot_be_written, write_atomically
 from isoscope.errors import DataError, UsageError
 from isoscope.version import __version__
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 
 class FolderLock:
@@ -117,9 +114,6 @@ BEGINNING = b'{"' + METADATA.encode() + b'":{"sha256":"'
 """What stands before the checksum in every header."""
 
 ZEROS = b"0" * 64
-ALIGNMENT = 8
-"""The header is filled up with spaces so that the first array starts at such a byte."""
-
 PIECE = 1 << 20
 """Bytes read at a time for the checksum."""
 
@@ -169,8 +163,7 @@ def header_of(entry: Entry, stored: Mapping[str, NDArray[Any]]) -> bytes:
             "data_offsets": [position, position + array.nbytes],
         }
         position += array.nbytes
-    text = json.dumps(header, separators=(",", ":")).encode()
-    return text + b" " * (-len(text) % ALIGNMENT)
+    return aligned(json.dumps(header, separators=(",", ":")))
 
 
 def as_stored(name: str, array: NDArray[Any]) -> NDArray[Any]:
@@ -376,12 +369,7 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _path(self, step: str) -> Path:
@@ -413,9 +401,8 @@ def journal_while(
             yield journal
         except BaseException:
             short = not resume and time.monotonic() - began < worth
-            if (
-                short or not journal.known
-            ):  # a wrong call leaves nothing that the right one must delete
+            # A wrong call leaves nothing that the right one must delete.
+            if short or not journal.known:
                 journal.remove()
             raise
         journal.remove()

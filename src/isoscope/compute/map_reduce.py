@@ -10,12 +10,22 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeAlias, TypeVar
+from functools import reduce
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
-from isoscope.compute.stage import Gathered, MergeTree, OnError, Stage, StoredState
+from isoscope.compute.stage import (
+    Gathered,
+    MergeTree,
+    OnError,
+    Stage,
+    State,
+    StoredState,
+    merge_states,
+)
 from isoscope.compute.threads import Accumulator, accumulate, cores, deal
 from isoscope.data.arrays import is_tensor
 from isoscope.data.base import (
@@ -23,12 +33,13 @@ from isoscope.data.base import (
     CloudGroup,
     Shard,
     WrappedGroup,
+    is_portable,
     rows_per_batch,
     shards_of,
     total_rows,
 )
 from isoscope.errors import DataError
-from isoscope.progress import Progress
+from isoscope.progress import Progress, report
 
 if TYPE_CHECKING:
     from isoscope.compute.journal import Journal
@@ -106,7 +117,7 @@ class ReadWork(ABC, Generic[StoredState]):
     def __call__(self, shard: Shard, tick: Tick) -> StoredState:
         """Read one shard."""
         taker = self.taker()
-        tree: MergeTree[StoredState] = MergeTree(lambda one, other: one.merge(other))
+        tree: MergeTree[StoredState] = MergeTree()
         done = 0
         for number, chunk in enumerate(chunks(shard, self.chunk)):
             for batches in chunk:
@@ -132,7 +143,8 @@ def read(
         plan.on_error, progress,
     )  # fmt: skip
     whole.leave_out(plan.skipped)
-    if plan.pool is not None:
+    # Workers may have been opened for another source than one that only this process can read.
+    if plan.pool is not None and is_portable(group):
         found = whole.run(plan.pool, work)
     else:
         found = read_in_lanes(whole, work, group, plan.workers)
@@ -156,22 +168,8 @@ def chunks(shard: Shard, size: int) -> Iterator[Iterable[Batches]]:
         for batches in shard.group.batches()
     )
     for first in based:
-        yield Chunk(first, based, size)
-
-
-class Chunk:
-    """The next batches of a stream, read one by one."""
-
-    def __init__(self, first: Batches, rest: Iterator[Batches], size: int) -> None:
-        self._first, self._rest, self._size = first, rest, size
-
-    def __iter__(self) -> Iterator[Batches]:
-        yield self._first
-        for _ in range(self._size - 1):
-            following = next(self._rest, None)
-            if following is None:
-                return
-            yield following
+        # Not a list: a batch must be on its way to a thread before the next one is read.
+        yield chain([first], islice(based, size - 1))
 
 
 def rows_in(batches: Batches) -> int:
@@ -195,7 +193,7 @@ class Collector(Generic[StoredState]):
         self._stage, self._work = stage, work
         self._lock = threading.Lock()
         self._trees: dict[int, MergeTree[StoredState]] = {}
-        self._counts: dict[int, int] = {}
+        self._counts: Counter[int] = Counter()
         self._expected: dict[int, int] = {}
         self._bad: set[int] = set()
 
@@ -208,11 +206,8 @@ class Collector(Generic[StoredState]):
         with self._lock:
             if shard in self._bad:
                 return
-            tree = self._trees.get(shard)
-            if tree is None:
-                tree = self._trees[shard] = MergeTree(lambda one, other: one.merge(other))
-            tree.add(chunk, state)
-            self._counts[shard] = self._counts.get(shard, 0) + 1
+            self._trees.setdefault(shard, MergeTree()).add(chunk, state)
+            self._counts[shard] += 1
             self._settle(shard)
 
     def expect(self, shard: int, count: int) -> None:
@@ -230,7 +225,7 @@ class Collector(Generic[StoredState]):
                 self._stage.skip(shard, str(error))
 
     def _settle(self, shard: int) -> None:
-        if shard in self._bad or self._counts.get(shard, 0) != self._expected.get(shard, -1):
+        if shard in self._bad or self._counts[shard] != self._expected.get(shard, -1):
             return
         tree = self._trees.pop(shard, None)
         state = None if tree is None else tree.result()
@@ -316,8 +311,7 @@ def pieces(
                 for batches in chunk:
                     yield Piece(number, count - 1, batches)
                     done += rows_in(batches)
-                    if progress is not None:
-                        progress(stage.name, done, group.rows)
+                    report(progress, stage.name, done, group.rows)
                 yield Piece(number, count - 1, None)
         except (DataError, OSError) as error:
             collector.bad(number, error)
@@ -354,25 +348,12 @@ class KeptShards(WrappedGroup):
                 yield from chunk
 
 
-class Mergeable(Protocol):
-    """A state that combines with another of its kind."""
-
-    def merge(self, other: Self) -> Self:
-        """Combine two states."""
-
-
-ReadState = TypeVar("ReadState", bound=Mergeable)
 Taker = TypeVar("Taker", bound=Accumulator[Batches])
 
 
-def merged(states: Sequence[ReadState]) -> ReadState | None:
+def merged(states: Sequence[State]) -> State | None:
     """Merge states in their order; None when there are none."""
-    if not states:
-        return None
-    total = states[0]
-    for state in states[1:]:
-        total = total.merge(state)
-    return total
+    return reduce(merge_states, states) if states else None
 
 
 def run(
@@ -401,5 +382,4 @@ def with_progress(group: CloudGroup, progress: Progress | None, stage: str) -> I
     for batches in group.batches():
         yield batches
         done += rows_in(batches)
-        if progress is not None:
-            progress(stage, done, group.rows)
+        report(progress, stage, done, group.rows)

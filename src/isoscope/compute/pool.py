@@ -105,6 +105,24 @@ class SingleThread:
             self._torch = True
 
 
+class Worker:
+    """What a worker that is a process of its own remembers between shards."""
+
+    def __init__(self) -> None:
+        self._token: object = None
+        self._work: Any = None
+        self._threads = SingleThread()
+
+    def work_on(self, token: object, load: Callable[[], Any], shard: bytes) -> Any:
+        """Work one shard through; the work is loaded where its token is not that of the last."""
+        if token != self._token:
+            self._work, self._token = load(), token
+        self._threads.hold()
+        found = attempt(self._work, pickle.loads(shard), no_tick)
+        self._threads.hold()  # the work may have brought torch
+        return found
+
+
 class Here:
     """The one worker that is this process itself, with all its threads."""
 

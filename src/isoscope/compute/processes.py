@@ -13,13 +13,11 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from isoscope.compute.pool import BadShard, Shard, SingleThread, Value, attempt, no_tick, packed
+from isoscope.compute.pool import BadShard, Shard, Tick, Value, Work, Worker, packed
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from isoscope.compute.pool import Tick, Work
 
 
 class Processes:
@@ -84,20 +82,10 @@ def follow_parent() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-class Memory:
-    """What a worker remembers between shards."""
-
-    path = ""
-    work: Any = None
-    threads = SingleThread()
+WORKER = Worker()
+"""What this process is, where it was started by a pool."""
 
 
 def work_on(path: str, shard: bytes) -> Any:
     """Work one shard through in a worker."""
-    if path != Memory.path:
-        Memory.work = pickle.loads(Path(path).read_bytes())
-        Memory.path = path
-    Memory.threads.hold()
-    found = attempt(Memory.work, pickle.loads(shard), no_tick)
-    Memory.threads.hold()  # the work may have brought torch
-    return found
+    return WORKER.work_on(path, lambda: pickle.loads(Path(path).read_bytes()), shard)

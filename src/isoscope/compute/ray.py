@@ -17,15 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from isoscope.compute.pool import BadShard, Shard, SingleThread, Value, attempt, no_tick, packed
+from isoscope.compute.pool import BadShard, Shard, Tick, Value, Work, Worker, packed
 from isoscope.compute.threads import cores
+from isoscope.data.location import first_line
 from isoscope.errors import DataError, UsageError, require
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from isoscope.compute.pool import Tick, Work
 
 
 RETRIES = 20
@@ -143,22 +142,16 @@ class Actor:
     """The process of a worker; a model is loaded once in its life."""
 
     def __init__(self) -> None:
-        self._token, self._work = -1, None
-        self._threads = SingleThread()
+        self._worker = Worker()
 
     def work_on(
         self, token: int, held: list[Any], caller: Caller, number: int, shard: bytes
     ) -> tuple[int, Any]:
         """Work one shard through."""
-        if token != self._token:
-            self._begin(held, caller)
-            self._token = token
-        self._threads.hold()
-        found = attempt(self._work, pickle.loads(shard), no_tick)  # type: ignore[arg-type]
-        self._threads.hold()  # the work may have brought torch
-        return number, found
+        return number, self._worker.work_on(token, lambda: self._begin(held, caller), shard)
 
-    def _begin(self, held: list[Any], caller: Caller) -> None:
+    def _begin(self, held: list[Any], caller: Caller) -> Any:
+        """Fetch the work, and go to where relative paths are meant from."""
         if caller.version != __version__:
             raise UsageError(
                 f"this machine has isoscope {caller.version} and a worker has {__version__}; "
@@ -168,7 +161,7 @@ class Actor:
             os.chdir(caller.folder)
         import ray
 
-        self._work = pickle.loads(ray.get(held[0]))
+        return pickle.loads(ray.get(held[0]))
 
 
 def library() -> Any:
@@ -198,11 +191,6 @@ def connect(ray: Any, address: str, workers: int | None) -> None:
             f"--engine ray:{address}: no Ray answers ({first_line(error)}); ray status shows "
             "whether one runs, and one with tokens wants RAY_AUTH_MODE=token"
         ) from error
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of what Ray says, which goes on for a page."""
-    return "".join(str(error).strip().splitlines()[:1])
 
 
 def refuse_silence(address: str) -> None:

@@ -29,15 +29,13 @@ from typing import (
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.compute.pool import BadShard
+from isoscope.compute.pool import BadShard, Pool, Work
 from isoscope.data.base import total_rows
 from isoscope.errors import DataError
+from isoscope.progress import Progress, report
 
 if TYPE_CHECKING:
     from isoscope.compute.journal import Journal
-    from isoscope.compute.pool import Pool, Work
-    from isoscope.progress import Progress
-
 
 State = TypeVar("State")
 
@@ -63,6 +61,11 @@ class Node(NamedTuple):
         return self.first <= other.first and other.end <= self.end
 
 
+def merge_states(one: Any, other: Any) -> Any:
+    """Combine two states by their own method."""
+    return one.merge(other)
+
+
 class MergeTree(Generic[State]):
     """Merges states as soon as both sides of a pair are there.
 
@@ -74,7 +77,7 @@ class MergeTree(Generic[State]):
         Makes one state of two, of which the first belongs to the earlier shards.
     """
 
-    def __init__(self, merge: Callable[[State, State], State]) -> None:
+    def __init__(self, merge: Callable[[State, State], State] = merge_states) -> None:
         self._merge = merge
         self.nodes: dict[Node, State | None] = {}
         """What is held; None where all shards below were left out."""
@@ -307,19 +310,15 @@ class Stage(Generic[Shard, StoredState]):
     _skipped: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.tree: MergeTree[StoredState] = MergeTree(lambda one, other: one.merge(other))
+        self.tree: MergeTree[StoredState] = MergeTree()
         self._kept = None
         self._finished: set[int] = set()
         if self.journal is not None:
             self._kept = ShardJournal(self.journal, self.name, self.kind)
             self._finished, self._skipped = self._kept.load(self.tree)
-        self._done = sum(self.sizes[number] or 0 for number in self._finished)
-        self._total = total_rows(self.sizes)
-
-    @property
-    def done(self) -> int:
+        self.done = sum(self.sizes[number] or 0 for number in self._finished)
         """Rows or texts of the shards that are done, as far as their number was known before."""
-        return self._done
+        self._total = total_rows(self.sizes)
 
     @property
     def missing(self) -> list[tuple[int, Shard]]:
@@ -347,8 +346,7 @@ class Stage(Generic[Shard, StoredState]):
 
     def tick(self, within: int) -> None:
         """Report so much more of a shard that is under way."""
-        if self.progress is not None:
-            self.progress(self.name, self._done + within, self._total)
+        report(self.progress, self.name, self.done + within, self._total)
 
     def add(self, number: int, state: StoredState) -> None:
         """Take the state of a shard."""
@@ -371,7 +369,7 @@ class Stage(Generic[Shard, StoredState]):
 
     def _settle(self, number: int) -> None:
         self._finished.add(number)
-        self._done += self.sizes[number] or 0
+        self.done += self.sizes[number] or 0
         if self._kept is not None:
             self._kept.offer(self.tree, self._skipped)
         self.tick(0)

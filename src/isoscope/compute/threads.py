@@ -120,14 +120,10 @@ def deal(
                 lane.finish()
             for lane in lanes:
                 lane.join()
-        except KeyboardInterrupt:
+        except BaseException as error:
             for lane in lanes:
                 lane.abandon()
-            raise
-        except BaseException:
-            for lane in lanes:
-                lane.abandon()
-            for lane in lanes:
+            for lane in lanes if not isinstance(error, KeyboardInterrupt) else ():
                 lane.join()
             raise
     for lane in lanes:

@@ -22,6 +22,7 @@ import os
 import sys
 import warnings
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,58 +68,54 @@ def file_bytes(keys: Keys, vectors: Vectors) -> bytes:
     return json.dumps(header).encode() + b"\n" + index + rows.tobytes()
 
 
-class VectorFile:
-    """A file that ``file_bytes`` made, or what is left of it."""
+def lookup(path: Path, keys: Keys) -> tuple[NDArray[np.int64], Vectors]:
+    """Return which of the keys have a vector in a file of ``file_bytes``, and these vectors.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    Anything that is not as it was written raises ``DamagedFileError``.
+    """
+    with path.open("rb") as file:
+        line = file.readline(LONGEST_HEADER)
+        rows, width, kind, digest = parsed_header(path, line)
+        index = file.read(rows * (KEY_BYTES + CHECK_BYTES))
+        if hashlib.sha256(index).hexdigest() != digest:
+            raise DamagedFileError(f"{path}: the index is damaged")
+        held = np.frombuffer(index, f"V{KEY_BYTES}", rows).tolist()
+        places = {key: row for row, key in enumerate(held)}
+        asked = [places.get(key.tobytes(), -1) for key in keys]
+        known = np.array([k for k, row in enumerate(asked) if row >= 0], np.int64)
+        wanted = np.array([row for row in asked if row >= 0], np.int64)
+        if not len(wanted):
+            return known, np.empty((0, width), kind)
+        first, last = int(wanted.min()), int(wanted.max()) + 1
+        size = width * np.dtype(kind).itemsize
+        file.seek(len(line) + len(index) + first * size)
+        content = file.read((last - first) * size)
+    if len(content) != (last - first) * size:
+        raise DamagedFileError(f"{path} is cut off")
+    checks = np.frombuffer(index, "<u4", rows, offset=rows * KEY_BYTES)
+    found = np.frombuffer(content, kind).reshape(-1, width)[wanted - first]
+    for row, vector in zip(wanted, found, strict=True):
+        if zlib.crc32(vector.data) != checks[row]:
+            raise DamagedFileError(f"{path}: vector {row} is damaged")
+    return known, found
 
-    def lookup(self, keys: Keys) -> tuple[NDArray[np.int64], Vectors]:
-        """Return which of the keys have a vector here, and these vectors.
 
-        Anything that is not as it was written raises ``DamagedFileError``.
-        """
-        with self._path.open("rb") as file:
-            line = file.readline(LONGEST_HEADER)
-            rows, width, kind, digest = self._parsed(line)
-            index = file.read(rows * (KEY_BYTES + CHECK_BYTES))
-            if hashlib.sha256(index).hexdigest() != digest:
-                raise DamagedFileError(f"{self._path}: the index is damaged")
-            held = np.frombuffer(index, f"V{KEY_BYTES}", rows).tolist()
-            places = {key: row for row, key in enumerate(held)}
-            asked = [places.get(key.tobytes(), -1) for key in keys]
-            known = np.array([k for k, row in enumerate(asked) if row >= 0], np.int64)
-            wanted = np.array([row for row in asked if row >= 0], np.int64)
-            if not len(wanted):
-                return known, np.empty((0, width), kind)
-            first, last = int(wanted.min()), int(wanted.max()) + 1
-            size = width * np.dtype(kind).itemsize
-            file.seek(len(line) + len(index) + first * size)
-            content = file.read((last - first) * size)
-        if len(content) != (last - first) * size:
-            raise DamagedFileError(f"{self._path} is cut off")
-        checks = np.frombuffer(index, "<u4", rows, offset=rows * KEY_BYTES)
-        found = np.frombuffer(content, kind).reshape(-1, width)[wanted - first]
-        for row, vector in zip(wanted, found, strict=True):
-            if zlib.crc32(vector.data) != checks[row]:
-                raise DamagedFileError(f"{self._path}: vector {row} is damaged")
-        return known, found
-
-    def _parsed(self, line: bytes) -> tuple[int, int, str, str]:
-        try:
-            header = json.loads(line)
-            rows, width = header["rows"], header["width"]
-            kind, digest = header["dtype"], header["sha256"]
-            good = header["format"] == FORMAT and kind in TYPES
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise DamagedFileError(f"{self._path} has no header") from error
-        size = self._path.stat().st_size
-        if not (good and type(rows) is int and type(width) is int and 0 < rows <= size):
-            raise DamagedFileError(f"{self._path} has a header that is none")
-        expected = len(line) + rows * (KEY_BYTES + CHECK_BYTES + width * np.dtype(kind).itemsize)
-        if width < 1 or size != expected:
-            raise DamagedFileError(f"{self._path} is not as long as its header says")
-        return rows, width, kind, str(digest)
+def parsed_header(path: Path, line: bytes) -> tuple[int, int, str, str]:
+    """Return rows, width, type and digest of the index, or refuse a header that is none."""
+    try:
+        header = json.loads(line)
+        rows, width = header["rows"], header["width"]
+        kind, digest = header["dtype"], header["sha256"]
+        good = header["format"] == FORMAT and kind in TYPES
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DamagedFileError(f"{path} has no header") from error
+    size = path.stat().st_size
+    if not (good and type(rows) is int and type(width) is int and 0 < rows <= size):
+        raise DamagedFileError(f"{path} has a header that is none")
+    expected = len(line) + rows * (KEY_BYTES + CHECK_BYTES + width * np.dtype(kind).itemsize)
+    if width < 1 or size != expected:
+        raise DamagedFileError(f"{path} is not as long as its header says")
+    return rows, width, kind, str(digest)
 
 
 VARIABLE = "ISOSCOPE_CACHE"
@@ -169,12 +166,12 @@ class VectorCache:
         """
         found = np.zeros(len(keys), np.bool_)
         vectors: NDArray[np.floating[Any]] | None = None
-        for path in sorted(self._folder_of(space).glob(f"*{ENDING}")):
+        for path in sorted((self.folder / space).glob(f"*{ENDING}")):
             missing = np.flatnonzero(~found)
             if not len(missing):
                 break
             try:
-                places, rows = VectorFile(path).lookup(keys[missing])
+                places, rows = lookup(path, keys[missing])
                 if vectors is not None and rows.shape[1] != vectors.shape[1]:
                     raise DamagedFileError(f"{path} has another width")
             except FileNotFoundError:  # another process made room
@@ -201,7 +198,7 @@ class VectorCache:
         content = file_bytes(keys, vectors)
         if len(content) > self.limit:
             return
-        folder = self._folder_of(space)
+        folder = self.folder / space
         name = hashlib.sha256(content).hexdigest()[:32] + ENDING
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -226,9 +223,6 @@ class VectorCache:
                 break
             remove(path)
             held -= size
-
-    def _folder_of(self, space: str) -> Path:
-        return self.folder / space
 
 
 def open_cache(wanted: VectorCache | bool | None) -> VectorCache | None:
@@ -270,15 +264,11 @@ def text_keys(texts: Sequence[str]) -> Keys:
 
 def remove(path: Path) -> None:
     """Delete a file, if it is still there and may be deleted."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError:
-        return
+    with suppress(OSError):
+        path.unlink()
 
 
 def touch(path: Path) -> None:
     """Note that a file was used; it may be gone, or somebody else's."""
-    try:
+    with suppress(OSError):
         os.utime(path)
-    except OSError:
-        return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isoscope.corrections.registry import CLASSES
 from isoscope.registry import lazy_names
 
 if TYPE_CHECKING:
@@ -43,16 +44,9 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "AllButTheTop": "isoscope.corrections.estimators.all_but_the_top",
-        "Center": "isoscope.corrections.estimators.center",
-        "Clip": "isoscope.corrections.estimators.clip",
-        "ClusterRemoval": "isoscope.corrections.estimators.cluster_pc_removal",
+        **{name: module for module, name in (place.split(":") for place in CLASSES.values())},
         "CorrectedCloud": "isoscope.corrections.apply",
         "Correction": "isoscope.corrections.base",
-        "Flow": "isoscope.corrections.estimators.flow",
-        "ScaledCenter": "isoscope.corrections.estimators.center_scaled",
-        "Standardize": "isoscope.corrections.estimators.standardize",
-        "Whiten": "isoscope.corrections.estimators.whiten",
         "all_corrections": "isoscope.corrections.registry",
         "fit_together": "isoscope.corrections.fit",
         "load_correction": "isoscope.corrections.storage",

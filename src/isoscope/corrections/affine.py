@@ -6,11 +6,12 @@ products. So the map is kept in the form in which it is cheap and exact to apply
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.corrections.apply import Placed
 from isoscope.corrections.closed_form import ClosedForm
 from isoscope.corrections.fit import Summary
 from isoscope.corrections.parameters import Slot
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class AffineMap:
+class AffineMap(Placed[tuple[Any, ...]]):
     """y = L(x − center) + shift, where L scales, then removes directions, then multiplies.
 
     The centre is taken off before anything else: a large common offset would otherwise cost
@@ -46,7 +47,6 @@ class AffineMap:
     product: Matrix | None = None
     double: bool = False
     """Whether float32 would lose too many digits, so that float64 is used whatever comes."""
-    _prepared: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def width(self) -> int:
@@ -66,7 +66,7 @@ class AffineMap:
     def __call__(self, rows: Array) -> Array:
         """Apply the map to float32 or float64 rows, array or tensor; never in place."""
         wide = in_double(rows) if self.double else rows
-        center, constant, scale, removed, product = self._parts_like(wide)
+        center, constant, scale, removed, product = self.parts_like(wide)
         moved = wide if center is None else wide - center
         y = self.linear(moved, scale, removed, product)
         if constant is not None and y is not rows and not is_tensor(y):
@@ -76,24 +76,15 @@ class AffineMap:
             return y + constant
         return y.copy() if y is rows and not is_tensor(y) else y
 
-    def _parts_like(self, rows: Array) -> tuple[Any, ...]:
-        """Return centre, constant and the parts of L as ``rows`` needs them, kept for next time."""
-        place = f"{rows.dtype} {rows.device}" if is_tensor(rows) else rows.dtype.str
-        if place not in self._prepared:
-            single = "float32" in str(rows.dtype)
-            rounded = self.center.astype(np.float32 if single else np.float64).astype(np.float64)
-            rest = (rounded - self.center)[None, :]
-            constant = self.linear(rest, self.scale, self.removed, self.product)[0] + self.shift
-            parts = (
-                rounded if rounded.any() else None,
-                constant if constant.any() else None,
-                self.scale,
-                self.removed,
-                self.product,
-            )
-            self._prepared[place] = tuple(like(rows, part) for part in parts)
-        prepared: tuple[Any, ...] = self._prepared[place]
-        return prepared
+    def _parts_for(self, rows: Array) -> tuple[Any, ...]:
+        """Return centre, constant and the parts of L; None for what changes nothing."""
+        single = "float32" in str(rows.dtype)
+        rounded = self.center.astype(np.float32 if single else np.float64).astype(np.float64)
+        rest = (rounded - self.center)[None, :]
+        linear = self.scale, self.removed, self.product
+        constant = self.linear(rest, *linear)[0] + self.shift
+        offsets = [part if part.any() else None for part in (rounded, constant)]
+        return tuple(like(rows, part) for part in (*offsets, *linear))
 
     @property
     def matrix(self) -> Matrix:
@@ -109,22 +100,16 @@ class AffineMap:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the parts that there are, by name."""
-        values = {name: getattr(self, name) for name in part_names()}
+        values = {part.name: getattr(self, part.name) for part in fields(self)}
         return {name: np.asarray(value) for name, value in values.items() if value is not None}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> AffineMap:
         """Rebuild the map that ``to_arrays`` took apart; other arrays are left alone."""
-        parts: dict[str, Any] = {name: arrays[name] for name in part_names() if name in arrays}
+        parts: dict[str, Any] = {
+            part.name: arrays[part.name] for part in fields(cls) if part.name in arrays
+        }
         return cls(**{**parts, "double": bool(parts.get("double", False))})
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_prepared": {}}
-
-
-def part_names() -> list[str]:
-    """Names of the fields of a map that are stored."""
-    return [item.name for item in fields(AffineMap) if not item.name.startswith("_")]
 
 
 def in_double(rows: Array) -> Array:

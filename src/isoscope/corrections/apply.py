@@ -7,14 +7,15 @@ corrected copy of it, and ``Applying`` the rows of a file, to the same bytes who
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from isoscope.compute.threads import accumulate, cores, deal
 from isoscope.corrections.registry import text_of
 from isoscope.data.arrays import at_least_single, is_tensor, normalized
-from isoscope.data.base import Cloud, rows_per_batch
+from isoscope.data.base import Cloud, is_portable, rows_per_batch
 from isoscope.data.rewrite import Change
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from isoscope.corrections.base import Correction
     from isoscope.data.base import Array, Batch, CloudGroup
     from isoscope.typing import Floats
+
+
+Parts = TypeVar("Parts", bound=tuple[Any, ...])
 
 
 class CorrectedCloud(Cloud):
@@ -45,12 +49,41 @@ class CorrectedCloud(Cloud):
         self._group, self._correction = group, correction
         self._source = group.names[0]
         super().__init__(self._source, group.rows, correction._output_width, group.dtypes[0])
+        self.portable = is_portable(group)
 
     def read(self) -> Iterator[Batch]:
         """Yield corrected batches with the labels of their rows."""
         for batches in self._group.batches():
             batch = batches[self._source]
             yield batch._replace(vectors=self._correction.transform(at_least_single(batch.vectors)))
+
+
+class Placed(Generic[Parts]):
+    """Something that is applied to rows, with its parts in the type and on the device of these.
+
+    The parts are prepared once for each place, as copying them takes longer than a small batch.
+    Files and other processes get the object without them.
+    """
+
+    @cached_property
+    def _placed(self) -> dict[str, Parts]:
+        return {}
+
+    def _parts_for(self, rows: Array) -> Parts:
+        """Prepare the parts for rows like these."""
+        raise NotImplementedError
+
+    def parts_like(self, rows: Array) -> Parts:
+        """Return the parts as ``rows`` needs them, kept for next time."""
+        # One look at the property: two threads that come first may each make a dictionary.
+        placed = self._placed
+        place = f"{rows.dtype} {rows.device}" if is_tensor(rows) else rows.dtype.str
+        if place not in placed:
+            placed[place] = self._parts_for(rows)
+        return placed[place]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_placed"}
 
 
 WORTH_A_THREAD = 4

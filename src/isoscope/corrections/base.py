@@ -17,7 +17,7 @@ from isoscope.compute.map_reduce import Run
 from isoscope.corrections.apply import corrected_rows
 from isoscope.corrections.export import to_faiss, to_sentence_transformers
 from isoscope.corrections.fit import fitted_on, kept_rows, read_with_sample
-from isoscope.corrections.parameters import Slot, check_arrays
+from isoscope.corrections.parameters import BOOLEAN, Slot, check_arrays
 from isoscope.corrections.storage import fingerprint, save_correction
 from isoscope.data.arrays import TensorCloud, as_cloud, is_tensor
 from isoscope.data.open import one_cloud
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.corrections.fit import FittedOn
-    from isoscope.corrections.parameters import Slots
+    from isoscope.corrections.parameters import Rule, Slots
     from isoscope.data.base import Array, CloudGroup
     from isoscope.progress import Progress
     from isoscope.typing import Matrix
@@ -78,13 +78,15 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Whether ``_correct`` uses several threads itself; otherwise blocks are spread over cores."""
     records: ClassVar[frozenset[str]] = frozenset()
     """Fitted arrays that are kept for people and never applied: they may hold NaN."""
-
-    renormalize: bool
-    """Every correction has this parameter: bring corrected vectors to length 1 (zero stays 0)."""
+    rules: ClassVar[Mapping[str, Rule]] = {}
+    """What parameters may be, whatever the cloud; ``renormalize`` has its rule already."""
 
     _fitted_on: FittedOn
     _complete: bool = False
     """Whether the last fit came to its end; scikit-learn sets attributes when one begins."""
+
+    def __init__(self, *, renormalize: bool = False) -> None:
+        self.renormalize = renormalize
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell ``check_is_fitted`` whether vectors can be corrected."""
@@ -101,8 +103,8 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Ignored.
         """
         del y
-        self._check_params()
-        self._learn_and_note(as_cloud(self._vectors(X, reset=True), "X"), None)
+        self._begin()
+        self._fit_group(as_cloud(self._vectors(X, reset=True), "X"))
         return self
 
     def fit_cloud(
@@ -121,7 +123,7 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             What becomes of shards that cannot be read. Only corrections that follow from sums are
             fitted by other workers, and keep a journal.
         """
-        self._fit_group(one_cloud(cloud), progress, plan)
+        self._fit_group(self._begin_on(cloud), progress, plan)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -217,8 +219,26 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_params(self) -> None:
         """Refuse parameters that make no sense for any cloud, with a ``UsageError``."""
-        if not isinstance(self.renormalize, bool | np.bool_):
-            raise UsageError(f"{self.name}: renormalize is true or false, not {self.renormalize!r}")
+        for parameter, rule in {"renormalize": BOOLEAN, **self.rules}.items():
+            value = getattr(self, parameter)
+            if not rule.allows(value):
+                raise UsageError(f"{self.name}: {parameter} is {rule.wanted}, not {value!r}")
+
+    def _begin(self) -> None:
+        """Begin a fit: nothing is fitted until it has come to its end, not even what was before.
+
+        Every way to fit calls this first. ``check_is_fitted`` would otherwise find what an earlier
+        fit left behind, with the number of dimensions of one that failed.
+        """
+        self._complete = False
+        self._check_params()
+
+    def _begin_on(self, cloud: Any) -> CloudGroup:
+        """Begin a fit on anything that ``isoscope.open_cloud`` takes, and open it."""
+        self._begin()
+        group = one_cloud(cloud)
+        self._forget_names(group.widths[0])
+        return group
 
     def _learn(self, group: CloudGroup, progress: Progress | None) -> None:
         """Learn from a group of one cloud, which may be read several times."""
@@ -227,23 +247,14 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _fit_group(
         self,
         group: CloudGroup,
-        progress: Progress | None,
+        progress: Progress | None = None,
         plan: Run | None = None,
         sample_size: int = 0,
     ) -> Matrix:
-        """Learn from a group of one cloud, and return some of its rows at random."""
-        self._check_params()
-        self._forget_names(group.widths[0])
-        return self._learn_and_note(group, progress, plan, sample_size)
+        """Learn from a group of one cloud, and return some of its rows at random.
 
-    def _learn_and_note(
-        self,
-        group: CloudGroup,
-        progress: Progress | None,
-        plan: Run | None = None,
-        sample_size: int = 0,
-    ) -> Matrix:
-        """Learn, and note what from in one cheap read more, which also draws the sample."""
+        What was learned from is noted in one cheap read more, which also draws the sample.
+        """
         plan = Run() if plan is None else plan
         if plan.on_error == "stop":
             self._learn(group, progress)
@@ -315,9 +326,7 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _vectors(self, X: Any, *, reset: bool) -> Array:
         """Check vectors as scikit-learn does; tensors stay tensors."""
-        if reset:
-            self._complete = False
-        else:
+        if not reset:
             self._check_width(X)
         if not is_tensor(X):
             return validate_data(self, X, reset=reset, dtype=FLOATS)
@@ -339,8 +348,7 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
 
     def _forget_names(self, width: int) -> None:
-        """Begin a fit on vectors of some width that have no feature names."""
-        self._complete = False
+        """Set the number of dimensions, for vectors whose dimensions have no names."""
         self.n_features_in_ = width
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_

@@ -7,7 +7,7 @@ that a stream of small batches costs no decomposition each.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, get_args
 
 import numpy as np
 from sklearn.base import clone
@@ -68,6 +68,8 @@ class ClosedForm(Correction):
     """
 
     from_sums = True
+    parts: ClassVar[MomentParts] = MomentParts()
+    """Which sums a correction needs."""
     _solution: Arrays | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -84,22 +86,15 @@ class ClosedForm(Correction):
             vector that is there twice.
         """
         del y
-        self._check_params()
-        vectors = self._vectors(X, reset=True)
-        weights = checked_weights(sample_weight, len(vectors))
-        return self._fit_summary(
-            read_summary(as_cloud(vectors, "X"), self._parts(), weights=weights)
-        )
+        self._begin()
+        return self._fit_summary(self._read(X, sample_weight, reset=True))
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more vectors: the same as one fit on all of them together."""
         del y
         if not self._complete:
             return self.fit(X, sample_weight=sample_weight)
-        vectors = self._vectors(X, reset=False)
-        weights = checked_weights(sample_weight, len(vectors))
-        more = read_summary(as_cloud(vectors, "X"), self._parts(), weights=weights)
-        self._keep(self._summary().merge(more))
+        self._keep(self._summary().merge(self._read(X, sample_weight, reset=False)))
         return self
 
     def fit_cloud(
@@ -110,26 +105,19 @@ class ClosedForm(Correction):
         progress: Progress | None = None,
         plan: Run | None = None,
     ) -> Self:
-        """Learn from a cloud of any size in one read.
+        """Learn from a cloud of any size in one read; see ``Correction.fit_cloud``.
 
         Parameters
         ----------
-        cloud : str, Path, array, tensor or CloudGroup
-            Anything that ``isoscope.open_cloud`` takes. Rows that are not finite are refused; a
-            ``RowSelection(cloud, drop_invalid=True)`` leaves them out.
+        cloud, progress, plan
+            As for every correction; with weights this process reads, and there is no plan.
         sample_weight : array of shape (n_samples,), optional
             Weight of each row, in the order of the cloud.
-        progress : callable, optional
-            Called with the name of the read, rows done, and rows in all.
-        plan : Run, optional
-            Who reads, and what becomes of shards that cannot be read; not with weights.
         """
-        group = one_cloud(cloud)
+        group = self._begin_on(cloud)
         if sample_weight is None:
             self._fit_group(group, progress, plan)
             return self
-        self._check_params()
-        self._forget_names(group.widths[0])
         weights = checked_weights(sample_weight)
         summary = read_summary(group, self._parts(), weights=weights, progress=progress, plan=plan)
         return self._fit_summary(summary)
@@ -144,10 +132,16 @@ class ClosedForm(Correction):
         stored : str
             Type in which the vectors are stored: it decides which variance is rounding.
         """
+        self._begin()
         if stored not in EPSILON:
             raise UsageError(f"stored is one of {', '.join(EPSILON)}, not {stored!r}")
-        self._forget_names(moments.width)
-        return self._fit_summary(Summary(moments, stored))
+        return self.fit_summary(Summary(moments, stored))
+
+    def fit_summary(self, summary: Summary) -> Self:
+        """Learn from what one read gave, which several corrections may share."""
+        self._begin()
+        self._forget_names(summary.moments.width)
+        return self._fit_summary(summary)
 
     def merge(self, other: Self) -> Self:
         """Return the correction that all vectors of two fitted ones together would give.
@@ -168,8 +162,7 @@ class ClosedForm(Correction):
     def refit(self, summary: Summary) -> Self:
         """Return a copy with the same parameters that is fitted on another summary."""
         fresh: Self = clone(self)
-        fresh._forget_names(self.n_features_in_)
-        return fresh._fit_summary(summary)
+        return fresh.fit_summary(summary)
 
     @property
     def fitted_on_(self) -> FittedOn:
@@ -178,8 +171,8 @@ class ClosedForm(Correction):
         return fitted_on(self.moments_, self.stored_)
 
     def _parts(self) -> MomentParts:
-        """Return which sums this correction needs."""
-        raise NotImplementedError
+        """Return which sums this correction needs, with its parameters."""
+        return self.parts
 
     def _solve(self, summary: Summary) -> Arrays:
         """Work out what to apply, as named arrays."""
@@ -209,10 +202,16 @@ class ClosedForm(Correction):
         self._prepare(solution)
         self._solution = solution
 
-    def _learn_and_note(
+    def _read(self, X: Any, sample_weight: Any, *, reset: bool) -> Summary:
+        """Sum over vectors in memory."""
+        vectors = self._vectors(X, reset=reset)
+        weights = checked_weights(sample_weight, len(vectors))
+        return read_summary(as_cloud(vectors, "X"), self._parts(), weights=weights)
+
+    def _fit_group(
         self,
         group: CloudGroup,
-        progress: Progress | None,
+        progress: Progress | None = None,
         plan: Run | None = None,
         sample_size: int = 0,
     ) -> Matrix:
@@ -225,8 +224,7 @@ class ClosedForm(Correction):
         return sample
 
     def _fit_summary(self, summary: Summary) -> Self:
-        """Learn from a summary, which several corrections may share."""
-        self._check_params()
+        """Bring a fit to its end from the sums that it follows from."""
         self._keep(summary)
         self._set_solution(self._solve(summary))
         self._complete = True

@@ -19,7 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from isoscope.compute.map_reduce import run, with_progress
 from isoscope.compute.threads import accumulate, cores
-from isoscope.data.arrays import is_tensor, like, square_norms, to_host
+from isoscope.corrections.apply import Placed
+from isoscope.data.arrays import like, square_norms, to_host
 from isoscope.data.sampling import SampleTaker
 from isoscope.errors import DataError
 from isoscope.measures.kernels.numpy_kernel import WorkingMemory
@@ -52,7 +53,7 @@ ENOUGH = 5e-4
 distances by less than this share."""
 
 
-class Nearest:
+class Nearest(Placed[tuple[Any, ...]]):
     """Finds the nearest centre of every row.
 
     Distances are taken around the mean of the centres: a large common offset would cost digits.
@@ -61,7 +62,6 @@ class Nearest:
     def __init__(self, centers: Matrix) -> None:
         self.centers = centers
         self.origin = centers.mean(axis=0)
-        self._prepared: dict[str, Any] = {}
 
     def __call__(self, rows: Array) -> Array:
         """Return the index of the nearest centre of each row, the first of equals."""
@@ -69,21 +69,14 @@ class Nearest:
 
     def scored(self, rows: Array) -> tuple[Array, Array]:
         """Return x − o and x·c − ‖c‖²/2 around the origin o, largest for the nearest centre."""
-        origin, centers, halves = self._parts_like(rows)
+        origin, centers, halves = self.parts_like(rows)
         moved = rows - origin
         return moved, moved @ centers - halves
 
-    def _parts_like(self, rows: Array) -> Any:
-        place = f"{rows.dtype} {rows.device}" if is_tensor(rows) else rows.dtype.str
-        if place not in self._prepared:
-            moved = self.centers - self.origin
-            halves = np.einsum("ij,ij->i", moved, moved) / 2
-            parts = (self.origin, moved.T, halves)
-            self._prepared[place] = tuple(like(rows, part) for part in parts)
-        return self._prepared[place]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_prepared": {}}
+    def _parts_for(self, rows: Array) -> tuple[Any, ...]:
+        moved = self.centers - self.origin
+        halves = np.einsum("ij,ij->i", moved, moved) / 2
+        return tuple(like(rows, part) for part in (self.origin, moved.T, halves))
 
 
 @dataclass(frozen=True)

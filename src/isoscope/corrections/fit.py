@@ -299,25 +299,12 @@ def fit_and_sample(
 ) -> Matrix:
     """Fit a correction as ``fit_cloud`` does, and draw a sample in the same read.
 
-    Parameters
-    ----------
-    correction : Correction
-        Fitted in place.
-    cloud : str, Path, array, tensor or CloudGroup
-        Anything that ``isoscope.open_cloud`` takes.
-    size : int
-        Rows to keep at most.
-    progress : callable, optional
-        Called with the name of the read, rows done, and rows in all.
-    plan : Run, optional
-        Who reads, and what becomes of shards that cannot be read.
-
     Returns
     -------
     array of shape (at most size, n_features)
         Random rows in their order, the same whoever reads.
     """
-    return correction._fit_group(one_cloud(cloud), progress, plan, size)
+    return correction._fit_group(correction._begin_on(cloud), progress, plan, size)
 
 
 def fit_together(
@@ -354,18 +341,18 @@ def fit_together(
     list of Correction
         The corrections, fitted.
     """
+    for correction in corrections:
+        correction._begin()
     one_of("precision", precision, get_args(Precision))
     group = one_cloud(cloud)
-    for correction in corrections:
-        correction._check_params()
     closed: list[Any] = [correction for correction in corrections if correction.from_sums]
     if closed:
         weights = checked_weights(sample_weight)
-        parts = parts_together(closed)
-        fit_from_summary(
-            closed,
-            read_summary(group, parts, weights=weights, precision=precision, progress=progress),
+        summary = read_summary(
+            group, parts_together(closed), weights=weights, precision=precision, progress=progress
         )
+        for correction in closed:
+            correction.fit_summary(summary)
     for correction in corrections:
         if not correction.from_sums:
             correction.fit_cloud(group, progress=progress)
@@ -373,25 +360,10 @@ def fit_together(
 
 
 def fit_summary_together(corrections: Sequence[ClosedForm], moments: Moments, stored: str) -> None:
-    """Fit corrections from sums that were taken before; they share the decomposition.
-
-    Parameters
-    ----------
-    corrections : sequence of ClosedForm
-        Fitted in place.
-    moments : Moments
-        The sums that all of them need.
-    stored : str
-        Type in which the vectors are stored: it decides which variance is rounding.
-    """
-    fit_from_summary(corrections, Summary(moments, stored))
-
-
-def fit_from_summary(corrections: Sequence[ClosedForm], summary: Summary) -> None:
-    """Solve corrections that follow from sums, each from the same ones."""
+    """Fit corrections from sums that were taken before; they share the decomposition."""
+    summary = Summary(moments, stored)
     for correction in corrections:
-        correction._forget_names(summary.moments.width)
-        correction._fit_summary(summary)
+        correction.fit_summary(summary)
 
 
 def parts_together(corrections: Sequence[ClosedForm]) -> MomentParts:

@@ -8,30 +8,42 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from isoscope.errors import DataError, UsageError, one_of
+from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from isoscope.corrections.base import Correction
 
 
-def check_count(correction: Any, parameter: str, *, least: int, optional: bool = False) -> None:
-    """Refuse anything but whole numbers from ``least`` on (or None)."""
-    value = getattr(correction, parameter)
-    if value is None and optional:
-        return
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise UsageError(
-            f"{correction.name}: {parameter} is a whole number from {least} on, not {value!r}"
-        )
+@dataclass(frozen=True)
+class Rule:
+    """What a parameter may be: in words, for the message of an error, and as a test."""
+
+    wanted: str
+    allows: Callable[[Any], bool]
 
 
-def check_choice(correction: Any, parameter: str, choices: Sequence[str]) -> None:
-    """Refuse anything but some words."""
-    one_of(f"{correction.name}: {parameter}", getattr(correction, parameter), choices)
+BOOLEAN = Rule("true or false", lambda value: isinstance(value, bool | np.bool_))
+
+
+def whole_number(least: int, *, optional: bool = False) -> Rule:
+    """Whole numbers from ``least`` on (or None)."""
+
+    def allows(value: Any) -> bool:
+        if value is None:
+            return optional
+        # True is an integer to Python, and no number of anything.
+        return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+
+    return Rule(f"a whole number from {least} on", allows)
+
+
+def one_word(*words: str) -> Rule:
+    """One of some words."""
+    return Rule(" or ".join(words), lambda value: value in words)
 
 
 def check_most(correction: Any, count: int, width: int) -> None:
@@ -70,7 +82,7 @@ def restored_parameters(kind: type[Correction], stored: Mapping[str, Any]) -> di
             raise DataError(f"{kind.name} has no parameter {name!r:.80}")
         if not same_kind(value, defaults[name]):
             raise DataError(f"{kind.name}: {name} is {value!r:.80}, not like {defaults[name]!r}")
-    restored = {
+    restored: dict[str, Any] = {
         name: tuple(value)
         if isinstance(value, list) and isinstance(defaults[name], tuple)
         else value

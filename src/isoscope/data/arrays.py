@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,8 +29,6 @@ from isoscope.data.base import (
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from numpy.typing import NDArray
 
     from isoscope.data.base import Array, Labels
@@ -266,12 +264,14 @@ def open_batches(source: Any) -> Cloud:
     return BatchesCloud(source if callable(source) else lambda: source)
 
 
-def refuse_one_shot(source: Any) -> None:
+def refuse_one_shot(
+    source: Any, what: str = "a cloud is", call: str = "open_cloud(lambda: my_batches())"
+) -> None:
     """Say how to pass what can be read only once."""
     if isinstance(source, Iterator):
         raise UsageError(
-            f"a {type(source).__name__} can be read once, and a cloud is read twice; pass a "
-            "function that makes it: open_cloud(lambda: my_batches())"
+            f"a {type(source).__name__} can be read once, and {what} read twice; pass a function "
+            f"that makes it: {call}"
         )
 
 

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import (
-    TYPE_CHECKING,
     Any,
     BinaryIO,
     NamedTuple,
@@ -29,15 +28,10 @@ from typing import (
 )
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from isoscope.data.location import steady
+from isoscope.data.location import Location, steady
 from isoscope.errors import DataError, UsageError
-
-if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
-
-    from isoscope.data.location import Location
 
 
 def checked_shape(shape: Sequence[int], where: str, fewest: int = 2) -> tuple[int, int]:
@@ -355,41 +349,15 @@ class WrappedGroup:
 
     def __init__(self, group: CloudGroup) -> None:
         self._group = group
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Name of each cloud."""
-        return self._group.names
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """Number of dimensions of each cloud."""
-        return self._group.widths
-
-    @property
-    def dtypes(self) -> tuple[str, ...]:
-        """Stored type of each cloud."""
-        return self._group.dtypes
+        self.names, self.widths, self.dtypes = group.names, group.widths, group.dtypes
+        self.portable = is_portable(group)
+        self.fault: str = getattr(group, "fault", Cloud.fault)
+        self.invalid: str = getattr(group, "invalid", Cloud.invalid)
 
     @property
     def rows(self) -> int | None:
         """Number of rows before anything is left out, which is what progress counts."""
         return self._group.rows
-
-    @property
-    def portable(self) -> bool:
-        """Whether other processes can read the cloud below."""
-        return is_portable(self._group)
-
-    @property
-    def fault(self) -> str:
-        """What is wrong with rows that are not finite, as the cloud below says it."""
-        return str(getattr(self._group, "fault", Cloud.fault))
-
-    @property
-    def invalid(self) -> str:
-        """Why such rows are left out."""
-        return str(getattr(self._group, "invalid", Cloud.invalid))
 
     def place(self, name: str, row: int) -> str:
         """Say where a row is, for messages."""
@@ -493,7 +461,7 @@ def total_rows(counts: Iterable[int | None]) -> int | None:
     return total
 
 
-def is_portable(source: CloudGroup | None) -> bool:
+def is_portable(source: CloudGroup) -> bool:
     """Whether other processes can read a source."""
     return bool(getattr(source, "portable", True))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import copy
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,21 +16,20 @@ from isoscope.data.base import (
     Batch,
     Cloud,
     LazyLabels,
+    WrappedGroup,
     check_rows,
     cut_clouds,
     digest_of_labels,
+    is_portable,
     total_rows,
 )
-from isoscope.data.location import matches
+from isoscope.data.location import Location, matches
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from isoscope.data.base import CloudGroup, Shard
-    from isoscope.data.location import Location
 
 
 WORD = "word"
@@ -60,13 +59,12 @@ def label_of(batch: Batch, wanted: str | None, name: str) -> str:
     )
 
 
-class WordedGroup:
+class WordedGroup(WrappedGroup):
     """A cloud group whose rows get their words from a list."""
 
     def __init__(self, group: CloudGroup, words: NDArray[Any], where: str) -> None:
-        self._group, self._words, self._where = group, words, where
-        self.names, self.widths = group.names, group.widths
-        self.dtypes, self.rows = group.dtypes, group.rows
+        super().__init__(group)
+        self._words, self._where = words, where
 
     def batches(self) -> Iterator[Mapping[str, Batch]]:
         """Read from the start, with the label ``word``; rows beyond the list have an empty one."""
@@ -116,6 +114,7 @@ class JoinedCloud(Cloud):
         super().__init__(name, rows, first.width, first.dtype)
         self._clouds = tuple(clouds)
         self.population = all(cloud.population for cloud in clouds)
+        self.portable = all(cloud.portable for cloud in clouds)
         self.caveat = "; ".join(dict.fromkeys(one.caveat for one in clouds if one.caveat))
         self._starts: list[int] = []
         """First row of each cloud, as far as it has been read."""
@@ -267,56 +266,36 @@ class FileParts:
     """Clouds that are measured in one run, one after the other, each as a part of its own."""
 
     def __init__(self, clouds: Mapping[str, Cloud]) -> None:
-        self._clouds = dict(clouds)
-        self.population = all(cloud.population for cloud in clouds.values())
-
-    @property
-    def clouds(self) -> Mapping[str, Cloud]:
-        """The cloud of each part."""
-        return self._clouds
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Name of each part."""
-        return tuple(self._clouds)
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """Number of dimensions of each part."""
-        return tuple(cloud.width for cloud in self._clouds.values())
-
-    @property
-    def dtypes(self) -> tuple[str, ...]:
-        """Stored type of each part."""
-        return tuple(cloud.dtype for cloud in self._clouds.values())
-
-    @property
-    def rows(self) -> int | None:
-        """Number of rows of all parts together."""
-        return total_rows(cloud.rows for cloud in self._clouds.values())
+        self.clouds = dict(clouds)
+        self.names, several = tuple(clouds), clouds.values()
+        self.widths = tuple(cloud.width for cloud in several)
+        self.dtypes = tuple(cloud.dtype for cloud in several)
+        self.rows = total_rows(cloud.rows for cloud in several)
+        self.population = all(cloud.population for cloud in several)
+        self.portable = all(cloud.portable for cloud in several)
 
     def place(self, name: str, row: int) -> str:
         """Say in which file and part a row is."""
-        cloud = self._clouds[name]
+        cloud = self.clouds[name]
         return f"{cloud.where}, {name}: row {cloud.start + row}"
 
     def identity(self) -> Any:
         """Return the identity of every part."""
-        return {name: cloud.identity() for name, cloud in self._clouds.items()}
+        return {name: cloud.identity() for name, cloud in self.clouds.items()}
 
     def shards(self, rows: int | None) -> list[Shard]:
         """Cut every part into shards of its own."""
-        return cut_clouds(self._clouds, rows, self.only)
+        return cut_clouds(self.clouds, rows, self.only)
 
     def only(self, name: str, cloud: Cloud) -> FileParts:
         """Return a group of one part, which is read from another cloud: a piece of its own."""
-        one = copy.copy(self)
-        one._clouds = {name: cloud}
+        one = FileParts({name: cloud})
+        one.population = self.population  # of all parts together, however they are cut
         return one
 
     def batches(self) -> Iterator[Mapping[str, Batch]]:
         """Read part after part."""
-        for name, cloud in self._clouds.items():
+        for name, cloud in self.clouds.items():
             for batch in cloud.read():
                 yield {name: batch}
 
@@ -367,7 +346,7 @@ class SingleCloud(Cloud):
         position = group.names.index(name)
         rows = group.rows if len(group.names) == 1 else None
         super().__init__(name, rows, group.widths[position], group.dtypes[position])
-        self._group = group
+        self._group, self.portable = group, is_portable(group)
 
     def read(self) -> Iterator[Batch]:
         """Yield the batches of this cloud."""

@@ -235,9 +235,7 @@ def remote(address: str) -> tuple[Any, str]:
 
     try:
         filesystem, path = fsspec.core.url_to_fs(address)
-    except ImportError as error:
-        raise UsageError(f"{address}: {error}") from error
-    except ValueError as error:
+    except (ImportError, ValueError) as error:
         raise UsageError(f"{address}: {error}") from error
     return filesystem, path
 

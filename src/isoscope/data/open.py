@@ -15,18 +15,17 @@ from isoscope.data.arrays import (
     open_batches,
     refuse_one_shot,
 )
-from isoscope.data.base import CloudGroup
+from isoscope.data.base import Cloud, CloudGroup
 from isoscope.data.combine import FileParts, JoinedCloud, check_alike, find_parts, is_pattern
 from isoscope.data.formats.packages import PACKAGES, PREFIX, open_package
 from isoscope.data.formats.registry import Format, opener_of, refuse_column
 from isoscope.data.location import Location, first_line, is_postgres, matches, readable
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError, UsageError, one_of
+from isoscope.registry import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from isoscope.data.base import Cloud
 
 
 OnError: TypeAlias = Literal["stop", "skip"]
@@ -78,16 +77,16 @@ def open_all(
     return good, bad
 
 
-def format_of(module: str, name: str, *, marks: bool = False, streamed: bool = False) -> Format:
+def format_of(module: str, name: str, *, marks: bool = False, **how: bool) -> Format:
     """Name the functions of a format that is read and written, after the usual pattern."""
     place = f"isoscope.data.formats.{module}"
     mark = f"{place}:{name}_mark" if marks else ""
-    return Format(f"{place}:open_{name}", f"{place}:write_{name}", mark, streamed)
+    return Format(f"{place}:open_{name}", f"{place}:write_{name}", mark, **how)
 
 
 ARROW = format_of("arrow", "arrow", marks=True)
-WORD_TEXT = format_of("word_text", "word_text", streamed=True)
-FAISS = Format("isoscope.data.formats.faiss:open_faiss")
+WORD_TEXT = format_of("word_text", "word_text", streamed=True, columns=False)
+FAISS = Format("isoscope.data.formats.faiss:open_faiss", columns=False)
 FORMATS: dict[str, Format] = {
     ".npy": format_of("npy", "npy"),
     ".npz": format_of("npz", "npz"),
@@ -97,8 +96,8 @@ FORMATS: dict[str, Format] = {
     ".feather": ARROW,
     ".txt": WORD_TEXT,
     ".vec": WORD_TEXT,
-    ".bin": format_of("word2vec", "word2vec", streamed=True),
-    ".fvecs": format_of("fvecs", "fvecs", streamed=True),
+    ".bin": format_of("word2vec", "word2vec", streamed=True, columns=False),
+    ".fvecs": format_of("fvecs", "fvecs", streamed=True, columns=False),
     ".jsonl": format_of("jsonl", "json_lines", streamed=True),
     ".faiss": FAISS,
     ".index": FAISS,
@@ -166,9 +165,8 @@ def open_location(text: str, column: str | None, on_error: OnError) -> CloudGrou
     if text.startswith(PREFIX):
         return open_package(text, column)
     if is_postgres(text):
-        from isoscope.data.postgres.cloud import open_postgres
-
-        return open_postgres(text, column)
+        table: CloudGroup = load("isoscope.data.postgres.cloud:open_postgres")(text, column)
+        return table
     if is_pattern(text) and not Location(text).exists():
         found = find_parts(text)
         return FileParts({part: open_file(Location(name), column) for part, name in found.items()})
@@ -189,8 +187,11 @@ def open_location(text: str, column: str | None, on_error: OnError) -> CloudGrou
 def open_file(location: Location, column: str | None) -> Cloud:
     """Open one file by its ending."""
     opener = opener_of(location, FORMATS, [PREFIX + name for name in PACKAGES])
+    named = (column,) if FORMATS[location.ending].columns else ()
+    if not named:
+        refuse_column(str(location), column)
     with readable(str(location)):
-        cloud: Cloud = opener(location, column)
+        cloud: Cloud = opener(location, *named)
         return cloud
 
 

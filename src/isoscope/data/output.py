@@ -16,13 +16,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from isoscope.data.location import remote
+from isoscope.data.location import Location, remote
 from isoscope.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from isoscope.data.location import Location
 
 
 PREFIX = ".isoscope-"

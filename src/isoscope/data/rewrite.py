@@ -9,30 +9,28 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from isoscope.data.arrays import at_least_single
-from isoscope.data.base import STORED_AS, total_rows, widen_bfloat16
+from isoscope.data.base import STORED_AS, Batch, Cloud, Labels, total_rows, widen_bfloat16
 from isoscope.data.combine import is_pattern
-from isoscope.data.formats.packages import PREFIX, open_package
+from isoscope.data.formats.packages import PREFIX
 from isoscope.data.formats.registry import KEY
 from isoscope.data.location import WILDCARDS, Location, is_postgres, matches, redacted
-from isoscope.data.open import FORMATS, open_all, open_file
+from isoscope.data.open import FORMATS, OnError, open_all, open_file, open_location
 from isoscope.data.output import atomic_output, check_target, compressed
 from isoscope.data.selection import finite_rows, label_of
 from isoscope.errors import DataError, UsageError
-from isoscope.progress import Progress
+from isoscope.progress import Progress, report
 from isoscope.registry import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    from isoscope.data.base import Batch, Cloud, Labels
-    from isoscope.data.open import OnError
 
     CarryOut = Callable[["Sequence[Plan]", Progress | None], list["Written"]]
 
@@ -69,7 +67,7 @@ class Change:
             )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Rewrite:
     """One cloud on its way into a file."""
 
@@ -81,6 +79,8 @@ class Rewrite:
     """What the new file says of its corrections, where its format has room for that."""
     report: Callable[[int], None] = lambda _: None
     """Called with the rows that are done."""
+    done: int = 0
+    """How many rows that are."""
 
     def batches(self) -> Iterator[Batch]:
         """Read the cloud and yield it changed, numbers in the type of the file."""
@@ -107,7 +107,8 @@ class Rewrite:
                 f"{self.location}: row {row} is too large for {self.cloud.dtype} once corrected; "
                 "store the vectors in a wider type first"
             )
-        self.report(first_row + len(stored))
+        self.done = first_row + len(stored)
+        self.report(self.done)
         return stored
 
 
@@ -233,15 +234,13 @@ def rewrite_files(
         return carry_out(plans, progress)
     written: list[Written] = []
     total, before = rows_in_all(plans), 0
-
-    def report(rows: int) -> None:
-        if progress is not None:
-            progress(APPLY, before + rows, total)
-
     for plan in plans:
-        one = carried_out(plan, change, report)
-        written.append(one)
-        before += one.rows
+
+        def tell(rows: int, before: int = before) -> None:
+            report(progress, APPLY, before + rows, total)
+
+        written.append(carried_out(plan, change, tell))
+        before += written[-1].rows
     return written
 
 
@@ -254,13 +253,9 @@ def rewrite_table(
     source: str, out: str, change: Change, column: str | None, progress: Progress | None
 ) -> Written:
     """Write to a database, where a table or a column of it is what a file is elsewhere."""
-    from isoscope.data.postgres.writer import write_table
-
-    def report(rows: int, total: int | None) -> None:
-        if progress is not None:
-            progress(APPLY, rows, total)
-
-    rows, without = write_table(source, out, change, column, report)
+    write_table = load("isoscope.data.postgres.writer:write_table")
+    tell = partial(report, progress, APPLY)
+    rows, without = write_table(source, out, change, column, tell)
     return Written(redacted(source), redacted(out), rows, change.new_width, True, without)
 
 
@@ -275,7 +270,8 @@ def planned(
     if not source or not out:
         raise UsageError("name a file")
     if not is_file(source):
-        cloud, target, shown = opened(source, column), Location(out), redacted(source)
+        cloud = cast("Cloud", open_location(source, column, "stop"))
+        target, shown = Location(out), redacted(source)
         writer = writer_for(target, PACKAGED, f"{shown} is written as")
         return [checked(Plan(cloud, Location(shown), target, writer), change)]
     files, folder = found(source), is_folder(source, out)
@@ -284,12 +280,11 @@ def planned(
         target = Location(f"{out.rstrip('/')}/{last_name(file)}" if folder else out)
         cloud = open_file(file, column)
         own, mark = FORMATS[file.ending], ""
+        family, what = PACKAGED, "is written as"
         if own.writer:
-            written = {ending: one.writer for ending, one in FORMATS.items()}
-            family = {ending: name for ending, name in written.items() if name == own.writer}
-            writer = writer_for(target, family, f"{file} stays")
-        else:
-            writer = writer_for(target, PACKAGED, f"{file} is written as")
+            family = {end: one.writer for end, one in FORMATS.items() if one.writer == own.writer}
+            what = "stays"
+        writer = writer_for(target, family, f"{file} {what}")
         if own.mark:
             mark = marked(load(own.mark)(file), change, cloud.column, str(file))
         return checked(Plan(cloud, file, target, writer, mark, folder), change)
@@ -306,9 +301,7 @@ def refuse_corrected(source: str, column: str | None, on_error: OnError = "stop"
     With ``"skip"`` files that say nothing, as they cannot be read, are left to whoever reads them.
     """
     if is_postgres(source):
-        from isoscope.data.postgres.writer import refuse_corrected_table
-
-        refuse_corrected_table(source, column)
+        load("isoscope.data.postgres.writer:refuse_corrected_table")(source, column)
     if not is_file(source):
         return
     for file in found(source):
@@ -333,15 +326,6 @@ def marks_of(file: Location, column: str | None) -> list[dict[str, Any]]:
 def is_file(source: str) -> bool:
     """Whether a source is files, rather than a package or a table."""
     return not source.startswith(PREFIX) and not is_postgres(source)
-
-
-def opened(source: str, column: str | None) -> Cloud:
-    """Open a package or a table."""
-    if source.startswith(PREFIX):
-        return open_package(source, column)
-    from isoscope.data.postgres.cloud import open_postgres
-
-    return open_postgres(source, column)
 
 
 def found(source: str) -> list[Location]:
@@ -417,14 +401,7 @@ def same_file(one: Location, other: Location) -> bool:
 
 def carried_out(plan: Plan, change: Change, report: Callable[[int], None]) -> Written:
     """Write one file."""
-    done = 0
-
-    def count(rows: int) -> None:
-        nonlocal done
-        done = rows
-        report(rows)
-
-    rewrite = Rewrite(plan.cloud, plan.source, change, plan.mark, count)
+    rewrite = Rewrite(plan.cloud, plan.source, change, plan.mark, report)
     with atomic_output(plan.out) as file, compressed(file, plan.out.compression) as packed:
         load(plan.writer)(rewrite, packed)
-    return Written(str(plan.source), str(plan.out), done, change.new_width, bool(plan.mark))
+    return Written(str(plan.source), str(plan.out), rewrite.done, change.new_width, bool(plan.mark))

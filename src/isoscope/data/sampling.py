@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.data.arrays import ArrayCloud, on_host, to_host
-from isoscope.data.base import Cloud
+from isoscope.data.base import Batch, Cloud, CloudGroup
 from isoscope.data.combine import FileParts
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.data.base import Batch, CloudGroup
     from isoscope.data.blocks import Dealt
 
 
@@ -57,9 +56,9 @@ class Sample:
     groups: NDArray[np.int64]
     """The document of each row, or its position where rows are not dealt by documents."""
 
-    def where(self, kept: NDArray[np.bool_]) -> Sample:
+    def where(self, kept: NDArray[Any]) -> Sample:
         """Return some of the rows."""
-        return Sample(self.keys[kept], self.indices[kept], self.vectors[kept], self.groups[kept])
+        return Sample(*(array[kept] for array in self.to_arrays().values()))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the sample as named arrays, for a file."""
@@ -94,22 +93,11 @@ class SampleTaker:
         if len(chosen) > self._size:
             chosen = np.sort(np.argpartition(keys, self._size)[: self._size])
         groups = indices if dealt is None else dealt.groups
-        self._found.append(
-            Sample(
-                keys[chosen],
-                indices[chosen],
-                on_host(batch.vectors, chosen),
-                groups[chosen],
-            )
-        )
+        rows = on_host(batch.vectors, chosen)
+        self._found.append(Sample(keys[chosen], indices[chosen], rows, groups[chosen]))
         self._held += len(chosen)
         if self._held > 4 * self._size:
             self._prune()
-
-    def add_sample(self, sample: Sample) -> None:
-        """Go on from rows that an earlier run drew."""
-        self._found.append(sample)
-        self._held += len(sample.keys)
 
     def _prune(self) -> None:
         """Let go of the rows that cannot be in the sample any more."""
@@ -119,24 +107,17 @@ class SampleTaker:
 
     def result(self) -> Sample:
         """Return what was collected."""
-        nothing = Sample(
-            np.empty(0, np.uint64),
-            np.empty(0, np.int64),
-            np.empty((0, self._width), np.float64),
-            np.empty(0, np.int64),
-        )
+        none = np.empty(0, np.int64)
+        nothing = Sample(np.empty(0, np.uint64), none, np.empty((0, self._width)), none)
         return lowest([nothing, *self._found], self._size)
 
 
 def lowest(samples: Sequence[Sample], size: int) -> Sample:
     """Return the ``size`` rows with the smallest keys of several samples."""
-    keys = np.concatenate([sample.keys for sample in samples])
-    indices = np.concatenate([sample.indices for sample in samples])
-    kept = np.argsort(keys, kind="stable")[:size]
-    kept = kept[np.argsort(indices[kept])]
-    vectors = np.concatenate([sample.vectors for sample in samples])
-    groups = np.concatenate([sample.groups for sample in samples])
-    return Sample(keys[kept], indices[kept], vectors[kept], groups[kept])
+    parts = zip(*(sample.to_arrays().values() for sample in samples), strict=True)
+    both = Sample(*map(np.concatenate, parts))
+    kept = np.argsort(both.keys, kind="stable")[:size]
+    return both.where(kept[np.argsort(both.indices[kept])])
 
 
 def draw(group: CloudGroup, size: int, seed: int) -> CloudGroup:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -62,7 +64,7 @@ LARGEST_BIAS = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """A measure and its description, which ``register`` takes by these names.
+    """A measure and its description.
 
     ``function`` maps a ``Space`` to a ``Value``, to several under names of their own, or to a
     ``TableValue`` for tables.
@@ -70,14 +72,14 @@ class Measure:
 
     name: str
     formula: str
-    range: str
-    direction: Direction
     reference: str
     function: Callable[..., Value | Mapping[str, Value] | TableValue]
+    range: str = ""
+    direction: Direction = "neither"
     length_dependent: bool = False
+    table: bool = False
     needs: Collection[Need] = ()
     alias: str = ""
-    table: bool = False
     interval: IntervalKind | None = None
     no_interval: str = ""
     """Why there is no interval, for a measure without one."""
@@ -104,12 +106,24 @@ class Measure:
 _MEASURES = Registry[Measure]("measure", "isoscope.measures.families")
 
 
+DOCUMENTED = re.compile(
+    r"^(Formula|Range|Reference): (.+?)(?=\n\n|\n(?:Formula|Range|Reference): |\Z)", re.M | re.S
+)
+
+
 def register(**description: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register the decorated function as the measure of its own name; see ``Measure``."""
+    """Register the decorated function as the measure of its own name.
+
+    What it tells, its formula, range and reference are written once, in its docstring: the first
+    line, and what stands behind ``Formula:``, ``Range:`` and ``Reference:``. Everything else that a
+    ``Measure`` has is given here.
+    """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         name = function.__name__
-        measure = Measure(name=name, function=function, text=name, **description)
+        found = DOCUMENTED.findall(inspect.getdoc(function) or "")
+        documented: dict[str, Any] = {key.lower(): " ".join(text.split()) for key, text in found}
+        measure = Measure(name=name, function=function, text=name, **documented, **description)
         _MEASURES.register(name, measure, measure.alias)
         return function
 

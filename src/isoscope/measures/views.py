@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -75,20 +75,26 @@ def parse_correction(text: str) -> CorrectionName:
 
 def build_view(correction: CorrectionName, geometry: Geometry, mean: Vector) -> View:
     """Work out the gains of a correction on the covariance's eigenbasis."""
-    shape = BUILDERS[correction.name](correction, geometry, mean)
+    options: dict[str, Any] = dict(correction.options)
+    if "n_components" in options:
+        options["n_components"] = int(options["n_components"])
+    shape = BUILDERS[correction.name](geometry, mean, **options)
     values = geometry.centred.values
     present = values > geometry.null_variance
     return View(correction.text, shape, np.where(present, values * shape.gains**2, 0.0))
 
 
-def center(_: CorrectionName, geometry: CentredGeometry, mean: Vector) -> ViewShape:
+def center(geometry: CentredGeometry, mean: Vector) -> ViewShape:
     """x − μ"""
     del geometry
     return ViewShape(np.ones(len(mean)), np.zeros(len(mean)), on_components=False)
 
 
 def all_but_the_top(
-    correction: CorrectionName, geometry: CentredGeometry, mean: Vector
+    geometry: CentredGeometry,
+    mean: Vector,
+    n_components: int | None = None,
+    project: str = "centered",
 ) -> ViewShape:
     """Centre, then take away the projections on the top D = ⌈d/100⌉ components.
 
@@ -97,8 +103,7 @@ def all_but_the_top(
     constant −Σ_k≤D (v_k·μ) v_k in every vector.
     """
     width = len(mean)
-    count = int(correction.options.get("n_components", math.ceil(width / 100)))
-    project = correction.options.get("project", "centered")
+    count = math.ceil(width / 100) if n_components is None else n_components
     gains, offset = np.ones(width), np.zeros(width)
     gains[:count] = 0.0
     if project == "original" and np.linalg.norm(mean) > geometry.null_length:
@@ -108,7 +113,7 @@ def all_but_the_top(
     return ViewShape(gains, offset, on_components=False)
 
 
-def whiten(_: CorrectionName, geometry: CentredGeometry, mean: Vector) -> ViewShape:
+def whiten(geometry: CentredGeometry, mean: Vector) -> ViewShape:
     """(x − μ) V Λ^(−1/2), without the directions that hold rounding only."""
     values = geometry.centred.values
     kept = values > geometry.null_variance
@@ -126,7 +131,7 @@ def check_options(correction: CorrectionName, width: int | None = None) -> None:
         raise UsageError(f"correction {correction.text!r}: project is centered or original")
 
 
-BUILDERS: dict[str, Callable[[CorrectionName, CentredGeometry, Vector], ViewShape]] = {
+BUILDERS: dict[str, Callable[..., ViewShape]] = {
     "center": center,
     "all-but-the-top": all_but_the_top,
     "whiten": whiten,

@@ -13,18 +13,15 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from isoscope.data.output import cannot_be_written, write_atomically
 from isoscope.errors import DataError, UsageError
+from isoscope.models.checkpoints import Checkpoint
 from isoscope.models.model import Model
 from isoscope.models.runtime import dtype_name
 from isoscope.models.sources import CONFIG, SMALL_FILES, WEIGHTS, Source, download, refusal
-
-if TYPE_CHECKING:
-    from isoscope.models.checkpoints import Checkpoint
-
 
 MARK = ".isoscope-checkpoint.json"
 """A folder with this file was made here, and may be deleted here."""

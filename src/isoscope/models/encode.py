@@ -8,10 +8,12 @@ shard is computed whole.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +27,9 @@ from isoscope.models.pooling import Watch, check_pooling, pooled_spaces
 from isoscope.models.runtime import device_name, dtype_name
 from isoscope.models.tokens import Mention, by_text
 from isoscope.models.weights import weight_files
+from isoscope.progress import Progress
 from isoscope.typing import Mask, Places
 from isoscope.wording import listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from isoscope.progress import Progress
 
 
 class EncodingPool:

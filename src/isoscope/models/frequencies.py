@@ -34,22 +34,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from isoscope.data.texts.base import TextSource
 from isoscope.errors import DataError, MissingError
 from isoscope.models.weights.embeddings import token_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from isoscope.data.texts.base import TextSource
-
 
 WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 """A word, with apostrophes inside, or one mark of punctuation."""

@@ -7,6 +7,7 @@ on the blocks and on the norm give both.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,8 +31,6 @@ from isoscope.models.tokens import (
 from isoscope.typing import Mask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
     import torch
     from torch import nn
 

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import gc
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from isoscope.errors import DataError, unknown_name
 from isoscope.models.runtime import (
@@ -30,12 +34,6 @@ from isoscope.models.structure.stacks import Stack, find_stacks
 from isoscope.models.weights.embeddings import EmbeddingCloud, embedding_cloud
 from isoscope.models.weights.tensors import StoredWeights, check_weights, stored_weights
 from isoscope.models.weights.weight_files import quantisation_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    import numpy as np
 
 
 def read_config(source: Source) -> Any:

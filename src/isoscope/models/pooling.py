@@ -20,13 +20,13 @@ from isoscope.data.texts.base import Text, TextRow, TextSource, check_unicode
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.models.layers import LayerClouds, TokenRule
 from isoscope.models.tokens import TOKEN_BUDGET, Mention, by_text, mentioned_tokens
+from isoscope.progress import Progress
 from isoscope.typing import Ids
 
 if TYPE_CHECKING:
     import torch
 
     from isoscope.models.model import Model
-    from isoscope.progress import Progress
 
 
 POOLINGS = ("mean", "cls", "last", "max")

@@ -7,34 +7,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.data.arrays import on_host
 from isoscope.data.sampling import lowest_indices, row_keys
+from isoscope.data.texts.base import TextSource
 from isoscope.data.texts.readers import MadeTexts
 from isoscope.errors import DataError
-from isoscope.measures.reads.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts, Moments
 from isoscope.models.layer_names import numbered_layers
 from isoscope.models.layers import LayerClouds, TokenRule
-from isoscope.models.model import provenance_of
-from isoscope.models.pooling import token_batches
+from isoscope.models.model import Model, provenance_of
+from isoscope.models.pooling import Watch, token_batches
 from isoscope.models.tokens import TextTokenizer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from isoscope.data.texts.base import TextSource
-    from isoscope.measures.reads.moments import Moments
-    from isoscope.models.model import Model
-    from isoscope.models.pooling import Watch
-    from isoscope.progress import Progress
-
+from isoscope.progress import Progress
 
 MEMORY = 2 * 10**9
 """Bytes that vectors of all layers may take; of large models fewer tokens are read."""

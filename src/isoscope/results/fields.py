@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from isoscope.results.result import Row, Table
-
+from isoscope.results.result import Row, Table
 
 KIND = "kind"
 """Field of a result that says what it is, so that it is shown as such."""

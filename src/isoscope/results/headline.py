@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from isoscope.results.fields import TOPIC
 from isoscope.results.numbers import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from isoscope.results.result import Result, Row
-
+from isoscope.results.result import Result, Row
 
 CARRYING = (
     "mean_cosine", "i1_scaled", "effective_rank", "iso_score", "mean_norm", "top_variance_share",

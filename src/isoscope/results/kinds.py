@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from isoscope.registry import load
 from isoscope.results.fields import KIND
+from isoscope.results.result import Result, Table
 
 if TYPE_CHECKING:
-    from isoscope.results.result import Result, Table
     from isoscope.results.tables import Grid
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from isoscope.results.result import Result, versions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 
 def beside(result: Result, others: Iterable[Result]) -> Result:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.measures.layer_norm import FAR, deviations
 from isoscope.measures.views import NONE
@@ -13,10 +15,6 @@ from isoscope.results.fields import KIND, MODEL, PARTS, REVISION, STEP
 from isoscope.results.result import Result, Row, Table, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from isoscope.models.checkpoints import Checkpoint
     from isoscope.models.model import Model
     from isoscope.models.structure.parts import PositionTable

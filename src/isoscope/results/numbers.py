@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from isoscope.results.result import Estimated, Row
 
-    from isoscope.results.result import Estimated, Row
-
-    Format: TypeAlias = "str | Callable[[float], str]"
-    """How a number is written: a format such as ``.4f``, or a function."""
-
+Format: TypeAlias = str | Callable[[float], str]
+"""How a number is written: a format such as ``.4f``, or a function."""
 
 UNDEFINED = "undefined"
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from isoscope.results.kinds import grids
-from isoscope.results.tables import previews
+from isoscope.results.result import Result
+from isoscope.results.tables import Grid, previews
 
-if TYPE_CHECKING:
-    from isoscope.results.result import Result
+
+class Line(NamedTuple):
+    """A line for people, with its style on a terminal; some stand with room before them."""
+
+    text: str
+    style: str = ""
+    indented: bool = False
 
 
 def plain(result: Result) -> str:
     """Return aligned text, for a Python prompt."""
     parts = []
-    for one in grids(result):
+    for one in [*grids(result), *previews(result)]:
         lines = aligned([one.header, *one.rows]) if one.rows else []
         parts.append("\n".join([one.title, *lines, *one.verdict, *one.notes]))
-    for title, header, rows in previews(result):
-        parts.append("\n".join([title, *(aligned([header, *rows]) if rows else [])]))
     return "\n\n".join(parts) or "empty result"
 
 
@@ -38,17 +42,13 @@ def aligned(table: list[list[str]]) -> list[str]:
 def markdown(result: Result) -> str:
     """Return Markdown tables, with notes and verdict below each."""
     parts = []
-    for one in grids(result):
+    for one in [*grids(result), *previews(result)]:
         parts.append(f"**{one.title}**")
         if one.rows:
             parts.append(markdown_table([one.header, *one.rows]))
         parts += one.verdict
         if one.notes:
             parts.append("\n".join(f"- {escaped(note)}" for note in one.notes))
-    for title, header, rows in previews(result):
-        parts.append(f"**{title}**")
-        if rows:
-            parts.append(markdown_table([header, *rows]))
     return "\n\n".join(parts)
 
 
@@ -68,17 +68,16 @@ def html(result: Result) -> str:
     """Return HTML tables without styles or scripts of their own, for notebooks."""
     parts = []
     for one in grids(result):
-        parts.append(html_table(one.title, [one.header, *one.rows]) if one.rows else "")
+        parts.append(html_table(one) if one.rows else "")
         parts += [f"<p>{escape(line)}</p>" for line in [*one.verdict, *one.notes]]
     parts += [
-        html_table(title, [header, *rows]) if rows else f"<p>{escape(title)}</p>"
-        for title, header, rows in previews(result)
+        html_table(one) if one.rows else f"<p>{escape(one.title)}</p>" for one in previews(result)
     ]
     return "".join(parts)
 
 
-def html_table(title: str, table: list[list[str]]) -> str:
-    """Return rows as an HTML table, the first as its header."""
+def html_table(grid: Grid) -> str:
+    """Return a grid as an HTML table."""
 
     def cells(tag: str, row: list[str]) -> str:
         sides = ["left"] + ["right"] * (len(row) - 1)
@@ -87,6 +86,6 @@ def html_table(title: str, table: list[list[str]]) -> str:
             for side, text in zip(sides, row, strict=True)
         )
 
-    head = f"<thead><tr>{cells('th', table[0])}</tr></thead>"
-    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in table[1:])
-    return f"<table><caption>{escape(title)}</caption>{head}<tbody>{body}</tbody></table>"
+    head = f"<thead><tr>{cells('th', grid.header)}</tr></thead>"
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in grid.rows)
+    return f"<table><caption>{escape(grid.title)}</caption>{head}<tbody>{body}</tbody></table>"

@@ -5,22 +5,21 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 
 from isoscope.data.output import check_place, write_atomically
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.registry import find_measure
+from isoscope.registry import load
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pandas
 
     from isoscope.compute.journal import Journal
@@ -61,7 +60,30 @@ class Estimated(Protocol):
 
 
 @dataclass(frozen=True)
-class Row:
+class Record:
+    """What is stored as one flat dictionary.
+
+    Fields that this version does not know are kept in ``extra``, the last field of every record; in
+    JSON they stand beside the others.
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as one dictionary."""
+        own = {f.name: getattr(self, f.name) for f in fields(self)}
+        extra = own.pop("extra")
+        return {**own, **extra}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Rebuild a record from its dictionary."""
+        known = {f.name for f in fields(cls)} - {"extra"}
+        own = {key: value for key, value in values.items() if key in known}
+        extra = {key: value for key, value in values.items() if key not in known}
+        return cls(**own, extra=extra)  # type: ignore[call-arg]
+
+
+@dataclass(frozen=True)
+class Row(Record):
     """One number about one space."""
 
     subject: str
@@ -122,18 +144,14 @@ class Row:
             extra=extra or {},
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row as one flat dictionary."""
-        return {**_own_fields(self), **self.extra}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Row:
-        """Rebuild a row; fields that this version does not know are kept."""
-        return cls(**_split_fields(cls, values))
+    @property
+    def family(self) -> str:
+        """The measure or task that the number is one of: what stands before the first slash."""
+        return self.measure.split("/")[0]
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Record):
     """A structured measure of one space: rows that are dictionaries with the same keys."""
 
     subject: str
@@ -144,18 +162,12 @@ class Table:
     note: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the table as one dictionary."""
-        return {**_own_fields(self), **self.extra}
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Table:
-        """Rebuild a table; fields that this version does not know are kept."""
-        return cls(**_split_fields(cls, values))
+Found = TypeVar("Found", Row, Table)
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Record):
     """What a command found.
 
     Attributes
@@ -194,16 +206,10 @@ class Result:
         """Return the row of a measure, by name or alias, and correction."""
         with suppress(UsageError):
             measure = find_measure(measure).text
-        found = [
-            row
-            for row in self.rows
-            if row.measure == measure
-            and row.correction == correction
-            and (part is None or row.part == part)
-        ]
-        if not found:
+        found = _first(self.rows, measure, correction, part)
+        if found is None:
             raise KeyError(f"no row for {measure} with correction {correction}")
-        return found[0]
+        return found
 
     def value(
         self, measure: str, correction: str = "none", part: str | None = None
@@ -213,13 +219,10 @@ class Result:
 
     def table(self, measure: str, correction: str = "none", part: str | None = None) -> Table:
         """Return a structured measure."""
-        for table in self.tables:
-            if (table.measure, table.correction) == (measure, correction) and part in (
-                None,
-                table.part,
-            ):
-                return table
-        raise KeyError(f"no table {measure} with correction {correction}")
+        found = _first(self.tables, measure, correction, part)
+        if found is None:
+            raise KeyError(f"no table {measure} with correction {correction}")
+        return found
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return the rows as flat dictionaries."""
@@ -227,10 +230,10 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain dictionaries and lists."""
-        values = _own_fields(self)
+        values = super().to_dict()
         values["rows"] = self.to_rows()
         values["tables"] = [table.to_dict() for table in self.tables]
-        return {"schema_version": values.pop("schema_version"), **values, **self.extra}
+        return {"schema_version": values.pop("schema_version"), **values}
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return the result as JSON; what is undefined or infinite is null, never NaN."""
@@ -253,7 +256,7 @@ class Result:
                 )
             values["rows"] = [Row.from_dict(row) for row in values["rows"]]
             values["tables"] = [Table.from_dict(table) for table in values.get("tables", [])]
-            return cls(**_split_fields(cls, values))
+            return cls.from_dict(values)
         except (json.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
             raise DataError(f"this is not an isoscope result: {error}") from error
 
@@ -275,9 +278,7 @@ class Result:
 
     def to_markdown(self) -> str:
         """Return a table with corrections side by side, the verdict below."""
-        from isoscope.results.render import markdown
-
-        return markdown(self)
+        return self._rendered("markdown")
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the rows as a data frame."""
@@ -288,26 +289,25 @@ class Result:
         return pandas.DataFrame(self.to_rows())
 
     def __repr__(self) -> str:
-        from isoscope.results.render import plain
-
-        return plain(self)
+        return self._rendered("plain")
 
     def _repr_html_(self) -> str:
-        from isoscope.results.render import html
+        return self._rendered("html")
 
-        return html(self)
-
-
-def _own_fields(record: Any) -> dict[str, Any]:
-    names = [f.name for f in fields(record) if f.name != "extra"]
-    return {name: getattr(record, name) for name in names}
+    def _rendered(self, form: str) -> str:
+        # By name: how results look is to the right of what they are, and loads every measure.
+        text: str = load(f"isoscope.results.render:{form}")(self)
+        return text
 
 
-def _split_fields(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Sort a dictionary into the fields of a record and ``extra``."""
-    known = {f.name for f in fields(cls)} - {"extra"}
-    own = {key: value for key, value in values.items() if key in known}
-    return {**own, "extra": {key: value for key, value in values.items() if key not in known}}
+def _first(
+    records: Iterable[Found], measure: str, correction: str, part: str | None
+) -> Found | None:
+    """Return the first row or table of a measure and correction, of one part or of any."""
+    for one in records:
+        if (one.measure, one.correction) == (measure, correction) and part in (None, one.part):
+            return one
+    return None
 
 
 def _finite(value: Any) -> Any:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from isoscope.measures.intervals import IntervalEstimator
-from isoscope.measures.registry import TableValue, Value
+from isoscope.measures.registry import Measure, TableValue, Value
+from isoscope.measures.space import Space
 from isoscope.results.result import Row, Table
-
-if TYPE_CHECKING:
-    from isoscope.measures.registry import Measure
-    from isoscope.measures.space import Space
 
 
 def add(

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from isoscope.measures.registry import all_measures
 from isoscope.results.fields import REMARKS, UNCORRECTED, base_name
 from isoscope.results.kinds import telling_tables
 from isoscope.results.merge import SKIPPED
 from isoscope.results.numbers import cell
+from isoscope.results.result import Result, Row
 from isoscope.wording import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from isoscope.results.result import Result, Row
-
 
 LENGTH_MARK = " *"
 LENGTH_LEGEND = (
@@ -172,11 +167,13 @@ def grid(result: Result, subject: str, part: str) -> Grid:
 
 def protocols_by_task(rows: list[Row]) -> dict[str, str]:
     """Return every protocol of scores, with the tasks that have it; measures have but one."""
-    found: dict[str, dict[str, None]] = {}
-    for row in rows:
-        if "unit" in row.extra:
-            found.setdefault(row.protocol, {})[row.measure.split("/")[0]] = None
-    return {how: ", ".join(tasks) for how, tasks in found.items()}
+    scores = grouped((row for row in rows if "unit" in row.extra), attrgetter("protocol"))
+    return {how: ", ".join(families(some)) for how, some in scores.items()}
+
+
+def families(rows: Iterable[Row]) -> list[str]:
+    """Return the different measures or tasks that rows are about, in their order."""
+    return list(dict.fromkeys(row.family for row in rows))
 
 
 def grid_title(name: str, rows: list[Row]) -> str:
@@ -209,12 +206,9 @@ def length_dependent(measure: str) -> bool:
 
 def interval_notes(rows: list[Row]) -> list[str]:
     """Say what ± stands for, and which numbers of the cloud as it is have none, by reason."""
-    reasons: dict[str, dict[str, None]] = {}
-    for row in rows:
-        reason = row.extra.get("no_interval")
-        if reason and row.correction == UNCORRECTED:
-            measures = reasons.setdefault(str(reason), {})
-            measures[row.measure.split("/")[0]] = None
+    as_it_is = [row for row in rows if row.correction == UNCORRECTED]
+    groups = grouped(as_it_is, lambda row: str(row.extra.get("no_interval") or ""))
+    reasons = {reason: families(some) for reason, some in groups.items() if reason}
     shown = any(row.low is not None and "unit" not in row.extra for row in rows)
     lines = [INTERVAL_LEGEND] if shown else []
     without = "; ".join(
@@ -226,23 +220,17 @@ def interval_notes(rows: list[Row]) -> list[str]:
 
 def grouped_notes(rows: list[Row]) -> list[str]:
     """Say every note once, with its measures, and its corrections where it is not for all."""
-    groups: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-    for row in rows:
-        if row.note:
-            measures, corrections = groups.setdefault(row.note, ({}, {}))
-            measures[row.measure.split("/")[0]] = None
-            corrections[row.correction] = None
     everywhere = {row.correction for row in rows}
-    return [
-        f"{', '.join(measures)}"
-        + (f" ({', '.join(corrections)})" if set(corrections) != everywhere else "")
-        + f": {note}"
-        for note, (measures, corrections) in groups.items()
-    ]
+    lines = []
+    for note, some in grouped((row for row in rows if row.note), attrgetter("note")).items():
+        corrections = dict.fromkeys(row.correction for row in some)
+        where = f" ({', '.join(corrections)})" if set(corrections) != everywhere else ""
+        lines.append(f"{', '.join(families(some))}{where}: {note}")
+    return lines
 
 
-def previews(result: Result) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Return title, header and first rows of the structured measures to show.
+def previews(result: Result) -> list[Grid]:
+    """Return the first rows of the structured measures to show.
 
     Beside numbers those of the raw cloud that tell most; all of them where there are no numbers.
     """
@@ -262,7 +250,7 @@ def previews(result: Result) -> list[tuple[str, list[str], list[list[str]]]]:
                 title += f", here the first {PREVIEWED}"
             names = [name for name in found.rows[0] if name not in TOO_MUCH] if found.rows else []
             rows = [[preview_cell(row[name]) for name in names] for row in found.rows[:PREVIEWED]]
-            shown.append((title, [name.replace("_", " ") for name in names], rows))
+            shown.append(Grid(title, [name.replace("_", " ") for name in names], rows))
     return shown
 
 

@@ -12,25 +12,20 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.corrections.affine import centred_on, has_centre
 from isoscope.corrections.named import NamedCorrection
 from isoscope.corrections.query_centre import OWN, Centres
 from isoscope.errors import DataError, UsageError
+from isoscope.progress import Progress
+from isoscope.tasks.fits import FoldedRows
+from isoscope.tasks.problem import Items, Outputs, Problem
 from isoscope.tasks.scores import has_output
 from isoscope.tasks.vectors import Ground
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from isoscope.progress import Progress
-    from isoscope.tasks.fits import FoldedRows
-    from isoscope.tasks.problem import Items, Problem
-
-    Outputs = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

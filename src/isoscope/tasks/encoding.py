@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from isoscope.compute.vector_cache import VectorCache
 from isoscope.data.arrays import ArrayCloud
+from isoscope.data.base import CloudGroup
 from isoscope.data.open import one_cloud, open_cloud
 from isoscope.data.texts.open import open_texts
 from isoscope.errors import UsageError
-from isoscope.models.encode import Encoder, chosen_layers
+from isoscope.models.encode import Encoder, EncodingPool, chosen_layers
 from isoscope.models.model import Model, open_model
+from isoscope.progress import Progress
 from isoscope.tasks.protocol import SentenceProtocol
-
-if TYPE_CHECKING:
-    from isoscope.compute.vector_cache import VectorCache
-    from isoscope.data.base import CloudGroup
-    from isoscope.models.encode import EncodingPool
-    from isoscope.progress import Progress
 
 
 def one_layer_encoder(

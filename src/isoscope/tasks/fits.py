@@ -11,10 +11,12 @@ random sample of at most so many tokens a layer, as all of them would not fit in
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.compute.map_reduce import merged
 from isoscope.corrections.closed_form import ClosedForm
@@ -24,14 +26,10 @@ from isoscope.data.arrays import ArrayCloud
 from isoscope.data.sampling import TokenSample
 from isoscope.errors import DataError
 from isoscope.measures.kernels import moments_kernel_for
+from isoscope.measures.reads.moments import MomentParts, Moments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from numpy.typing import NDArray
-
     from isoscope.measures.kernels.torch_kernel import TorchMoments
-    from isoscope.measures.reads.moments import MomentParts, Moments
 
 
 MOST_ROWS = 50_000
@@ -83,8 +81,7 @@ def fit_copies(
     if closed:
         sums = summary()
         for transformer in closed:
-            transformer._forget_names(sums.moments.width)
-            transformer._fit_summary(sums)
+            transformer.fit_summary(sums)
     others = [one for one in copies.values() if not isinstance(one.transformer, ClosedForm)]
     if others:
         copies |= {one.name: one for one in fitted(others, sample(), None)}

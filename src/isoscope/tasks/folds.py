@@ -6,17 +6,11 @@ split, and none has to be left out of the fit because it is scored.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.errors import UsageError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from isoscope.tasks.problem import Items, Problem
-
+from isoscope.tasks.problem import Items, Problem
 
 FOLDS = 5
 MOST_FOLDS = 20

@@ -24,6 +24,7 @@ Classifiers of frozen features.
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
@@ -34,8 +35,6 @@ from isoscope.compute.stats.folds import dealt_by_class
 from isoscope.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import torch
 
 

@@ -9,22 +9,22 @@ outputs of each fold from what was learned without it, then one score of them al
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from isoscope.compute.stats.estimates import Score
 from isoscope.data.arrays import unit_rows
+from isoscope.models.tokens import Mention
+from isoscope.typing import Places, Vector
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+Items: TypeAlias = NDArray[np.intp]
+"""Numbers of items, or of the rows that they stand on."""
 
-    from numpy.typing import NDArray
-
-    from isoscope.compute.stats.estimates import Score
-    from isoscope.models.tokens import Mention
-    from isoscope.typing import Places, Vector
-
-    Items = NDArray[np.intp]
+Outputs: TypeAlias = NDArray[np.float64]
+"""What vectors say of some items: a number, or a row of numbers, for each."""
 
 
 class Problem(ABC):

@@ -11,27 +11,21 @@ What is scored of a task, on which splits, and what corrections are fitted on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from isoscope.compute.vector_cache import VectorCache
 from isoscope.data.texts.open import open_texts
 from isoscope.errors import UsageError
 from isoscope.tasks.folds import FOLDS, dealt
-from isoscope.tasks.probes import find_probe
+from isoscope.tasks.probes import Probe, find_probe
+from isoscope.tasks.problem import Items, Problem
+from isoscope.tasks.registry import Task
 from isoscope.wording import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from isoscope.compute.vector_cache import VectorCache
-    from isoscope.tasks.probes import Probe
-    from isoscope.tasks.problem import Items, Problem
-    from isoscope.tasks.registry import Task
-
 
 DEFAULT_PROBE = "logistic"
 ISOTROPY = ("mean_cosine", "i1_scaled")
@@ -180,45 +174,34 @@ class FitTexts:
 TRAIN = "train"
 
 
+class Split(NamedTuple):
+    """Items that may be learned from, items that are scored, and texts to fit corrections on."""
+
+    learn: Items
+    held: Items
+    fit: FitTexts | None = None
+
+
 @dataclass(frozen=True)
-class Prepared:
+class TaskPlan:
     """A problem with the splits that it is scored on.
 
     Attributes
     ----------
     problem : Problem
         What is scored.
-    splits : tuple of (array, array)
-        For each, the items that may be learned from and those that are scored.
+    splits : tuple of Split
+        What is learned from, scored and fitted on.
     fit : FitTexts, optional
         What corrections are fitted on by default; otherwise on the items that may be learned from.
-    how : str
-        What the protocol says of the splits.
+    words : tuple of str
+        What the protocol says of splits and fits.
     """
 
     problem: Problem
-    splits: tuple[tuple[Items, Items], ...]
-    fit: FitTexts | None = None
-    how: str = ""
-
-
-@dataclass(frozen=True)
-class Split:
-    """Items to learn from, items to score, and texts to fit corrections on."""
-
-    learn: Items
-    held: Items
-    fit: FitTexts | None
-
-
-@dataclass(frozen=True)
-class Job:
-    """One task, ready to run."""
-
-    problem: Problem
     splits: tuple[Split, ...]
-    words: tuple[str, ...] = field(default=())
-    """What the protocol says of splits and fits."""
+    fit: FitTexts | None = None
+    words: tuple[str, ...] = ()
 
     @property
     def items(self) -> Items:
@@ -234,57 +217,49 @@ def no_train_split(task: str, what: str = "corrections") -> UsageError:
     )
 
 
-def without_training(problem: Problem, fit: FitTexts | None = None) -> Prepared:
+def without_training(problem: Problem, fit: FitTexts | None = None) -> TaskPlan:
     """Score all items at once, and learn from none."""
-    return Prepared(problem, ((np.arange(0), np.arange(len(problem))),), fit)
+    return TaskPlan(problem, (Split(np.arange(0), np.arange(len(problem))),), fit)
 
 
-def cross_fitted(problem: Problem, seed: int, folds: int = FOLDS) -> Prepared:
+def cross_fitted(problem: Problem, seed: int, folds: int = FOLDS) -> TaskPlan:
     """Score every fold with what was learned from the others."""
     several = dealt(problem, folds, seed)
     everything = np.arange(len(problem))
-    splits = tuple((np.setdiff1d(everything, held), held) for held in several)
-    return Prepared(problem, splits, how=f"cross-fitted in {folds} folds")
+    splits = tuple(Split(np.setdiff1d(everything, held), held) for held in several)
+    return TaskPlan(problem, splits, words=(f"cross-fitted in {folds} folds",))
 
 
-def job_of(task: Task, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Job:
-    """Prepare a task, and find out what its corrections are fitted on."""
-    ready = task.plan(folder, protocol, fits=fits)
-    problem = ready.problem
+def job_of(task: Task, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> TaskPlan:
+    """Plan a task, and find out what its corrections are fitted on."""
+    plan = task.plan(folder, protocol, fits=fits)
+    if not fits:
+        return plan
     named = None
-    if fits and protocol.fit_on is not None:
+    if protocol.fit_on is not None:
         source = open_texts(protocol.fit_on)
         named = FitTexts(tuple(text.text for text in source.texts()), source.name)
-    splits = []
-    for learn, held in ready.splits:
-        fit = None
-        if fits:
-            fit = fit_texts(ready, learn, held, named, transductive=protocol.transductive)
-        splits.append(Split(learn, held, fit))
-    words = [ready.how] if ready.how else []
-    if splits[0].fit is not None:
-        level = "token" if problem.mentions is not None else protocol.correct_at
-        words.append(splits[0].fit.describe(level, folds=len(splits)))
-    return Job(problem, tuple(splits), tuple(words))
+    fitted = [fit_texts(plan, split, named, protocol.transductive) for split in plan.splits]
+    level = "token" if plan.problem.mentions is not None else protocol.correct_at
+    return replace(
+        plan,
+        splits=tuple(
+            split._replace(fit=fit) for split, fit in zip(plan.splits, fitted, strict=True)
+        ),
+        words=(*plan.words, fitted[0].describe(level, folds=len(fitted))),
+    )
 
 
-def fit_texts(
-    ready: Prepared,
-    learn: Items,
-    held: Items,
-    named: FitTexts | None,
-    *,
-    transductive: bool,
-) -> FitTexts:
+def fit_texts(plan: TaskPlan, split: Split, named: FitTexts | None, transductive: bool) -> FitTexts:
     """Return the texts to fit on for one split: never those that are scored, unless asked to."""
-    problem = ready.problem
-    scored = problem.texts_of(held)
+    problem = plan.problem
+    scored = problem.texts_of(split.held)
     if transductive:
         return FitTexts.scored(scored, problem.unit)
-    source = named if named is not None else ready.fit
+    source = named if named is not None else plan.fit
     if source is None:
-        name = f"the {problem.unit} to learn from" if len(ready.splits) == 1 else "the other folds"
-        source = FitTexts(tuple(problem.texts_of(learn)), name)
+        name = f"the {problem.unit} to learn from" if len(plan.splits) == 1 else "the other folds"
+        source = FitTexts(tuple(problem.texts_of(split.learn)), name)
     if source.together:
         return replace(source, texts=tuple(dict.fromkeys(source.texts)))
     return FitTexts.apart(source.texts, source.source, scored)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import pathlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar, get_args
@@ -19,9 +19,7 @@ from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.registry import Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from isoscope.tasks.protocol import Prepared, SentenceProtocol
+    from isoscope.tasks.protocol import SentenceProtocol, TaskPlan
 
 
 VARIABLE = "ISOSCOPE_DATA"
@@ -108,6 +106,28 @@ class DataFile:
     optional: bool = False
 
 
+def part_files(
+    name: str, sizes: Mapping[str, int | None], *, beside: str = "", optional: Collection[str] = ()
+) -> tuple[DataFile, ...]:
+    """Return the files of a release that has one for each of its parts.
+
+    Parameters
+    ----------
+    name : str
+        Name of the files, with ``{}`` in the place of the part.
+    sizes : mapping of str to (int or None)
+        How many items each part holds.
+    beside : str
+        Name of the files with scores or labels, with ``{}`` in the place of the part.
+    optional : collection of str
+        Parts that the set can be used without.
+    """
+    return tuple(
+        DataFile(name.format(part), size, part, beside.format(part), part in optional)
+        for part, size in sizes.items()
+    )
+
+
 @dataclass(frozen=True)
 class Task:
     """A benchmark: its data as their authors released them, and how they are scored.
@@ -185,7 +205,7 @@ class Task:
                 missing.append(file.beside)
         return missing
 
-    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Prepared:
+    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> TaskPlan:
         """Read the data, and choose the splits.
 
         Parameters

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from isoscope.compute.stats.estimates import Score, difference
+from isoscope.compute.stats.estimates import Estimate, Score, difference
 from isoscope.corrections.named import NONE
 from isoscope.results.fields import MAIN, PART_OF_TASK
 from isoscope.results.result import Row
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from isoscope.compute.stats.estimates import Estimate
-    from isoscope.tasks.problem import Items, Problem
-
-    Outputs = NDArray[np.float64]
+from isoscope.tasks.problem import Items, Outputs, Problem
 
 Noted = TypeVar("Noted", Score, Row)
 

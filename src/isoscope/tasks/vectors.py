@@ -7,12 +7,15 @@ Reads what a task stands on: vectors of a model's texts, or rows of a source.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from isoscope.corrections.named import NamedCorrection
 from isoscope.data.arrays import is_tensor
 from isoscope.data.base import CloudGroup
 from isoscope.data.combine import label_of
@@ -21,28 +24,18 @@ from isoscope.data.sampling import TokenSample
 from isoscope.data.selection import RowSelection, count_rows
 from isoscope.data.texts.open import open_texts
 from isoscope.errors import DataError, UsageError
-from isoscope.measures.kernels import moments_kernel_for
+from isoscope.measures.kernels import MomentsKernel, moments_kernel_for
+from isoscope.measures.reads.moments import MomentParts
 from isoscope.models.model import Model
-from isoscope.tasks.datasets.own_pairs import OwnPairProblem, OwnPairTask
+from isoscope.progress import Progress
+from isoscope.tasks.datasets.beir import RetrievalSet
+from isoscope.tasks.datasets.own_pairs import OwnPairProblem, OwnPairs, OwnPairTask
 from isoscope.tasks.encoding import one_layer_encoder, open_source
 from isoscope.tasks.fits import MOST_ROWS, Background, FoldedRows, moments_of, parts_of
+from isoscope.tasks.problem import Problem
 from isoscope.tasks.problems.retrieval import RetrievalProblem, RetrievalTask
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from isoscope.corrections.named import NamedCorrection
-    from isoscope.data.base import CloudGroup
-    from isoscope.measures.kernels import MomentsKernel
-    from isoscope.measures.reads.moments import MomentParts
-    from isoscope.progress import Progress
-    from isoscope.tasks.datasets.beir import RetrievalSet
-    from isoscope.tasks.datasets.own_pairs import OwnPairs
-    from isoscope.tasks.problem import Problem
-    from isoscope.tasks.protocol import SentenceProtocol
-    from isoscope.tasks.registry import Task
+from isoscope.tasks.protocol import SentenceProtocol
+from isoscope.tasks.registry import Task
 
 
 @dataclass(frozen=True)

@@ -42,14 +42,14 @@ def test_parts_of_releases(
     parts: tuple[str, ...], scored: str | None, learned: set[str], held: str
 ) -> None:
     ready = with_splits(problem(*parts), scored=scored)
-    ((learn, asked),) = ready.splits
+    ((learn, asked, _),) = ready.splits
     assert set(ready.problem.parts[learn]) == learned  # type: ignore[attr-defined]
     assert set(ready.problem.parts[asked]) == {held}  # type: ignore[attr-defined]
     assert len(learn) + len(asked) == sum(
         part in {*learned, held} for part in problem(*parts).parts
     )
-    assert f"learned from train, {'settings' if len(learned) > 1 else 'scored'}" in ready.how
-    assert ready.how.endswith(f"scored on {held}")
+    assert f"learned from train, {'settings' if len(learned) > 1 else 'scored'}" in ready.words[0]
+    assert ready.words[0].endswith(f"scored on {held}")
 
 
 @pytest.mark.parametrize("parts", [("all",), ("dev",), ("val",), ("train",)])
@@ -57,18 +57,18 @@ def test_without_train_every_item_is_held_once(parts: tuple[str, ...]) -> None:
     ready = with_splits(problem(*parts), folds=4, seed=1)
     assert len(ready.splits) == 4
     np.testing.assert_array_equal(
-        np.sort(np.concatenate([held for _, held in ready.splits])), np.arange(SIZE)
+        np.sort(np.concatenate([split.held for split in ready.splits])), np.arange(SIZE)
     )
-    for learn, held in ready.splits:
+    for learn, held, _ in ready.splits:
         assert not set(learn) & set(held)
         assert len(learn) + len(held) == SIZE
-    assert f"cross-validated on {parts[0]} in 4 folds" in ready.how
-    assert "logistic regression" in ready.how
+    assert f"cross-validated on {parts[0]} in 4 folds" in ready.words[0]
+    assert "logistic regression" in ready.words[0]
 
 
 def test_items_that_share_a_text_are_not_on_two_sides() -> None:
     shared = np.arange(SIZE) // 3 * 3  # three questions about one passage
-    for learn, held in with_splits(problem("val", second=shared)).splits:
+    for learn, held, _ in with_splits(problem("val", second=shared)).splits:
         assert not set(shared[learn]) & set(shared[held])
 
 
@@ -87,4 +87,4 @@ def test_a_task_is_prepared_from_its_files(tmp_path: Path) -> None:
         ready = find_task("subj").plan(tmp_path, SentenceProtocol(), fits=False)
     assert len(ready.splits) == 5
     assert len(ready.problem.texts) == 20
-    assert "cross-validated on all in 5 folds" in ready.how
+    assert "cross-validated on all in 5 folds" in ready.words[0]

@@ -71,8 +71,8 @@ def test_no_document_is_on_two_sides() -> None:
     assert [len(part) for part in parts] == [14, 2, 4]
     assert len(set.union(*parts)) == 20
     ready = with_splits(problem)
-    assert "settings chosen on dev, scored on test" in ready.how
-    assert "100 of 100 sentences drawn (seed 4), punctuation left out" in ready.how
+    assert "settings chosen on dev, scored on test" in ready.words[0]
+    assert "100 of 100 sentences drawn (seed 4), punctuation left out" in ready.words[0]
 
 
 def test_a_sample_is_drawn_by_seed() -> None:
@@ -90,7 +90,7 @@ def test_planted_classes_are_found_in_other_documents() -> None:
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(len(problem.labels), 4))
     vectors = centres[problem.codes] + 0.1 * rng.normal(size=(len(problem), 4))
-    ((learn, held),) = with_splits(problem).splits
+    ((learn, held, _),) = with_splits(problem).splits
     found = problem.outputs(vectors, learn, held)
     np.testing.assert_array_equal(found, problem.codes[held])
     assert set(problem.scores(found, held, 0.95)) == {

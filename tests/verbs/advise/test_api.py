@@ -139,10 +139,8 @@ def test_labels_that_say_nothing_are_refused() -> None:
         advised(vectors[:10], labels[:5])
 
 
-def test_one_task_is_asked_for(tmp_path: Path) -> None:
+def test_at_most_one_task_is_taken(tmp_path: Path) -> None:
     vectors, _ = alike(30)
-    with pytest.raises(UsageError, match="one of --pairs, --task and --retrieval"):
-        advise(vectors)
     with pytest.raises(UsageError, match="no more than one"):
         advise(vectors, pairs="a.tsv", task="sts-b")
     with pytest.raises(UsageError, match="between 0 and 1"):

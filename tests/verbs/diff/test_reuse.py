@@ -15,9 +15,9 @@ from isoscope.verbs.diff.reuse import (
     SomeRows,
     corrected_space,
     fitted_again,
-    rounded_share,
     space_as_it_is,
 )
+from isoscope.verbs.diff.text import rounded_share
 from isoscope.verbs.diff.two_clouds import Reading, TwoSides
 
 Matrix = NDArray[np.float64]

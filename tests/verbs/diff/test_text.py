@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from isoscope.results.kinds import kind_of
 from isoscope.results.result import Result, Row
-from isoscope.verbs.diff.text import difference_grids, is_difference, number, with_interval
+from isoscope.verbs.diff.names import DIFFERENCE
+from isoscope.verbs.diff.text import difference_grids, number, with_interval
 
 
 def row(part: str, measure: str, value: float | None, **more: object) -> Row:
@@ -31,7 +33,7 @@ RESULT = Result(
 
 
 def test_every_question_has_a_grid() -> None:
-    assert is_difference(RESULT)
+    assert kind_of(RESULT) == DIFFERENCE
     differences, support, keeping = difference_grids(RESULT)
     assert differences.rows == [
         ["mean_shift", "0.2500", "", "", "0.003"],

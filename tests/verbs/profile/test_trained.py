@@ -6,7 +6,7 @@ from isoscope.results.fields import KIND, PROFILE
 from isoscope.results.kinds import grids
 from isoscope.results.result import Result, Row, Table
 from isoscope.results.tables import previews
-from isoscope.verbs.profile.text import telling_parts
+from isoscope.verbs.profile.names import telling_parts
 
 
 def row(step: int | None, part: str, value: float | None = 0.5, **extra: Any) -> Row:

@@ -32,8 +32,7 @@ from isoscope.verbs.study import training_runs as from_nothing
 from isoscope.verbs.study import training_runs as trainings
 from isoscope.verbs.study.papers import ding2022 as ding2022_summaries
 from isoscope.verbs.study.papers import ding2022 as ding2022_translation
-from isoscope.verbs.study.papers.rajaee2021 import isotropy as rajaee2021_isotropy
-from isoscope.verbs.study.papers.rajaee2021 import tasks as rajaee2021_sts
+from isoscope.verbs.study.papers import rajaee2021
 from isoscope.verbs.study.registry import all_studies, find_study
 
 pytestmark = [
@@ -162,8 +161,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], pla
     monkeypatch.setattr(trainings, "SEEDS", 2)
     for module in (ding2022_translation, ding2022_summaries):
         monkeypatch.setattr(module, "CALIBRATIONS", ("none", "spectrum-exp"))
-    for sts in (rajaee2021_sts, rajaee2021_isotropy):
-        monkeypatch.setattr(sts, "SIMILARITY_SETS", ("sts-13", "sick-r"))
+    monkeypatch.setattr(rajaee2021, "SIMILARITY_SETS", ("sts-13", "sick-r"))
     monkeypatch.setattr(structure, "made_groups", small_groups)
     return runner(monkeypatch, capsys)
 

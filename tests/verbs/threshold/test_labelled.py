@@ -15,7 +15,6 @@ from isoscope.verbs.threshold.labelled_pairs import (
     Judged,
     LabelledPairs,
     condition,
-    rare_precision,
     with_labels,
 )
 
@@ -104,14 +103,14 @@ def test_precision_where_yeses_are_rare() -> None:
     recall = mean_score(np.arange(100) < 80)
     false_share = mean_score(np.arange(200) < 20)
     cut = Judged(BestF1(), chosen, (0.5,), recall, recall, recall, false_share)
-    found = rare_precision(cut)
+    found = cut.rare_precision
     assert found is not None
     assert found.value == pytest.approx(0.001 * 0.8 / (0.001 * 0.8 + 0.999 * 0.1))
     assert found.low is not None
     assert found.high is not None
     assert found.low < found.value < found.high
     clean = Judged(BestF1(), chosen, (0.5,), recall, recall, recall, mean_score(np.zeros(30)))
-    none_wrong = rare_precision(clean)
+    none_wrong = clean.rare_precision
     assert none_wrong is not None
     assert none_wrong.value == 1
     # Of 30 noes none was accepted: as many as a tenth of all might be, and precision a hundredth.

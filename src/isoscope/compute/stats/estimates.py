@@ -84,7 +84,7 @@ Analysis 23. Kish (1965), Survey sampling, for the design effect.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -93,8 +93,6 @@ import numpy as np
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike, NDArray
 
     from isoscope.typing import Vector

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
 from isoscope.corrections.affine import AffineMap, Centring
-from isoscope.corrections.parameters import Slot, check_choice, check_count, check_most
+from isoscope.corrections.parameters import Slot, check_most, one_word, whole_number
 from isoscope.measures.reads.moments import MomentParts
-from isoscope.measures.views import CorrectionName, all_but_the_top
+from isoscope.measures.views import all_but_the_top
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays
@@ -47,6 +46,11 @@ class AllButTheTop(OneToOneFeatureMixin, Centring):  # type: ignore[misc]
     """
 
     name = "all-but-the-top"
+    parts = MomentParts(dimensions=False)
+    rules: ClassVar = {
+        "n_components": whole_number(0, optional=True),
+        "project": one_word("centered", "original"),
+    }
 
     def __init__(
         self,
@@ -71,31 +75,14 @@ class AllButTheTop(OneToOneFeatureMixin, Centring):  # type: ignore[misc]
         """Number of directions that are removed."""
         return len(self.components_)
 
-    def _check_params(self) -> None:
-        super()._check_params()
-        check_count(self, "n_components", least=0, optional=True)
-        check_choice(self, "project", ("centered", "original"))
-
-    def _parts(self) -> MomentParts:
-        return MomentParts(dimensions=False)
-
     def _solution_slots(self, width: int) -> Slots:
         return {**super()._solution_slots(width), "removed": Slot((width, "removed"))}
 
     def _solve(self, summary: Summary) -> Arrays:
         mean, system = summary.moments.mean, summary.geometry.centred
-        count = default_count(len(mean)) if self.n_components is None else self.n_components
-        check_most(self, count, len(mean))
-        options = {"n_components": str(count), "project": self.project}
-        view = all_but_the_top(
-            CorrectionName(self.name, self.name, options), summary.geometry, mean
-        )
+        check_most(self, self.n_components or 0, len(mean))
+        view = all_but_the_top(summary.geometry, mean, self.n_components, self.project)
         gone = (view.gains == 0) & (system.values > summary.geometry.null_variance)
         return AffineMap(
             center=mean, shift=system.vectors @ view.offset, removed=system.vectors[:, gone]
         ).to_arrays()
-
-
-def default_count(width: int) -> int:
-    """Return how many components are removed unless somebody says so: ⌈d/100⌉."""
-    return math.ceil(width / 100)

@@ -40,12 +40,7 @@ class Center(OneToOneFeatureMixin, Centring, Invertible):  # type: ignore[misc]
     """
 
     name = "center"
-
-    def __init__(self, *, renormalize: bool = False) -> None:
-        self.renormalize = renormalize
-
-    def _parts(self) -> MomentParts:
-        return MomentParts(scatter=False, dimensions=False)
+    parts = MomentParts(scatter=False, dimensions=False)
 
     def _solve(self, summary: Summary) -> Arrays:
         mean = summary.moments.mean

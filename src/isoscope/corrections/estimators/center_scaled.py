@@ -42,9 +42,7 @@ class ScaledCenter(OneToOneFeatureMixin, ClosedForm):  # type: ignore[misc]
     """
 
     name = "center-scaled"
-
-    def __init__(self, *, renormalize: bool = False) -> None:
-        self.renormalize = renormalize
+    parts = MomentParts(scatter=False, dimensions=False, mean=False)
 
     @property
     def mean_direction_(self) -> np.ndarray:
@@ -57,9 +55,6 @@ class ScaledCenter(OneToOneFeatureMixin, ClosedForm):  # type: ignore[misc]
         if 1 - self.mean_direction_ @ self.mean_direction_ <= SAME_DIRECTION:
             raise UsageError(f"{self.name} has no inverse here: all vectors point the same way")
         return self._undone(X, self._restored)
-
-    def _parts(self) -> MomentParts:
-        return MomentParts(scatter=False, dimensions=False, mean=False)
 
     def _solution_slots(self, width: int) -> Slots:
         return {"direction": Slot((width,))}

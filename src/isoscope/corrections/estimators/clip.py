@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
 from isoscope.corrections.affine import AffineCorrection, AffineMap
-from isoscope.corrections.parameters import Slot, check_choice
+from isoscope.corrections.parameters import Rule, Slot, one_word
 from isoscope.errors import UsageError
 from isoscope.measures.families.dimensions import split_cosine
 from isoscope.measures.reads.moments import MomentParts
@@ -60,6 +60,14 @@ class Clip(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
     """
 
     name = "clip"
+    rules: ClassVar = {
+        "dimensions": Rule(
+            "auto or a list of whole numbers from 0 on",
+            lambda given: is_automatic(given) or are_whole_numbers(given),
+        ),
+        "threshold": Rule("from 0 to 1", lambda share: 0 <= share <= 1),
+        "by": one_word("cosine", "length"),
+    }
 
     def __init__(
         self,
@@ -79,43 +87,18 @@ class Clip(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
         """The dimensions that are set to zero."""
         return np.flatnonzero(self._solved()["scale"] == 0)
 
-    def _automatic(self) -> bool:
-        return isinstance(self.dimensions, str) and self.dimensions == "auto"
-
-    def _chosen(self) -> np.ndarray:
-        """Return the dimensions that were named."""
-        try:
-            chosen = np.asarray(self.dimensions, dtype=np.float64).reshape(-1)
-        except (TypeError, ValueError):
-            chosen = np.array([-1.0])
-        countable = (chosen >= 0) & (chosen < 2**53)
-        if not (countable & (chosen == np.floor(chosen))).all():
-            raise UsageError(
-                f"{self.name}: dimensions is auto or a list of whole numbers from 0 on, "
-                f"not {self.dimensions!r}"
-            )
-        return chosen.astype(np.int64)
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        if not self._automatic():
-            self._chosen()
-        if not 0 <= self.threshold <= 1:
-            raise UsageError(f"{self.name}: threshold is from 0 to 1, not {self.threshold!r}")
-        check_choice(self, "by", tuple(RULES))
-
     def _parts(self) -> MomentParts:
-        return MomentParts(scatter=False, dimensions=self._automatic(), mean=False)
+        return MomentParts(scatter=False, dimensions=is_automatic(self.dimensions), mean=False)
 
     def _solution_slots(self, width: int) -> Slots:
         return {**super()._solution_slots(width), "scale": Slot((width,))}
 
     def _solve(self, summary: Summary) -> Arrays:
         width = summary.moments.width
-        if self._automatic():
-            chosen = outliers(RULES[self.by](summary.moments), self.threshold)
+        if is_automatic(self.dimensions):
+            chosen = outliers(SHARES[self.by](summary.moments), self.threshold)
         else:
-            chosen = self._chosen()
+            chosen = np.asarray(self.dimensions, dtype=np.float64).reshape(-1).astype(np.int64)
             if (chosen >= width).any():
                 raise UsageError(
                     f"{self.name}: there is no dimension {int(chosen.max())}; the vectors have "
@@ -125,6 +108,21 @@ class Clip(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]
         scale[chosen] = 0.0
         zero = np.zeros(width)
         return AffineMap(center=zero, shift=zero, scale=scale).to_arrays()
+
+
+def is_automatic(dimensions: Any) -> bool:
+    """Whether the dimensions are to be found by the rule."""
+    return isinstance(dimensions, str) and dimensions == "auto"
+
+
+def are_whole_numbers(dimensions: Any) -> bool:
+    """Whether dimensions are named by whole numbers from 0 on, in whatever type."""
+    try:
+        named = np.asarray(dimensions, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    # From 2⁵³ on every double is whole, and stands for several numbers.
+    return bool(((named >= 0) & (named < 2**53) & (named == np.floor(named))).all())
 
 
 def cosine_shares(moments: Moments) -> np.ndarray:
@@ -148,7 +146,7 @@ def length_shares(moments: Moments) -> np.ndarray:
     return np.asarray(moments.unit_square_sum / moments.unit_square_sum.sum())
 
 
-RULES: dict[str, Callable[[Moments], np.ndarray]] = {
+SHARES: dict[str, Callable[[Moments], np.ndarray]] = {
     "cosine": cosine_shares,
     "length": length_shares,
 }

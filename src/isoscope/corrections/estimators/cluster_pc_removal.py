@@ -6,7 +6,7 @@ import warnings
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
@@ -19,7 +19,7 @@ from isoscope.corrections.affine import AffineMap
 from isoscope.corrections.base import Correction
 from isoscope.corrections.clusters import Nearest, find_centers, moments_of_clusters
 from isoscope.corrections.fit import single_floor
-from isoscope.corrections.parameters import Slot, check_count, check_most
+from isoscope.corrections.parameters import Slot, check_most, whole_number
 from isoscope.data.arrays import at_least_single, is_tensor
 from isoscope.errors import DataError
 from isoscope.measures.reads.geometry import null_variance, oriented
@@ -82,6 +82,7 @@ class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
     """
 
     name = "cluster-pc-removal"
+    rules: ClassVar = {"n_clusters": whole_number(1), "n_components": whole_number(0)}
 
     def __init__(
         self,
@@ -106,11 +107,6 @@ class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
     def n_clusters_(self) -> int:
         """Number of clusters."""
         return len(self.cluster_centers_)
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        check_count(self, "n_clusters", least=1)
-        check_count(self, "n_components", least=0)
 
     def _learn(self, group: CloudGroup, progress: Progress | None) -> None:
         check_most(self, self.n_components, group.widths[0])

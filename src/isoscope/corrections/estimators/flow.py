@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
 from isoscope.corrections.base import Correction
-from isoscope.corrections.parameters import check_count
+from isoscope.corrections.parameters import Rule, whole_number
 from isoscope.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -107,6 +107,14 @@ class Flow(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
     name = "flow"
     own_threads = True
     records = frozenset({"history"})
+    rules: ClassVar = {
+        **dict.fromkeys(("n_steps", "max_iter", "batch_size", "n_iter_no_change"), whole_number(1)),
+        "max_samples": whole_number(3),
+        "learning_rate": Rule("a number above 0", lambda rate: is_between(rate, 0, np.inf)),
+        "validation_fraction": Rule(
+            "a number between 0 and 1", lambda share: is_between(share, 0, 1)
+        ),
+    }
 
     def __init__(
         self,
@@ -213,17 +221,7 @@ class Flow(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
 
     def _check_params(self) -> None:
         super()._check_params()
-        for parameter in ("n_steps", "max_iter", "batch_size", "n_iter_no_change"):
-            check_count(self, parameter, least=1)
-        check_count(self, "max_samples", least=3)
         self.hidden_widths()
-        self._check_number("learning_rate", "above 0", lambda rate: 0 < rate < np.inf)
-        self._check_number("validation_fraction", "between 0 and 1", lambda share: 0 < share < 1)
-
-    def _check_number(self, parameter: str, range_: str, holds: Callable[[Any], bool]) -> None:
-        value = getattr(self, parameter)
-        if not isinstance(value, Real) or not holds(value):
-            raise UsageError(f"{self.name}: {parameter} is a number {range_}, not {value!r}")
 
     def _learn(self, group: CloudGroup, progress: Progress | None) -> None:
         require_extra()
@@ -247,6 +245,11 @@ class Flow(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
         from isoscope.corrections.flow.mapping import FlowMap
 
         self._flow, self.history_ = FlowMap.from_arrays(arrays), np.asarray(arrays["history"])
+
+
+def is_between(value: Any, low: float, high: float) -> bool:
+    """Whether a value is a number between two others, which it must not equal."""
+    return isinstance(value, Real) and low < float(value) < high
 
 
 def require_extra() -> None:

@@ -39,9 +39,7 @@ class Standardize(OneToOneFeatureMixin, Centring, Invertible):  # type: ignore[m
     """
 
     name = "standardize"
-
-    def __init__(self, *, renormalize: bool = False) -> None:
-        self.renormalize = renormalize
+    parts = MomentParts(dimensions=False)
 
     @property
     def scale_(self) -> np.ndarray:
@@ -52,9 +50,6 @@ class Standardize(OneToOneFeatureMixin, Centring, Invertible):  # type: ignore[m
     def dropped_(self) -> np.ndarray:
         """Dimensions that hold rounding only."""
         return np.flatnonzero(self.scale_ == 0)
-
-    def _parts(self) -> MomentParts:
-        return MomentParts(dimensions=False)
 
     def _solution_slots(self, width: int) -> Slots:
         return {

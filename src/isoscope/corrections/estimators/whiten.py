@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin
 
 from isoscope.corrections.affine import AffineMap, Centring, Invertible
-from isoscope.corrections.parameters import Slot, check_choice, check_count, check_most
+from isoscope.corrections.parameters import Slot, check_most, one_word, whole_number
 from isoscope.measures.reads.moments import MomentParts
 from isoscope.measures.reads.projections import LARGEST_SINGLE_STRETCH
-from isoscope.measures.views import CorrectionName, whiten
+from isoscope.measures.views import whiten
 
 if TYPE_CHECKING:
     from isoscope.corrections.closed_form import Arrays
@@ -58,6 +58,11 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, Centring, Invertible):  # type: ig
     """
 
     name = "whiten"
+    parts = MomentParts(dimensions=False)
+    rules: ClassVar = {
+        "n_components": whole_number(1, optional=True),
+        "kind": one_word("pca", "zca"),
+    }
 
     def __init__(
         self,
@@ -91,14 +96,6 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, Centring, Invertible):  # type: ig
             return OneToOneFeatureMixin.get_feature_names_out(self, input_features)
         return super().get_feature_names_out(input_features)
 
-    def _check_params(self) -> None:
-        super()._check_params()
-        check_count(self, "n_components", least=1, optional=True)
-        check_choice(self, "kind", ("pca", "zca"))
-
-    def _parts(self) -> MomentParts:
-        return MomentParts(dimensions=False)
-
     def _solution_slots(self, width: int) -> Slots:
         count = width if self.n_components is None else int(self.n_components)
         slots = {
@@ -115,7 +112,7 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, Centring, Invertible):  # type: ig
         mean, system = summary.moments.mean, summary.geometry.centred
         count = len(mean) if self.n_components is None else self.n_components
         check_most(self, count, len(mean))
-        view = whiten(CorrectionName(self.name, self.name, {}), summary.geometry, mean)
+        view = whiten(summary.geometry, mean)
         gains, basis = view.gains[:count], system.vectors[:, :count]
         stretch = float(gains.max()) * math.sqrt(float(system.values.sum()))
         solution = {

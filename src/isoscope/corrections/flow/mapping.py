@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from isoscope.compute.map_reduce import with_progress
+from isoscope.corrections.apply import Placed
 from isoscope.corrections.flow.gaussian import Prewhitening
 from isoscope.corrections.flow.network import Glow
 from isoscope.data.arrays import at_least_single, is_tensor
@@ -105,7 +106,7 @@ class LinearStep(NamedTuple):
         return (y.to(self.frame.dtype) @ self.frame.mT).to(y.dtype)
 
 
-class FlowMap:
+class FlowMap(Placed[tuple[LinearStep, Glow]]):
     """y = f((x − mean) · forward) · frame with the network f, its inverse and its likelihood.
 
     The network computes in the precision of the rows. All maps take arrays and tensors.
@@ -114,46 +115,32 @@ class FlowMap:
     def __init__(self, linear: Prewhitening, network: Glow) -> None:
         self.linear = linear
         self.network = network.requires_grad_(False).cpu()
-        self._placed: dict[tuple[torch.device, torch.dtype], tuple[LinearStep, Glow]] = {}
 
     def correct(self, rows: Array) -> Array:
         """Map rows to where they should be normal."""
-
-        def apply(x: Tensor) -> Tensor:
-            step, network = self._at(x)
-            return step.turn(network(step.whiten(x))[0])
-
-        return in_blocks(apply, rows)
+        return self._applied(rows, lambda step, network, x: step.turn(network(step.whiten(x))[0]))
 
     def undo(self, rows: Array) -> Array:
         """Map corrected rows back."""
-
-        def apply(y: Tensor) -> Tensor:
-            step, network = self._at(y)
-            return step.colour(network.inverse(step.turn_back(y)))
-
-        return in_blocks(apply, rows)
+        return self._applied(
+            rows, lambda step, network, y: step.colour(network.inverse(step.turn_back(y)))
+        )
 
     def log_likelihood(self, rows: Array) -> Array:
         """Return ln N(f(x); 0, I) + ln |det ∂f/∂x| of each row, the linear step included."""
 
-        def apply(x: Tensor) -> Tensor:
-            step, network = self._at(x)
+        def total(step: LinearStep, network: Glow, x: Tensor) -> Tensor:
             found = network.log_likelihood(step.whiten(x))
             return found.to(step.mean.dtype) + self.linear.log_det
 
-        return in_blocks(apply, rows)
+        return self._applied(rows, total)
 
-    def _at(self, rows: Tensor) -> tuple[LinearStep, Glow]:
-        """Return both parts for the device and type of some rows, kept for the next ones."""
-        place = rows.device, rows.dtype
-        if place not in self._placed:
-            network = copy.deepcopy(self.network).to(rows.device, rows.dtype)
-            self._placed[place] = LinearStep.at(rows.device, self.linear), network
-        return self._placed[place]
+    def _applied(self, rows: Array, change: Callable[[LinearStep, Glow, Tensor], Tensor]) -> Array:
+        return in_blocks(lambda x: change(*self.parts_like(x), x), rows)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_placed": {}}
+    def _parts_for(self, rows: Array) -> tuple[LinearStep, Glow]:
+        network = copy.deepcopy(self.network).to(rows.device, rows.dtype)
+        return LinearStep.at(rows.device, self.linear), network
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return both parts as named arrays."""

@@ -5,37 +5,37 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow
 
 from isoscope.data.base import Batch, Cloud, LazyLabels, check_rows, checked_shape, rows_per_batch
 from isoscope.data.formats.registry import KEY, choose
-from isoscope.data.location import first_line
+from isoscope.data.location import Location, first_line, readable
 from isoscope.errors import DataError, IsoscopeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
-    from isoscope.data.location import Location
     from isoscope.data.rewrite import Rewrite
-
-
-BUFFER = 1 << 20
-"""Bytes of a Parquet column read at a time: a row group may be as large as the file."""
 
 
 class OpenColumns(ABC):
     """A file of columns, open; it is read in stretches, whose rows lie together."""
 
-    @property
+    schema: Any
+    """Names and types of the columns."""
+    count: int
+    """Number of stretches."""
+
     @abstractmethod
-    def schema(self) -> Any:
-        """Names and types of the columns."""
+    def __init__(self, source: Any) -> None:
+        """Read the head of a file that Arrow has opened."""
 
     @property
     @abstractmethod
@@ -47,25 +47,42 @@ class OpenColumns(ABC):
     def stretches(self) -> list[int]:
         """Number of rows of each stretch."""
 
-    @property
-    @abstractmethod
-    def count(self) -> int:
-        """Number of stretches."""
-
     @abstractmethod
     def read(self, stretch: int, column: str, step: int) -> Iterator[Any]:
         """Yield one column of one stretch as Arrow arrays of at most ``step`` rows."""
 
 
-class ColumnFile(ABC):
-    """A file of columns that can be opened any number of times."""
+@dataclass(frozen=True)
+class ColumnFile:
+    """A file of columns that can be opened any number of times; it can be pickled."""
 
-    def __init__(self, location: Location) -> None:
-        self.location = location
+    location: Location
+    kind: type[OpenColumns]
 
-    @abstractmethod
-    def opened(self) -> AbstractContextManager[OpenColumns]:
+    @contextmanager
+    def opened(self) -> Iterator[OpenColumns]:
         """Open the file; what goes wrong until it is closed is one clear line."""
+        with arrow_input(self.location) as source:
+            yield self.kind(source)
+
+    def mark(self) -> str | None:
+        """Return what the file says of its corrections."""
+        with self.opened() as opened:
+            mark = (opened.schema.metadata or {}).get(KEY.encode())
+        return None if mark is None else mark.decode("utf-8", "replace")
+
+
+@contextmanager
+def arrow_input(location: Location) -> Iterator[Any]:
+    """Open a file for Arrow: its own reader where the file is here, ours where it is not."""
+    where = str(location)
+    with readable(where), arrow_errors(where):
+        if location.is_remote:
+            with location.open() as raw, pyarrow.PythonFile(raw, "r") as source:
+                yield source
+        else:
+            with pyarrow.OSFile(str(location.path)) as source:
+                yield source
 
 
 @contextmanager
@@ -74,8 +91,6 @@ def arrow_errors(where: str) -> Iterator[None]:
 
     Its own exceptions are mixed with Python's: a name that is no UTF-8, a length that overflows.
     """
-    import pyarrow
-
     try:
         yield
     except IsoscopeError:
@@ -237,13 +252,8 @@ def vectors_of(array: Any, width: int | None, where: str, first: int) -> NDArray
 
 def is_vector_column(kind: Any) -> bool:
     """Whether a column holds lists of floats."""
-    import pyarrow
-
-    lists = (
-        pyarrow.types.is_list,
-        pyarrow.types.is_large_list,
-        pyarrow.types.is_fixed_size_list,
-    )
+    types = pyarrow.types
+    lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
     return any(test(kind) for test in lists) and str(kind.value_type) in STORED
 
 
@@ -262,16 +272,8 @@ def open_columns(file: ColumnFile, column: str | None) -> Cloud:
         return ColumnCloud(file, opened, chosen)
 
 
-def schema_mark(schema: Any) -> str | None:
-    """Return what a schema says of corrections."""
-    mark = (schema.metadata or {}).get(KEY.encode())
-    return None if mark is None else mark.decode("utf-8", "replace")
-
-
 def changed_schema(schema: Any, rewrite: Rewrite) -> tuple[Any, int]:
     """Return the schema of the new file, and which of its columns holds the vectors."""
-    import pyarrow
-
     position = schema.get_field_index(rewrite.cloud.column)
     if position < 0:
         raise DataError(f"{rewrite.location} has two columns called {rewrite.cloud.column!r}")
@@ -283,10 +285,22 @@ def changed_schema(schema: Any, rewrite: Rewrite) -> tuple[Any, int]:
     return schema.with_metadata({**(schema.metadata or {}), **note}), position
 
 
+def changed_batch(batch: Any, rewrite: Rewrite, schema: Any, position: int, first: int) -> Any:
+    """Return a record batch, which may be large, with its vectors changed a few rows at a time."""
+    cloud, columns = rewrite.cloud, batch.columns
+    where, step = f"{rewrite.location}:{cloud.column}", rows_per_batch(cloud.width)
+    rows = np.empty((batch.num_rows, rewrite.change.new_width), cloud.dtype)
+    for start in range(0, batch.num_rows, step):
+        vectors = vectors_of(
+            columns[position].slice(start, step), cloud.width, where, first + start
+        )
+        rows[start : start + step] = rewrite.changed(vectors, first + start)
+    columns[position] = as_lists(rows, schema.field(position).type)
+    return pyarrow.RecordBatch.from_arrays(columns, schema=schema)
+
+
 def as_lists(rows: NDArray[Any], kind: Any) -> Any:
     """Return rows as an array of lists of a given type, without copying the numbers."""
-    import pyarrow
-
     values = pyarrow.array(rows.reshape(-1), kind.value_type)
     if pyarrow.types.is_fixed_size_list(kind):
         return pyarrow.FixedSizeListArray.from_arrays(values, type=kind)

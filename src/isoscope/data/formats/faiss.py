@@ -21,7 +21,6 @@ from isoscope.data.base import (
     checked_shape,
     rows_per_batch,
 )
-from isoscope.data.formats.registry import refuse_column
 from isoscope.errors import DataError, require
 
 if TYPE_CHECKING:
@@ -201,9 +200,8 @@ def reason(error: BaseException) -> str:
     return CALL.sub("", str(error).replace("\n", " ")) or type(error).__name__
 
 
-def open_faiss(location: Location, column: str | None) -> Cloud:
+def open_faiss(location: Location) -> Cloud:
     """Open an index file."""
-    refuse_column(str(location), column)
     faiss = require(
         "faiss", f"{location} needs faiss, which is not installed; pip install 'isoscope[search]'"
     )

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from isoscope.data.base import NO_LABELS, Batch, StreamedCloud, check_rows, rows_per_batch
+from isoscope.data.base import NO_LABELS, Batch, Cloud, StreamedCloud, check_rows, rows_per_batch
 from isoscope.data.formats.matrix import fill_runs
-from isoscope.data.formats.registry import refuse_column
 from isoscope.data.formats.word2vec import WIDEST
-from isoscope.data.location import readable
+from isoscope.data.location import Location, readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.data.base import Cloud
-    from isoscope.data.location import Location
     from isoscope.data.rewrite import Rewrite
 
 
@@ -89,9 +86,8 @@ class FvecsCloud(StreamedCloud):
         return np.ascontiguousarray(vectors, dtype=np.float32)
 
 
-def open_fvecs(location: Location, column: str | None) -> Cloud:
+def open_fvecs(location: Location) -> Cloud:
     """Open an ``.fvecs`` file."""
-    refuse_column(str(location), column)
     with readable(str(location)), location.stream() as file:
         width = int.from_bytes(file.read(4), "little", signed=True)
     if not 0 < width <= WIDEST:

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 import numpy as np
 
-from isoscope.data.base import Batch, StreamedCloud, rows_per_batch
+from isoscope.data.base import Batch, Cloud, StreamedCloud, rows_per_batch
 from isoscope.data.formats.registry import choose
-from isoscope.data.location import readable
+from isoscope.data.location import Location, readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from isoscope.data.base import Cloud
-    from isoscope.data.location import Location
     from isoscope.data.rewrite import Rewrite
 
 

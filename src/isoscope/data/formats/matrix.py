@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from isoscope.data.base import (
     rows_per_batch,
     widen_bfloat16,
 )
-from isoscope.data.location import readable
+from isoscope.data.location import Location, readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.data.base import Cloud
-    from isoscope.data.location import Location
 
 
 GAP = 1 << 17
@@ -199,7 +198,7 @@ class MatrixFileCloud(FileCloud):
             return NO_LABELS
         return self._labeller(self.start + first, self.start + first + count)
 
-    def read_rows(self, indices: NDArray[np.int64]) -> np.ndarray:
+    def read_rows(self, indices: NDArray[np.int64]) -> np.ndarray | None:
         """Return some rows; only they and near neighbours are read."""
         check_rows(indices, self.rows, self.where)
         with readable(self.where), self._location.open() as file:
@@ -209,9 +208,13 @@ class MatrixFileCloud(FileCloud):
         """Return stretches of rows; rows that are spread over the file, column by column, stay."""
         if self._layout.column_major:
             return (self,)
+        return self._pieces_from(self._offset, rows)
+
+    def _pieces_from(self, offset: int, rows: int) -> list[Self]:
+        """Return stretches of the rows that lie one after the other from ``offset`` on."""
         pieces = []
         for piece, first, last in self._even_pieces(rows):
             piece._layout = replace(self._layout, rows=last - first)
-            piece._offset = self._offset + first * self._layout.row_bytes
+            piece._offset = offset + first * self._layout.row_bytes
             pieces.append(piece)
         return pieces

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 from numpy.lib import format as npy_format
 
-from isoscope.data.base import checked_shape, stored_type
+from isoscope.data.base import Cloud, Labels, checked_shape, stored_type
 from isoscope.data.formats.matrix import MatrixFileCloud, MatrixLayout
-from isoscope.data.location import first_line, readable
+from isoscope.data.location import Location, first_line, readable
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isoscope.data.base import Cloud, Labels
-    from isoscope.data.location import Location
     from isoscope.data.rewrite import Rewrite
 
 

@@ -11,16 +11,22 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from dataclasses import replace
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 
-from isoscope.data.base import NO_LABELS, Batch, FileCloud, check_rows, is_cloud
-from isoscope.data.formats.matrix import MatrixLayout, column_batches, row_batches, some_rows
+from isoscope.data.base import NO_LABELS, Batch, Cloud, check_rows, is_cloud
+from isoscope.data.formats.matrix import (
+    MatrixFileCloud,
+    MatrixLayout,
+    column_batches,
+    row_batches,
+    some_rows,
+)
 from isoscope.data.formats.npy import matrix_layout, read_header, write_rows
 from isoscope.data.formats.registry import choose
-from isoscope.data.location import first_line, readable
+from isoscope.data.location import Location, first_line
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -28,8 +34,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.data.base import Cloud
-    from isoscope.data.location import Location
     from isoscope.data.rewrite import Rewrite
 
 
@@ -49,10 +53,22 @@ ENCRYPTED = 1
 LOCAL_HEADER = 30
 """Bytes before a member's name; the last four tell the length of the name and of what follows."""
 
+IN_ARCHIVE = -1
+"""Stands for the first byte of a whole array, which the archive finds; pieces know theirs."""
+
 Header = tuple[tuple[int, ...], bool, np.dtype]
 
 
-class ZippedCloud(FileCloud):
+@contextmanager
+def broken(where: str, what: str) -> Iterator[None]:
+    """Turn what a damaged archive raises into one clear line."""
+    try:
+        yield
+    except BROKEN as error:
+        raise DataError(f"{where} cannot be {what}: {first_line(error)}") from error
+
+
+class ZippedCloud(MatrixFileCloud):
     """One array of a ``.npz`` file, decompressed as it is read; the archive checks its sum.
 
     Pieces of an array that is stored as it is are read where they lie. Nothing checks their sum:
@@ -60,10 +76,8 @@ class ZippedCloud(FileCloud):
     """
 
     def __init__(self, location: Location, member: str, layout: MatrixLayout, name: str) -> None:
-        super().__init__(location, name, layout.rows, layout.width, layout.stored)
-        self._member, self._layout = member, layout
-        self._offset: int | None = None
-        """Byte at which a piece starts; None of the whole array, which the archive finds."""
+        super().__init__(location, layout, IN_ARCHIVE, name)
+        self._member = member
 
     @property
     def where(self) -> str:
@@ -73,26 +87,18 @@ class ZippedCloud(FileCloud):
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order."""
         where = self.where
-        if self._offset is not None:
-            yield from self._read_piece(self._offset)
+        if self._offset != IN_ARCHIVE:
+            yield from super().read()
             return
-        try:
-            with (
-                self._location.open() as raw,
-                zipfile.ZipFile(raw) as archive,
-                archive.open(self._member) as opened,
-            ):
-                file = cast("BinaryIO", opened)
-                read_header(file, where)
-                for first, vectors in self._batches(file, where):
-                    yield Batch(vectors, first, NO_LABELS)
-        except BROKEN as error:
-            raise DataError(f"{where} cannot be decompressed: {first_line(error)}") from error
-
-    def _read_piece(self, offset: int) -> Iterator[Batch]:
-        with readable(self.where), self._location.open() as raw:
-            raw.seek(offset)
-            for first, vectors in row_batches(raw, self._layout, self.where):
+        with (
+            broken(where, "decompressed"),
+            self._location.open() as raw,
+            zipfile.ZipFile(raw) as archive,
+            archive.open(self._member) as opened,
+        ):
+            file = cast("BinaryIO", opened)
+            read_header(file, where)
+            for first, vectors in self._batches(file, where):
                 yield Batch(vectors, first, NO_LABELS)
 
     def _batches(self, file: BinaryIO, where: str) -> Iterator[tuple[int, np.ndarray]]:
@@ -110,36 +116,27 @@ class ZippedCloud(FileCloud):
     def read_rows(self, indices: NDArray[np.int64]) -> np.ndarray | None:
         """Return some rows of an array that is stored as it is; None of a compressed one."""
         check_rows(indices, self.rows, self.where)
-        try:
-            with self._location.open() as raw:
-                offset = self._stored_at(raw)
-                if offset is None:
-                    return None
-                return some_rows(raw, self._layout, self.where, offset, indices)
-        except BROKEN as error:
-            raise DataError(f"{self.where} cannot be read: {first_line(error)}") from error
+        with self._stored() as (raw, offset):
+            if offset is None:
+                return None
+            return some_rows(raw, self._layout, self.where, offset, indices)
 
     def cut(self, rows: int) -> Sequence[Cloud]:
         """Return stretches of an array that is stored as it is, row by row."""
         if self._layout.column_major or self._layout.rows <= rows:
             return (self,)
-        try:
-            with self._location.open() as raw:
-                offset = self._stored_at(raw)
-        except BROKEN as error:
-            raise DataError(f"{self.where} cannot be read: {first_line(error)}") from error
-        if offset is None:
-            return (self,)
-        pieces = []
-        for piece, first, last in self._even_pieces(rows):
-            piece._layout = replace(self._layout, rows=last - first)
-            piece._offset = offset + first * self._layout.row_bytes
-            pieces.append(piece)
-        return pieces
+        with self._stored() as (_, offset):
+            return (self,) if offset is None else self._pieces_from(offset, rows)
+
+    @contextmanager
+    def _stored(self) -> Iterator[tuple[BinaryIO, int | None]]:
+        """Open the archive as a plain file, with the byte at which the rows start."""
+        with broken(self.where, "read"), self._location.open() as raw:
+            yield raw, self._stored_at(raw)
 
     def _stored_at(self, raw: BinaryIO) -> int | None:
         """Return the byte at which the rows start; None where they are not stored as they are."""
-        if self._offset is not None:
+        if self._offset != IN_ARCHIVE:
             return self._offset
         with zipfile.ZipFile(raw) as archive:
             member = archive.getinfo(self._member)
@@ -213,26 +210,24 @@ def describe(header: Header | str) -> str:
 def write_npz(rewrite: Rewrite, file: BinaryIO) -> None:
     """Write an archive with the same members, in the same order and compression."""
     where, changed = str(rewrite.location), f"{rewrite.cloud.column}.npy"
-    try:
-        with (
-            rewrite.location.open() as raw,
-            zipfile.ZipFile(raw) as source,
-            zipfile.ZipFile(file, "w") as target,
-        ):
-            target.comment = source.comment
-            for member in source.infolist():
-                with (
-                    source.open(member) as old,
-                    # No size is known beforehand, so that every one must be allowed for.
-                    target.open(like(member), "w", force_zip64=True) as new,
-                ):
-                    if member.filename == changed:
-                        _, _, dtype = read_header(cast("BinaryIO", old), f"{where}:{changed}")
-                        write_rows(rewrite, dtype, cast("BinaryIO", new))
-                    else:
-                        shutil.copyfileobj(old, new, 1 << 20)
-    except BROKEN as error:
-        raise DataError(f"{where} cannot be copied: {first_line(error)}") from error
+    with (
+        broken(where, "copied"),
+        rewrite.location.open() as raw,
+        zipfile.ZipFile(raw) as source,
+        zipfile.ZipFile(file, "w") as target,
+    ):
+        target.comment = source.comment
+        for member in source.infolist():
+            with (
+                source.open(member) as old,
+                # No size is known beforehand, so that every one must be allowed for.
+                target.open(like(member), "w", force_zip64=True) as new,
+            ):
+                if member.filename == changed:
+                    _, _, dtype = read_header(cast("BinaryIO", old), f"{where}:{changed}")
+                    write_rows(rewrite, dtype, cast("BinaryIO", new))
+                else:
+                    shutil.copyfileobj(old, new, 1 << 20)
 
 
 def like(member: zipfile.ZipInfo) -> zipfile.ZipInfo:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from isoscope.data.base import STORED_AS, LazyLabels
+from isoscope.data.base import STORED_AS, Cloud, Labels, LazyLabels
 from isoscope.data.formats.npy import open_npy, write_rows
 from isoscope.data.formats.registry import refuse_column
 from isoscope.data.formats.safetensors import open_safetensors
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.data.base import Cloud, Labels
     from isoscope.data.rewrite import Rewrite
 
 

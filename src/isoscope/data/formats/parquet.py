@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import pyarrow
+from pyarrow import parquet
+
 from isoscope.data.base import Cloud, rows_per_batch
-from isoscope.data.formats.arrow import arrow_input
 from isoscope.data.formats.columns import (
-    BUFFER,
     ColumnFile,
     OpenColumns,
-    as_lists,
+    arrow_input,
+    changed_batch,
     changed_schema,
     open_columns,
-    schema_mark,
-    vectors_of,
 )
 
 if TYPE_CHECKING:
@@ -26,17 +25,17 @@ if TYPE_CHECKING:
     from isoscope.data.rewrite import Rewrite
 
 
+BUFFER = 1 << 20
+"""Bytes of a Parquet column read at a time: a row group may be as large as the file."""
+
+
 class ParquetColumns(OpenColumns):
     """An open Parquet file; its stretches are row groups."""
 
-    def __init__(self, file: Any) -> None:
-        self.file = file
-        """Arrow's own object, for what only Parquet files have."""
-
-    @property
-    def schema(self) -> Any:
-        """Names and types of the columns."""
-        return self.file.schema_arrow
+    def __init__(self, source: Any) -> None:
+        # Pre-buffering would read all of a row group ahead, which may be as large as the file.
+        self.file = parquet.ParquetFile(source, buffer_size=BUFFER, pre_buffer=False)
+        self.schema, self.count = self.file.schema_arrow, self.file.num_row_groups
 
     @property
     def rows(self) -> int:
@@ -46,13 +45,7 @@ class ParquetColumns(OpenColumns):
     @cached_property
     def stretches(self) -> list[int]:
         """Number of rows of each row group, from the footer."""
-        meta = self.file.metadata
-        return [meta.row_group(k).num_rows for k in range(meta.num_row_groups)]
-
-    @property
-    def count(self) -> int:
-        """Number of row groups."""
-        return int(self.file.metadata.num_row_groups)
+        return [self.file.metadata.row_group(k).num_rows for k in range(self.count)]
 
     def read(self, stretch: int, column: str, step: int) -> Iterator[Any]:
         """Yield one column of one row group."""
@@ -61,22 +54,9 @@ class ParquetColumns(OpenColumns):
             yield batch.column(column)
 
 
-class ParquetFile(ColumnFile):
-    """A Parquet file."""
-
-    @contextmanager
-    def opened(self) -> Iterator[ParquetColumns]:
-        """Open the file."""
-        from pyarrow import parquet
-
-        with arrow_input(self.location) as source:
-            file = parquet.ParquetFile(source, buffer_size=BUFFER, pre_buffer=False)
-            yield ParquetColumns(file)
-
-
 def open_parquet(location: Location, column: str | None) -> Cloud:
     """Open a Parquet file."""
-    return open_columns(ParquetFile(location), column)
+    return open_columns(ColumnFile(location, ParquetColumns), column)
 
 
 LARGEST_ROW_GROUP = 1 << 26
@@ -88,17 +68,13 @@ VERSIONS = ("1.0", "2.4", "2.6")
 
 def parquet_mark(location: Location) -> str | None:
     """Return what the file says of its corrections."""
-    with ParquetFile(location).opened() as source:
-        return schema_mark(source.schema)
+    return ColumnFile(location, ParquetColumns).mark()
 
 
 def write_parquet(rewrite: Rewrite, file: BinaryIO) -> None:
     """Write the table with its row groups, large ones in pieces."""
-    import pyarrow
-    from pyarrow import parquet
-
-    with ParquetFile(rewrite.location).opened() as opened:
-        source = opened.file
+    with arrow_input(rewrite.location) as opened:
+        source = ParquetColumns(opened).file
         schema, position = changed_schema(source.schema_arrow, rewrite)
         with parquet.ParquetWriter(file, schema, **settings(source, position)) as writer:
             first = 0
@@ -114,18 +90,6 @@ def write_parquet(rewrite: Rewrite, file: BinaryIO) -> None:
                         pending = []
                 if pending:
                     writer.write_table(pyarrow.Table.from_batches(pending, schema))
-
-
-def changed_batch(batch: Any, rewrite: Rewrite, schema: Any, position: int, first: int) -> Any:
-    """Return a record batch with its vectors changed."""
-    import pyarrow
-
-    where = f"{rewrite.location}:{rewrite.cloud.column}"
-    vectors = vectors_of(batch.column(position), rewrite.cloud.width, where, first)
-    rows = rewrite.changed(vectors, first)
-    columns = batch.columns
-    columns[position] = as_lists(rows, schema.field(position).type)
-    return pyarrow.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def settings(source: Any, position: int) -> dict[str, Any]:

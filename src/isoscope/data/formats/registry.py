@@ -64,6 +64,8 @@ class Format:
     """Reads what a file says of its corrections; nothing where a format has no room for that."""
     streamed: bool = False
     """Read from front to back, so that it may be compressed as well."""
+    columns: bool = True
+    """Whether there may be several arrays in a file, so that the opener takes the name of one."""
 
 
 def opener_of(

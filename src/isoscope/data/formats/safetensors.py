@@ -11,17 +11,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from isoscope.data.base import checked_shape
+from isoscope.data.base import Cloud, Labels, checked_shape
 from isoscope.data.formats.matrix import MatrixFileCloud, MatrixLayout
 from isoscope.data.formats.registry import KEY, choose
-from isoscope.data.location import readable
+from isoscope.data.location import Location, readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isoscope.data.base import Cloud, Labels
-    from isoscope.data.location import Location
     from isoscope.data.rewrite import Rewrite
 
 
@@ -189,10 +187,15 @@ def begin_of(entry: Any, where: str) -> int:
     return begin
 
 
+def aligned(header: str) -> bytes:
+    """Fill a header up with spaces so that the first tensor starts at a whole number of words."""
+    text = header.encode()
+    return text + b" " * (-len(text) % ALIGNMENT)
+
+
 def write_header(header: dict[str, Any], file: BinaryIO) -> None:
     """Write the header behind its length."""
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % ALIGNMENT)
+    text = aligned(json.dumps(header, separators=(",", ":"), ensure_ascii=False))
     file.write(len(text).to_bytes(8, "little") + text)
 
 

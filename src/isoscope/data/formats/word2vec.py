@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 
-from isoscope.data.base import Batch, LazyLabels, StreamedCloud, rows_per_batch
-from isoscope.data.formats.registry import refuse_column
-from isoscope.data.formats.word_text import as_words, header_line
-from isoscope.data.location import readable
+from isoscope.data.base import Cloud, rows_per_batch
+from isoscope.data.formats.word_text import WordCloud, header_line
+from isoscope.data.location import Location, readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -18,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.data.base import Cloud
-    from isoscope.data.location import Location
     from isoscope.data.rewrite import Rewrite
 
 
@@ -31,18 +27,8 @@ WIDEST = 1_000_000
 """More dimensions than this are a sign of a file of another kind."""
 
 
-class Word2VecCloud(StreamedCloud):
+class Word2VecCloud(WordCloud):
     """word2vec's binary form: a header line, then word, space and float32 numbers a row."""
-
-    population = True  # a vocabulary
-
-    def __init__(self, location: Location, rows: int, width: int) -> None:
-        super().__init__(location, location.stem, rows, width, "float32")
-
-    def read(self) -> Iterator[Batch]:
-        """Yield the rows in order, with the label ``word``."""
-        for first, words, vectors in self.stretches():
-            yield Batch(vectors, first, LazyLabels({"word": partial(as_words, words)}))
 
     def stretches(self) -> Iterator[tuple[int, list[bytes], NDArray[np.float32]]]:
         """Yield the first row, the words and the vectors of every batch."""
@@ -109,9 +95,8 @@ class WordStream:
         return bool(self._buffer[self._position :].strip() or self._file.read().strip())
 
 
-def open_word2vec(location: Location, column: str | None) -> Cloud:
+def open_word2vec(location: Location) -> Cloud:
     """Open word2vec's binary form."""
-    refuse_column(str(location), column)
     with readable(str(location)), location.stream() as file:
         fields = file.readline(100).split()
     if len(fields) != 2 or not all(field.isdigit() for field in fields):

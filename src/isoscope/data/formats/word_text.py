@@ -9,15 +9,15 @@ Written numbers have as many digits as float32 needs to come back the same.
 from __future__ import annotations
 
 import io
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
-from isoscope.data.base import Batch, LazyLabels, StreamedCloud, rows_per_batch
-from isoscope.data.formats.registry import refuse_column
-from isoscope.data.location import readable
+from isoscope.data.base import Batch, Cloud, LazyLabels, StreamedCloud, rows_per_batch
+from isoscope.data.location import Location, readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.data.base import Cloud
-    from isoscope.data.location import Location
     from isoscope.data.rewrite import Rewrite
 
 
@@ -55,14 +53,17 @@ class TextShape:
     header: bool
 
 
-class WordTextCloud(StreamedCloud):
-    """Word vectors in a text file, compressed or not."""
+class WordCloud(StreamedCloud):
+    """Words with their vectors, in a file that is compressed or not."""
 
     population = True  # a vocabulary
 
-    def __init__(self, location: Location, shape: TextShape) -> None:
-        super().__init__(location, location.stem, shape.rows, shape.width, "float32")
-        self.shape = shape
+    def __init__(self, location: Location, rows: int | None, width: int) -> None:
+        super().__init__(location, location.stem, rows, width, "float32")
+
+    @abstractmethod
+    def stretches(self) -> Iterator[tuple[int, list[bytes], NDArray[np.float32]]]:
+        """Yield the first row, the words and the vectors of a few megabytes at a time."""
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order, with the label ``word``."""
@@ -72,6 +73,14 @@ class WordTextCloud(StreamedCloud):
                 rows = slice(start, start + step)
                 labels = LazyLabels({"word": partial(as_words, words[rows])})
                 yield Batch(vectors[rows], first + start, labels)
+
+
+class WordTextCloud(WordCloud):
+    """Word vectors in a text file."""
+
+    def __init__(self, location: Location, shape: TextShape) -> None:
+        super().__init__(location, shape.rows, shape.width)
+        self.shape = shape
 
     def stretches(self) -> Iterator[tuple[int, list[bytes], NDArray[np.float32]]]:
         """Yield the first row, the words and the vectors of a few megabytes at a time."""
@@ -90,9 +99,8 @@ class WordTextCloud(StreamedCloud):
             )
 
 
-def open_word_text(location: Location, column: str | None) -> Cloud:
+def open_word_text(location: Location) -> Cloud:
     """Open word vectors in text form."""
-    refuse_column(str(location), column)
     with readable(str(location)), location.stream() as file:
         skip_signature(file)
         lines = [file.readline(LONGEST_LINE) for _ in range(2)]

@@ -6,6 +6,8 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from psycopg import sql
+
 from isoscope.data.base import (
     NO_LABELS,
     Batch,
@@ -58,6 +60,8 @@ class PostgresCloud(Cloud):
 
     column: str
     portable = False  # seen through a connection that no other process has
+    vector_kind: VectorKind
+    """How the vectors are sent."""
 
     def __init__(self, address: PostgresAddress, *, only_present: bool = False) -> None:
         self._address = address
@@ -75,7 +79,7 @@ class PostgresCloud(Cloud):
         self.vectors = self.table.vector_column(self._address.column, shown)
         self.ids = self.table.id_column(self._address.id, shown)
         self.column = self.vectors.name
-        self._kind = VECTOR_KINDS[self.vectors.type]
+        self.vector_kind = VECTOR_KINDS[self.vectors.type]
         id_name = None if self.ids is None else self.ids.name
         order = self.table.order(id_name, shown)
         if order[-1] == "ctid" and id_name is None:
@@ -91,20 +95,15 @@ class PostgresCloud(Cloud):
             self.invalid = "no vector (NULL)"
         shape = (present if only_present else rows, self.vectors.width or self._first_width(rows))
         name = f"{self.table.name}:{self.column}"
-        super().__init__(name, *checked_shape(shape, shown), self._kind.stored)
+        super().__init__(name, *checked_shape(shape, shown), self.vector_kind.stored)
         self._format = RowFormat(
-            self._kind, self.width, None if self.ids is None else ID_KINDS[self.ids.type]
+            self.vector_kind, self.width, None if self.ids is None else ID_KINDS[self.ids.type]
         )
 
     @property
     def where(self) -> str:
         """The address, without credentials."""
         return self._address.shown
-
-    @property
-    def vector_kind(self) -> VectorKind:
-        """How the vectors are sent."""
-        return self._kind
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in their order, with their ids as labels."""
@@ -129,8 +128,6 @@ class PostgresCloud(Cloud):
 
     def _count(self) -> tuple[int, int]:
         """Count the rows, and those that have a vector."""
-        from psycopg import sql
-
         query = sql.SQL("SELECT count(*), count({}) FROM {}")
         names = sql.Identifier(self.column), self.table.identifier
         ((rows, present),) = self.snapshot.rows(query.format(*names))
@@ -143,7 +140,7 @@ class PostgresCloud(Cloud):
         query = selecting(self.table, self.vectors, None, (), only_present=True, limit=1)
         with self.snapshot.reading() as cursor:
             (data,) = stretches(cursor, query, 10, self.where)
-        return self._kind.width_of(data[6:])
+        return self.vector_kind.width_of(data[6:])
 
 
 def selecting(
@@ -155,15 +152,11 @@ def selecting(
     limit: int | None = None,
 ) -> Composed:
     """Return the statement that reads a table; every name in it is quoted."""
-    from psycopg import sql
-
     column = sql.Identifier(vectors.name)
     chosen = [column] if ids is None else [sql.Identifier(ids.name), column]
-    parts = [
-        sql.SQL("COPY (SELECT"),
-        sql.SQL(", ").join(chosen),
-        sql.SQL("FROM"),
-        table.identifier,
+    columns = sql.SQL(", ").join(chosen)
+    parts: list[sql.Composable] = [
+        sql.SQL("COPY (SELECT {} FROM {}").format(columns, table.identifier)
     ]
     if only_present:
         parts.append(sql.SQL("WHERE {} IS NOT NULL").format(column))

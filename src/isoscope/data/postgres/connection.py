@@ -1,15 +1,12 @@
-"""Address, connection, snapshot, catalogue of tables.
+"""Where a table is, how to get there, and what the database says of it.
 
-Which table and column of which database an address names.
-
-Connections to PostgreSQL, and what goes wrong with them in one line without credentials.
-
-What a database says of a table: its columns, its key, the order of its rows.
+An address names the table and the column. What goes wrong with a connection is one line without
+credentials. A snapshot is the state of the database that all reads of a cloud see; its catalogue
+tells the columns of the table, its key and the order of its rows.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import weakref
@@ -18,6 +15,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+import psycopg
+from psycopg import IsolationLevel, sql
+from psycopg.conninfo import conninfo_to_dict
+
 from isoscope.data.formats.registry import choose
 from isoscope.data.location import OWN_PARAMETERS, redacted
 from isoscope.data.postgres.copy_format import ID_KINDS, VECTOR_KINDS
@@ -25,7 +26,6 @@ from isoscope.errors import DataError, IsoscopeError, UsageError, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import ModuleType
 
     from psycopg import Connection, Cursor
     from psycopg.sql import Composable, Composed
@@ -116,24 +116,8 @@ UNREACHABLE = (
 )
 
 
-def driver() -> ModuleType:
-    """Import psycopg, or say how to install it."""
-    try:
-        import psycopg
-    except ImportError as error:
-        raise UsageError(
-            "PostgreSQL needs psycopg, which is not installed; pip install 'isoscope[search]'"
-        ) from error
-    # It logs what it cannot do on a connection that is cut, with the user's name in it.
-    logging.getLogger("psycopg").addHandler(logging.NullHandler())
-    return psycopg
-
-
 def connect(address: PostgresAddress) -> Connection:
     """Connect as libpq does, with passwords from the address, PGPASSWORD or ``.pgpass``."""
-    psycopg = driver()
-    from psycopg.conninfo import conninfo_to_dict
-
     try:
         given = conninfo_to_dict(address.connection)
     except psycopg.Error:
@@ -146,10 +130,9 @@ def connect(address: PostgresAddress) -> Connection:
     if "connect_timeout" not in given and "PGCONNECT_TIMEOUT" not in os.environ:
         options["connect_timeout"] = CONNECT_TIMEOUT
     try:
-        connection: Connection = psycopg.connect(address.connection, **options)
+        return psycopg.connect(address.connection, **options)
     except psycopg.Error as error:
         raise UsageError(refusal(str(error), address.shown)) from None
-    return connection
 
 
 def refusal(message: str, shown: str) -> str:
@@ -165,7 +148,6 @@ def refusal(message: str, shown: str) -> str:
 @contextmanager
 def postgres_errors(shown: str, after: str = "") -> Iterator[None]:
     """Turn what psycopg raises into one clear line; ``after`` says what became of the table."""
-    psycopg = driver()
     try:
         yield
     except IsoscopeError:
@@ -216,8 +198,6 @@ class Snapshot:
     @contextmanager
     def reading(self) -> Iterator[Cursor]:
         """Give out a cursor that sees the same state; it ends with its connection."""
-        from psycopg import sql
-
         connection = connect(self._address)
         try:
             with postgres_errors(self._address.shown):
@@ -236,8 +216,6 @@ class Snapshot:
 
 def begin_reading(connection: Connection) -> None:
     """Let the next statement begin a transaction that sees one state and cannot write."""
-    from psycopg import IsolationLevel
-
     connection.isolation_level = IsolationLevel.REPEATABLE_READ
     connection.read_only = True
 
@@ -308,8 +286,6 @@ class PostgresTable:
     @property
     def identifier(self) -> Composed:
         """The name as it stands in a statement."""
-        from psycopg import sql
-
         return sql.Composed([sql.Identifier(self.schema, self.name)])
 
     def vector_column(self, named: str | None, where: str) -> Column:

@@ -159,14 +159,6 @@ class Decoded(NamedTuple):
     vectors: NDArray[Any]
 
 
-class Fields(NamedTuple):
-    """Where the fields of rows lie: starts and lengths."""
-
-    ids: list[bytes | None]
-    starts: list[int]
-    lengths: list[int]
-
-
 @dataclass(frozen=True)
 class RowFormat:
     """Rows of an id, or none, and a vector."""
@@ -241,24 +233,26 @@ class RowFormat:
             raise DataError(f"{where}: row {first_row + row}{name} {fault}")
         return Decoded(None if self.id is None else ids, vectors)
 
-    def _walk(self, data: bytes) -> Fields:
-        """Find where every field lies."""
-        found = Fields([], [], [])
+    def _walk(self, data: bytes) -> tuple[list[bytes | None], list[int], list[int]]:
+        """Return the ids, and where the vectors start and how long they are."""
+        ids: list[bytes | None] = []
+        starts: list[int] = []
+        lengths: list[int] = []
         at, head = 0, struct.Struct(">hi")
         while at < len(data) and data[at : at + 2] != TRAILER:
             _, length = head.unpack_from(data, at)
             at += head.size
             if self.id is not None:
-                found.ids.append(None if length == NULL else data[at : at + length])
+                ids.append(None if length == NULL else data[at : at + length])
                 at += max(length, 0)
                 (length,) = struct.unpack_from(">i", data, at)
                 at += 4
-            found.starts.append(at)
-            found.lengths.append(length)
+            starts.append(at)
+            lengths.append(length)
             at += max(length, 0)
         if at > len(data):
             raise struct.error
-        return found
+        return ids, starts, lengths
 
     def encode(self, ids: NDArray[Any], rows: NDArray[Any]) -> bytes:
         """Return rows as PostgreSQL takes them; all have an id."""

@@ -10,18 +10,20 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from psycopg import sql
+from psycopg.errors import UniqueViolation
+
 from isoscope.data.formats.registry import KEY
 from isoscope.data.location import Location, is_postgres, redacted
 from isoscope.data.postgres.cloud import PostgresCloud
 from isoscope.data.postgres.connection import (
     connect,
-    driver,
     find_table,
     parse_address,
     postgres_errors,
 )
 from isoscope.data.postgres.copy_format import HEADER, ID_KINDS, TRAILER, RowFormat
-from isoscope.data.rewrite import Rewrite, already_corrected, marked, read_marks
+from isoscope.data.rewrite import Change, Rewrite, already_corrected, marked, read_marks
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from psycopg.sql import Composable
 
     from isoscope.data.postgres.connection import Column, PostgresAddress, PostgresTable
-    from isoscope.data.rewrite import Change
 
     Report = Callable[[int, int | None], None]
 
@@ -94,8 +95,6 @@ class TableWriter:
 
     def _new_table(self) -> int:
         """Write ids and vectors into a table that was not there."""
-        from psycopg import sql
-
         schema, _, name = self._target.table.rpartition(".")
         table = sql.Identifier(*filter(None, (schema, name)))
         with closing(self._opened()) as cloud:
@@ -107,8 +106,6 @@ class TableWriter:
 
     def _new_column(self, table: PostgresTable) -> int:
         """Add a column to the table that is read."""
-        from psycopg import sql
-
         name, shown = self._target.column, self._target.shown
         if name is None:
             raise UsageError(f"--out {shown} names no new column: &column=…")
@@ -128,7 +125,7 @@ class TableWriter:
             self._make(sql.SQL("TEMPORARY TABLE isoscope_rows"), cloud, column)
             rows = self._copy(cloud, passage)
             kind = self._vector_type(cloud)
-            key = sql.Identifier(cloud.ids.name if cloud.ids else "")
+            key = sql.Identifier(self._ids.name)
         # The cloud is closed by now: its lock would be in the way of ours.
         add = sql.SQL("ALTER TABLE {} ADD COLUMN {} {}")
         self._connection.execute(add.format(table.identifier, column, kind))
@@ -159,29 +156,18 @@ class TableWriter:
         except BaseException:
             cloud.close()
             raise
-        self.missing = cloud.missing
+        self.missing, self._ids = cloud.missing, cloud.ids
         return cloud
 
     def _make(self, what: Composable, cloud: PostgresCloud, column: Composable) -> None:
         """Make a table of ids and vectors."""
-        from psycopg import sql
-
-        ids = cloud.ids
-        if ids is None:
-            raise ValueError("rows without ids cannot be told apart")
-        statement = sql.SQL("CREATE {} ({} {} PRIMARY KEY, {} {})").format(
-            what,
-            sql.Identifier(ids.name),
-            sql.Identifier("pg_catalog", ids.type),
-            column,
-            self._vector_type(cloud),
-        )
-        self._connection.execute(statement)
+        key = sql.Identifier(self._ids.name), sql.Identifier("pg_catalog", self._ids.type)
+        statement = sql.SQL("CREATE {} ({} {} PRIMARY KEY, {} {})")
+        kind = self._vector_type(cloud)
+        self._connection.execute(statement.format(what, *key, column, kind))
 
     def _vector_type(self, cloud: PostgresCloud) -> Composable:
         """Return the type of the new vectors: the old one with the new width."""
-        from psycopg import sql
-
         name = cloud.vectors.type
         if cloud.vector_kind.array:
             return sql.SQL("{}[]").format(sql.Identifier("pg_catalog", name.removeprefix("_")))
@@ -196,12 +182,8 @@ class TableWriter:
 
     def _copy(self, cloud: PostgresCloud, into: Composable) -> int:
         """Send the changed vectors, batch by batch, while they are read."""
-        from psycopg import sql
-
-        if cloud.ids is None:
-            raise ValueError("rows without ids cannot be told apart")
-        key, rows = cloud.ids.name, 0
-        form = RowFormat(cloud.vector_kind, self._change.new_width, ID_KINDS[cloud.ids.type])
+        key = self._ids.name
+        form = RowFormat(cloud.vector_kind, self._change.new_width, ID_KINDS[self._ids.type])
         rewrite = Rewrite(
             cloud, Location(cloud.where), self._change, self._mark,
             report=lambda done: self._report(done, cloud.rows),
@@ -215,19 +197,16 @@ class TableWriter:
                     if ids.dtype == object and None in ids.tolist():
                         raise DataError(f"{cloud.where}: a row has no {key} (NULL){AS_IT_WAS}")
                     copy.write(form.encode(ids, batch.vectors))
-                    rows += len(ids)
                 copy.write(TRAILER)
-        except driver().errors.UniqueViolation as error:
+        except UniqueViolation as error:
             raise DataError(
                 f"{cloud.where}: two rows have the same {key}; name a column that tells rows "
                 f"apart{AS_IT_WAS}"
             ) from error
-        return rows
+        return rewrite.done
 
     def _note(self, table: Composable, column: Composable) -> None:
         """Write down which corrections the new column carries."""
-        from psycopg import sql
-
         text = sql.Literal(PREFIX + self._mark)
         self._connection.execute(
             sql.SQL("COMMENT ON COLUMN {}.{} IS {}").format(table, column, text)

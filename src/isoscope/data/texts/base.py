@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from isoscope.data.base import add_text
 from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.progress import Progress, report
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
 
     from isoscope.data.location import Location
-    from isoscope.progress import Progress
-
 
 USUAL = ("text", "sentence", "content")
 """What a column of texts is called where there are others."""
@@ -124,8 +123,8 @@ class Tally:
             add_text(self._digest, part)
         self.texts += 1
         self.characters += len(text)
-        if self._progress is not None and self.texts % REPORTED == 0:
-            self._progress("counting texts", self.texts, None)
+        if self.texts % REPORTED == 0:
+            report(self._progress, "counting texts", self.texts)
 
     @property
     def sha256(self) -> str:

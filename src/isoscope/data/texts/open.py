@@ -29,7 +29,7 @@ FORMATS: dict[str, Format] = {
     ".jsonl": Format(f"{READERS}:open_json_texts", streamed=True),
     ".csv": DELIMITED,
     ".tsv": DELIMITED,
-    ".parquet": Format(f"{READERS}:open_parquet_texts"),
+    ".parquet": Format("isoscope.data.texts.parquet:open_parquet_texts"),
 }
 """What every file ending means. A new format is a file of its own and a line here."""
 

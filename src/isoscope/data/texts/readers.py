@@ -1,4 +1,4 @@
-"""Lines, tables, JSON, Parquet, memory, stdin, several, sample.
+"""Lines, tables, JSON, memory, stdin, several, sample.
 
 Plain text: a text per line, as UTF-8.
 
@@ -15,8 +15,6 @@ Several files as one source, one after the other.
 JSON lines: an object a line, one of whose fields is a text.
 
 Texts that are in memory, or that somebody else's code makes.
-
-A column of texts in a Parquet file.
 
 Some texts of a source, drawn at random.
 
@@ -39,15 +37,14 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from isoscope.data.arrays import refuse_one_shot
 from isoscope.data.formats.jsonl import objects
 from isoscope.data.formats.packages import installed_folder
-from isoscope.data.formats.parquet import ParquetFile
 from isoscope.data.formats.word_text import LONGEST_LINE, skip_signature
 from isoscope.data.location import Location, readable, steady
 from isoscope.data.output import PREFIX
@@ -56,10 +53,7 @@ from isoscope.data.texts.base import FileTexts, TextRow, TextSource, choose_colu
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
-
-    from isoscope.data.formats.columns import OpenColumns
 
 
 class LineTexts(FileTexts):
@@ -267,89 +261,13 @@ def open_strings(source: Any) -> TextSource:
     """Open a list of strings, or a function that makes an iterable of them."""
     if callable(source):
         return MadeTexts(source)
-    if isinstance(source, Iterator):
-        raise UsageError(
-            f"a {type(source).__name__} can be read once, and texts are read twice; pass a "
-            "function that makes it: open_texts(lambda: my_texts())"
-        )
+    refuse_one_shot(source, "texts are", "open_texts(lambda: my_texts())")
     if not isinstance(source, Iterable) or isinstance(source, bytes | Mapping):
         raise UsageError(
             f"{type(source).__name__} is nothing that texts can be read from; pass a file, a list "
             "of strings, or a function that makes an iterable of them"
         )
     return MadeTexts(partial(iter, source))  # which, unlike a lambda, other processes can be sent
-
-
-STEP = 1_024
-"""Rows turned into strings at a time."""
-
-
-class ParquetTexts(FileTexts):
-    """The texts of one column; nulls count as blank."""
-
-    column: str
-
-    def __init__(self, file: ParquetFile, column: str, document: str | None) -> None:
-        super().__init__(file.location, column, document)
-        self._file = file
-
-    def rows(self) -> Iterator[TextRow]:
-        """Yield the rows in order."""
-        first = 1
-        with self._file.opened() as opened:
-            for stretch, count in enumerate(opened.stretches):
-                documents: Iterator[Any] = repeat(None)
-                if self.document is not None:
-                    documents = cells(opened, stretch, self.document, self.where, first)
-                texts = cells(opened, stretch, self.column, self.where, first)
-                yield from zip(texts, documents, strict=False)
-                first += count
-
-
-def cells(opened: OpenColumns, stretch: int, column: str, where: str, first: int) -> Iterator[Any]:
-    """Return the values of one column of one row group."""
-    arrays = opened.read(stretch, column, STEP)
-    return chain.from_iterable(values_of(arrays, column, where, first))
-
-
-def values_of(arrays: Iterator[Any], column: str, where: str, first: int) -> Iterator[list[Any]]:
-    """Yield arrays as lists, or name the first row that is no UTF-8, which Arrow does not check."""
-    for array in arrays:
-        try:
-            yield array.to_pylist()
-        except UnicodeDecodeError as error:
-            row = first + next(k for k in range(len(array)) if not is_decodable(array[k]))
-            raise DataError(
-                f"{where}: row {row} is not UTF-8 in {column!r}; write the column as UTF-8"
-            ) from error
-        first += len(array)
-
-
-def is_decodable(value: Any) -> bool:
-    """Whether Arrow's string is one."""
-    try:
-        value.as_py()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def is_text(kind: Any) -> bool:
-    """Whether a type of Arrow is text, stored as it is or as a dictionary of values."""
-    import pyarrow
-
-    if pyarrow.types.is_dictionary(kind):
-        kind = kind.value_type
-    return str(kind) in ("string", "large_string", "string_view")
-
-
-def open_parquet_texts(location: Location, column: str | None, document: str | None) -> TextSource:
-    """Open the column of texts of a Parquet file, named or the only one that could be meant."""
-    file = ParquetFile(location)
-    with file.opened() as opened:
-        columns = {field.name: is_text(field.type) for field in opened.schema}
-    chosen = choose_column(column, document, columns, str(location))
-    return ParquetTexts(file, chosen, document)
 
 
 class SampledTexts(TextSource):

@@ -191,7 +191,7 @@ def persistence(layers: Mapping[str, Dimensions], share: float = OUTLIER_SHARE) 
 
 @dataclass(frozen=True, kw_only=True)
 class ContextualMeasure:
-    """A measure of a model's layers over a text, and its description."""
+    """A measure of a model's layers over a text, and its description; JSON has it in this order."""
 
     name: str
     summary: str

@@ -31,16 +31,13 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 
-@register(
-    formula="(‖Σ u‖² − n) / (n² − n), u = x / ‖x‖",
-    range="[−1/(n−1), 1]",
-    direction="lower",
-    reference="Machina & Mercer 2024, eq. 7; Ethayarajh 2019",
-    alias="inter_sim",
-    interval="sums",
-)
+@register(direction="lower", alias="inter_sim", interval="sums")
 def mean_cosine(space: Space) -> Value:
     """Mean cosine over all pairs of different rows that are not zero.
+
+    Formula: (‖Σ u‖² − n) / (n² − n), u = x / ‖x‖
+    Range: [−1/(n−1), 1]
+    Reference: Machina & Mercer 2024, eq. 7; Ethayarajh 2019
 
     With row weights w it is Σ_{i≠j} w_i w_j cos_ij / Σ_{i≠j} w_i w_j.
     """
@@ -152,16 +149,13 @@ def reason_against(space: Space, blocks: Indices) -> str:
     return FEW_DOCUMENTS if len(np.unique(blocks)) < FEWEST_BLOCKS else ""
 
 
-@register(
-    formula="1, 5, 50, 95 and 99 % quantiles of the cosines of pairs of sampled rows",
-    range="[−1, 1] each",
-    direction="neither",
-    reference="what a search over the vectors sees between unrelated ones",
-    needs=["sample"],
-    interval="own",
-)
+@register(needs=["sample"], interval="own")
 def cosine_quantiles(space: Space) -> dict[str, Value]:
     """How the cosines of random pairs are spread: which score is ordinary here.
+
+    Formula: 1, 5, 50, 95 and 99 % quantiles of the cosines of pairs of sampled rows
+    Range: [−1, 1] each
+    Reference: what a search over the vectors sees between unrelated ones
 
     Intervals are Woodruff's (1952): the quantiles of p ± t times the error of the share of pairs
     below the p-quantile.
@@ -200,17 +194,14 @@ def sorted_quantile(values: NDArray[Any], share: float) -> float:
     return float(np.clip(value, -1, 1))
 
 
-@register(
-    formula="mean cosine of 1,000 random pairs of rows that share none, from different documents",
-    range="[−1, 1]",
-    direction="lower",
-    reference="Luo et al. 2021, definition 3; Ethayarajh 2019",
-    needs=["large sample"],
-    interval="own",
-    default=False,
-)
+@register(direction="lower", needs=["large sample"], interval="own", default=False)
 def random_pair_cosine(space: Space) -> Value:
-    """Mean cosine of a thousand disjoint pairs, one row of a document each."""
+    """Mean cosine of a thousand disjoint pairs, one row of a document each.
+
+    Formula: mean cosine of 1,000 random pairs of rows that share none, from different documents
+    Range: [−1, 1]
+    Reference: Luo et al. 2021, definition 3; Ethayarajh 2019
+    """
     found = directions(space.sample, LARGE_SIZE)
     _, first = np.unique(found.groups, return_index=True)
     units = found.units[np.sort(first)[:DISJOINT_ROWS]]
@@ -227,17 +218,14 @@ def random_pair_cosine(space: Space) -> Value:
     return Value(value, note=note, rows=2 * count, low=value - reach, high=value + reach)
 
 
-@register(
-    formula="ln mean exp(−2 ‖u − v‖²) over pairs of sampled unit vectors",
-    range="[−8, 0]",
-    direction="lower",
-    reference="Wang & Isola 2020, eq. 2, with t = 2",
-    needs=["sample"],
-    interval="own",
-    default=False,
-)
+@register(direction="lower", needs=["sample"], interval="own", default=False)
 def uniformity(space: Space) -> Value:
-    """How evenly directions cover the sphere; the lower, the more so."""
+    """How evenly directions cover the sphere; the lower, the more so.
+
+    Formula: ln mean exp(−2 ‖u − v‖²) over pairs of sampled unit vectors
+    Range: [−8, 0]
+    Reference: Wang & Isola 2020, eq. 2, with t = 2
+    """
     found = directions(space.sample, DEFAULT_SIZE)
     rows = len(found.units)
     if rows < 2:

@@ -22,7 +22,7 @@ SMALLEST_SHARED = 1e-3
 
 
 dimension_table = partial(
-    register, direction="neither", needs=["dimensions", "scatter"], table=True
+    register, needs=["dimensions", "scatter"], table=True
 )  # a row per dimension
 
 
@@ -55,14 +55,15 @@ def variance_shares(space: Space) -> Vector:
     return np.zeros(space.width) if found is None or total == 0 else found.variance / total
 
 
-@dimension_table(
-    formula="per dimension: mean, share of vectors where it is the minimum or maximum, "
-    "its part of the mean cosine Σ_{i≠j} u_ik u_jk / (n² − n), its share of the variance",
-    range="[0, 1] for shares",
-    reference="Luo et al. 2021, section 3.2; Timkey & van Schijndel 2021",
-)
+@dimension_table()
 def outlier_dimensions(space: Space) -> TableValue:
-    """The dimensions that are most often extreme or carry most of the mean cosine or variance."""
+    """The dimensions that are most often extreme or carry most of the mean cosine or variance.
+
+    Formula: per dimension: mean, share of vectors where it is the minimum or maximum, its part of
+        the mean cosine Σ_{i≠j} u_ik u_jk / (n² − n), its share of the variance
+    Range: [0, 1] for shares
+    Reference: Luo et al. 2021, section 3.2; Timkey & van Schijndel 2021
+    """
     found = sums_over_dimensions(space, "outlier_dimensions")
     counted = max(space.units.rows, 1)
     lowest, highest = found.minimum_counts / counted, found.maximum_counts / counted
@@ -88,13 +89,13 @@ def outlier_dimensions(space: Space) -> TableValue:
     return TableValue(rows, note)
 
 
-@dimension_table(
-    formula="dimensions with variance ≤ (eps(stored type) · root mean square entry)²",
-    range="",
-    reference="ours",
-)
+@dimension_table()
 def dead_dimensions(space: Space) -> TableValue:
-    """Dimensions that carry nothing but rounding; naive whitening blows them up."""
+    """Dimensions that carry nothing but rounding; naive whitening blows them up.
+
+    Formula: dimensions with variance ≤ (eps(stored type) · root mean square entry)²
+    Reference: ours
+    """
     found = sums_over_dimensions(space, "dead_dimensions")
     dead = np.flatnonzero(found.variance <= space.dead_variance)
     rows = [

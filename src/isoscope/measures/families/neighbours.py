@@ -47,17 +47,14 @@ def occurrences(units: Matrix, neighbours: int) -> NDArray[np.int64]:
     return counts
 
 
-@register(
-    formula="skewness of N₁₀, the number of rows that have a row among their 10 nearest by cosine",
-    range="(−∞, ∞)",
-    direction="lower",
-    reference="Radovanović et al. 2010, section 3",
-    needs=["large sample"],
-    no_interval=CHANGES,
-    default=False,
-)
+@register(direction="lower", needs=["large sample"], no_interval=CHANGES, default=False)
 def hubness(space: Space) -> Value:
-    """Whether a few vectors are neighbours of very many, as searches then return them always."""
+    """Whether a few vectors are neighbours of very many, as searches then return them always.
+
+    Formula: skewness of N₁₀, the number of rows that have a row among their 10 nearest by cosine
+    Range: (−∞, ∞)
+    Reference: Radovanović et al. 2010, section 3
+    """
     units = directions(space.sample, LARGE_SIZE).units
     rows = len(units)
     if rows < 2:
@@ -97,17 +94,14 @@ def two_nearest(vectors: Matrix) -> Matrix:
     return found
 
 
-@register(
-    formula="slope of −ln(1 − F(μ)) against ln μ, μ = r₂/r₁ of the two nearest neighbours",
-    range="(0, d]",
-    direction="higher",
-    reference="Facco et al. 2017 (TwoNN), the largest tenth of the ratios left out as there",
-    needs=["large sample"],
-    no_interval=CHANGES,
-    default=False,
-)
+@register(direction="higher", needs=["large sample"], no_interval=CHANGES, default=False)
 def intrinsic_dimension(space: Space) -> Value:
-    """Dimension of the surface on which the vectors lie, seen from neighbour to neighbour."""
+    """Dimension of the surface on which the vectors lie, seen from neighbour to neighbour.
+
+    Formula: slope of −ln(1 − F(μ)) against ln μ, μ = r₂/r₁ of the two nearest neighbours
+    Range: (0, d]
+    Reference: Facco et al. 2017 (TwoNN), the largest tenth of the ratios left out as there
+    """
     if space.sample is None:
         raise ValueError("intrinsic_dimension needs the sample")
     vectors = np.unique(space.sample.take(LARGE_SIZE).vectors, axis=0)

@@ -20,75 +20,67 @@ LARGEST_BIAS_OF_A_LENGTH = 0.25
 ZERO_MEAN = "the mean is zero, up to the rounding of the stored numbers"
 
 
-@register(
-    formula="‖μ‖ / mean ‖x‖",
-    range="[0, 1]",
-    direction="lower",
-    reference="Biś et al. 2021, table 1",
-    needs=["mean"],
-    interval="sums",
-    largest_bias=LARGEST_BIAS_OF_A_LENGTH,
-)
+@register(direction="lower", needs=["mean"], interval="sums", largest_bias=LARGEST_BIAS_OF_A_LENGTH)
 def mean_offset(space: Space) -> Value:
-    """How much of the vectors' length is common to all of them."""
+    """How much of the vectors' length is common to all of them.
+
+    Formula: ‖μ‖ / mean ‖x‖
+    Range: [0, 1]
+    Reference: Biś et al. 2021, table 1
+    """
     if space.lengths.mean == 0:
         return Value(None, note="all vectors are zero")
     return Value(min(space.norm_of_mean / space.lengths.mean, 1.0))  # rounding may pass 1
 
 
-@register(
-    formula="mean ‖x‖",
-    range="[0, ∞)",
-    direction="neither",
-    length_dependent=True,
-    reference="Biś et al. 2021, table 1",
-    interval="sums",
-)
+@register(length_dependent=True, interval="sums")
 def mean_norm(space: Space) -> Value:
-    """Mean length of the vectors."""
+    """Mean length of the vectors.
+
+    Formula: mean ‖x‖
+    Range: [0, ∞)
+    Reference: Biś et al. 2021, table 1
+    """
     return Value(space.lengths.mean)
 
 
 @register(
-    formula="‖μ‖",
-    range="[0, ∞)",
-    direction="neither",
     length_dependent=True,
-    reference="Biś et al. 2021, table 1",
     needs=["mean"],
     interval="sums",
     largest_bias=LARGEST_BIAS_OF_A_LENGTH,
 )
 def norm_of_mean(space: Space) -> Value:
-    """Length of the mean vector."""
+    """Length of the mean vector.
+
+    Formula: ‖μ‖
+    Range: [0, ∞)
+    Reference: Biś et al. 2021, table 1
+    """
     return Value(space.norm_of_mean)
 
 
-@register(
-    formula="|cos(μ, v₁)|, v₁ the top eigenvector of XᵀX",
-    range="[0, 1]",
-    direction="neither",
-    reference="Biś et al. 2021, section 4",
-    needs=["scatter"],
-    no_interval="it turns with an eigenvector",
-)
+@register(needs=["scatter"], no_interval="it turns with an eigenvector")
 def mean_alignment(space: Space) -> Value:
-    """Whether the strongest direction of the cloud is its common offset."""
+    """Whether the strongest direction of the cloud is its common offset.
+
+    Formula: |cos(μ, v₁)|, v₁ the top eigenvector of XᵀX
+    Range: [0, 1]
+    Reference: Biś et al. 2021, section 4
+    """
     if space.mean_alignment is None:
         return Value(None, note=ZERO_MEAN)
     return Value(space.mean_alignment)
 
 
-@register(
-    formula="share of vectors by length, 16 bins per octave",
-    range="[0, 1] each",
-    direction="neither",
-    length_dependent=True,
-    reference="Biś et al. 2021, figures 5 and 6",
-    table=True,
-)
+@register(length_dependent=True, table=True)
 def norm_density(space: Space) -> TableValue:
-    """How lengths are distributed; bins are fixed, so that any two densities compare."""
+    """How lengths are distributed; bins are fixed, so that any two densities compare.
+
+    Formula: share of vectors by length, 16 bins per octave
+    Range: [0, 1] each
+    Reference: Biś et al. 2021, figures 5 and 6
+    """
     counts = space.lengths.counts
     filled = np.flatnonzero(counts)
     rows = [

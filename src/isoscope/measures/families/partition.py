@@ -28,12 +28,10 @@ if TYPE_CHECKING:
 LN10 = math.log(10.0)
 CUT = "which of several equal top components are removed is a choice"
 EXTREME = "an extreme over directions has no simple error"
-REFERENCE = "Mu & Viswanath 2018, eq. 2; Biś et al. 2021, eq. 7"
 
 
 partition_measure = partial(
     register,
-    range="[0, 1]",
     direction="higher",
     length_dependent=True,
     needs=["scatter", "partition"],
@@ -48,12 +46,14 @@ def second_read(found: Partition | None, name: str) -> Partition:
     return found
 
 
-@partition_measure(
-    formula="min_c Z(c) / max_c Z(c), each c turned so that Z(c) ≥ Z(−c)",
-    reference=REFERENCE,
-)
+@partition_measure()
 def i1(space: Space) -> Value:
-    """I1, with the range over all choices of signs: a published I1 lies somewhere inside it."""
+    """I1, with the range over all choices of signs: a published I1 lies somewhere inside it.
+
+    Formula: min_c Z(c) / max_c Z(c), each c turned so that Z(c) ≥ Z(−c)
+    Range: [0, 1]
+    Reference: Mu & Viswanath 2018, eq. 2; Biś et al. 2021, eq. 7
+    """
     found = second_read(space.partition, "i1")
     low, high = sign_range(found)
     return log_value(
@@ -69,38 +69,40 @@ def i1(space: Space) -> Value:
     )
 
 
-@partition_measure(
-    formula="min over ±c of Z / max over ±c of Z",
-    reference="ours; about i1² when a common offset dominates, so never beside a published I1",
-)
+@partition_measure()
 def i1_symmetric(space: Space) -> Value:
-    """The same over both signs of every direction, which no sign can change."""
+    """The same over both signs of every direction, which no sign can change.
+
+    Formula: min over ±c of Z / max over ±c of Z
+    Range: [0, 1]
+    Reference: ours; about i1² when a common offset dominates, so never beside a published I1
+    """
     found = second_read(space.partition, "i1_symmetric")
     lowest = min(found.log_plus.min(), found.log_minus.min())
     highest = max(found.log_plus.max(), found.log_minus.max())
     return log_value(float(lowest - highest), note=choice_note(found))
 
 
-@partition_measure(
-    formula="i1 of x / √(mean ‖x‖²)",
-    length_dependent=False,
-    reference="ours: for comparing spaces or corrections whose vectors differ in length",
-    needs=["scatter", "scaled"],
-)
+@partition_measure(length_dependent=False, needs=["scatter", "scaled"])
 def i1_scaled(space: Space) -> Value:
-    """I1 after bringing the root mean square length to one."""
+    """I1 after bringing the root mean square length to one.
+
+    Formula: i1 of x / √(mean ‖x‖²)
+    Range: [0, 1]
+    Reference: ours: for comparing spaces or corrections whose vectors differ in length
+    """
     found = second_read(space.scaled_partition, "i1_scaled")
     return log_value(log_i1(found), note=basis_note(found), extra=basis_extra(found))
 
 
-@partition_measure(
-    formula="√( Σ_c (Z(c) − Z̄)² / (d Z̄²) ), each c turned so that Z(c) ≥ Z(−c)",
-    range="[0, √(d−1)]",
-    direction="lower",
-    reference="Biś et al. 2021, eq. 8",
-)
+@partition_measure(direction="lower")
 def i2(space: Space) -> Value:
-    """Standard deviation of Z over its mean."""
+    """Standard deviation of Z over its mean.
+
+    Formula: √( Σ_c (Z(c) − Z̄)² / (d Z̄²) ), each c turned so that Z(c) ≥ Z(−c)
+    Range: [0, √(d−1)]
+    Reference: Biś et al. 2021, eq. 8
+    """
     found = second_read(space.partition, "i2")
     logs = oriented(found)
     z = np.exp(logs - logs.max())
@@ -108,18 +110,20 @@ def i2(space: Space) -> Value:
 
 
 @register(
-    formula="i1 of x − μ_c, c the cluster of x by k-means; mean over seeds",
-    range="[0, 1]",
     direction="higher",
     length_dependent=True,
-    reference="Rajaee & Pilehvar 2021, section 4 and table 1",
     needs=["clusters"],
     no_interval="it varies with the seeds of k-means, which are given one by one",
     default=False,
     options={"n_clusters": 20, "seeds": 5},
 )
 def local_i1(space: Space, n_clusters: int, seeds: int) -> Value:
-    """I1 when every cluster is centred on its own mean."""
+    """I1 when every cluster is centred on its own mean.
+
+    Formula: i1 of x − μ_c, c the cluster of x by k-means; mean over seeds
+    Range: [0, 1]
+    Reference: Rajaee & Pilehvar 2021, section 4 and table 1
+    """
     if space.local_log_i1 is None:
         return Value(None, note="measured of the cloud as it is, not of corrected ones")
     found = [space.local_log_i1(n_clusters, seed) for seed in range(seeds)]

@@ -103,27 +103,26 @@ def iso_score_bias(p: Vector) -> float:
     return participation_ratio_bias(p) / (len(p) - 1)
 
 
-@variance_measure(
-    formula="λ₁ / Σλ",
-    range="[1/d, 1]",
-    direction="lower",
-    reference="the first component's explained variance",
-    bias=top_variance_share_bias,
-)
+@variance_measure(direction="lower", bias=top_variance_share_bias)
 def top_variance_share(space: Space) -> Value:
-    """Share of the variance along the strongest direction."""
+    """Share of the variance along the strongest direction.
+
+    Formula: λ₁ / Σλ
+    Range: [1/d, 1]
+    Reference: the first component's explained variance
+    """
     p = shares(space)
     return of_shares(space, None if p is None else float(p[0]))
 
 
-@variance_measure(
-    formula="exp(−Σ p ln p), p = λ / Σλ",
-    range="[1, d]",
-    reference="after Roy & Vetterli 2007, who take singular values where we take variances",
-    bias=effective_rank_bias,
-)
+@variance_measure(bias=effective_rank_bias)
 def effective_rank(space: Space) -> Value:
-    """Number of directions that an even spread of the same entropy would fill."""
+    """Number of directions that an even spread of the same entropy would fill.
+
+    Formula: exp(−Σ p ln p), p = λ / Σλ
+    Range: [1, d]
+    Reference: after Roy & Vetterli 2007, who take singular values where we take variances
+    """
     p = shares(space)
     if p is None:
         return of_shares(space, None)
@@ -131,26 +130,26 @@ def effective_rank(space: Space) -> Value:
     return of_shares(space, float(np.exp(-(positive @ np.log(positive)))))
 
 
-@variance_measure(
-    formula="(Σλ)² / Σλ²",
-    range="[1, d]",
-    reference="Gao et al. 2017",
-    bias=participation_ratio_bias,
-)
+@variance_measure(bias=participation_ratio_bias)
 def participation_ratio(space: Space) -> Value:
-    """Number of directions that an even spread with the same Σλ² would fill."""
+    """Number of directions that an even spread with the same Σλ² would fill.
+
+    Formula: (Σλ)² / Σλ²
+    Range: [1, d]
+    Reference: Gao et al. 2017
+    """
     p = shares(space)
     return of_shares(space, None if p is None else 1 / float(p @ p))
 
 
-@variance_measure(
-    formula="(participation_ratio − 1) / (d − 1)",
-    range="[0, 1]",
-    reference="Rudman et al. 2022, algorithm 1, which this equals",
-    bias=iso_score_bias,
-)
+@variance_measure(bias=iso_score_bias)
 def iso_score(space: Space) -> Value:
-    """Share of dimensions evenly used by the covariance."""
+    """Share of dimensions evenly used by the covariance.
+
+    Formula: (participation_ratio − 1) / (d − 1)
+    Range: [0, 1]
+    Reference: Rudman et al. 2022, algorithm 1, which this equals
+    """
     p = shares(space)
     if p is None:
         return Value(None, note=CONSTANT)
@@ -160,17 +159,14 @@ def iso_score(space: Space) -> Value:
     return Value((ratio - 1) / (space.width - 1), note=few_rows(space))
 
 
-@register(
-    formula="singular values of X (over the largest), variances λ, shares and cumulative shares",
-    range="[0, 1] for shares",
-    direction="neither",
-    length_dependent=True,
-    reference="Biś et al. 2021, figure 1",
-    needs=["scatter"],
-    table=True,
-)
+@register(length_dependent=True, needs=["scatter"], table=True)
 def spectrum(space: Space) -> TableValue:
-    """The whole spectrum: singular values with the mean in them, variances without."""
+    """The whole spectrum: singular values with the mean in them, variances without.
+
+    Formula: singular values of X (over the largest), variances λ, shares and cumulative shares
+    Range: [0, 1] for shares
+    Reference: Biś et al. 2021, figure 1
+    """
     found = space.spectrum
     if found is None:
         return TableValue([], CONSTANT)

@@ -6,36 +6,24 @@ after them is the same for both. They are tested equal.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from isoscope.data.arrays import is_tensor
 from isoscope.measures.kernels import numpy_kernel
+from isoscope.measures.kernels.base import MomentsKernel
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from isoscope.data.base import Array
     from isoscope.data.blocks import Dealt
-    from isoscope.measures.reads.moments import MomentParts, Moments
+    from isoscope.measures.reads.moments import MomentParts
     from isoscope.measures.reads.projections import ProjectionPlan, Projections
 
+__all__ = ["MomentsKernel", "Projector", "moments_kernel_for", "projector_for"]
 
-class MomentsKernel(Protocol):
-    """The first read's arithmetic, with its working memory."""
-
-    def add(self, vectors: Array, weights: Array | None = None, dealt: Dealt | None = None) -> None:
-        """Take one batch into account; with its sums for each block where rows are dealt."""
-
-    def result(self) -> Moments | None:
-        """Return the moments of all batches so far; None before the first."""
-
-    def restart(self) -> None:
-        """Begin anew, with the working memory as it is."""
-
-
-class Projector(Protocol):
-    """The second read's arithmetic for one plan, with its working memory."""
-
-    def __call__(self, vectors: Array, dealt: Dealt | None = None) -> Projections:
-        """Project one batch; with sums for each block where rows are dealt."""
+Projector: TypeAlias = "Callable[[Array, Dealt | None], Projections]"
+"""The second read's arithmetic for one plan: projects a batch, with sums for each block of rows."""
 
 
 def moments_kernel_for(vectors: Array, parts: MomentParts, *, double: bool) -> MomentsKernel:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields as dataclass_fields
+from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.data.blocks import BLOCKS
 from isoscope.errors import DataError
-from isoscope.measures.reads.moments import BINS, Moments, count_norms
+from isoscope.measures.reads.moments import Moments, count_norms
 from isoscope.measures.reads.projections import Projections
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-    from isoscope.measures.reads.moments import BlockSums
+    from isoscope.data.base import Array
+    from isoscope.data.blocks import Dealt
+    from isoscope.measures.reads.moments import BlockSums, MomentParts
     from isoscope.measures.reads.projections import ProjectionPlan
-    from isoscope.typing import Vector
+    from isoscope.typing import Matrix, Vector
 
     Indices = NDArray[np.int64]
 
@@ -36,15 +38,6 @@ def safe_exponent(dtype: DTypeLike, rows: int) -> float:
     becomes subnormal.
     """  # noqa: D205
     return float(np.log(np.finfo(dtype).max)) - math.log(max(rows, 1)) - 1.0
-
-
-def check_lengths(squares: Vector) -> None:
-    """Refuse vectors whose squares cannot be added up in float64."""
-    if not (squares < LONGEST**2).all():
-        raise DataError(
-            f"squared lengths overflow: a vector is longer than {LONGEST:.0e}; "
-            "divide the vectors by a constant"
-        )
 
 
 def moments_from(
@@ -87,22 +80,56 @@ def count(indices: Indices, width: int) -> Indices:
     return np.bincount(indices, minlength=width).astype(np.int64)
 
 
+class MomentsKernel(ABC):
+    """The first read's arithmetic, with its working memory.
+
+    The scatter is summed in place, beside the other moments: a copy of a d × d matrix for every
+    batch would take as long as a small batch itself.
+    """
+
+    def __init__(self, parts: MomentParts, *, double: bool) -> None:
+        self._parts, self._double = parts, double
+        self._total: Moments | None = None
+        self._scatter: Any = None
+
+    @abstractmethod
+    def add(self, vectors: Array, weights: Any = None, dealt: Dealt | None = None) -> None:
+        """Take one batch into account; with its sums for each block where rows are dealt."""
+
+    def _on_host(self, scatter: Any) -> Matrix:
+        """Return the scatter matrix as an array of the host."""
+        return np.asarray(scatter)
+
+    def restart(self) -> None:
+        """Begin anew, with the working memory as it is."""
+        self._total = self._scatter = None
+
+    def result(self) -> Moments | None:
+        """Return the moments of all batches so far; None before the first."""
+        if self._total is None or self._scatter is None:
+            return self._total
+        return replace(self._total, scatter=self._on_host(self._scatter))
+
+
+def weighted_norms(squares: Vector, weights: Any) -> tuple[Vector, Vector, Vector]:
+    """Return ‖x_i‖, w_i and w_i / ‖x_i‖ (0 for zero vectors), from squared norms."""
+    if not (squares < LONGEST**2).all():
+        raise DataError(
+            f"squared lengths overflow: a vector is longer than {LONGEST:.0e}; "
+            "divide the vectors by a constant"
+        )
+    norms = np.sqrt(squares)
+    weight = np.ones(len(squares)) if weights is None else np.asarray(weights, dtype=np.float64)
+    return norms, weight, np.divide(weight, norms, out=np.zeros_like(norms), where=squares > 0)
+
+
 class ViewSums:
-    """What one batch adds to every view."""
+    """What one batch adds to every view, summed in the arrays of a ``Projections``."""
 
     def __init__(self, plan: ProjectionPlan) -> None:
-        views, width = len(plan.views), len(plan.mean)
         self._plan = plan
         self._mean_length = float(np.linalg.norm(plan.mean))
-        self.zero_rows = np.zeros(views, np.int64)
-        self.norm_sum = np.zeros(views)
-        self.norm_max = np.zeros(views)
-        self.norm_counts = np.zeros((views, BINS), np.int64)
-        self.unit_sum = np.zeros((views, width))
-        self.unit_square_sum = np.zeros((views, width))
-        self.minimum_counts = np.zeros((views, width), np.int64)
-        self.maximum_counts = np.zeros((views, width), np.int64)
-        self.block_squares = np.zeros((BLOCKS, width))
+        self.found = Projections.empty(len(plan.mean), len(plan.exponents), len(plan.views))
 
     def add_norms(self, view: int, norms: Vector, lengths: Vector, eps: float) -> Vector:
         """Take the lengths of corrected vectors; return 1/length, 0 for zero vectors.
@@ -114,25 +141,19 @@ class ViewSums:
         gain = float(self._plan.views[view].gains.max(initial=0.0))
         rounding = eps * gain * (PRODUCT_ROUNDINGS * lengths + self._mean_length / 2)
         nonzero = norms > rounding
-        kept = np.where(nonzero, norms, 0.0)
-        self.zero_rows[view] += int(len(norms) - nonzero.sum())
-        self.norm_sum[view] += kept.sum()
-        self.norm_max[view] = max(self.norm_max[view], kept.max())
-        self.norm_counts[view] += count_norms(norms[nonzero])
+        kept, found = np.where(nonzero, norms, 0.0), self.found
+        found.zero_rows[view] += int(len(norms) - nonzero.sum())
+        found.norm_sum[view] += kept.sum()
+        found.norm_max[view] = max(found.norm_max[view], kept.max())
+        found.norm_counts[view] += count_norms(norms[nonzero])
         return np.divide(1.0, norms, out=np.zeros_like(norms), where=nonzero)
 
     def add_units(self, view: int, weighted: Vector, weights: float) -> None:
         """Take Σ_i z_i / ‖y_i‖ and Σ_i 1/‖y_i‖ of a view."""
         shape = self._plan.views[view]
-        self.unit_sum[view] += shape.gains * weighted + shape.offset * weights
+        self.found.unit_sum[view] += shape.gains * weighted + shape.offset * weights
 
     def add_extremes(self, view: int, lowest: Indices, highest: Indices) -> None:
         """Take the extreme dimension of each corrected vector that is not zero."""
-        width = self.unit_sum.shape[1]
-        self.minimum_counts[view] += count(lowest, width)
-        self.maximum_counts[view] += count(highest, width)
-
-    def fields(self) -> dict[str, Any]:
-        """Return the sums under the names that ``Projections`` gives them."""
-        names = {field.name for field in dataclass_fields(Projections)}
-        return {name: value for name, value in vars(self).items() if name in names}
+        self.found.minimum_counts[view] += count(lowest, len(self._plan.mean))
+        self.found.maximum_counts[view] += count(highest, len(self._plan.mean))

@@ -22,9 +22,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.data.arrays import square_norms, within_single_range
-from isoscope.measures.kernels.base import ViewSums, check_lengths, moments_from, safe_exponent
+from isoscope.measures.kernels.base import (
+    MomentsKernel,
+    ViewSums,
+    moments_from,
+    safe_exponent,
+    weighted_norms,
+)
 from isoscope.measures.reads.moments import BlockSums
-from isoscope.measures.reads.projections import Projections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
 
     from isoscope.data.blocks import Dealt
     from isoscope.measures.reads.moments import MomentParts, Moments
-    from isoscope.measures.reads.projections import Exponents, ProjectionPlan
+    from isoscope.measures.reads.projections import Exponents, ProjectionPlan, Projections
     from isoscope.measures.views import ViewShape
     from isoscope.typing import Doubles, Floats
 
@@ -128,7 +133,7 @@ def blocks(x: Floats) -> Iterator[slice]:
         yield slice(first, min(first + step, len(x)))
 
 
-class NumpyMoments:
+class NumpyMoments(MomentsKernel):
     """The first read's arithmetic.
 
     Means and scatter are always summed in float64. In float32 the smallest variances would drown
@@ -137,27 +142,17 @@ class NumpyMoments:
     """
 
     def __init__(self, parts: MomentParts, *, double: bool) -> None:
-        self._parts, self._double = parts, double
+        super().__init__(parts, double=double)
         self._memory = WorkingMemory()
-        self._total: Moments | None = None
-        self._scatter: Doubles | None = None
 
-    def add(
-        self,
-        vectors: NDArray[Any],
-        weights: NDArray[Any] | None = None,
-        dealt: Dealt | None = None,
-    ) -> None:
+    def add(self, vectors: NDArray[Any], weights: Any = None, dealt: Dealt | None = None) -> None:
         """Take one batch into account; with its sums for each block where rows are dealt."""
         x = working(vectors, double=self._double)
         squares = square_norms(x)
         if x.dtype == np.float32 and not within_single_range(squares):
             x = x.astype(np.float64)
             squares = square_norms(x)
-        check_lengths(squares)
-        norms = np.sqrt(squares)
-        weight = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
-        scale = np.divide(weight, norms, out=np.zeros_like(norms), where=squares > 0)
+        norms, weight, scale = weighted_norms(squares, weights)
         unit_square_sum, extremes = self._dimensions(x, scale)
         blocks = None if dealt is None else self._blocks(x, norms, weight, scale, dealt)
         batch = moments_from(
@@ -172,16 +167,6 @@ class NumpyMoments:
         if self._parts.scatter:
             batch = self._add_scatter(batch, weight if weights is not None else None)
         self._total = batch if self._total is None else self._total.merge(batch)
-
-    def restart(self) -> None:
-        """Begin anew, with the working memory as it is."""
-        self._total = self._scatter = None
-
-    def result(self) -> Moments | None:
-        """Return the moments of all batches so far; None before the first."""
-        if self._total is None:
-            return None
-        return replace(self._total, scatter=self._scatter)
 
     def _blocks(
         self, x: Floats, norms: Doubles, weight: Doubles, scale: Doubles, dealt: Dealt
@@ -263,8 +248,8 @@ class NumpyProjector:
         """Project one batch on every basis of the plan; squares by block where rows are dealt."""
         plan = self._plan
         x = working(vectors, double=plan.double)
-        log_partition = np.empty((len(plan.exponents), 2, x.shape[1]))
         sums = ViewSums(plan)
+        log_partition = sums.found.log_partition
         if plan.raw_basis is not None:
             out = self._memory.like("raw", x)
             raw = np.matmul(x, self._basis("raw", x.dtype), out=out)
@@ -275,7 +260,7 @@ class NumpyProjector:
             z += self._rounding_of_mean(x.dtype)
             self._sum_exponentials("centred", z, log_partition)
             self._sum_views(centred, z, sums, dealt)
-        return Projections(rows=len(x), log_partition=log_partition, **sums.fields())
+        return replace(sums.found, rows=len(x))
 
     def _basis(self, which: str, dtype: np.dtype[Any]) -> Floats:
         key = (which, dtype.str)
@@ -310,7 +295,7 @@ class NumpyProjector:
                 squares[row, block] = squared @ gain
             if dealt is not None:
                 ones = np.ones(len(squared), z.dtype)
-                sums.block_squares += dealt.part(block).sums(squared, ones)[0]
+                sums.found.block_squares[:] += dealt.part(block).sums(squared, ones)[0]
         lengths = np.sqrt(squares[0])
         for row, view in enumerate(views):
             norms = np.sqrt(squares[row + 1] + view.constant_length() ** 2)
@@ -327,7 +312,7 @@ class NumpyProjector:
         nonzero = inverse > 0
         sums.add_extremes(row, y.argmin(axis=1)[nonzero], y.argmax(axis=1)[nonzero])
         squared = np.multiply(y, y, out=self._memory.like("block", y))
-        sums.unit_square_sum[row] += (inverse * inverse).astype(y.dtype) @ squared
+        sums.found.unit_square_sum[row] += (inverse * inverse).astype(y.dtype) @ squared
 
     def _output(self, view: ViewShape, centred: Floats, z: Floats) -> Floats:
         """Return the corrected vectors of a block, as an estimator would give them out."""

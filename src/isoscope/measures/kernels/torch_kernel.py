@@ -15,14 +15,19 @@ import torch
 
 from isoscope.data.arrays import like, within_single_range
 from isoscope.data.blocks import BLOCKS
-from isoscope.measures.kernels.base import ViewSums, check_lengths, moments_from, safe_exponent
+from isoscope.measures.kernels.base import (
+    MomentsKernel,
+    ViewSums,
+    moments_from,
+    safe_exponent,
+    weighted_norms,
+)
 from isoscope.measures.reads.moments import BlockSums
-from isoscope.measures.reads.projections import Projections
 
 if TYPE_CHECKING:
     from isoscope.data.blocks import Dealt
-    from isoscope.measures.reads.moments import MomentParts, Moments
-    from isoscope.measures.reads.projections import Exponents, ProjectionPlan
+    from isoscope.measures.reads.moments import Moments
+    from isoscope.measures.reads.projections import Exponents, ProjectionPlan, Projections
     from isoscope.measures.views import ViewShape
     from isoscope.typing import Doubles
 
@@ -78,37 +83,18 @@ def gram(x: torch.Tensor) -> torch.Tensor:
     return found
 
 
-class TorchMoments:
+class TorchMoments(MomentsKernel):
     """The first read's arithmetic."""
 
-    def __init__(self, parts: MomentParts, *, double: bool) -> None:
-        self._parts, self._double = parts, double
-        self._total: Moments | None = None
-        self._scatter: torch.Tensor | None = None
-
-    @classmethod
-    def resumed(cls, parts: MomentParts, *, double: bool, moments: Moments) -> TorchMoments:
-        """Go on from a state that an earlier run left on the host, bit for bit."""
-        kernel = cls(parts, double=double)
-        kernel._total = replace(moments, scatter=None)
-        if moments.scatter is not None:
-            kernel._scatter = torch.from_numpy(moments.scatter.copy())
-        return kernel
-
     @torch.no_grad()
-    def add(
-        self, vectors: torch.Tensor, weights: Any | None = None, dealt: Dealt | None = None
-    ) -> None:
+    def add(self, vectors: torch.Tensor, weights: Any = None, dealt: Dealt | None = None) -> None:
         """Take one batch into account; with its sums for each block where rows are dealt."""
         x = working(vectors, double=self._double)
         squares = host((x * x).sum(dim=1))
         if x.dtype == torch.float32 and not within_single_range(squares):
             x = x.to(widest(x.device))
             squares = host((x * x).sum(dim=1))
-        check_lengths(squares)
-        norms = np.sqrt(squares)
-        weight = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
-        scale = np.divide(weight, norms, out=np.zeros_like(norms), where=squares > 0)
+        norms, weight, scale = weighted_norms(squares, weights)
         wide = x.to(widest(x.device))
         on_device = like(wide, weight)
         vector_sums = sums_of(wide, on_device, dealt)
@@ -136,15 +122,8 @@ class TorchMoments:
             batch = self._add_scatter(batch, wide - mean, on_device)
         self._total = batch if self._total is None else self._total.merge(batch)
 
-    def restart(self) -> None:
-        """Begin anew, with the working memory as it is."""
-        self._total = self._scatter = None
-
-    def result(self) -> Moments | None:
-        """Return the moments of all batches so far; None before the first."""
-        if self._total is None:
-            return None
-        return replace(self._total, scatter=None if self._scatter is None else host(self._scatter))
+    def _on_host(self, scatter: torch.Tensor) -> Doubles:
+        return host(scatter)
 
     def _add_scatter(self, batch: Moments, centred: torch.Tensor, weight: torch.Tensor) -> Moments:
         """Add the batch's scatter; see the numpy kernel, which does the same step by step."""
@@ -186,12 +165,10 @@ class TorchProjector:
             coordinates["centred"] = z
             self._sum_views(centred, z, sums)
             if dealt is not None:
-                sums.block_squares += host(sums_of(z * z, torch.ones_like(z[:, 0]), dealt))
-        logs = [log_sums(coordinates[family.source], family) for family in plan.exponents]
-        shape = (len(plan.exponents), 2, x.shape[1])
-        return Projections(
-            rows=len(x), log_partition=np.array(logs).reshape(shape), **sums.fields()
-        )
+                sums.found.block_squares[:] += host(sums_of(z * z, torch.ones_like(z[:, 0]), dealt))
+        for logs, family in zip(sums.found.log_partition, plan.exponents, strict=True):
+            logs[:] = log_sums(coordinates[family.source], family)
+        return replace(sums.found, rows=len(x))
 
     def _basis(self, which: str, basis: Doubles, rows: torch.Tensor) -> torch.Tensor:
         key = f"{which} {rows.dtype}"
@@ -214,7 +191,7 @@ class TorchProjector:
                 nonzero = inverse > 0
                 lowest, highest = y.argmin(dim=1).cpu().numpy(), y.argmax(dim=1).cpu().numpy()
                 sums.add_extremes(row, lowest[nonzero], highest[nonzero])
-                sums.unit_square_sum[row] += host((scale * scale) @ (y * y))
+                sums.found.unit_square_sum[row] += host((scale * scale) @ (y * y))
 
     def _output(self, view: ViewShape, centred: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
         """Return the corrected vectors of a batch, as an estimator would give them out."""

@@ -1,14 +1,20 @@
-"""The two reads over a cloud group, and the states that they come to, which merge and are kept."""
+"""The two reads over a cloud group, and the states that they come to, which merge and are kept.
+
+The first read gives the moments Σ w_i x_i, Σ w_i (x_i − μ)(x_i − μ)ᵀ and others that are sums over
+rows (``reads.moments``); the second projects every row on the eigenvectors that follow from them,
+z_i = Vᵀ(x_i − μ), and sums there (``reads.projections``). A cloud is never held in memory.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from isoscope.compute.map_reduce import Batches, ReadWork, Run, read
-from isoscope.data.base import CloudGroup
-from isoscope.data.blocks import Dealer
+from isoscope.data.base import Batch, CloudGroup
+from isoscope.data.blocks import Dealer, Dealt
 from isoscope.data.sampling import Sample, SampleTaker, lowest
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError
@@ -54,28 +60,20 @@ class FirstState:
 
     def to_entry(self) -> Entry:
         """Return arrays and facts."""
-        arrays: dict[str, NDArray[Any]] = {}
-        for kind, parts in ((MOMENTS, self.moments), (SAMPLE, self.samples)):
-            for name, part in parts.items():
-                for key, array in part.to_arrays().items():
-                    arrays[f"{kind}|{key}|{name}"] = array
-        facts = {
-            "sample_size": self.sample_size,
-            "dealt_by": self.dealt_by,
-            "left_out": dict(self.left_out),
-        }
-        return arrays, facts
+        parts = {(name, MOMENTS): part for name, part in self.moments.items()}
+        samples = {(name, SAMPLE): part for name, part in self.samples.items()}
+        names = "sample_size", "dealt_by", "left_out"
+        return named_arrays({**parts, **samples}), {name: getattr(self, name) for name in names}
 
     @classmethod
     def from_entry(cls, arrays: Arrays, facts: Mapping[str, Any]) -> FirstState:
         """Rebuild what ``to_entry`` took apart."""
         parts = by_kind_and_name(arrays)
+        moments, samples = parts.get(MOMENTS, {}), parts.get(SAMPLE, {})
         return cls(
-            {name: Moments.from_arrays(fields) for name, fields in parts.get(MOMENTS, {}).items()},
-            {name: Sample(**fields) for name, fields in parts.get(SAMPLE, {}).items()},
-            int(facts["sample_size"]),
-            str(facts["dealt_by"]),
-            dict(facts["left_out"]),
+            {name: Moments.from_arrays(fields) for name, fields in moments.items()},
+            {name: Sample(**fields) for name, fields in samples.items()},
+            **facts,
         )
 
 
@@ -100,12 +98,7 @@ class SecondState:
 
     def to_entry(self) -> Entry:
         """Return arrays and facts."""
-        arrays = {
-            f"{which}|{key}|{name}": array
-            for (name, which), part in self.found.items()
-            for key, array in part.to_arrays().items()
-        }
-        return arrays, {}
+        return named_arrays(self.found), {}
 
     @classmethod
     def from_entry(cls, arrays: Arrays, facts: Mapping[str, Any]) -> SecondState:
@@ -120,9 +113,16 @@ class SecondState:
         )
 
 
-def by_kind_and_name(
-    arrays: Mapping[str, NDArray[Any]],
-) -> dict[str, dict[str, dict[str, NDArray[Any]]]]:
+def named_arrays(parts: Mapping[tuple[str, str], Any]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of all parts, which are known by name and kind, as ``kind|key|name``."""
+    return {
+        f"{kind}|{key}|{name}": array
+        for (name, kind), part in parts.items()
+        for key, array in part.to_arrays().items()
+    }
+
+
+def by_kind_and_name(arrays: Arrays) -> dict[str, dict[str, dict[str, NDArray[Any]]]]:
     """Sort arrays called ``kind|key|name`` by kind and name; a name may hold any sign."""
     found: dict[str, dict[str, dict[str, NDArray[Any]]]] = {}
     for text, array in arrays.items():
@@ -143,8 +143,6 @@ def added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     """Add counts by name."""
     return {key: one.get(key, 0) + other.get(key, 0) for key in dict.fromkeys([*one, *other])}
 
-
-__all__ = ["Batches", "FirstRead", "Progress", "Run", "first_read", "second_read"]
 
 FIRST, SECOND = "first read", "second read"
 
@@ -185,42 +183,50 @@ class FirstWork(ReadWork[FirstState]):
         """Add what the selection of rows left out."""
         found = FirstState({}, {}, self.sample_size) if state is None else state
         left_out = group.left_out if isinstance(group, RowSelection) else {}
-        return FirstState(
-            found.moments, found.samples, found.sample_size, found.dealt_by, dict(left_out)
-        )
+        return replace(found, left_out=dict(left_out))
 
 
-class MomentsTaker:
-    """Takes the first read on one thread."""
+class DealtTaker(ABC):
+    """Takes a read on one thread, with the rows dealt to blocks where the work asks for that."""
 
-    def __init__(self, work: FirstWork) -> None:
-        self._work = work
+    def __init__(self, work: FirstWork | SecondWork) -> None:
+        # Every thread has a dealer of its own: it remembers the labels that it met last.
         self._dealer = Dealer(work.label) if work.deals else None
-        self._kernels: dict[str, MomentsKernel] = {}
-        self._samples: dict[str, SampleTaker] = {}
 
     def add(self, batches: Batches, /) -> None:
         """Take one batch of every cloud."""
-        work = self._work
         for name, batch in batches.items():
-            if name not in self._kernels:
-                self._kernels[name] = moments_kernel_for(
-                    batch.vectors, work.parts, double=work.double
-                )
-            if name not in self._samples:
-                width = work.widths[name]
-                self._samples[name] = SampleTaker(width, work.sample_size, work.seed, work.rows)
-            dealt = None if self._dealer is None else self._dealer.deal(batch)
-            self._kernels[name].add(batch.vectors, dealt=dealt)
-            self._samples[name].add(batch, dealt)
+            self._add(name, batch, None if self._dealer is None else self._dealer.deal(batch))
+
+    @abstractmethod
+    def _add(self, name: str, batch: Batch, dealt: Dealt | None) -> None:
+        """Take one batch of one cloud."""
+
+
+class MomentsTaker(DealtTaker):
+    """Takes the first read on one thread."""
+
+    def __init__(self, work: FirstWork) -> None:
+        super().__init__(work)
+        self._work = work
+        self._kernels: dict[str, MomentsKernel] = {}
+        self._samples: dict[str, SampleTaker] = {}
+
+    def _add(self, name: str, batch: Batch, dealt: Dealt | None) -> None:
+        work = self._work
+        if name not in self._kernels:
+            self._kernels[name] = moments_kernel_for(batch.vectors, work.parts, double=work.double)
+        if name not in self._samples:
+            width = work.widths[name]
+            self._samples[name] = SampleTaker(width, work.sample_size, work.seed, work.rows)
+        self._kernels[name].add(batch.vectors, dealt=dealt)
+        self._samples[name].add(batch, dealt)
 
     def take(self) -> FirstState:
         """Return the sums since the last call, and begin anew."""
-        moments = {}
-        for name, kernel in self._kernels.items():
-            found = kernel.result()
-            if found is not None:
-                moments[name] = found
+        results = {name: kernel.result() for name, kernel in self._kernels.items()}
+        moments = {name: found for name, found in results.items() if found is not None}
+        for kernel in self._kernels.values():
             kernel.restart()
         samples = {name: taker.result() for name, taker in self._samples.items()}
         self._samples = {}
@@ -247,25 +253,20 @@ class SecondWork(ReadWork[SecondState]):
         return SecondState({}) if state is None else state
 
 
-class ProjectionsTaker:
+class ProjectionsTaker(DealtTaker):
     """Takes the second read on one thread."""
 
     def __init__(self, work: SecondWork) -> None:
+        super().__init__(work)
         self._plans = work.plans
-        self._dealer = Dealer(work.label) if work.deals else None
         self._projectors: dict[str, Projector] = {}
         self._found: dict[tuple[str, str], Projections] = {}
 
-    def add(self, batches: Batches, /) -> None:
-        """Take one batch of every cloud."""
-        for name, batch in batches.items():
-            if name not in self._projectors:
-                self._projectors[name] = projector_for(batch.vectors, self._plans[name])
-            dealt = None if self._dealer is None else self._dealer.deal(batch)
-            found = self._projectors[name](batch.vectors, dealt)
-            key = name, PROJECTIONS
-            known = self._found.get(key)
-            self._found[key] = found if known is None else known.merge(found)
+    def _add(self, name: str, batch: Batch, dealt: Dealt | None) -> None:
+        if name not in self._projectors:
+            self._projectors[name] = projector_for(batch.vectors, self._plans[name])
+        found = {(name, PROJECTIONS): self._projectors[name](batch.vectors, dealt)}
+        self._found = merged_by_name(self._found, found, Projections.merge)
 
     def take(self) -> SecondState:
         """Return the sums since the last call, and begin anew."""

@@ -20,14 +20,19 @@ from isoscope.measures.reads.moments import BINS
 from isoscope.measures.views import NONE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
     from isoscope.measures.reads.geometry import Geometry
     from isoscope.measures.reads.moments import Moments
+    from isoscope.measures.registry import Need
     from isoscope.measures.views import View, ViewShape
     from isoscope.typing import Matrix, Vector
+
+
+Source = Literal["raw", "centred"]
+Scaling = Literal["plain", "scaled"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class Exponents:
     The coordinates t are those of the raw cloud on its own eigenvectors, or of the centred one.
     """
 
-    source: Literal["raw", "centred"]
+    source: Source
     gains: Vector
 
 
@@ -100,23 +105,12 @@ class Projections(Summed):
         )
 
 
-Scaling = Literal["plain", "scaled"]
-
 LARGEST_SINGLE_STRETCH = 1e3
 """Whitening stretches the rounding of single-precision coordinates by length / σ. Up to this
 much the error of ln Z stays below 1e-4; beyond it the whole read is done in float64."""
 
 SINGLE_LENGTHS = (1e-12, 1e12)
 """Vectors of lengths outside this range are projected in float64 too."""
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What the chosen measures need from the second read."""
-
-    partition: bool
-    scaled: bool
-    dimensions: bool
 
 
 @dataclass(frozen=True)
@@ -141,7 +135,7 @@ def plan_second_read(
     moments: Moments,
     geometry: Geometry,
     views: Sequence[View],
-    wanted: Wanted,
+    needs: Collection[Need],
     *,
     raw: bool,
     dealt: bool = False,
@@ -162,19 +156,18 @@ def plan_second_read(
         families[correction, scaling] = len(exponents)
         exponents.append(family)
 
+    def add_space(correction: str, source: Source, gains: Vector, root_mean_square: float) -> None:
+        if "partition" in needs:
+            add(correction, "plain", Exponents(source, gains))
+        if "scaled" in needs:
+            add(correction, "scaled", Exponents(source, gains * inverse_scale(root_mean_square)))
+
     ones = np.ones(moments.width)
-    if raw and wanted.partition:
-        add(NONE, "plain", Exponents("raw", ones))
-    if raw and wanted.scaled:
-        scale = inverse_scale(root_mean_square(moments))
-        add(NONE, "scaled", Exponents("raw", ones * scale))
+    if raw:
+        add_space(NONE, "raw", ones, root_mean_square(moments))
     for view in views:
         gains = ones if np.isin(view.shape.gains, (0.0, 1.0)).all() else view.shape.gains
-        if wanted.partition:
-            add(view.correction, "plain", Exponents("centred", gains))
-        if wanted.scaled:
-            scale = inverse_scale(view.root_mean_square)
-            add(view.correction, "scaled", Exponents("centred", gains * scale))
+        add_space(view.correction, "centred", gains, view.root_mean_square)
     raw_wanted = any(correction == NONE for correction, _ in families)
     plan = ProjectionPlan(
         mean=moments.mean,
@@ -182,7 +175,7 @@ def plan_second_read(
         basis=geometry.centred.vectors if views or dealt else None,
         exponents=tuple(exponents),
         views=tuple(view.shape for view in views),
-        dimensions=wanted.dimensions,
+        dimensions="dimensions" in needs,
         double=double or not single_suffices(moments, views, geometry),
     )
     return SecondRead(plan, families)

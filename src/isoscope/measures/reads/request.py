@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from isoscope.compute.map_reduce import Run
 from isoscope.data.sampling import DEFAULT_SIZE, LARGE_SIZE
@@ -12,11 +12,11 @@ from isoscope.measures.reads.build_spaces import Reads, raw_space, view_space
 from isoscope.measures.reads.geometry import geometry_of
 from isoscope.measures.reads.moments import MomentParts
 from isoscope.measures.reads.passes import first_read, second_read
-from isoscope.measures.reads.projections import Wanted, plan_second_read
+from isoscope.measures.reads.projections import plan_second_read
 from isoscope.measures.views import NONE, CorrectionName, build_view, is_view
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from isoscope.data.blocks import Dealer
     from isoscope.data.selection import RowSelection
@@ -47,13 +47,6 @@ class Plan:
     protocol: str
 
 
-class FirstReadWatch(Protocol):
-    """Somebody who wants to know what the first read has found, such as a first answer."""
-
-    def after_first_read(self, first: Mapping[str, FirstRead], dtypes: Mapping[str, Any]) -> None:
-        """Take what the first read of every cloud gave, before the second one begins."""
-
-
 @dataclass(frozen=True)
 class Request:
     """What is asked for, and which reads that takes."""
@@ -64,7 +57,8 @@ class Request:
     dealer: Dealer | None
     seed: int
     progress: Progress | None
-    watch: FirstReadWatch | None = None
+    watch: Callable[[Mapping[str, FirstRead], Mapping[str, str]], None] | None = None
+    """Takes what the first read of every cloud gave, and the types, before the second begins."""
     ranges: bool = True
     """Whether ranges over random bases are wanted; see ``Reads``."""
     reading: Run = field(default_factory=Run)
@@ -133,7 +127,7 @@ class Request:
             dealer=self.dealer, plan=self.reading, progress=self.progress,
         )  # fmt: skip
         if self.watch is not None:
-            self.watch.after_first_read(first, dict(zip(group.names, group.dtypes, strict=True)))
+            self.watch(first, dict(zip(group.names, group.dtypes, strict=True)))
         plans = {
             name: self.plan(first[name], stored)
             for name, stored in zip(group.names, group.dtypes, strict=True)
@@ -163,11 +157,8 @@ class Request:
         views = tuple(build_view(name, geometry, moments.mean) for name in self.view_names)
         if not self.needs_second_read:
             return Plan(geometry, views, None, f"{what}; one read, sums in float64")
-        wanted = Wanted(
-            "partition" in self.needs, "scaled" in self.needs, "dimensions" in self.needs
-        )
         second = plan_second_read(
-            moments, geometry, views, wanted,
+            moments, geometry, views, self.needs,
             raw=self.raw, dealt=self.deals_variances, double=self.double,
         )  # fmt: skip
         in_double = second.plan.double or stored == "float64"

@@ -7,6 +7,7 @@ checkpoint was saved with; paths of the head are those of the whole network.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from isoscope.models.structure.skeleton import trace
 from isoscope.models.structure.stacks import Stack, find_stacks
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from torch import nn
 
 

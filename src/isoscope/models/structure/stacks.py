@@ -10,6 +10,7 @@ its name.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ from isoscope.errors import DataError
 from isoscope.models.layer_names import EMBEDDING, FINAL_NORM, side_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from torch import nn
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.typing import Ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from isoscope.models.model import Model
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from isoscope.data.base import Cloud
 from isoscope.errors import DataError
@@ -21,10 +24,6 @@ from isoscope.models.weights.weight_files import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy as np
-
     from isoscope.models.model import Model
 
 

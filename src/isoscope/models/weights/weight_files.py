@@ -12,8 +12,10 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,13 +27,10 @@ from isoscope.data.formats.safetensors import STORED, read_header, tensor_layout
 from isoscope.data.location import Location
 from isoscope.errors import DataError
 from isoscope.models.runtime import first_line, library
+from isoscope.models.weights.tensor_names import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from isoscope.models.model import Model
-    from isoscope.models.weights.tensor_names import Shape
 
 
 WHOLE = ("F64", "F32", "F16", "BF16")

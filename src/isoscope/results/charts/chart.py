@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from isoscope.results.numbers import shown
-
-if TYPE_CHECKING:
-    from isoscope.results.result import Result
-
+from isoscope.results.result import Result
 
 MOST_POINTS = 2_000
 """Marks of a scatter: more only cover each other, and a page must stay small."""

@@ -5,16 +5,13 @@ A form gets marks and titles and returns a chart in Vega-Lite.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from isoscope.results.charts import vega
 from isoscope.results.charts.layer_axis import FITTED
 from isoscope.results.charts.marks import Marks, colour_scale, own_colour, series_style
 from isoscope.results.charts.vega import Spec, layer, layered, name, number, tooltip
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 PANEL_WIDTH, PANELS_ACROSS = 240, 2
 OFFSET_STEP, LINE_STEP = 12, 24

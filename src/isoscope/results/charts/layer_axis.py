@@ -7,15 +7,10 @@ where a model has both; studies number them as papers do, from ``layer 0`` on.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from isoscope.results.charts.vega import name
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from isoscope.results.charts.vega import Spec
-
+from isoscope.results.charts.vega import Spec, name
 
 FITTED = {"width": "container"}
 """As wide as the page, or as the theme where there is none: a chart whose horizontal axis has names

@@ -8,17 +8,12 @@ fields of their own and, where a row has an interval, ``low`` and ``high`` from 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias, TypeGuard
 
-from isoscope.results.charts.vega import BEFORE, CATEGORIES, name
+from isoscope.results.charts.vega import BEFORE, CATEGORIES, Spec, name
 from isoscope.results.numbers import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
-
-    from isoscope.results.charts.vega import Spec
-    from isoscope.results.result import Result, Row, Table
-
+from isoscope.results.result import Result, Row, Table
 
 Mark: TypeAlias = dict[str, Any]
 

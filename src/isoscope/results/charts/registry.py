@@ -8,14 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING
 
 from isoscope.registry import load
-
-if TYPE_CHECKING:
-    from isoscope.results.charts.chart import Figure, Maker
-    from isoscope.results.result import Result
-
+from isoscope.results.charts.chart import Figure, Maker
+from isoscope.results.result import Result
 
 MAKERS = (
     "isoscope.verbs.study.charts:claim_figures",

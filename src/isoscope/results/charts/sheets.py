@@ -10,17 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from isoscope.results.charts.forms import PANEL_WIDTH, facet
-from isoscope.results.charts.marks import MOST_SERIES, Marks, of
-from isoscope.results.charts.vega import layered, name
-
-if TYPE_CHECKING:
-    from isoscope.results.charts.marks import Mark
-    from isoscope.results.charts.vega import Spec
-    from isoscope.results.result import Row, Table
-
+from isoscope.results.charts.marks import MOST_SERIES, Mark, Marks, of
+from isoscope.results.charts.vega import Spec, layered, name
+from isoscope.results.result import Row, Table
 
 MOST_PANELS = 8
 """Small charts of a figure: more are not looked at."""

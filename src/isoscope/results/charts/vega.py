@@ -13,11 +13,8 @@ Labels of several lines beside a chart.
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 Spec: TypeAlias = dict[str, Any]
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"

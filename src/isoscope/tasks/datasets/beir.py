@@ -8,16 +8,19 @@ id a line take the place of the texts.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from isoscope.errors import DataError, UsageError
-from isoscope.tasks.datasets.lines import BLANKS, json_rows, json_text, tab_rows, text_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
+from isoscope.tasks.datasets.lines import (
+    BLANKS,
+    as_number,
+    json_rows,
+    json_text,
+    tab_rows,
+    text_lines,
+)
 
 LAYOUT = (
     "corpus.jsonl with _id, title and text, queries.jsonl with _id and text, and qrels/test.tsv "
@@ -148,7 +151,7 @@ def read_judgements(
         path, (3, 3), "query-id, corpus-id and score"
     ):
         where = f"{path}: line {number}"
-        score = as_grade(written)
+        score = as_number(written, int)
         if score is None:
             if number == 1:
                 continue
@@ -166,11 +169,3 @@ def read_judgements(
     if not any(score > 0 for judged in judgements.values() for score in judged.values()):
         raise DataError(f"{path} says of no document that it is relevant")
     return judgements
-
-
-def as_grade(field: str) -> int | None:
-    """Return a whole number, or None where there is none."""
-    try:
-        return int(field)
-    except ValueError:
-        return None

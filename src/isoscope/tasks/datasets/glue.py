@@ -12,20 +12,14 @@ Their files have tabs and quote nothing, and many columns, of which the texts an
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from isoscope.errors import DataError
 from isoscope.tasks.datasets.lines import json_rows, json_text, labelled_text, read_text, tab_rows
 from isoscope.tasks.problems.classification import TextClassification
-from isoscope.tasks.registry import DataFile, register
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
-    from isoscope.tasks.registry import LabelledText
-
+from isoscope.tasks.registry import DataFile, LabelledText, part_files, register
 
 ONE_TEXT = (
     "a classifier of the text's frozen features, fitted on train and scored on dev, as the labels "
@@ -99,14 +93,6 @@ def read_sample(path: Path, file: DataFile, labels: Collection[str]) -> list[Lab
     return examples
 
 
-def splits(folder: str, train: int, dev: int, *, ending: str = "tsv") -> tuple[DataFile, DataFile]:
-    """Name the two files with labels."""
-    return (
-        DataFile(f"{folder}/train.{ending}", train, "train"),
-        DataFile(f"{folder}/dev.{ending}", dev, "dev"),
-    )
-
-
 COLA = TabLayout(("source", "label", "author's mark", "sentence"), first=3, label=1, header=False)
 SST_2 = TabLayout(("sentence", "label"), first=0, label=1)
 MRPC = TabLayout(("Quality", "#1 ID", "#2 ID", "#1 String", "#2 String"), 3, 0, second=4)
@@ -140,13 +126,31 @@ QNLI_CITATION = (
     + GLUE
 )
 
+
+def tab_task(
+    name: str,
+    files: tuple[DataFile, ...],
+    layout: TabLayout,
+    licence: str,
+    citation: str,
+    *,
+    note: str = "",
+    metrics: tuple[str, ...] = ("accuracy",),
+    labels: tuple[str, ...] = TWO,
+) -> TextClassification:
+    """Make a task of files with tabs, whose layout says whether an example is one text or two."""
+    pairs = layout.second is not None
+    return TextClassification(
+        name, "classification", files, str(layout), "pairs" if pairs else "sentences",
+        f"{licence}; not redistributed here", citation,
+        (TWO_TEXTS if pairs else ONE_TEXT) + note, metrics, layout, labels, pairs,
+    )  # fmt: skip
+
+
 register(
     TextClassification(
         "boolq", "classification",
-        (
-            DataFile("BoolQ/train.jsonl", 9_427, "train", optional=True),
-            DataFile("BoolQ/val.jsonl", 3_270, "val"),
-        ),
+        part_files("BoolQ/{}.jsonl", {"train": 9_427, "val": 3_270}, optional=["train"]),
         "a JSON object a line with question, passage and label (true or false)",
         "questions", "CC BY-SA 3.0; not redistributed here",
         "Clark et al. (2019), BoolQ: Exploring the surprising difficulty of natural yes/no "
@@ -155,49 +159,42 @@ register(
         "on val; without train, cross-validated on val",
         ("accuracy",), read_boolq, LABELS, True,
     ),
-    TextClassification(
-        "cola", "classification", splits("CoLA", 8_551, 1_043), str(COLA), "sentences",
-        "no licence in the release, texts from published linguistics; not redistributed here",
+    tab_task(
+        "cola", part_files("CoLA/{}.tsv", {"train": 8_551, "dev": 1_043}), COLA,
+        "no licence in the release, texts from published linguistics",
         "Warstadt, Singh & Bowman (2019), Neural network acceptability judgments, TACL 7" + GLUE,
-        ONE_TEXT, ("matthews", "accuracy"), COLA, TWO, False,
+        metrics=("matthews", "accuracy"),
     ),
-    TextClassification(
-        "sst-2", "classification", splits("SST-2", 67_349, 872), str(SST_2), "sentences",
-        "no licence in the release; not redistributed here",
+    tab_task(
+        "sst-2", part_files("SST-2/{}.tsv", {"train": 67_349, "dev": 872}), SST_2,
+        "no licence in the release",
         "Socher et al. (2013), Recursive deep models for semantic compositionality over a "
         "sentiment treebank, EMNLP" + GLUE,
-        ONE_TEXT, ("accuracy",), SST_2, TWO, False,
     ),
-    TextClassification(
-        "mrpc", "classification", splits("MRPC", 3_668, 408), str(MRPC), "pairs",
-        "Microsoft Research's own terms; not redistributed here",
+    tab_task(
+        "mrpc", part_files("MRPC/{}.tsv", {"train": 3_668, "dev": 408}), MRPC,
+        "Microsoft Research's own terms",
         "Dolan & Brockett (2005), Automatically constructing a corpus of sentential paraphrases, "
         "IWP" + GLUE,
-        TWO_TEXTS, ("accuracy", "f1"), MRPC, TWO, True,
+        metrics=("accuracy", "f1"),
     ),
-    TextClassification(
-        "rte", "classification", splits("RTE", 2_490, 277), str(TWO_SENTENCES), "pairs",
-        "see the notes of the PASCAL challenges; not redistributed here",
+    tab_task(
+        "rte", part_files("RTE/{}.tsv", {"train": 2_490, "dev": 277}), TWO_SENTENCES,
+        "see the notes of the PASCAL challenges",
         "Dagan et al. (2006), Bar Haim et al. (2006), Giampiccolo et al. (2007), Bentivogli et al. "
         "(2009), the PASCAL recognising textual entailment challenges" + GLUE,
-        TWO_TEXTS, ("accuracy",), TWO_SENTENCES, ENTAILED, True,
+        labels=ENTAILED,
     ),
-    TextClassification(
-        "wnli", "classification", splits("WNLI", 635, 71), str(TWO_SENTENCES), "pairs",
-        "CC BY 4.0; not redistributed here",
+    tab_task(
+        "wnli", part_files("WNLI/{}.tsv", {"train": 635, "dev": 71}), TWO_SENTENCES, "CC BY 4.0",
         "Levesque, Davis & Morgenstern (2012), The Winograd schema challenge, KR" + GLUE,
-        TWO_TEXTS + "; most first sentences of dev are in train too, with another second one",
-        ("accuracy",), TWO_SENTENCES, TWO, True,
+        note="; most first sentences of dev are in train too, with another second one",
     ),
-    TextClassification(
-        "qnli", "classification",
-        (
-            DataFile("QNLI/train.tsv", 104_743, "train", optional=True),
-            DataFile("QNLI/dev.tsv", 5_463, "dev"),
-        ),
-        str(QNLI), "pairs", "CC BY-SA 4.0; not redistributed here", QNLI_CITATION,
-        TWO_TEXTS + "; without train, cross-validated on dev",
-        ("accuracy",), QNLI, ENTAILED, True,
+    tab_task(
+        "qnli",
+        part_files("QNLI/{}.tsv", {"train": 104_743, "dev": 5_463}, optional=["train"]),
+        QNLI, "CC BY-SA 4.0", QNLI_CITATION,
+        note="; without train, cross-validated on dev", labels=ENTAILED,
     ),
 )  # fmt: skip
 for _name, _labels, _metrics, _licence, _citation in (
@@ -213,8 +210,8 @@ for _name, _labels, _metrics, _licence, _citation in (
     register(
         TextClassification(
             f"{_name.lower()}-sample", "classification",
-            splits(f"{_name}-sample", 8_999, 1_000, ending="json"), SAMPLE, "pairs",
-            f"{_licence}; not redistributed here", _citation,
+            part_files(f"{_name}-sample/{{}}.json", {"train": 8_999, "dev": 1_000}),
+            SAMPLE, "pairs", f"{_licence}; not redistributed here", _citation,
             f"{TWO_TEXTS}; a sample of {_name}: scores are not those of the whole set",
             _metrics, read_sample, _labels, True,
         )
@@ -230,30 +227,23 @@ MNLI_DEV = TabLayout((*PARSES, *(f"label{k}" for k in range(1, 6)), "gold_label"
 QQP = TabLayout(("id", "qid1", "qid2", "question1", "question2", "is_duplicate"), 3, 5, second=4)
 
 
-def read_mnli(path, file, labels):  # type: ignore[no-untyped-def]
+def read_mnli(path: Path, file: DataFile, labels: Collection[str]) -> list[LabelledText]:
     """Read a split: those that are scored have the labels of five people."""
     return (MNLI_TRAIN if file.part == "train" else MNLI_DEV)(path, file, labels)
 
 
+MNLI_SIZES = {"train": 392_702, "dev_matched": 9_815, "dev_mismatched": 9_832}
 LARGE_SETS = {
-    "mnli": TextClassification(
-        "mnli", "classification",
-        (
-            DataFile("MNLI/train.tsv", 392_702, "train"),
-            DataFile("MNLI/dev_matched.tsv", 9_815, "dev_matched"),
-            DataFile("MNLI/dev_mismatched.tsv", 9_832, "dev_mismatched"),
+    "mnli": replace(
+        tab_task(
+            "mnli", part_files("MNLI/{}.tsv", MNLI_SIZES), MNLI_TRAIN,
+            "sources of text with terms of their own", MNLI_CITATION, labels=NLI,
         ),
-        str(MNLI_TRAIN), "pairs", "sources of text with terms of their own; not redistributed here",
-        MNLI_CITATION, TWO_TEXTS, ("accuracy",), read_mnli, NLI, True,
+        reader=read_mnli,
     ),
-    "qqp": TextClassification(
-        "qqp", "classification",
-        (
-            DataFile("QQP/train.tsv", None, "train"),
-            DataFile("QQP/dev.tsv", 40_430, "dev"),
-        ),
-        str(QQP), "pairs", "Quora's terms: no commercial use; not redistributed here",
-        QQP_CITATION, TWO_TEXTS, ("accuracy", "f1"), QQP, TWO, True,
+    "qqp": tab_task(
+        "qqp", part_files("QQP/{}.tsv", {"train": None, "dev": 40_430}), QQP,
+        "Quora's terms: no commercial use", QQP_CITATION, metrics=("accuracy", "f1"),
     ),
 }  # fmt: skip
 """By name; releases of QQP differ in the number of rows to learn from."""

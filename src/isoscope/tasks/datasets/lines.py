@@ -8,17 +8,15 @@ from __future__ import annotations
 import csv
 import json
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 from isoscope.data.formats.word_text import LONGEST_LINE
 from isoscope.errors import DataError, UsageError
 from isoscope.tasks.registry import LabelledText
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from pathlib import Path
-
+Number = TypeVar("Number", int, float)
 
 BLANKS = " \t\r\n"
 """What is taken off the ends of a text; other space, such as Latin-1's 0x85, may be a character."""
@@ -58,11 +56,17 @@ def parallel_lines(path: Path, beside: Path) -> Iterator[tuple[int, str, str]]:
         yield number, line, other
 
 
-def tab_rows(path: Path, columns: tuple[int, int], wanted: str) -> Iterator[tuple[int, list[str]]]:
-    """Give out number and fields of every line that is not blank; ``tab_fields`` cuts it."""
+def filled_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Give out number and text of every line that is not blank."""
     for number, line in enumerate(text_lines(path), start=1):
         if line.strip():
-            yield number, tab_fields(line, columns, wanted, f"{path}: line {number}")
+            yield number, line
+
+
+def tab_rows(path: Path, columns: tuple[int, int], wanted: str) -> Iterator[tuple[int, list[str]]]:
+    """Give out number and fields of every line that is not blank; ``tab_fields`` cuts it."""
+    for number, line in filled_lines(path):
+        yield number, tab_fields(line, columns, wanted, f"{path}: line {number}")
 
 
 def tab_fields(line: str, columns: tuple[int, int], wanted: str, where: str) -> list[str]:
@@ -80,20 +84,25 @@ def tab_fields(line: str, columns: tuple[int, int], wanted: str, where: str) -> 
         File and number of the line, for the error.
     """
     fields = [field.strip(BLANKS) for field in line.split("\t")]
-    fewest, most = columns
-    if not fewest <= len(fields) <= most:
-        count = str(fewest) if fewest == most else f"{fewest} to {most}"
-        raise DataError(
-            f"{where} has {len(fields)} columns with tabs between them; expected {count}: {wanted}"
-        )
+    if not columns[0] <= len(fields) <= columns[1]:
+        raise wrong_columns(len(fields), columns, wanted, where)
     return fields
+
+
+def wrong_columns(
+    found: int, columns: tuple[int, int], wanted: str, where: str, between: str = "tabs"
+) -> DataError:
+    """Build the error for a line with too few or too many columns."""
+    fewest, most = columns
+    count = str(fewest) if fewest == most else f"{fewest} to {most}"
+    return DataError(
+        f"{where} has {found} columns with {between} between them; expected {count}: {wanted}"
+    )
 
 
 def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Give out number and object of every line that is not blank."""
-    for number, line in enumerate(text_lines(path), start=1):
-        if not line.strip():
-            continue
+    for number, line in filled_lines(path):
         try:
             row = json.loads(line)
         except ValueError as error:
@@ -114,10 +123,13 @@ def json_text(row: dict[str, Any], key: str, where: str) -> str:
     return value.strip(BLANKS)
 
 
-def as_number(field: str) -> float | None:
-    """Return a number, or None where there is none."""
+def as_number(
+    field: str,
+    kind: Callable[[str], Number] = float,  # type: ignore[assignment]
+) -> Number | None:
+    """Return a number, or None where there is none; ``kind`` is ``int`` for whole ones."""
     try:
-        return float(field)
+        return kind(field)
     except ValueError:
         return None
 
@@ -164,21 +176,17 @@ def one_of(names: Collection[str]) -> str:
 JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
 
 
-@dataclass(frozen=True)
-class OwnTable:
+class OwnTable(NamedTuple):
     """The rows of a file, all with the same fields.
 
     Attributes
     ----------
-    path : Path
-        The file.
     names : tuple of str or None
         Names of the fields in JSON lines; None for a table, whose first row may be a header.
     rows : list of (int, list of str)
         The line on which each row begins, and its fields.
     """
 
-    path: Path
     names: tuple[str, ...] | None
     rows: list[tuple[int, list[str]]]
 
@@ -190,12 +198,17 @@ def read_table(path: Path) -> OwnTable:
     """
     if path.suffix.lower() in JSON_ENDINGS:
         return read_objects(path)
-    lines = text_lines(path)
-    first = next((line for line in lines if line.strip()), None)
-    if first is None:
+    lines = list(filled_lines(path))
+    if not lines:
         raise DataError(f"{path} is empty")
-    commas = "\t" not in first and path.suffix.lower() == ".csv"
-    rows = list(comma_rows(lines, path) if commas else tabbed_rows(lines))
+    commas = "\t" not in lines[0][1] and path.suffix.lower() == ".csv"
+    rows = (
+        list(comma_rows(path))
+        if commas
+        else [
+            (number, [field.strip(BLANKS) for field in line.split("\t")]) for number, line in lines
+        ]
+    )
     width = len(rows[0][1])
     for number, fields in rows:
         if len(fields) != width:
@@ -204,21 +217,15 @@ def read_table(path: Path) -> OwnTable:
                 f"{path}: line {number} has {len(fields)} columns with {between} between them, "
                 f"line {rows[0][0]} has {width}"
             )
-    return OwnTable(path, None, rows)
+    return OwnTable(None, rows)
 
 
-def tabbed_rows(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """Cut every line that is not blank at its tabs."""
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            yield number, [field.strip(BLANKS) for field in line.split("\t")]
-
-
-def comma_rows(lines: list[str], path: Path) -> Iterator[tuple[int, list[str]]]:
+def comma_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Cut lines at their commas, outside of quotes."""
     # The module's own limit of 128 KB is for the whole process, and less than an article may have.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    reader = csv.reader((line + "\n" for line in lines), strict=True, skipinitialspace=True)
+    lines = (line + "\n" for line in text_lines(path))
+    reader = csv.reader(lines, strict=True, skipinitialspace=True)
     while True:
         number = reader.line_num + 1
         try:
@@ -240,7 +247,7 @@ def read_objects(path: Path) -> OwnTable:
         rows.append((number, [written(row.get(name, "")) for name in names]))
     if names is None:
         raise DataError(f"{path} is empty")
-    return OwnTable(path, names, rows)
+    return OwnTable(names, rows)
 
 
 def written(value: Any) -> str:

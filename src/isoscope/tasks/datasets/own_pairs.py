@@ -14,29 +14,23 @@ labels by the area under the ROC curve: how often a yes has the higher cosine th
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.compute.stats.class_scores import auc
 from isoscope.compute.stats.estimates import Score, pearson, spearman
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.tasks.datasets.lines import as_number, check_texts, read_table
+from isoscope.tasks.problem import Items
 from isoscope.tasks.problems.pairs import SCORE, ScoredPairs
-from isoscope.tasks.protocol import cross_fitted, without_training
+from isoscope.tasks.protocol import SentenceProtocol, TaskPlan, cross_fitted, without_training
 from isoscope.tasks.registry import DataFile, OwnFileTask, TextPair, register_opener
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from isoscope.tasks.problem import Items
-    from isoscope.tasks.protocol import Prepared, SentenceProtocol
-    from isoscope.typing import Vector
-
+from isoscope.typing import Vector
 
 PairKind = Literal["texts", "rows", "scores"]
 KNOWN: dict[PairKind, str] = {
@@ -504,7 +498,7 @@ class OwnPairTask(OwnFileTask):
         """Read the pairs; the folder of the benchmarks is of no use."""
         return read_own_pairs(self.find(folder))
 
-    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Prepared:
+    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> TaskPlan:
         """Score pairs of texts; corrections are cross-fitted unless the user names other texts."""
         pairs = self.load(folder)
         if pairs.kind != "texts":

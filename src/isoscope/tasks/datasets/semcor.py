@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from isoscope.errors import DataError, UsageError
+from isoscope.tasks.datasets.lines import wrong_columns
 from isoscope.tasks.problems.classification import PUNCTUATION, TokenClassification
 from isoscope.tasks.registry import DataFile, TaggedSentence, register
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
 
 COLUMNS = ("document", "sentence", "position", "form", "lemma", "pos", "sense")
 CLASSES = {
@@ -59,10 +56,8 @@ def read_tokens(path: Path) -> Iterator[tuple[tuple[str, str], str, str | None]]
             continue
         where = f"{path}: line {number}"
         if len(fields) != len(COLUMNS):
-            raise DataError(
-                f"{where} has {len(fields)} columns with tabs between them; expected "
-                f"{len(COLUMNS)}: {', '.join(COLUMNS)}"
-            )
+            wanted = (len(COLUMNS), len(COLUMNS))
+            raise wrong_columns(len(fields), wanted, ", ".join(COLUMNS), where)
         document, sentence, _, form, _, tag, _ = fields
         if not form:
             raise DataError(f"{where} has no word in column 4")

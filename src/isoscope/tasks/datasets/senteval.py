@@ -6,16 +6,12 @@ a line. A few rows have a label and no text; they count in the published numbers
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from pathlib import Path
 
 from isoscope.tasks.datasets.lines import BLANKS, as_label, text_lines
 from isoscope.tasks.problems.classification import TextClassification
-from isoscope.tasks.registry import DataFile, LabelledText, register
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
+from isoscope.tasks.registry import DataFile, LabelledText, part_files, register
 
 ALL = "all"
 """What the only part of a set without splits is called."""
@@ -71,7 +67,7 @@ for _name, _file, _size, _meaning, _citation in (
 register(
     TextClassification(
         "trec", "classification",
-        (DataFile("TREC.train.all", 5_452, "train"), DataFile("TREC.test.all", 500, "test")),
+        part_files("TREC.{}.all", {"train": 5_452, "test": 500}),
         f"{LAYOUT}; the answer is 0 a description, 1 an entity, 2 an abbreviation, 3 a person, "
         "4 a place, 5 a number",
         "questions", TERMS,
@@ -81,11 +77,7 @@ register(
     ),
     TextClassification(
         "sst-5", "classification",
-        (
-            DataFile("stsa.fine.train", 8_544, "train"),
-            DataFile("stsa.fine.dev", 1_101, "dev"),
-            DataFile("stsa.fine.test", 2_210, "test"),
-        ),
+        part_files("stsa.fine.{}", {"train": 8_544, "dev": 1_101, "test": 2_210}),
         f"{LAYOUT}; 0 a very bad review to 4 a very good one", "sentences", TERMS,
         "Socher et al. (2013), Recursive deep models for semantic compositionality over a "
         "sentiment treebank, EMNLP" + SENTEVAL,

@@ -6,18 +6,14 @@ three classes).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
+from pathlib import Path
 
 from isoscope.errors import DataError
 from isoscope.tasks.datasets.lines import as_label, as_score, check_texts, tab_rows
 from isoscope.tasks.problems.classification import TextClassification
 from isoscope.tasks.problems.pairs import SentenceSimilarity
 from isoscope.tasks.registry import DataFile, LabelledText, TextPair, register
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-    from pathlib import Path
-
 
 SCALE = (1.0, 5.0)
 LABELS = ("ENTAILMENT", "NEUTRAL", "CONTRADICTION")

@@ -7,7 +7,7 @@ repeat the others and are not read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from isoscope.tasks.datasets.lines import (
     as_score,
@@ -17,11 +17,7 @@ from isoscope.tasks.datasets.lines import (
     tab_rows,
 )
 from isoscope.tasks.problems.pairs import SentenceSimilarity
-from isoscope.tasks.registry import DataFile, TextPair, register
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
+from isoscope.tasks.registry import DataFile, TextPair, part_files, register
 
 SCALE = (0.0, 5.0)
 METRICS = ("cosine/spearman", "cosine/pearson")
@@ -65,20 +61,6 @@ def read_benchmark(path: Path, file: DataFile) -> list[TextPair]:
     return pairs
 
 
-def year_files(year: int, sizes: dict[str, int]) -> tuple[DataFile, ...]:
-    """Name the files of one year: texts and, beside them, scores."""
-    prefix = "STS2016" if year == 2016 else "STS"
-    return tuple(
-        DataFile(
-            f"STS{year % 100}-en-test/{prefix}.input.{subset}.txt",
-            size,
-            subset,
-            beside=f"{prefix}.gs.{subset}.txt",
-        )
-        for subset, size in sizes.items()
-    )
-
-
 SUBSETS = {
     2012: {"MSRpar": 750, "MSRvid": 750, "SMTeuroparl": 459, "surprise.OnWN": 750,
            "surprise.SMTnews": 399},
@@ -111,9 +93,14 @@ NOTES = {
 }
 
 for _year, _sizes in SUBSETS.items():
+    _prefix = "STS2016" if _year == 2016 else "STS"
     register(
         SentenceSimilarity(
-            f"sts-{_year % 100}", "sts", year_files(_year, _sizes),
+            f"sts-{_year % 100}", "sts",
+            part_files(
+                f"STS{_year % 100}-en-test/{_prefix}.input.{{}}.txt", _sizes,
+                beside=f"{_prefix}.gs.{{}}.txt",
+            ),
             "STS.input.X.txt with two texts a line and a tab between them, and STS.gs.X.txt beside "
             "it with a score (0-5) a line, blank where there is none"
             + ("; both names begin with STS2016" if _year == 2016 else ""),
@@ -125,11 +112,7 @@ for _year, _sizes in SUBSETS.items():
 register(
     SentenceSimilarity(
         "sts-b", "sts",
-        (
-            DataFile("STSBenchmark/sts-train.csv", 5_749, "train"),
-            DataFile("STSBenchmark/sts-dev.csv", 1_500, "dev"),
-            DataFile("STSBenchmark/sts-test.csv", 1_379, "test"),
-        ),
+        part_files("STSBenchmark/sts-{}.csv", {"train": 5_749, "dev": 1_500, "test": 1_379}),
         "seven to nine columns with tabs between them and nothing quoted: the score (0-5) in the "
         "fifth, the texts in the sixth and seventh",
         "pairs",

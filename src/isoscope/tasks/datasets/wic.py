@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from isoscope.errors import DataError
 from isoscope.tasks.datasets.lines import as_label, parallel_lines
 from isoscope.tasks.problems.word_senses import WordSense
-from isoscope.tasks.registry import DataFile, WordInContext, register
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
+from isoscope.tasks.registry import DataFile, WordInContext, part_files, register
 
 COLUMNS = "word, part of speech, two indices such as 2-1, and two sentences"
 INDICES = re.compile(r"(\d+)-(\d+)")
@@ -60,9 +56,8 @@ def span(sentence: str, index: int, where: str) -> tuple[int, int]:
 register(
     WordSense(
         "wic", "wic",
-        tuple(
-            DataFile(f"{split}/{split}.data.txt", size, split, beside=f"{split}.gold.txt")
-            for split, size in (("train", 5_428), ("dev", 638), ("test", 1_400))
+        part_files(
+            "{0}/{0}.data.txt", {"train": 5_428, "dev": 638, "test": 1_400}, beside="{0}.gold.txt"
         ),
         f"five columns with tabs between them, {COLUMNS}; the labels T or F in a file beside it",
         "pairs of sentences", "CC BY-NC 4.0; not redistributed here",

@@ -13,15 +13,13 @@ import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from isoscope.errors import DataError
-from isoscope.tasks.datasets.lines import as_number, text_lines
+from isoscope.tasks.datasets.lines import as_number, filled_lines, wrong_columns
 from isoscope.tasks.registry import DataFile, OwnFileTask, Task, register, register_opener
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+BETWEEN = {"\t": "tabs", ",": "commas", " ": "blanks"}
+"""What may stand between columns, in words."""
 
 PART_OF_SPEECH = re.compile(r"-[nvj]$")
 
@@ -60,20 +58,17 @@ class PairLayout:
         """Read a file; a first line whose score is no number is its header."""
         pairs: list[WordPair] = []
         separator = self.separator
-        header_allowed = True
-        for number, line in enumerate(text_lines(path), start=1):
-            if not line.strip():
-                continue
+        for place, (number, line) in enumerate(filled_lines(path)):
             if separator is None:
                 separator = guess_separator(line)
             where = f"{path}: line {number}"
             fields = split(line, separator)
-            self._check_columns(fields, separator, where)
+            if not self.columns[0] <= len(fields) <= self.columns[1] or not all(fields[:2]):
+                wanted = f"two words, and the score in column {self.score + 1}"
+                raise wrong_columns(len(fields), self.columns, wanted, where, BETWEEN[separator])
             score = as_number(fields[self.score])
-            if score is None and header_allowed:
-                header_allowed = False
+            if score is None and place == 0:
                 continue
-            header_allowed = False
             if score is None or not math.isfinite(score):
                 raise DataError(
                     f"{where}: column {self.score + 1} should be a score, not "
@@ -86,16 +81,6 @@ class PairLayout:
 
     def _word(self, field: str) -> str:
         return PART_OF_SPEECH.sub("", field) if self.tagged else field
-
-    def _check_columns(self, fields: Sequence[str], separator: str, where: str) -> None:
-        fewest, most = self.columns
-        if not fewest <= len(fields) <= most or not fields[0] or not fields[1]:
-            between = {"\t": "tabs", ",": "commas", " ": "blanks"}[separator]
-            wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
-            raise DataError(
-                f"{where} has {len(fields)} columns with {between} between them; expected "
-                f"{wanted}: two words, and the score in column {self.score + 1}"
-            )
 
 
 SIMLEX = PairLayout("\t", score=3, columns=(4, 10))

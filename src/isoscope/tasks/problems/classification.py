@@ -29,35 +29,26 @@ How a probe's score grows while it learns.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.compute.stats.class_scores import f1_score, matthews
-from isoscope.compute.stats.estimates import mean_score
+from isoscope.compute.stats.estimates import Score, mean_score
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.models.tokens import Mention
 from isoscope.results.result import Table
 from isoscope.tasks.folds import FOLDS
 from isoscope.tasks.probes import Codes, EpochProbe, Lesson, LogisticProbe, Matrix, Probe
-from isoscope.tasks.problem import Problem, numbered
-from isoscope.tasks.protocol import Prepared, cross_fitted
-from isoscope.tasks.registry import LabelledText, PartedTask, TaggedSentence
+from isoscope.tasks.problem import Items, Problem, numbered
+from isoscope.tasks.protocol import SentenceProtocol, Split, TaskPlan, cross_fitted
+from isoscope.tasks.registry import DataFile, LabelledText, PartedTask, TaggedSentence
 from isoscope.tasks.scores import has_output, with_note
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from isoscope.compute.stats.estimates import Score
-    from isoscope.tasks.problem import Items
-    from isoscope.tasks.protocol import SentenceProtocol
-    from isoscope.tasks.registry import DataFile
-    from isoscope.typing import Vector
-
+from isoscope.typing import Vector
 
 PairFeatures = Literal["ordered", "symmetric"]
 """``ordered`` is u, v, |u − v| and u ∘ v; ``symmetric`` the last two."""
@@ -306,7 +297,7 @@ class TextClassification(PartedTask[LabelledText]):
         """Read the examples of one file, whose labels must be known."""
         return self.reader(path, file, self.labels)
 
-    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Prepared:
+    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> TaskPlan:
         """Classify the texts of all parts that are there."""
         del fits
         problem = text_problem(self, self.load(folder), protocol.classifier)
@@ -325,7 +316,7 @@ class TokenClassification(PartedTask[TaggedSentence]):
 
     labels: tuple[str, ...]
 
-    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Prepared:
+    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> TaskPlan:
         """Classify the words of some sentences."""
         del fits
         problem = word_problem(self, self.load(folder), protocol.classifier, seed=protocol.seed)
@@ -460,7 +451,7 @@ SCORED = (TEST, "dev", "val", "trial")
 
 def with_splits(
     problem: ClassProblem, *, seed: int = 0, folds: int = FOLDS, scored: str | None = None
-) -> Prepared:
+) -> TaskPlan:
     """Split a problem's items as its release does, or into folds where it does not.
 
     With a part ``train`` there is one split: it is learned from, and ``test`` is scored, or ``dev``
@@ -481,7 +472,7 @@ def with_splits(
 
     Returns
     -------
-    Prepared
+    TaskPlan
         The problem with its splits, and what a protocol says of them.
     """
     parts = tuple(dict.fromkeys(problem.parts))
@@ -497,10 +488,10 @@ def with_splits(
         return released(problem, held)
     folded = cross_fitted(problem, seed, folds)
     how = f"cross-validated on {' and '.join(parts)} in {folds} folds"
-    return Prepared(problem, folded.splits, how=f"{problem}; {how}")
+    return TaskPlan(problem, folded.splits, words=(f"{problem}; {how}",))
 
 
-def released(problem: ClassProblem, held: str) -> Prepared:
+def released(problem: ClassProblem, held: str) -> TaskPlan:
     """Learn from train, score another part."""
     chosen_on = [part for part in CHOSEN_ON if held == TEST and part in problem.parts]
     learn = np.flatnonzero(np.isin(problem.parts, [TRAIN, *chosen_on]))
@@ -508,7 +499,8 @@ def released(problem: ClassProblem, held: str) -> Prepared:
     if chosen_on:
         words += f", settings chosen on {' and '.join(chosen_on)}"
     scored = np.flatnonzero(problem.parts == held)
-    return Prepared(problem, ((learn, scored),), how=f"{problem}; {words}, scored on {held}")
+    words = f"{problem}; {words}, scored on {held}"
+    return TaskPlan(problem, (Split(learn, scored),), words=(words,))
 
 
 EPOCHS = "epochs"

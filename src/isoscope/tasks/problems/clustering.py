@@ -26,31 +26,29 @@ V-measure: a conditional entropy-based external cluster evaluation measure, EMNL
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from isoscope.compute.stats.estimates import undefined
+from isoscope.compute.stats.estimates import Score, undefined
 from isoscope.compute.stats.v_measure import v_influences, with_interval
 from isoscope.errors import DataError, UsageError
-from isoscope.tasks.problem import Problem, numbered
+from isoscope.tasks.problem import Items, Problem, numbered
 from isoscope.tasks.problems.classification import TextClassification
-from isoscope.tasks.protocol import TRAIN, FitTexts, no_train_split, without_training
-from isoscope.tasks.registry import Task, find_task, register_opener
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from isoscope.compute.stats.estimates import Score
-    from isoscope.tasks.problem import Items
-    from isoscope.tasks.protocol import Prepared, SentenceProtocol
-    from isoscope.tasks.registry import LabelledText
-    from isoscope.typing import Vector
-
+from isoscope.tasks.protocol import (
+    TRAIN,
+    FitTexts,
+    SentenceProtocol,
+    TaskPlan,
+    no_train_split,
+    without_training,
+)
+from isoscope.tasks.registry import LabelledText, Task, find_task, register_opener
+from isoscope.typing import Vector
 
 V_MEASURE = "v-measure"
 SEEDS = 10
@@ -178,7 +176,7 @@ class ClusteringTask(Task):
             return self.source.scored
         return next(((part,) for part in PREFERRED if part in self.source.parts), ())
 
-    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Prepared:
+    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> TaskPlan:
         """Cluster one part; corrections are fitted on the train part where that is another one."""
         problem = ClusteringProblem.of(self.name, self.load(folder), self.unit)
         fit = None

@@ -12,10 +12,13 @@ are those of any correlation.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.compute.stats.estimates import (
     Score,
@@ -26,20 +29,18 @@ from isoscope.compute.stats.estimates import (
     standard_error,
 )
 from isoscope.errors import DataError
-from isoscope.tasks.problem import PairedRows, numbered, pair_cosines
-from isoscope.tasks.protocol import TRAIN, FitTexts, cross_fitted, no_train_split, without_training
+from isoscope.tasks.problem import Items, PairedRows, numbered, pair_cosines
+from isoscope.tasks.protocol import (
+    TRAIN,
+    FitTexts,
+    SentenceProtocol,
+    TaskPlan,
+    cross_fitted,
+    no_train_split,
+    without_training,
+)
 from isoscope.tasks.registry import PartedTask, TextPair
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from isoscope.tasks.problem import Items
-    from isoscope.tasks.protocol import Prepared, SentenceProtocol
-    from isoscope.typing import Vector
-
+from isoscope.typing import Vector
 
 CORRELATIONS: dict[str, Callable[..., Score]] = {"spearman": spearman, "pearson": pearson}
 SCORE = "cosine"
@@ -160,7 +161,7 @@ def score_name(metric: str, part: str) -> str:
 class SentenceSimilarity(PartedTask[TextPair]):
     """Pairs of texts with human scores."""
 
-    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Prepared:
+    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> TaskPlan:
         """Score all pairs at once; without a train split corrections are cross-fitted."""
         problem = ScoredPairs.of(self.name, self.load(folder))
         learned: tuple[str, ...] = ()

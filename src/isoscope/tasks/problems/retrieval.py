@@ -22,30 +22,22 @@ retrieval models, NeurIPS.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.compute.nearest_neighbours import NONE, nearest_documents
-from isoscope.compute.stats.estimates import mean_score
+from isoscope.compute.stats.estimates import Score, mean_score
 from isoscope.errors import DataError
 from isoscope.tasks.datasets.beir import LAYOUT, RetrievalSet, has_texts, read_retrieval
-from isoscope.tasks.problem import Problem, numbered
-from isoscope.tasks.protocol import FitTexts, without_training
+from isoscope.tasks.problem import Items, Problem, numbered
+from isoscope.tasks.protocol import FitTexts, SentenceProtocol, TaskPlan, without_training
 from isoscope.tasks.registry import DataFile, Task, register_opener
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from isoscope.compute.stats.estimates import Score
-    from isoscope.tasks.problem import Items
-    from isoscope.tasks.protocol import Prepared, SentenceProtocol
-    from isoscope.typing import Vector
-
+from isoscope.typing import Vector
 
 METRICS = ("ndcg@10", "recall@1", "recall@10", "recall@100", "mrr@10")
 CUT = 10
@@ -227,7 +219,7 @@ class RetrievalTask(Task):
         del folder
         return Path(self.file)
 
-    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Prepared:
+    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> TaskPlan:
         """Score all queries; corrections are fitted on the documents, which one has beforehand."""
         del protocol, fits
         data = self.load(folder)

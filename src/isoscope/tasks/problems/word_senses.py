@@ -8,34 +8,25 @@ best threshold would have given on the scored ones stands beside it, called so.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.compute.stats.class_scores import auc
 from isoscope.compute.stats.estimates import Score, mean_score
 from isoscope.errors import DataError, UsageError
 from isoscope.models.tokens import Mention
-from isoscope.tasks.probes import LogisticProbe
-from isoscope.tasks.problem import PairedRows, numbered, pair_cosines
-from isoscope.tasks.problems.classification import ClassProblem, with_splits
-from isoscope.tasks.protocol import TRAIN, Prepared
+from isoscope.tasks.probes import LogisticProbe, Probe
+from isoscope.tasks.problem import Items, PairedRows, numbered, pair_cosines
+from isoscope.tasks.problems.classification import ClassProblem, PairFeatures, with_splits
+from isoscope.tasks.protocol import TRAIN, SentenceProtocol, Split, TaskPlan
 from isoscope.tasks.registry import PartedTask, WordInContext
 from isoscope.tasks.scores import with_note
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from isoscope.tasks.probes import Probe
-    from isoscope.tasks.problem import Items
-    from isoscope.tasks.problems.classification import PairFeatures
-    from isoscope.tasks.protocol import SentenceProtocol
-    from isoscope.typing import Places, Vector
-
+from isoscope.typing import Places, Vector
 
 THRESHOLDS = tuple(round(0.1 * k, 1) for k in range(1, 10))
 ACCURACY, AUC, BEST, LEARNED = "accuracy", "cosine/auc", "accuracy/best", "accuracy/learned"
@@ -205,7 +196,7 @@ def sense_problem(
 class WordSense(PartedTask[WordInContext]):
     """One word in two sentences: the same meaning or not."""
 
-    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> Prepared:
+    def plan(self, folder: Path | None, protocol: SentenceProtocol, *, fits: bool) -> TaskPlan:
         """Choose the threshold on the train split, score the others; or classify with a probe."""
         del fits
         examples = self.load(folder)
@@ -220,9 +211,9 @@ class WordSense(PartedTask[WordInContext]):
                 f"{self.name} needs a {TRAIN} split to choose its threshold on, and another to "
                 "score"
             )
-        splits = ((np.flatnonzero(learned), np.flatnonzero(~learned)),)
+        splits = (Split(np.flatnonzero(learned), np.flatnonzero(~learned)),)
         how = (
             f"threshold chosen on {TRAIN} ({int(learned.sum()):,} pairs), "
             f"scored on the rest ({int((~learned).sum()):,})"
         )
-        return Prepared(problem, splits, how=how)
+        return TaskPlan(problem, splits, words=(how,))

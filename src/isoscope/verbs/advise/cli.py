@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import isoscope
 from isoscope.cli import options
-from isoscope.cli.options import argument, option
 from isoscope.cli.output import give, running
 from isoscope.results.result import check_writable
 
-tried = partial(option, rich_help_panel="What is tried")
+TRIED = "What is tried"
 
 EXAMPLES = """Examples:
 
@@ -34,38 +32,39 @@ isoscope advise vectors.npy
 class AdviseOptions(options.Options):
     """What ``isoscope advise`` takes."""
 
-    source: str = argument(
+    source: str = options.argument(
         "MODEL|SOURCE",
         "A model, where pairs or documents are texts; a file of vectors, where pairs name its "
         "rows.",
     )
-    pairs: Path | None = option(
-        None, help="Your pairs (.tsv .csv .jsonl): two texts or two rows, and a score or yes/no."
+    pairs: Path | None = options.option(
+        None, "Your pairs (.tsv .csv .jsonl): two texts or two rows, and a score or yes/no."
     )
-    task: str | None = option(None, help="A task of isoscope list tasks, such as sts-b.")
-    retrieval: Path | None = option(
-        None, help="Your folder with corpus.jsonl, queries.jsonl and qrels/test.tsv."
+    task: str | None = options.option(None, "A task of isoscope list tasks, such as sts-b.")
+    retrieval: Path | None = options.option(
+        None, "Your folder with corpus.jsonl, queries.jsonl and qrels/test.tsv."
     )
-    second: str | None = option(None, help="A second file of vectors: the other side of pairs.")
+    second: str | None = options.option(None, "A second file of vectors: the other side of pairs.")
     of_queries: options.Queries
-    out: Path | None = option(
+    out: Path | None = options.option(
         None,
-        help="Write the recommended correction here (.safetensors); nothing is written where none "
-        "is recommended.",
+        "Write the recommended correction here (.safetensors); nothing is written where none is "
+        "recommended.",
     )
-    corrections: str | None = tried(
-        None, help="What to try, with commas. Default: all but the flow."
+    corrections: str | None = options.option(
+        None, "What to try, with commas. Default: all but the flow.", panel=TRIED
     )
-    flow: bool = tried(False, "--flow", help="Try the flow as well (minutes).")
-    worthwhile: float = tried(
+    flow: bool = options.flag("Try the flow as well (minutes).", panel=TRIED)
+    worthwhile: float = options.option(
         0.01,
-        help="Smallest gain that is worth a change; 0 recommends any that is no chance.",
+        "Smallest gain that is worth a change; 0 recommends any that is no chance.",
         min=0.0,
         max=1.0,
+        panel=TRIED,
     )
-    folds: int = tried(5, help="Folds of the cross-fitting.", min=2, max=20)
-    fit_on: str | None = tried(
-        None, help="Further texts to fit corrections on: .txt .jsonl .csv .tsv .parquet."
+    folds: int = options.option(5, "Folds of the cross-fitting.", min=2, max=20, panel=TRIED)
+    fit_on: str | None = options.option(
+        None, "Further texts to fit corrections on: .txt .jsonl .csv .tsv .parquet.", panel=TRIED
     )
     seed: options.Seed = 0
     layer: options.Layer = "last"
@@ -78,7 +77,7 @@ class AdviseOptions(options.Options):
     data: options.Data = None
     drop_invalid: options.DropInvalid = False
     shown: options.Shown
-    save: Path | None = option(None, help="Write the ranking to this .json or .md file.")
+    save: Path | None = options.option(None, "Write the ranking to this .json or .md file.")
     debug: options.Debug = False
 
 

@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from isoscope.corrections.base import Correction
 from isoscope.corrections.closed_form import ClosedForm, check_width
 from isoscope.corrections.estimators.center import Center
 from isoscope.corrections.estimators.whiten import Whiten
 from isoscope.corrections.fit import fingerprint_of, fit_summary_together
 from isoscope.corrections.registry import text_of
 from isoscope.corrections.storage import load_correction
+from isoscope.data.base import CloudGroup
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.reads.moments import MomentParts
+from isoscope.progress import Progress
 from isoscope.results.fields import KIND, REMARKS
 from isoscope.results.result import Result, versions
 from isoscope.tasks.encoding import open_source
-from isoscope.tasks.protocol import protocol_of
+from isoscope.tasks.protocol import SentenceProtocol, protocol_of
 from isoscope.verbs.diff import effects, permutation, reuse, support
 from isoscope.verbs.diff import text as telling
 from isoscope.verbs.diff.names import DIFFERENCE
+from isoscope.verbs.diff.permutation import EqualityTest
 from isoscope.verbs.diff.row_match import Matching, match_rows
 from isoscope.verbs.diff.rows import ComparisonRows
 from isoscope.verbs.diff.same_rows import compare_same_rows
-from isoscope.verbs.diff.two_clouds import Reading
-
-if TYPE_CHECKING:
-    from isoscope.corrections.base import Correction
-    from isoscope.data.base import CloudGroup
-    from isoscope.progress import Progress
-    from isoscope.tasks.protocol import SentenceProtocol
-    from isoscope.verbs.diff.permutation import EqualityTest
-    from isoscope.verbs.diff.two_clouds import TwoSides
-
+from isoscope.verbs.diff.two_clouds import Reading, TwoSides
 
 SAMPLE = 10_000
 """Rows of each cloud whose neighbours are looked for."""
@@ -106,12 +101,8 @@ def diff(
         Leave out rows that are not finite instead of stopping.
     seed : int
         Of all that is drawn at random.
-    progress : callable, optional
-        Called with the name of the work, steps done, and steps in all.
-    command : str
-        Kept in the result.
-    **protocol
-        Fields of ``SentenceProtocol``, such as ``pooling``, in place of ``sentences``.
+    progress, command, **protocol
+        As in ``isoscope.advise``.
 
     Returns
     -------
@@ -137,14 +128,17 @@ def diff(
         )
         for source, at, which in ((a, layer, column), (b, layer_b or layer, column_b or column))
     ]
-    fitted = opened_correction(correction)
+    fitted = load_correction(correction) if isinstance(correction, str | Path) else correction
     if text is not None and same_rows is None:
         matching = Matching(True, SAME_TEXTS, (opened[0], opened[1]))
     else:
         matching = match_rows(*opened, same_rows=same_rows, ids=ids, documents=documents, seed=seed)
     if not matching.same:
-        check_widths(*matching.clouds)
-    reading = Reading(parts_for(fitted), sample, seed, documents, drop_invalid, progress)
+        check_dimensions(*matching.clouds)
+    # Differences need the sums of products; some corrections those of each dimension as well.
+    dimensions = isinstance(fitted, ClosedForm) and fitted._parts().dimensions
+    parts = MomentParts(scatter=True, dimensions=dimensions, mean=True)
+    reading = Reading(parts, sample, seed, documents, drop_invalid, progress)
     two = reading.both(*matching.clouds, paired=matching.same)
     found_rows = ComparisonRows(f"{two.a.name} (A) and {two.b.name} (B)")
     remarks = [matching.sentence, *telling.about_sources(two)]
@@ -164,8 +158,9 @@ def diff(
         for kept in kept_spaces(two, fitted, threshold, seed, progress):
             found_rows.add_reuse(kept)
             remarks += telling.about_keeping(kept)
-        if fitted is not None:
-            remarks += telling.about_origin(fitted, two)
+        if fitted is not None and not reuse.was_fitted_on(fitted, two.a.moments):
+            rows = f"{fitted.fitted_on_.rows:,} vectors"
+            remarks.append(f"The correction was fitted on {rows} that are not those of A.")
     elif fitted is not None or threshold is not None:
         raise DataError(
             f"A has {two.a.moments.width} dimensions and B {two.b.moments.width}: a correction or "
@@ -191,24 +186,13 @@ def check_call(k: int, threshold: float | None, sample: int) -> None:
         raise UsageError(f"sample is at least {support.SAMPLE // 80} rows, not {sample}")
 
 
-def check_widths(a: CloudGroup, b: CloudGroup) -> None:
+def check_dimensions(a: CloudGroup, b: CloudGroup) -> None:
     """Refuse clouds of other rows whose vectors cannot stand beside each other."""
     if a.widths[0] != b.widths[0]:
         raise DataError(
             f"{a.names[0]} has {a.widths[0]} dimensions and {b.names[0]} {b.widths[0]}: clouds of "
             "other rows need as many; --same-rows compares spaces of any width row by row"
         )
-
-
-def opened_correction(given: str | Path | Correction | None) -> Correction | None:
-    """Load a correction where a file is given."""
-    return load_correction(given) if isinstance(given, str | Path) else given
-
-
-def parts_for(given: Correction | None) -> MomentParts:
-    """Return the sums that the differences and the correction need."""
-    dimensions = isinstance(given, ClosedForm) and given._parts().dimensions
-    return MomentParts(scatter=True, dimensions=dimensions, mean=True)
 
 
 def tested(two: TwoSides, seed: int) -> dict[str, EqualityTest] | None:
@@ -239,20 +223,13 @@ def kept_spaces(
     progress: Progress | None,
 ) -> list[reuse.Kept]:
     """Judge the threshold as it is, and each correction of A."""
-    old: list[Correction]
-    if given is None:
-        closed: list[ClosedForm] = [Center(), Whiten()]
-        fit_summary_together(closed, two.a.moments, two.a.stored)
-        old = list(closed)
-    else:
+    if given is not None:
         check_width(given, two.b.moments.width)
-        old = [given]
-    # A threshold that is given belongs to one space: corrected ones have other cosines.
-    as_it_is = reuse.space_as_it_is(two, None if given is not None else threshold, seed)
-    spaces = [
-        reuse.corrected_space(
-            two, text_of(one), one, threshold if given is not None else None, seed, progress
-        )
-        for one in old
+        return [reuse.corrected_space(two, text_of(given), given, threshold, seed, progress)]
+    closed: list[ClosedForm] = [Center(), Whiten()]
+    fit_summary_together(closed, two.a.moments, two.a.stored)
+    # A threshold that is given belongs to the vectors as they are: corrected ones have others.
+    return [
+        reuse.space_as_it_is(two, threshold, seed),
+        *(reuse.corrected_space(two, text_of(one), one, None, seed, progress) for one in closed),
     ]
-    return spaces if given is not None else [as_it_is, *spaces]

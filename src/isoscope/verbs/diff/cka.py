@@ -27,13 +27,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from isoscope.typing import Matrix, Vector
-
+from isoscope.typing import Matrix, Vector
 
 FEWEST_ROWS = 4
 """HSIC₁ divides by n − 3."""

@@ -11,16 +11,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.typing import Matrix, Vector
 from isoscope.verbs.diff.cka import square
 from isoscope.verbs.diff.names import QUANTILES
-
-if TYPE_CHECKING:
-    from isoscope.typing import Matrix, Vector
-    from isoscope.verbs.diff.two_clouds import Side, TwoSides
+from isoscope.verbs.diff.two_clouds import Side, TwoSides
 
 
 @dataclass(frozen=True)

@@ -38,20 +38,17 @@ On the behavior of randomization tests without a group invariance assumption, JA
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isoscope.compute.stats.significance import holm
+from isoscope.typing import Ids, Mask, Matrix, Vector
 from isoscope.verbs.diff.names import COVARIANCES, LENGTHS, MEANS, PERMUTATIONS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from isoscope.typing import Matrix, Vector
-
-    Labels = NDArray[np.bool_]
+    pass
 
 
 FEWEST_UNITS = 20
@@ -80,8 +77,8 @@ def equality_tests(
     a: Matrix,
     b: Matrix,
     *,
-    units_a: NDArray[np.int64] | None = None,
-    units_b: NDArray[np.int64] | None = None,
+    units_a: Ids | None = None,
+    units_b: Ids | None = None,
     paired: bool = False,
     permutations: int = PERMUTATIONS,
     seed: int = 0,
@@ -120,16 +117,16 @@ def equality_tests(
     made = {name: one for name, one in found.items() if one.p_value is not None}
     adjusted = holm([one.p_value for one in made.values() if one.p_value is not None])
     for (name, one), p in zip(made.items(), adjusted, strict=True):
-        found[name] = EqualityTest(one.statistic, one.p_value, p, one.note)
+        found[name] = replace(one, p_holm=p)
     return found
 
 
 def dealt(
-    units_a: NDArray[np.int64],
-    units_b: NDArray[np.int64],
+    units_a: Ids,
+    units_b: Ids,
     permutations: int,
     random: np.random.Generator,
-) -> Labels:
+) -> Mask:
     """Return which rows are called A's: as they are first, then dealt anew, units as a whole.
 
     As many units are dealt to A as A has; where units are rows, that is as many rows.
@@ -145,11 +142,11 @@ def dealt(
 
 
 def swapped(
-    units_a: NDArray[np.int64],
-    units_b: NDArray[np.int64],
+    units_a: Ids,
+    units_b: Ids,
     permutations: int,
     random: np.random.Generator,
-) -> Labels:
+) -> Mask:
     """Return which rows are called A's: as they are first, then with some units swapped."""
     place = np.unique(np.concatenate([units_a, units_b]), return_inverse=True)[1]
     swaps = random.integers(0, 2, (permutations + 1, int(place.max()) + 1), dtype=np.int8) == 1
@@ -169,7 +166,7 @@ def with_p_value(statistics: Vector, scale: float) -> EqualityTest:
     return EqualityTest(float(statistics[0]), (1 + larger) / len(statistics))
 
 
-def mean_statistics(pooled: Matrix, labels: Labels) -> Vector:
+def mean_statistics(pooled: Matrix, labels: Mask) -> Vector:
     """‖m_A − m_B‖² for every dealing of the labels."""
     # Centred, so that a common offset does not drown the difference.
     rows = pooled - pooled.mean(axis=0)
@@ -183,9 +180,9 @@ def mean_statistics(pooled: Matrix, labels: Labels) -> Vector:
 def covariance_statistics(
     a: Matrix,
     b: Matrix,
-    units_a: NDArray[np.int64],
-    units_b: NDArray[np.int64],
-    labels: Labels,
+    units_a: Ids,
+    units_b: Ids,
+    labels: Mask,
     *,
     paired: bool,
 ) -> Vector:
@@ -210,7 +207,7 @@ def covariance_statistics(
     )
 
 
-def unit_sizes(units: NDArray[np.int64]) -> Vector:
+def unit_sizes(units: Ids) -> Vector:
     """Return for every row how many rows its unit has."""
     _, place, counts = np.unique(units, return_inverse=True, return_counts=True)
     return counts[place].astype(np.float64)
@@ -225,9 +222,7 @@ def by_label(matrix: Matrix, given: Matrix) -> tuple[Vector, Vector, Vector]:
     return within_a, touching_a - within_a, within_b
 
 
-def same_unit(
-    units_a: NDArray[np.int64], units_b: NDArray[np.int64], *, paired: bool
-) -> NDArray[np.bool_]:
+def same_unit(units_a: Ids, units_b: Ids, *, paired: bool) -> Mask:
     """Tell which pairs of rows are of one unit; a row of A and one of B only where paired."""
     units = np.concatenate([units_a, units_b])
     alike = units[:, None] == units
@@ -237,7 +232,7 @@ def same_unit(
     return np.asarray(alike)
 
 
-def squared_products(a: Matrix, b: Matrix, alike: NDArray[np.bool_]) -> Matrix:
+def squared_products(a: Matrix, b: Matrix, alike: Mask) -> Matrix:
     """K_ij = (r_i · r_j less what centring adds to it)²; 0 within a unit."""
     rows = np.concatenate([a - a.mean(axis=0), b - b.mean(axis=0)])
     products = rows @ rows.T
@@ -252,7 +247,7 @@ def squared_products(a: Matrix, b: Matrix, alike: NDArray[np.bool_]) -> Matrix:
     return np.asarray(products**2)
 
 
-def added_by_centring(own: Matrix, alike: NDArray[np.bool_]) -> Matrix:
+def added_by_centring(own: Matrix, alike: Mask) -> Matrix:
     """Return by how much centring lowers the products of rows of different units, on average.
 
     A row x_i is in the mean of its cloud, so that x_i · m holds s_i / n, with s_i the sum of its
@@ -266,7 +261,7 @@ def added_by_centring(own: Matrix, alike: NDArray[np.bool_]) -> Matrix:
     return np.asarray((of_row[:, None] + of_column - of_row.mean()) / left)
 
 
-def tested_lengths(lengths: Vector, labels: Labels) -> EqualityTest:
+def tested_lengths(lengths: Vector, labels: Mask) -> EqualityTest:
     """Test whether the lengths of both clouds have one distribution."""
     rounded = rounded_to(lengths, LENGTH_DIGITS)
     if np.ptp(rounded) == 0:
@@ -276,7 +271,7 @@ def tested_lengths(lengths: Vector, labels: Labels) -> EqualityTest:
     return with_p_value(length_statistics(rounded, labels), 0.0)
 
 
-def length_statistics(values: Vector, labels: Labels) -> Vector:
+def length_statistics(values: Vector, labels: Mask) -> Vector:
     """Σ_k (F_A(z_k) − F_B(z_k))² over all values z_k for every dealing of the labels."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]

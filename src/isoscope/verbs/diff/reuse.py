@@ -20,21 +20,23 @@ Each answer needs a difference that is no chance (its 95 % interval leaves out 0
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import clone
 
 from isoscope.compute.nearest_neighbours import nearest_rows, shared
-from isoscope.compute.stats.estimates import clustered_mean, difference
+from isoscope.compute.stats.estimates import Difference, Score, clustered_mean, difference
 from isoscope.compute.stats.pair_cosines import PairCosines
+from isoscope.corrections.base import Correction
 from isoscope.corrections.closed_form import ClosedForm
-from isoscope.corrections.fit import read_summary
-from isoscope.data.base import WrappedGroup
+from isoscope.corrections.fit import fingerprint_of, read_summary, same_vectors
+from isoscope.data.base import Batch, CloudGroup, WrappedGroup
 from isoscope.data.sampling import row_keys
 from isoscope.data.selection import keep
+from isoscope.measures.reads.moments import Moments
+from isoscope.progress import Progress
 from isoscope.verbs.diff.names import (
     CHANCE_MATCHES,
     COSINE_LIMIT,
@@ -42,22 +44,10 @@ from isoscope.verbs.diff.names import (
     NEIGHBOURS_LIMIT,
     THRESHOLD_FACTOR,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from isoscope.compute.stats.estimates import Difference, Score
-    from isoscope.corrections.base import Correction
-    from isoscope.data.base import Batch, CloudGroup
-    from isoscope.progress import Progress
-    from isoscope.verbs.diff.two_clouds import Side, TwoSides
-
+from isoscope.verbs.diff.two_clouds import Side, TwoSides
 
 SAMPLE = 4_096
 """Rows of each cloud."""
-
-ALMOST_ALL = 0.999
-"""Shares above this are not written out."""
 
 CHANCE_SEED = 0xC4A7CE
 """Of the rows of the fit that shows what chance does."""
@@ -81,9 +71,8 @@ class CorrectionKept:
     @property
     def neighbours_differ(self) -> bool:
         """Whether more neighbours change than chance changes."""
-        return (self.beyond_chance.value or 0.0) > 0 and matters(
-            self.beyond_chance, NEIGHBOURS_LIMIT
-        )
+        lost = self.beyond_chance
+        return (lost.value or 0.0) > 0 and matters(lost, NEIGHBOURS_LIMIT)
 
     @property
     def cosines_differ(self) -> bool:
@@ -186,10 +175,10 @@ def corrected_space(
 ) -> Kept:
     """Judge a correction of A, and a threshold of the cosines after it."""
     (a, units_a), (b, units_b) = two.a.first(SAMPLE), two.b.first(SAMPLE)
-    new = fitted_again(old, two.b, None, progress)
-    part = fitted_again(
-        old, two.b, chance_share(old.fitted_on_.rows or two.a.moments.rows, two), progress
-    )
+    # What the old one was fitted on decides, which may be more than what is here of A.
+    fitted_rows, n_b = old.fitted_on_.rows or two.a.moments.rows, two.b.moments.rows
+    share = 1 / (1 / fitted_rows + 2 / n_b) / n_b
+    new, part = (fitted_again(old, two.b, some, progress) for some in (None, share))
     before, after, chance = (one.transform(b) for one in (old, new, part))
     pairs_old, pairs_new = (PairCosines.of(rows, units_b, seed) for rows in (before, after))
     k = min(NEIGHBOURS, len(b) - 1)
@@ -198,18 +187,11 @@ def corrected_space(
         clustered_mean(shared(nearest, nearest_rows(rows, k)), units_b) for rows in (before, chance)
     )
     old_cosine, new_cosine = pairs_old.mean(), pairs_new.mean()
-    correction = CorrectionKept(
-        old_cosine,
-        new_cosine,
-        difference(old_cosine, new_cosine),
-        kept,
-        by_chance,
-        difference(by_chance, kept),
-    )
+    change, lost = difference(old_cosine, new_cosine), difference(by_chance, kept)
+    correction = CorrectionKept(old_cosine, new_cosine, change, kept, by_chance, lost)
     pairs_a = PairCosines.of(old.transform(a), units_a, seed)
-    return Kept(
-        name, correction, judged_threshold(pairs_a, pairs_old, threshold, two.paired), len(b)
-    )
+    cut = judged_threshold(pairs_a, pairs_old, threshold, two.paired)
+    return Kept(name, correction, cut, len(b))
 
 
 def judged_threshold(
@@ -220,15 +202,6 @@ def judged_threshold(
     share_a, share_b = a.share_above(limit), b.share_above(limit)
     change = difference(share_b, share_a, paired=paired)
     return ThresholdKept(limit, threshold is not None, share_a, share_b, change)
-
-
-def chance_share(fitted_rows: int, two: TwoSides) -> float:
-    """Share of B's rows whose fit varies about that on all of B as the old one would.
-
-    What the old one was fitted on decides, which may be more than what is here of A.
-    """
-    n_b = two.b.moments.rows
-    return 1 / (1 / fitted_rows + 2 / n_b) / n_b
 
 
 def fitted_again(
@@ -245,11 +218,9 @@ def fitted_again(
     return new.fit_moments(moments, side.stored)
 
 
-def rounded_share(value: float) -> str:
-    """Write a share as a percentage of two digits."""
-    if value <= 0 or value >= 1:
-        return f"{100 * value:.0f} %"
-    if value > ALMOST_ALL:
-        return f"over {100 * ALMOST_ALL:.1f} %"
-    digits = 1 if value > 0.99 else max(1 - math.floor(math.log10(100 * value)), 0)
-    return f"{100 * value:.{min(digits, 4)}f} %"
+def was_fitted_on(given: Correction, moments: Moments) -> bool:
+    """Whether a correction was fitted on the vectors that some sums are of."""
+    sums = getattr(given, "moments_", None)
+    if sums is None:
+        return given.fitted_on_.fingerprint == fingerprint_of(moments)
+    return same_vectors(sums, moments)

@@ -1,27 +1,27 @@
-"""Do two clouds have the same rows, and which belong together?"""
+"""Do two clouds have the same rows, and which belong together?
+
+The caller may say so. Otherwise the same ids in the same order are the same rows, ids in another
+order bring rows together, and without ids as many rows are taken for the same ones.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.data.arrays import ArrayCloud, is_tensor
+from isoscope.data.base import CloudGroup
 from isoscope.data.blocks import DOCUMENT
 from isoscope.data.sampling import row_keys
-from isoscope.data.selection import count_rows
+from isoscope.data.selection import count_rows, picked
 from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.typing import Ids
 from isoscope.verbs.diff.two_clouds import InStep, unequal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from isoscope.data.base import CloudGroup
-
 
 ID_LABELS = ("id", "word")
 """Labels that name rows, where nothing else is said."""
@@ -154,19 +154,10 @@ def by_id(a: CloudGroup, b: CloudGroup, label: str, same_rows: bool | None, seed
 
 def places_of(group: CloudGroup, label: str) -> dict[str, int]:
     """Return the row of every id; an id that stands twice has no row of its own."""
-    found: dict[str, int] = {}
-    twice: set[str] = set()
-    for row, name in enumerate(all_texts(group, label)):
-        if name in found:
-            twice.add(name)
-        found[name] = row
-    return {name: row for name, row in found.items() if name not in twice}
-
-
-def all_texts(group: CloudGroup, label: str) -> Iterator[str]:
-    """Yield the ids of all rows."""
-    for batches in group.batches():
-        yield from texts(batches[group.names[0]].labels[label])
+    name = group.names[0]
+    ids = [one for batches in group.batches() for one in texts(batches[name].labels[label])]
+    counts = Counter(ids)
+    return {one: row for row, one in enumerate(ids) if counts[one] == 1}
 
 
 def texts(values: NDArray[Any]) -> list[str]:
@@ -174,7 +165,7 @@ def texts(values: NDArray[Any]) -> list[str]:
     return [str(value) for value in values]
 
 
-def gathered(group: CloudGroup, rows: NDArray[np.int64]) -> ArrayCloud:
+def gathered(group: CloudGroup, rows: Ids) -> ArrayCloud:
     """Return some rows of a cloud, in the order given, with their labels."""
     order = np.argsort(rows)
     vectors: list[NDArray[Any]] = []
@@ -182,8 +173,7 @@ def gathered(group: CloudGroup, rows: NDArray[np.int64]) -> ArrayCloud:
     wanted = rows[order]
     for batches in group.batches():
         batch = batches[group.names[0]]
-        last = batch.first_row + len(batch.vectors)
-        here = wanted[(wanted >= batch.first_row) & (wanted < last)] - batch.first_row
+        here = picked(wanted, batch)
         some = batch.vectors[here]
         vectors.append(some.cpu().float().numpy() if is_tensor(some) else np.asarray(some))
         for key in batch.labels:

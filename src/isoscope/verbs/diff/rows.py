@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from isoscope.compute.stats.estimates import Estimate
 from isoscope.results.result import Row
 from isoscope.verbs.diff import names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from isoscope.compute.stats.estimates import Estimate
-    from isoscope.verbs.diff.effects import Effects
-    from isoscope.verbs.diff.permutation import EqualityTest
-    from isoscope.verbs.diff.reuse import Kept
-    from isoscope.verbs.diff.same_rows import SameRows
-    from isoscope.verbs.diff.support import Outside
-
+from isoscope.verbs.diff.effects import Effects
+from isoscope.verbs.diff.permutation import EqualityTest
+from isoscope.verbs.diff.reuse import Kept
+from isoscope.verbs.diff.same_rows import SameRows
+from isoscope.verbs.diff.support import Outside
 
 NO_INTERVAL = {"no_interval": "over all rows; a test says whether it is chance"}
 
@@ -54,10 +49,6 @@ class ComparisonRows:
             )
         )  # fmt: skip
 
-    def _adder(self, part: str, n: int, protocol: str) -> Callable[..., None]:
-        """Return a function that adds a measure about some rows of one part."""
-        return partial(self._add, part, n, protocol)
-
     def add_same_rows(self, same: SameRows) -> None:
         """Add how alike two spaces with the same rows are."""
         add = partial(self._add, names.SAME)
@@ -68,11 +59,9 @@ class ComparisonRows:
             same.sampled, how, f"neighbour_overlap@{same.k}", same.overlap,
             note=note if lost else "", chance=same.chance,
         )  # fmt: skip
-        for name, value in (
-            ("linear_cka_debiased", same.cka.debiased),
-            ("linear_cka", same.cka.plain),
-        ):
-            add(same.rows, "all rows", name, value, note=same.cka.note, no_interval="over all rows")
+        about_cka: dict[str, Any] = {"note": same.cka.note, "no_interval": "over all rows"}
+        add(same.rows, "all rows", "linear_cka_debiased", same.cka.debiased, **about_cka)
+        add(same.rows, "all rows", "linear_cka", same.cka.plain, **about_cka)
         pairs = same.rank_correlation
         add(pairs.n, "Spearman's ρ over disjoint pairs", "cosine_rank_correlation", pairs)
         if same.to_partner is not None:
@@ -82,7 +71,7 @@ class ComparisonRows:
         self, found: Effects | None, tests: dict[str, EqualityTest] | None, n: int
     ) -> None:
         """Add how far two clouds of so many rows lie apart, with the tests."""
-        add = self._adder(names.DIFFERENT, n, "all rows")
+        add = partial(self._add, names.DIFFERENT, n, "all rows")
         if found is None:
             add("mean_shift", None, note="undefined: no variance")
             return
@@ -99,7 +88,7 @@ class ComparisonRows:
         norms = found.mean_lengths
         ratio = norms[1] / norms[0] if norms[0] > 0 else None
         add_tested("mean_length_ratio", ratio, names.LENGTHS)
-        add_sampled = self._adder(names.DIFFERENT, n, "sampled rows")
+        add_sampled = partial(self._add, names.DIFFERENT, n, "sampled rows")
         for side, norm, quantiles in zip("AB", norms, found.length_quantiles, strict=True):
             add(f"mean_length/{side}", norm)
             for percent, value in zip(names.QUANTILES, quantiles, strict=True):
@@ -117,21 +106,23 @@ class ComparisonRows:
         """Add what keeping a correction and a threshold does."""
         judged, cut = kept.correction, kept.threshold
         if judged is not None:
-            add = self._adder(names.KEEPING, kept.rows, "sampled rows of B")
+            add = partial(self._add, names.KEEPING, kept.rows, "sampled rows of B")
             neighbours = f"neighbours_kept@{names.NEIGHBOURS}"
-            for measure, found in (
-                ("mean_cosine/old", judged.old_cosine),
-                ("mean_cosine/refitted", judged.new_cosine),
-                ("mean_cosine/difference", judged.cosine_change),
-                (neighbours, judged.kept),
-                (f"{neighbours}/by_chance", judged.by_chance),
-                (f"{neighbours}/lost_beyond_chance", judged.beyond_chance),
-            ):
+            scores = {
+                "mean_cosine/old": judged.old_cosine,
+                "mean_cosine/refitted": judged.new_cosine,
+                "mean_cosine/difference": judged.cosine_change,
+                neighbours: judged.kept,
+                f"{neighbours}/by_chance": judged.by_chance,
+                f"{neighbours}/lost_beyond_chance": judged.beyond_chance,
+            }
+            for measure, found in scores.items():
                 add(measure, found, correction=kept.space, keep=judged.keep)
-        add = self._adder(names.KEEPING, kept.rows, "random pairs of sampled rows")
-        about = {"correction": kept.space, "threshold": cut.threshold, "keep": cut.keep}
-        for name, share in (("A", cut.share_a), ("B", cut.share_b), ("difference", cut.change)):
-            add(f"pairs_above_threshold/{name}", share, **about)
+        add = partial(self._add, names.KEEPING, kept.rows, "random pairs of sampled rows")
+        cuts = {"A": cut.share_a, "B": cut.share_b, "difference": cut.change}
+        for name, share in cuts.items():
+            measure = f"pairs_above_threshold/{name}"
+            add(measure, share, correction=kept.space, threshold=cut.threshold, keep=cut.keep)
 
 
 def fields_of_test(tests: dict[str, EqualityTest] | None, name: str) -> dict[str, Any]:

@@ -7,7 +7,6 @@ vectors does, and it is given where widths are equal.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,13 +14,9 @@ from isoscope.compute.nearest_neighbours import has_direction, nearest_rows, sha
 from isoscope.compute.stats.estimates import CORRELATION, Score, clustered_mean, spearman, undefined
 from isoscope.data.arrays import unit_rows
 from isoscope.errors import UsageError
+from isoscope.typing import Ids, Matrix
 from isoscope.verbs.diff.cka import LinearCKA, linear_cka
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from isoscope.typing import Matrix
-    from isoscope.verbs.diff.two_clouds import TwoSides
+from isoscope.verbs.diff.two_clouds import TwoSides
 
 
 @dataclass(frozen=True)
@@ -92,7 +87,7 @@ def ranked_pairs(a: Matrix, b: Matrix, seed: int) -> Score:
     return spearman(*cosines)
 
 
-def partners(a: Matrix, b: Matrix, units: NDArray[np.int64]) -> Score:
+def partners(a: Matrix, b: Matrix, units: Ids) -> Score:
     """Mean cosine between the two vectors of a row."""
     cosines = np.einsum("ij,ij->i", unit_rows(a), unit_rows(b))
     if not len(cosines):

@@ -32,13 +32,10 @@ import numpy as np
 
 from isoscope.compute.stats.estimates import Estimate
 from isoscope.data.sampling import row_keys
+from isoscope.typing import Ids, Matrix, Vector
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from isoscope.typing import Matrix, Vector
-
-    Units = NDArray[np.int64]
+    pass
 
 
 SAMPLE = 4_000
@@ -70,7 +67,7 @@ class Outside(Estimate):
 
 
 def outside(
-    a: Matrix, units_a: Units, b: Matrix, units_b: Units, *, paired: bool, seed: int = 0
+    a: Matrix, units_a: Ids, b: Matrix, units_b: Ids, *, paired: bool, seed: int = 0
 ) -> list[Outside]:
     """Return the share of B outside the support of A, at every level.
 
@@ -134,7 +131,7 @@ def judged(
 
 
 def resampled(
-    units_own: Units, units_other: Units, paired: bool, random: np.random.Generator
+    units_own: Ids, units_other: Ids, paired: bool, random: np.random.Generator
 ) -> list[tuple[Vector, Vector]]:
     """Return how often each row is drawn, documents as a whole, in every resample."""
     own, place_own = np.unique(units_own, return_inverse=True)

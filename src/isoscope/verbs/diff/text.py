@@ -1,25 +1,19 @@
-"""Two clouds for people: how alike row by row, where they differ, and what of A serves for B.
-
-A comparison of two clouds in sentences that a person can act on.
-"""
+"""Two clouds for people: how alike row by row, where they differ, and what of A serves for B."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from isoscope.corrections.fit import fingerprint_of, same_vectors
 from isoscope.results import numbers
-from isoscope.results.fields import KIND, REMARKS
-from isoscope.results.tables import Grid, pivot, said_once
+from isoscope.results.fields import REMARKS
+from isoscope.results.tables import Grid, grouped, pivot, said_once
 from isoscope.verbs.diff import names
-from isoscope.verbs.diff.reuse import rounded_share
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from isoscope.compute.stats.estimates import Estimate
-    from isoscope.corrections.base import Correction
     from isoscope.results.result import Result, Row
     from isoscope.verbs.diff.effects import Effects
     from isoscope.verbs.diff.permutation import EqualityTest
@@ -29,10 +23,12 @@ if TYPE_CHECKING:
     from isoscope.verbs.diff.two_clouds import TwoSides
 
 
-CHANCE, EXPECTED, P_HOLM, NO_TEST, KEEP, THRESHOLD = (
-    "chance", "expected", "p_holm", "no_test", "keep", "threshold",
-)  # fmt: skip
+CHANCE, EXPECTED, KEEP, THRESHOLD = "chance", "expected", "keep", "threshold"
+P_HOLM, NO_TEST = "p_holm", "no_test"
 """Fields of its rows."""
+
+ALMOST_ALL = 0.999
+"""Shares above this are not written out."""
 
 BETWEEN = {
     "mean_shift": "‖m_A − m_B‖ over the spread √(tr C̄), less what sampling adds",
@@ -59,11 +55,6 @@ INTERVAL_LEGEND = "±: how far the 95 % interval reaches, its longer side"
 TEST_LEGEND = "p: permutation test on a pooled sample, by Holm's correction over the tests made"
 
 
-def is_difference(result: Result) -> bool:
-    """Whether a result compares two clouds."""
-    return result.extra.get(KIND) == names.DIFFERENCE
-
-
 def difference_grids(result: Result) -> list[Grid]:
     """Arrange a comparison in a grid for each question; what was assumed stands below the first."""
     makers = {
@@ -72,11 +63,8 @@ def difference_grids(result: Result) -> list[Grid]:
         names.SUPPORT: support_grid,
         names.KEEPING: keeping_grid,
     }
-    found = []
-    for part, make in makers.items():
-        rows = [row for row in result.rows if row.part == part]
-        if rows:
-            found.append(make(rows))
+    parts = grouped(result.rows, lambda row: row.part)
+    found = [make(parts[part]) for part, make in makers.items() if part in parts]
     remarks = [str(line) for line in result.extra.get(REMARKS, [])]
     left_out = [f"left out, {why}: {counted(n, 'row')}" for why, n in result.left_out.items()]
     if found:
@@ -88,8 +76,7 @@ def difference_grids(result: Result) -> list[Grid]:
 
 def same_grid(rows: list[Row]) -> Grid:
     """Arrange how alike two spaces with the same rows are."""
-    header = ["row by row", "value", "by chance", "rows or pairs"]
-    return by_chance_grid(rows, header, CHANCE)
+    return by_chance_grid(rows, ["row by row", "value", "by chance", "rows or pairs"], CHANCE)
 
 
 def by_chance_grid(rows: list[Row], header: list[str], field: str, *legend: str) -> Grid:
@@ -288,20 +275,6 @@ def about_sources(two: TwoSides) -> list[str]:
     return [f"{name} has {caveat}." for name, caveat in told.items() if caveat]
 
 
-def about_origin(given: Correction, two: TwoSides) -> list[str]:
-    """Say where a correction that was given is not one of A."""
-    sums = getattr(given, "moments_", None)
-    if sums is None:
-        same = given.fitted_on_.fingerprint == fingerprint_of(two.a.moments)
-    else:
-        same = same_vectors(sums, two.a.moments)
-    if same:
-        return []
-    return [
-        f"The correction was fitted on {given.fitted_on_.rows:,} vectors that are not those of A."
-    ]
-
-
 def rounded(digits: int) -> Callable[[float], str]:
     """Return a function that writes a figure with so many digits."""
     # Adding zero turns −0 into 0.
@@ -321,3 +294,13 @@ def ranged(found: Estimate, digits: int) -> str:
 def percent(found: Estimate) -> str:
     """Return a share with its interval, as percentages."""
     return numbers.with_interval(found, rounded_share, undefined=rounded_share(0.0))
+
+
+def rounded_share(value: float) -> str:
+    """Write a share as a percentage of two digits."""
+    if value <= 0 or value >= 1:
+        return f"{100 * value:.0f} %"
+    if value > ALMOST_ALL:
+        return f"over {100 * ALMOST_ALL:.1f} %"
+    digits = 1 if value > 0.99 else max(1 - math.floor(math.log10(100 * value)), 0)
+    return f"{100 * value:.{min(digits, 4)}f} %"

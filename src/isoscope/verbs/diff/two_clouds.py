@@ -1,43 +1,35 @@
-"""Two clouds read in step or apart.
+"""Two clouds read once: sums over all rows, and a random sample of each.
 
-Two clouds with the same rows, read in step: a group of two whose batches end together.
-
-What is read of two clouds: sums over all rows, and a random sample.
+Clouds of the same rows are read in step, as a group of two whose batches end together; clouds of
+other rows are read one after the other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from isoscope.compute.map_reduce import merged, run
+from isoscope.compute.map_reduce import Batches, merged, run
 from isoscope.data.arrays import on_host
-from isoscope.data.base import Batch, Cloud, LazyLabels
+from isoscope.data.base import Batch, Cloud, CloudGroup, LazyLabels, WrappedGroup
 from isoscope.data.blocks import Dealer
 from isoscope.data.combine import SingleCloud
-from isoscope.data.sampling import SampleTaker, lowest
+from isoscope.data.sampling import Sample, SampleTaker, lowest
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.kernels import MomentsKernel, moments_kernel_for
+from isoscope.measures.reads.moments import MomentParts, Moments
 from isoscope.measures.reads.passes import check, first_read
+from isoscope.progress import Progress
+from isoscope.typing import Ids, Matrix, Vector
 from isoscope.verbs.diff.cka import CrossSums
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from isoscope.compute.map_reduce import Batches
-    from isoscope.data.base import CloudGroup
-    from isoscope.data.sampling import Sample
-    from isoscope.measures.reads.moments import MomentParts, Moments
-    from isoscope.progress import Progress
-
 
 A, B = "A", "B"
 """What the two clouds are called while they are compared."""
+
+FEWEST_ROWS = 50
+"""Rows of each cloud below which shares of a twentieth and permutations of rows say little."""
 
 
 class InStep:
@@ -81,8 +73,7 @@ class InStep:
     def place(self, name: str, row: int) -> str:
         """Say where a row is, for messages."""
         group = self._groups[name == B]
-        place = getattr(group, "place", lambda name, row: f"{name}: row {row}")
-        return f"{name}, {place(group.names[0], row)}"
+        return f"{name}, {WrappedGroup(group).place(group.names[0], row)}"
 
     def batches(self) -> Iterator[Mapping[str, Batch]]:
         """Read both from the start, in pieces that hold the same rows."""
@@ -150,10 +141,6 @@ def unequal(groups: tuple[CloudGroup, CloudGroup], rows: list[int]) -> str:
     )
 
 
-FEWEST_ROWS = 50
-"""Rows of each cloud below which shares of a twentieth and permutations of rows say little."""
-
-
 @dataclass(frozen=True)
 class Side:
     """One of the two clouds."""
@@ -184,12 +171,12 @@ class Side:
         return self.cloud.dtypes[0]
 
     @property
-    def scatter(self) -> NDArray[np.float64]:
+    def scatter(self) -> Matrix:
         """Σ (x_i − mean)(x_i − mean)ᵀ, which is always read."""
         assert self.moments.scatter is not None
         return self.moments.scatter
 
-    def first(self, size: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def first(self, size: int) -> tuple[Matrix, Ids]:
         """Return at most so many sampled rows, a random part of them, and their documents."""
         kept = lowest([self.sample], size)
         return kept.vectors, kept.groups
@@ -219,7 +206,7 @@ class InStepTaker:
 
     def __init__(
         self, group: InStep, parts: MomentParts, size: int, seed: int, dealer: Dealer,
-        shifts: list[NDArray[np.float64]],
+        shifts: list[Vector],
     ) -> None:  # fmt: skip
         self._parts, self._dealer = parts, dealer
         self.cross = CrossSums(*shifts)
@@ -282,13 +269,11 @@ class Reading:
             raise DataError(f"{a.names[0]}: no row is left to compare")
         shifts = [on_host(first[name].vectors, slice(None)).mean(axis=0) for name in (A, B)]
         dealer = Dealer(self.documents)
-        takers: list[InStepTaker] = []
-
-        def new() -> InStepTaker:
-            takers.append(InStepTaker(pair, self.parts, self.sample, self.seed, dealer, shifts))
-            return takers[-1]
-
-        run(group, new, None, self.progress, "compare")
+        takers = run(
+            group,
+            lambda: InStepTaker(pair, self.parts, self.sample, self.seed, dealer, shifts),
+            None, self.progress, "compare",
+        )  # fmt: skip
         left_out = dict(group.left_out)
         sides = []
         for name, source in ((A, a), (B, b)):

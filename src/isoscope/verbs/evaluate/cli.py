@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import isoscope
 from isoscope.cli import options
-from isoscope.cli.options import argument, option
 from isoscope.cli.output import give, running
 from isoscope.wording import listed
 
-on_texts = partial(option, rich_help_panel=options.OF_TEXTS)
+ON_TEXTS = options.OF_TEXTS
 
 EXAMPLES = """Examples:
 
@@ -34,71 +32,84 @@ isoscope evaluate package:minilm --tasks sts-b,sick-r --workers 4 --data benchma
 """
 
 
+def names(text: str) -> list[str]:
+    """Read names with commas between them."""
+    return listed(text, ())
+
+
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions(options.Options):
     """What ``isoscope evaluate`` takes."""
 
-    source: list[str] = argument(
+    source: list[str] = options.argument(
         "MODEL|SOURCE…",
         "Word vectors: a file with words as labels, package:glove or package:minilm. For tasks on "
         "texts a model: a hub id, a folder, a .gguf file, package:minilm.",
     )
-    tasks: str | None = option(
+    tasks: str | None = options.option(
         None,
-        help="Names, with commas; see isoscope list tasks. word-similarity:FILE is a file of your "
-        "own: two words and a score a line. Default: all whose data are in the folder.",
+        "Names, with commas; see isoscope list tasks. word-similarity:FILE is a file of your own: "
+        "two words and a score a line. Default: all whose data are in the folder.",
     )
-    corrections: str = option(
+    corrections: str = options.option(
         "none,center,all-but-the-top,whiten",
-        help="Spaces to score, with commas; see isoscope list corrections. Each is fitted on the "
-        "whole vocabulary, or for tasks on texts as --fit-on says, and compared with none where "
-        "that is listed.",
+        "Spaces to score, with commas; see isoscope list corrections. Each is fitted on the whole "
+        "vocabulary, or for tasks on texts as --fit-on says, and compared with none where that is "
+        "listed.",
     )
-    layers: str | None = on_texts(
-        None, help="On texts: all, last, or names with commas, such as 'block 5,block 6'."
+    layers: str | None = options.option(
+        None,
+        "On texts: all, last, or names with commas, such as 'block 5,block 6'.",
+        panel=ON_TEXTS,
     )
     pooling: options.Pooling = "mean"
     special_tokens: options.SpecialTokens = True
-    correct_at: Literal["sentence", "token"] = on_texts(
+    correct_at: Literal["sentence", "token"] = options.option(
         "sentence",
-        help="Whether corrections change pooled vectors, or tokens before they are pooled.",
+        "Whether corrections change pooled vectors, or tokens before they are pooled.",
+        panel=ON_TEXTS,
     )
-    fit_on: str | None = on_texts(
+    fit_on: str | None = options.option(
         None,
-        help="Texts to fit corrections on: .txt .jsonl .csv .tsv .parquet. Default: the task's "
-        "train split. Texts that are scored are left out.",
+        "Texts to fit corrections on: .txt .jsonl .csv .tsv .parquet. Default: the task's train "
+        "split. Texts that are scored are left out.",
+        panel=ON_TEXTS,
     )
-    transductive: bool = on_texts(
-        False,
-        "--transductive",
-        help="Fit corrections on the texts that are scored, as papers do.",
+    transductive: bool = options.flag(
+        "Fit corrections on the texts that are scored, as papers do.", panel=ON_TEXTS
     )
-    longest: int | None = on_texts(
-        None, help="Cut texts behind this many tokens. Default: the model's limit.", min=1
+    longest: int | None = options.option(
+        None,
+        "Cut texts behind this many tokens. Default: the model's limit.",
+        min=1,
+        panel=ON_TEXTS,
     )
     cache: options.KeepVectors = True
-    isotropy: str = on_texts(
+    isotropy: str = options.option(
         "mean_cosine,i1_scaled",
-        help="Measures of the sentence vectors beside the scores, with commas; '' for none.",
-        callback=lambda text: listed(text, ()),
+        "Measures of the sentence vectors beside the scores, with commas; '' for none.",
+        callback=names,
+        panel=ON_TEXTS,
     )
-    relation: bool = on_texts(
-        False,
+    relation: bool = options.flag(
+        "Instead of scores: how scores go with isotropy, over all spaces. Takes several models, "
+        "all layers, and the measures of --isotropy.",
         "--relate",
-        help="Instead of scores: how scores go with isotropy, over all spaces. Takes several "
-        "models, all layers, and the measures of --isotropy.",
+        panel=ON_TEXTS,
     )
-    probe: Literal["logistic", "mlp"] | None = on_texts(
-        None, help="What learns to classify. Default: logistic; word senses by a threshold."
+    probe: Literal["logistic", "mlp"] | None = options.option(
+        None,
+        "What learns to classify. Default: logistic; word senses by a threshold.",
+        panel=ON_TEXTS,
     )
-    epochs: bool = on_texts(
-        False, "--epochs", help="Also score after every epoch, with --probe mlp."
+    epochs: bool = options.flag("Also score after every epoch, with --probe mlp.", panel=ON_TEXTS)
+    revision: str | None = options.option(
+        None, "Branch, tag or commit of a model of the hub.", panel=ON_TEXTS
     )
-    revision: str | None = on_texts(None, help="Branch, tag or commit of a model of the hub.")
     compute: options.Compute
     seed: options.Seed = 0
-    second: str | None = option(
-        None, help="A second file of vectors: the other side of pairs, or the queries."
+    second: str | None = options.option(
+        None, "A second file of vectors: the other side of pairs, or the queries."
     )
     ids: options.Ids = None
     data: options.Data = None

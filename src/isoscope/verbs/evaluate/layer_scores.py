@@ -29,7 +29,7 @@ from isoscope.tasks.fits import MOST_TOKENS, sees_a_sample
 from isoscope.tasks.problems.classification import ClassProblem, epoch_table
 from isoscope.tasks.problems.pairs import SCORE
 from isoscope.tasks.problems.word_senses import ACCURACY, LEARNED
-from isoscope.tasks.protocol import Job, Split, job_of
+from isoscope.tasks.protocol import Split, TaskPlan, job_of
 from isoscope.tasks.scores import problem_rows, with_note
 from isoscope.verbs.evaluate.sentence_spaces import sentence_spaces
 from isoscope.verbs.measure.api import measure
@@ -129,7 +129,7 @@ class LayerScoring:
     level: float
     progress: Progress | None
 
-    def score(self, job: Job) -> Result:
+    def score(self, job: TaskPlan) -> Result:
         """Score one task."""
         problem, text = job.problem, self.describe(job)
         model = self.encoder.model.name
@@ -176,7 +176,7 @@ class LayerScoring:
             ]
         return Result(rows, tables)
 
-    def spaces(self, job: Job, split: Split) -> Iterator[list[Space]]:
+    def spaces(self, job: TaskPlan, split: Split) -> Iterator[list[Space]]:
         """Yield the spaces of every layer, with corrections fitted for one split."""
         problem = job.problem
         return sentence_spaces(
@@ -185,11 +185,11 @@ class LayerScoring:
             scored=problem.texts_of(split.held), seed=self.protocol.seed, progress=self.progress,
         )  # fmt: skip
 
-    def corrected(self, job: Job) -> Level:
+    def corrected(self, job: TaskPlan) -> Level:
         """Return what is corrected: words in texts have no sentence vectors."""
         return "token" if job.problem.mentions is not None else self.protocol.correct_at
 
-    def describe(self, job: Job) -> str:
+    def describe(self, job: TaskPlan) -> str:
         """Say how vectors are made, what is scored, and what corrections were fitted on."""
         encoder, problem = self.encoder, job.problem
         made = str(encoder) if problem.mentions is None else encoder.describe_words()
@@ -299,7 +299,9 @@ def evaluate_texts(
 
 
 @contextmanager
-def kept_vectors(protocol: SentenceProtocol, jobs: Sequence[Job]) -> Iterator[VectorCache | bool]:
+def kept_vectors(
+    protocol: SentenceProtocol, jobs: Sequence[TaskPlan]
+) -> Iterator[VectorCache | bool]:
     """Keep vectors between folds even where none are to be kept between calls."""
     if protocol.cache is not False or all(len(job.splits) == 1 for job in jobs):
         yield protocol.cache

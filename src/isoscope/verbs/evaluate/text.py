@@ -47,7 +47,7 @@ def score_grids(result: Result) -> list[Grid]:
     """
     if not is_by_layer(result):
         return default_grids(result)
-    hidden = {row.measure.split("/")[0] for row in result.rows if PART_OF_TASK in row.extra}
+    hidden = {row.family for row in result.rows if PART_OF_TASK in row.extra}
     shown = [row for row in result.rows if PART_OF_TASK not in row.extra]
     grids, explained = [], set()
     for (subject, measure), rows in grouped(shown, lambda row: (row.subject, row.measure)).items():

@@ -14,13 +14,13 @@ from isoscope import corrections
 from isoscope.data.texts.open import open_texts
 from isoscope.errors import DataError, MissingError, UsageError
 from isoscope.models.checkpoint_cache import CheckpointCache
-from isoscope.models.checkpoints import Training, find_training, holds_checkpoints
+from isoscope.models.checkpoints import Every, Training, find_training, holds_checkpoints
 from isoscope.models.model import Model, open_model
 from isoscope.results.fields import KIND, REMARKS, TITLE, TOPIC
 from isoscope.results.result import Result, versions
 from isoscope.tasks.registry import data_folder
 from isoscope.verbs.explain.text import EXPLANATION
-from isoscope.verbs.explain.topics.base import CORRECTION, MOST_TOKENS, Explanation, Question
+from isoscope.verbs.explain.topics.base import CORRECTION, MOST_TOKENS, Explanation, Question, Topic
 from isoscope.verbs.explain.topics.frequency import (
     Directions,
     coverage_rows,
@@ -43,9 +43,7 @@ from isoscope.verbs.explain.topics.verb_occurrences import semcor_verbs
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from isoscope.models.checkpoints import Every
     from isoscope.progress import Progress
-    from isoscope.verbs.explain.topics.base import Topic
 
 
 __all__ = [

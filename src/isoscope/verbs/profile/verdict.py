@@ -16,6 +16,7 @@ from isoscope.models.layer_names import (
 )
 from isoscope.models.structure.norm_layers import norm_name
 from isoscope.results.result import Result, Row
+from isoscope.verbs.profile.names import telling_parts
 from isoscope.verbs.profile.rows import TENTH, by_key, is_moved
 from isoscope.verbs.profile.text import (
     MASSIVE,
@@ -25,7 +26,6 @@ from isoscope.verbs.profile.text import (
     part_rows,
     short,
     step_name,
-    telling_parts,
 )
 
 if TYPE_CHECKING:

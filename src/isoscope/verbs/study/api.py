@@ -14,7 +14,7 @@ from isoscope.data.output import write_atomically
 from isoscope.errors import UsageError
 from isoscope.models.model import MODELS
 from isoscope.results.fields import REMARKS, SETTINGS
-from isoscope.results.result import check_ending
+from isoscope.results.result import Result, Row, check_ending
 from isoscope.tasks.registry import data_folder
 from isoscope.verbs.study.claims import ALL_MODELS, Claim, Verdict
 from isoscope.verbs.study.inputs import SPARE, chosen_tasks, find_text, some_texts
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from isoscope.models.checkpoints import Every
     from isoscope.progress import Progress
-    from isoscope.results.result import Result, Row
 
 
 __all__ = [

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isoscope.results.charts.chart import Figure
-from isoscope.results.charts.marks import finite
+from isoscope.results.charts.marks import Mark, finite
 from isoscope.results.charts.vega import (
     CATEGORIES,
     IN_LINES,
@@ -30,7 +30,6 @@ from isoscope.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from isoscope.results.charts.marks import Mark
     from isoscope.results.charts.vega import Spec
     from isoscope.results.result import Result, Row
 

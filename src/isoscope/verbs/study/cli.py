@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+import isoscope
 from isoscope.cli import options
-from isoscope.registry import load
+from isoscope.cli.output import draw, print_lines, watching
+from isoscope.cli.streams import command_line, print_facts, print_text
+from isoscope.data.output import write_atomically
+from isoscope.errors import UsageError
+from isoscope.results.result import ENDINGS, check_writable
 
 USUAL = "studies"
 """Where studies are looked for, and several are kept, unless a user says otherwise."""
@@ -28,6 +36,11 @@ isoscope study run all --scale mini --data benchmarks --out studies
 study_app = options.command_group("Run an experiment of a paper on models of your own.")
 
 
+def room(module: str) -> Any:
+    """Return a module of this room: they load all studies, which no help needs."""
+    return import_module(f"isoscope.verbs.study.{module}")
+
+
 @study_app.command("list", epilog="Example: isoscope study list")
 def list_studies(
     results: Annotated[
@@ -40,7 +53,12 @@ def list_studies(
     as_json: options.PrintJson = False,
 ) -> None:
     """Show every study with what it needs, and what became of it last."""
-    load("isoscope.cli.studies:list_studies")(results, as_json=as_json)
+    screen = room("screen")
+    last = screen.last_verdicts(results)
+    if as_json:
+        print_facts(screen.list_facts(last))
+    else:
+        print_lines(screen.list_lines(last))
 
 
 @study_app.command("show", epilog="Example: isoscope study show B-T1")
@@ -49,108 +67,80 @@ def show_study(
     as_json: options.PrintJson = False,
 ) -> None:
     """Show one study: what is done, what it needs and claims, and the numbers that it prints."""
-    load("isoscope.cli.studies:show_study")(name, as_json=as_json)
+    screen, study = room("screen"), room("registry").find_study(name)
+    if as_json:
+        print_facts(screen.describe(study))
+    else:
+        print_lines(screen.study_lines(study))
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(options.Options):
     """What ``isoscope study run`` takes."""
 
-    names: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="ID… [[NAME=]SOURCE…]",
-            help="Studies, such as B-T1, or all of them: all. Then vectors, as for isoscope "
-            "measure, or models, as for isoscope profile; a name tells whether it is the paper's "
-            "model. Without sources: those of the scale.",
-            show_default=False,
-        ),
-    ]
-    sources: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model", metavar="[NAME=]SOURCE", help="A source, as an option; may be several."
-        ),
-    ] = None
+    names: list[str] = options.argument(
+        "ID… [[NAME=]SOURCE…]",
+        "Studies, such as B-T1, or all of them: all. Then vectors, as for isoscope measure, or "
+        "models, as for isoscope profile; a name tells whether it is the paper's model. Without "
+        "sources: those of the scale.",
+    )
+    sources: list[str] | None = options.option(
+        None, "A source, as an option; may be several.", "--model", metavar="[NAME=]SOURCE"
+    )
     data: options.Data = None
-    column: Annotated[
-        str | None, typer.Option(help="Which array or tensor of files that hold several.")
-    ] = None
+    column: str | None = options.option(None, "Which array or tensor of files that hold several.")
     lookup: options.WordLookup
-    text: Annotated[
-        str | None,
-        typer.Option(
-            help="Texts that models read, as for isoscope profile. Default: the paper's own, "
-            "where --data has it."
-        ),
-    ] = None
+    text: str | None = options.option(
+        None,
+        "Texts that models read, as for isoscope profile. Default: the paper's own, where --data "
+        "has it.",
+    )
     text_column: options.TextColumn = None
-    sample: Annotated[
-        int | None, typer.Option(help="Read so many of the texts, drawn at random.", min=1)
-    ] = None
-    revisions: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATTERN",
-            help="Which checkpoints a study of training looks at, such as 'step*'.",
-        ),
-    ] = None
+    sample: int | None = options.option(None, "Read so many of the texts, drawn at random.", min=1)
+    revisions: str | None = options.option(
+        None, "Which checkpoints a study of training looks at, such as 'step*'.", metavar="PATTERN"
+    )
     checkpoints: options.Checkpoints
     compute: options.Compute
-    last_unused: Annotated[
-        int | None,
-        typer.Option(
-            help="Take this many of the last rows for tokens that were never used (B-F3).", min=1
-        ),
-    ] = None
-    tasks: Annotated[
-        str | None,
-        typer.Option(
-            help="Which sets a study of several scores, with commas, such as rte,mrpc. Default: "
-            "those of its sets whose data are in the folder."
-        ),
-    ] = None
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            metavar="mini|paper",
-            help="What is taken where no source is named, and how large a study that trains is: "
-            "mini is what is at hand, paper the paper's own models. Default: mini.",
-            show_default=False,
-        ),
-    ] = None
-    reuse: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--from",
-            metavar="RESULT.json",
-            help="Take the finished runs of isoscope train --out instead of training; several "
-            "times for several files.",
-            show_default=False,
-        ),
-    ] = None
-    again: Annotated[
-        bool, typer.Option("--again", help="Run what the folder of --out has already.")
-    ] = False
+    last_unused: int | None = options.option(
+        None, "Take this many of the last rows for tokens that were never used (B-F3).", min=1
+    )
+    tasks: str | None = options.option(
+        None,
+        "Which sets a study of several scores, with commas, such as rte,mrpc. Default: those of "
+        "its sets whose data are in the folder.",
+    )
+    scale: str | None = options.option(
+        None,
+        "What is taken where no source is named, and how large a study that trains is: mini is "
+        "what is at hand, paper the paper's own models. Default: mini.",
+        metavar="mini|paper",
+        show_default=False,
+    )
+    reuse: list[Path] | None = options.option(
+        None,
+        "Take the finished runs of isoscope train --out instead of training; several times for "
+        "several files.",
+        "--from",
+        metavar="RESULT.json",
+        show_default=False,
+    )
+    again: bool = options.flag("Run what the folder of --out has already.")
     seed: options.Seed = 0
     shown: options.Shown
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="A .json or .md file for one study; or a folder, where every study has its file, "
-            f"and what is finished is not run again. Default for several: {USUAL}."
-        ),
-    ] = None
+    out: Path | None = options.option(
+        None,
+        "A .json or .md file for one study; or a folder, where every study has its file, "
+        f"and what is finished is not run again. Default for several: {USUAL}.",
+    )
     engine: options.Engine = "local"
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            help="Studies that run at a time, each in a process or an actor of Ray with one "
-            "thread. Of a single study, who reads its texts, as for isoscope profile.",
-            min=1,
-            rich_help_panel=options.SCALE,
-        ),
-    ] = None
+    workers: int | None = options.option(
+        None,
+        "Studies that run at a time, each in a process or an actor of Ray with one thread. Of a "
+        "single study, who reads its texts, as for isoscope profile.",
+        min=1,
+        panel=options.SCALE,
+    )
     watch: options.Watch
     debug: options.Debug = False
 
@@ -159,7 +149,47 @@ class RunOptions(options.Options):
 @options.command
 def run_command(given: RunOptions) -> None:
     """Run studies and judge their claims."""
-    load("isoscope.cli.studies:run_studies")(given)
+    asked = given.arguments()
+    names, sources, out, again = (asked.pop(name) for name in ("names", "sources", "out", "again"))
+    screen = room("screen")
+    studies, later = screen.parted(names)
+    sources = [*later, *(sources or [])]
+    asked |= {"reuse": given.reuse or [], "command": command_line()}
+    if len(studies) > 1 or is_folder(out):
+        check_several(given)
+        folder = room("folder").StudyFolder(out or USUAL)
+        watch = partial(watching, given.watch)
+        print_lines(screen.run_several(studies, sources, folder, watch, again=again, **asked))
+        return
+    if again:
+        raise UsageError("--again is about a folder of studies; name one with --out")
+    if out is not None:
+        check_writable(out)
+    with watching(given.watch) as report:
+        found = isoscope.run_study(studies[0], sources, progress=report, **asked)
+    if out is not None:
+        found.save(out)
+    draw([found.result], given.shown.pictures)
+    if given.shown.as_json:
+        print_text(found.result.to_json())
+    else:
+        print_lines(screen.run_lines(found))
+
+
+def is_folder(out: Path | None) -> bool:
+    """Whether results go into a folder, a file each."""
+    return out is not None and (out.is_dir() or not out.suffix)
+
+
+def check_several(given: RunOptions) -> None:
+    """Refuse what is for a single study."""
+    out = given.out
+    if out is not None and out.suffix.lower() in ENDINGS and not out.is_dir():
+        raise UsageError(f"--out {out} is a file for one study; name a folder for several")
+    if given.shown.as_json:
+        raise UsageError("--json prints one study; several are files in the folder of --out")
+    if given.shown.pictures.wanted:
+        raise UsageError("--html and --figures draw one study; isoscope report draws several")
 
 
 @study_app.command(
@@ -181,4 +211,16 @@ def compare_studies(
     as_json: options.PrintJson = False,
 ) -> None:
     """Lay finished studies side by side: claims with verdicts, measured and printed numbers."""
-    load("isoscope.cli.studies:compare_studies")(folder, note, out, as_json=as_json)
+    if out is not None:
+        check_writable(out)
+    comparison = room("comparison")
+    runs = list(room("folder").StudyFolder(folder).runs())
+    as_text = json.dumps([comparison.summary(run) for run in runs], indent=2, ensure_ascii=False)
+    if out is not None:
+        is_json = out.suffix.lower() == ".json"
+        page = as_text if is_json else comparison.compared_markdown(runs, note)
+        write_atomically(out, page + "\n")
+    if as_json:
+        print_text(as_text)
+    else:
+        print_lines(room("screen").compared_lines(runs))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.results.numbers import cell
 from isoscope.results.render import markdown_table
-from isoscope.verbs.study.claims import what_of
+from isoscope.verbs.study.claims import Verdict, what_of
 from isoscope.verbs.study.registry import all_studies
 from isoscope.verbs.study.text import DESCRIPTIVE, case_line
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from isoscope.results.result import Row
     from isoscope.verbs.study.api import StudyRun
-    from isoscope.verbs.study.claims import Verdict
 
 
 HOLDS, FAILS, UNJUDGED = "holds", "fails", "cannot be judged"

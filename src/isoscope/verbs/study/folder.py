@@ -12,23 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from isoscope.compute.pool import BadShard, no_tick
+from isoscope.compute.pool import BadShard, Pool, Tick, no_tick
 from isoscope.data.output import cannot_be_written
 from isoscope.errors import DataError, IsoscopeError, UsageError
 from isoscope.results.result import Result, load_result
 from isoscope.tasks.registry import data_folder
-from isoscope.verbs.study.api import as_subject, judged, run_study
+from isoscope.verbs.study.api import StudyRun, as_subject, judged, run_study
 from isoscope.verbs.study.inputs import stamp
-from isoscope.verbs.study.registry import chosen_scale, find_study, turn
+from isoscope.verbs.study.registry import Study, chosen_scale, find_study, turn
 from isoscope.version import __version__
-
-if TYPE_CHECKING:
-    from isoscope.compute.pool import Pool, Tick
-    from isoscope.verbs.study.api import StudyRun
-    from isoscope.verbs.study.registry import Study
-
 
 USUAL = "studies"
 """Where studies are looked for, and several are kept, unless a user says otherwise."""

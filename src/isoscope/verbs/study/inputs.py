@@ -14,9 +14,9 @@ import hashlib
 import importlib.util
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,20 +34,16 @@ from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.models.layer_names import numbered_layers
 from isoscope.models.model import Model, open_model, provenance_of
 from isoscope.results.merge import joined_without_verdicts, renamed
-from isoscope.results.result import Row
+from isoscope.results.result import Result, Row
 from isoscope.tasks.registry import find_task
 from isoscope.verbs.measure.api import measure
 from isoscope.verbs.profile.api import profile
-from isoscope.verbs.study.registry import TextNeed
+from isoscope.verbs.study.registry import Request, Study, Subject, TextNeed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from isoscope.data.base import CloudGroup
     from isoscope.data.texts.base import TextSource
     from isoscope.models.structure.stacks import Stack
-    from isoscope.results.result import Result
-    from isoscope.verbs.study.registry import Request, Study, Subject
 
 
 HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
@@ -143,6 +139,16 @@ def of_every_model(request: Request, find: Callable[[Model, str], Result]) -> Re
     return joined_without_verdicts(results)
 
 
+def per_model(recipe: Callable[[Request, Model, str], Result]) -> Callable[[Request], Result]:
+    """Make a recipe about one model, and its name in the result, one about all of a request."""
+
+    @wraps(recipe)
+    def of_all(request: Request) -> Result:
+        return of_every_model(request, partial(recipe, request))
+
+    return of_all
+
+
 def measured(request: Request, measures: str, corrections: str) -> Result:
     """Measure the vectors of every subject, under the subjects' names."""
     return of_every_cloud(
@@ -175,12 +181,9 @@ def correlation_row(
     apart: str = "",
 ) -> Row:
     """Return Pearson's correlation of two measures over models or over checkpoints."""
-    found = pearson(*values)
-    return Row(
-        subject, "", "none", f"correlation({', '.join(measures)})", found.value,
-        low=found.low, high=found.high, n=found.n,
-        protocol=f"over {over}{apart}", note=found.note, extra={"unit": over},
-    )  # fmt: skip
+    name = f"correlation({', '.join(measures)})"
+    how = f"over {over}{apart}"
+    return Row.of(pearson(*values), subject, "", "none", name, protocol=how, extra={"unit": over})
 
 
 def mean_of(values: Iterable[float | None]) -> float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,11 +19,9 @@ from isoscope.data.formats.packages import PREFIX
 from isoscope.errors import UsageError, unknown_name
 from isoscope.measures.registry import all_measures
 from isoscope.registry import Registry
-from isoscope.verbs.study.reference import Key, misprints
+from isoscope.verbs.study.reference import Key, catalogue, misprints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from isoscope.data.texts.base import TextSource
     from isoscope.models.checkpoints import Every
     from isoscope.progress import Progress
@@ -186,7 +184,7 @@ class Study:
     @property
     def document(self) -> str:
         """The document that it is from."""
-        return DOCUMENTS[self.id[0]]
+        return str(catalogue()["papers"][self.id[0]]["document"])
 
     @property
     def misprints(self) -> list[dict[str, str]]:
@@ -199,38 +197,6 @@ def is_called(names: str, subject: str) -> bool:
     return subject.casefold() in names.casefold().split("|")
 
 
-@dataclass(frozen=True)
-class Paper:
-    """A paper, as it is cited; its experiments are studies."""
-
-    citation: str
-
-    def study(
-        self,
-        name: str,
-        title: str,
-        where: str,
-        needs: str,
-        recipe: Callable[[Request], Result],
-        claims: tuple[Claim, ...],
-        models: tuple[str, ...] = (),
-        printed: Callable[[], dict[Key, float]] = dict,
-        **more: Any,
-    ) -> Study:
-        """Register an experiment; ``where`` is its table or figure, the rest is as in `Study`."""
-        place = f"{self.citation}, {where}"
-        return register(Study(name, title, place, needs, recipe, claims, models, printed, **more))
-
-
-DOCUMENTS = {
-    "B": "Biś et al. (2021)",
-    "R": "Rajaee & Pilehvar (2021)",
-    "D": "Ding et al. (2022)",
-    "L": "Luo (2021)",
-    "P": "Machina & Mercer (2024)",
-}
-"""The documents by the first letter of an id."""
-
 _STUDIES = Registry["Study"]("study", "isoscope.verbs.study.papers")
 
 
@@ -238,6 +204,36 @@ def register(study: Study) -> Study:
     """Add a study; an id can be taken once."""
     _STUDIES.register(study.id, study)
     return study
+
+
+def add_study(
+    name: str,
+    recipe: Callable[[Request], Result],
+    *claims: Claim,
+    models: tuple[str, ...] = (),
+    printed: Callable[[], dict[Key, float]] = dict,
+    **more: Any,
+) -> Study:
+    """Register an experiment; its title, place, needs and scales are those of the catalogue.
+
+    Parameters
+    ----------
+    name : str
+        Its id in the catalogue.
+    recipe, claims, models, printed, more
+        As in `Study`.
+    """
+    known = catalogue()
+    about = known["studies"][name]
+    place = f"{known['papers'][name[0]]['citation']}, {about['where']}"
+    needs = about["needs"].format_map(known["phrases"])
+    scales = scales_called(about["scales"])
+    return register(
+        Study(
+            name, about["title"], place, needs, recipe, claims, models, printed,
+            scales=scales, **more,
+        )
+    )  # fmt: skip
 
 
 def all_studies() -> tuple[Study, ...]:
@@ -289,6 +285,18 @@ class Scale:
         return tuple(source for source in self.sources if source not in absent), absent
 
 
+def scales_called(name: str) -> dict[str, Scale]:
+    """Return scales of the catalogue; a source that names a group is all sources of the group."""
+    groups = catalogue()["groups"]
+    return {
+        scale: Scale(
+            tuple(one for source in taken["sources"] for one in groups.get(source, [source])),
+            taken.get("options", {}),
+        )
+        for scale, taken in catalogue()["scales"][name].items()
+    }
+
+
 def is_at_hand(source: str) -> bool:
     """Whether a source needs no package that is missing."""
     module = MODULES.get(source.removeprefix(PREFIX)) if source.startswith(PREFIX) else None
@@ -323,94 +331,3 @@ def finished_runs(
 
 PRETRAIN = "pretrain:"
 TINY_SIZE = "tiny"
-PRETRAIN_SCALES = {MINI: Scale((f"{PRETRAIN}{TINY_SIZE}",)), AS_PAPER: Scale((f"{PRETRAIN}paper",))}
-"""What is trained where the user names no source."""
-
-PRETRAIN_NEED = (
-    "a text to learn from (--text, or WikiText-2 in the --data folder), and nothing else: --scale "
-    "mini trains tiny models for some minutes, --scale paper those of the paper, pretrain:SIZE as "
-    "a source another size"
-)
-
-
-GLOVE, MINILM, SMOLLM2 = "package:glove", "package:minilm", "package:smollm2"
-TINY = f"{PRETRAIN}tiny"
-
-BERT_MODELS = (
-    "BERT-base-cased=bert-base-cased", "BERT-base-uncased=bert-base-uncased",
-    "BERT-large-cased=bert-large-cased", "BERT-large-uncased=bert-large-uncased",
-)  # fmt: skip
-ROBERTA_MODELS = ("RoBERTa-base=roberta-base", "RoBERTa-large=roberta-large")
-
-MATRICES = {
-    MINI: Scale((GLOVE, MINILM, SMOLLM2)),
-    AS_PAPER: Scale(
-        (*BERT_MODELS, *ROBERTA_MODELS, "GPT-2 (12 layers)=gpt2", "GPT-2 (24 layers)=gpt2-medium")
-    ),
-}
-SPECTRA = {
-    MINI: Scale((GLOVE, MINILM, SMOLLM2)),
-    AS_PAPER: Scale(("RoBERTa-large=roberta-large", "GPT-2 (12 layers)=gpt2")),
-}
-WORDS = {
-    MINI: Scale((GLOVE, MINILM), {"lowercase": True}),
-    AS_PAPER: Scale(("BERT-base-cased=bert-base-cased", "BERT-large-cased=bert-large-cased")),
-}
-"""The byte-level models of the paper need --prefix Ġ, and so a run of their own."""
-
-UNUSED = {MINI: Scale((MINILM,)), AS_PAPER: Scale(("BERT-base-uncased=bert-base-uncased",))}
-COVERAGE = {MINI: Scale((MINILM,)), AS_PAPER: Scale(("BERT=bert-base-cased",))}
-SHIFTED = {MINI: Scale((TINY,)), AS_PAPER: Scale()}
-
-RAJAEE_MODELS = ("GPT-2=gpt2", "BERT=bert-base-uncased", "RoBERTa=roberta-base")
-TOKENS = {MINI: Scale((MINILM,)), AS_PAPER: Scale(RAJAEE_MODELS)}
-PROBES = {
-    MINI: Scale((MINILM,), {"tasks": "rte,mrpc"}),
-    AS_PAPER: Scale(("BERT=bert-base-uncased",)),
-}
-CONVERGENCE = {
-    MINI: Scale((MINILM,), {"tasks": "rte"}),
-    AS_PAPER: Scale(("BERT=bert-base-uncased",)),
-}
-
-BASE_MODELS = ("BERT-base=bert-base-cased", "RoBERTa-base=roberta-base")
-LUO_BASE = {MINI: Scale((MINILM,)), AS_PAPER: Scale(BASE_MODELS)}
-LUO = {
-    MINI: Scale((MINILM,)),
-    AS_PAPER: Scale(
-        (
-            *BASE_MODELS, "BERT-distil=distilbert-base-cased",
-            "RoBERTa-distil=distilroberta-base",
-            "BERT-large=bert-large-cased", "RoBERTa-large=roberta-large",
-        )
-    ),
-}  # fmt: skip
-
-PYTHIA_MODELS = tuple(
-    f"Pythia-{size}=EleutherAI/pythia-{size.lower()}"
-    for size in ("70M", "160M", "410M", "1B", "1.4B", "2.8B", "6.9B", "12B")
-)
-OTHER_DECODERS = (
-    "OPT-6.7B=facebook/opt-6.7b", "Falcon-7B=tiiuae/falcon-7b",
-    "GPT-NeoX-20B=EleutherAI/gpt-neox-20b",
-)  # fmt: skip
-DECODERS = {MINI: Scale((MINILM, SMOLLM2), {"sample": 150}), AS_PAPER: Scale(PYTHIA_MODELS)}
-UNEMBEDDINGS = {MINI: Scale((SMOLLM2,)), AS_PAPER: Scale((*PYTHIA_MODELS, *OTHER_DECODERS))}
-"""MiniLM was saved without an unembedding."""
-
-LAST_NORMS = {MINI: Scale((MINILM, SMOLLM2)), AS_PAPER: Scale((*PYTHIA_MODELS, *OTHER_DECODERS))}
-EVERY_STEP = {"revisions": "step*", "every": "log"}
-"""Which steps the paper took is not said beyond their number, 21; doubled steps give 22 of 154."""
-
-SMALL_TRAININGS = {
-    MINI: Scale((TINY,), {"sample": 300}),
-    AS_PAPER: Scale((PYTHIA_MODELS[0], PYTHIA_MODELS[2]), EVERY_STEP),
-}
-ALL_TRAININGS = {
-    MINI: Scale((TINY,)),
-    AS_PAPER: Scale((PYTHIA_MODELS[0], PYTHIA_MODELS[2], PYTHIA_MODELS[6]), EVERY_STEP),
-}
-ACCURACIES = {
-    MINI: Scale((TINY,), {"tasks": "trec,mrpc,cr"}),
-    AS_PAPER: Scale((PYTHIA_MODELS[0], PYTHIA_MODELS[2]), EVERY_STEP),
-}

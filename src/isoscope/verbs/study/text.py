@@ -10,13 +10,12 @@ from isoscope.results.fields import REMARKS, SETTINGS, STAR
 from isoscope.results.numbers import cell, with_spread
 from isoscope.results.render import markdown_table
 from isoscope.results.tables import grouped_notes, option_notes
-from isoscope.verbs.study.claims import what_of
+from isoscope.verbs.study.claims import Case, Verdict, what_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from isoscope.results.result import Result, Row
-    from isoscope.verbs.study.claims import Case, Verdict
     from isoscope.verbs.study.registry import Study
 
 

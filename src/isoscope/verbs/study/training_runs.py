@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -31,17 +31,14 @@ from isoscope.results.merge import joined_without_verdicts, renamed
 from isoscope.results.result import Result, Row, load_result
 from isoscope.verbs.profile.api import profile_over_training
 from isoscope.verbs.study.inputs import less, spare_text, stamp, wikitext_train
-from isoscope.verbs.study.registry import AS_PAPER, MINI, PRETRAIN, TINY_SIZE
+from isoscope.verbs.study.registry import AS_PAPER, MINI, PRETRAIN, TINY_SIZE, Request, Subject
 from isoscope.verbs.train.names import FACTORS, MATRIX, is_ablation, model_of
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from isoscope.data.texts.base import TextSource
     from isoscope.models.model import Model
     from isoscope.typing import Vector
-    from isoscope.verbs.study.registry import Request, Subject
     from isoscope.verbs.train.api import Plan
 
 
@@ -242,7 +239,6 @@ SMALL_STEPS = 200
 
 FOLLOWED = {"steps": 400, "checkpoints": 10}
 """Of a model whose training is followed: more steps, and more states on the way."""
-AGAIN = "; --from takes a result of isoscope train ablate instead"
 
 
 def plan_of(request: Request, subject: Subject, **options: object) -> Plan:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from isoscope.compute.stats.estimates import check_level
 from isoscope.corrections.named import NONE, named
-from isoscope.corrections.query_centre import sampled_rows, two_sided_spaces
+from isoscope.corrections.query_centre import Centres, sampled_rows, two_sided_spaces
 from isoscope.corrections.registry import parse_corrections
 from isoscope.data.arrays import ArrayCloud
+from isoscope.data.base import CloudGroup
 from isoscope.data.selection import RowSelection, count_rows
 from isoscope.errors import UsageError
 from isoscope.measures.views import DEFAULT_CORRECTIONS, check_width
+from isoscope.progress import Progress
 from isoscope.results.fields import KIND, REMARKS
 from isoscope.results.result import Result, Row, versions
 from isoscope.tasks.datasets.own_pairs import own_pair_task
@@ -25,29 +28,13 @@ from isoscope.tasks.fits import parts_of
 from isoscope.tasks.folds import FOLDS
 from isoscope.tasks.protocol import SentenceProtocol, protocol_of
 from isoscope.tasks.vectors import ground_of
-from isoscope.verbs.threshold.chance import length_remark, meaning_of
-from isoscope.verbs.threshold.goals import BestF1, Goal, Precision, Recall
+from isoscope.verbs.threshold.chance import meaning_of, norm_remarks
+from isoscope.verbs.threshold.goals import BestF1, Precision, Recall
 from isoscope.verbs.threshold.labelled_pairs import LabelledPairs, with_labels
-from isoscope.verbs.threshold.score_map import (
-    ScoreMap,
-    check_map_file,
-    percentile_map,
-    save_maps,
-)
-from isoscope.verbs.threshold.text import (
-    THRESHOLDS,
-    background_sentence,
-    change_sentences,
-    range_sentence,
-    rare_sentence,
-)
+from isoscope.verbs.threshold.names import THRESHOLDS
+from isoscope.verbs.threshold.score_map import ScoreMap, check_map_file, percentile_map, save_maps
+from isoscope.verbs.threshold.text import background_sentences, change_sentences, rare_sentences
 from isoscope.wording import listed
-
-if TYPE_CHECKING:
-    from isoscope.corrections.query_centre import Centres
-    from isoscope.data.base import CloudGroup
-    from isoscope.progress import Progress
-
 
 MOST_ROWS = 20_000
 """All pairs of so many rows take two gigabytes."""
@@ -163,12 +150,8 @@ def threshold(
     map_file : path, optional
         File that the maps from score to percentile, and with labels to probability, are written
         to, as ``.json``.
-    progress : callable, optional
-        Called with the name of the work, steps done, and steps in all.
-    command : str
-        Kept in the result.
-    **protocol
-        Fields of ``SentenceProtocol``, such as ``pooling``, in place of ``sentences``.
+    progress, command, **protocol
+        As in ``isoscope.advise``.
 
     Returns
     -------
@@ -188,8 +171,12 @@ def threshold(
     if map_file is not None:
         check_map_file(Path(map_file))
     at = [float(score) for score in np.atleast_1d(np.asarray(at, np.float64))]
-    check_call(sample, store_size, at, pairs, text, positive, precision, recall, confidence)
-    goals = goals_of(precision, recall, confidence)
+    check_background(sample, store_size, at)
+    wanted = {"positive": positive, "precision": precision, "recall": recall}
+    check_labels(pairs, text, wanted, confidence)
+    # The user's own goals come first: what is said about thresholds is said about the first one.
+    shares = ((Precision, precision), (Recall, recall))
+    goals = [goal(share, confidence) for goal, share in shares if share is not None]
     asked = parse_corrections(listed(corrections, DEFAULT_CORRECTIONS))
     names = list(dict.fromkeys([NONE, *(one.text for one in asked)]))
     how = protocol_of(sentences, protocol, layers=layer, seed=seed)
@@ -206,25 +193,20 @@ def threshold(
         ground = replace(ground, problem=with_labels(ground.problem, positive))
         labelled = LabelledPairs(ground, folds, seed, level)
         spaces = labelled.cosines(named(names), centres, progress)
-        scored = labelled.judge(spaces, goals)
+        scored = labelled.judge(spaces, [*goals, BestF1()])
         rows += labelled.rows(ground.name, scored)
         maps += [one.map for one in scored]
         share = float(np.mean(labelled.labels))
-        remarks += [*change_sentences(scored), *told(rare_sentence(scored, share))]
+        remarks += [*change_sentences(scored), *rare_sentences(scored, share)]
         if ground.problem.texts:
             finite = np.isfinite(ground.vectors).all(axis=1)
             documents = ArrayCloud(ground.vectors[finite], ground.name)
+    opened = partial(open_source, layer=layer, sentences=how, progress=progress)
     if documents is None:
-        documents = open_source(
-            source, text=text, layer=layer, sentences=how, column=column, progress=progress
-        )
+        documents = opened(source, text=text, column=column)
     asking = None
     if queries is not None:
-        asking = open_source(
-            queries if text is None else source, text=None if text is None else queries,
-            layer=layer, sentences=how, column=column if text is None else None,
-            progress=progress,
-        )  # fmt: skip
+        asking = opened(queries, column=column) if text is None else opened(source, text=queries)
     for one in asked:
         check_width(one, documents.widths[0])
     found = background(
@@ -263,13 +245,14 @@ def background(
     kept = RowSelection(documents, drop_invalid=drop_invalid)
     asked = None if queries is None else RowSelection(queries, drop_invalid=drop_invalid)
     spaces = two_sided_spaces(names, kept, asked, centres, progress)
-    rows = sampled_rows(documents, sample, seed, drop_invalid=drop_invalid)
-    asking = None
-    if queries is not None:
-        asking = sampled_rows(queries, sample, seed, drop_invalid=drop_invalid)
-    total = rows_that_count(kept) if drop_invalid else count_rows(documents)
+    drawn = partial(sampled_rows, size=sample, seed=seed, drop_invalid=drop_invalid)
+    rows, asking = drawn(documents), None if queries is None else drawn(queries)
+    if drop_invalid:  # only reading tells how many rows are finite
+        total = sum(len(batches[kept.names[0]].vectors) for batches in kept.batches())
+    else:
+        total = count_rows(documents)
     if store_size is None:
-        store_size = total - (queries is None)
+        store_size = total - (queries is None)  # a row is not compared with itself
     elif store_size < total:
         raise UsageError(f"--store-size {store_size:,}: the source alone has {total:,} vectors")
     subject = documents.names[0]
@@ -286,43 +269,16 @@ def background(
         found += meaning.rows(subject, with_caveats(how, documents, queries), at, level)
         maps.append(percentile_map(meaning.pairs, meaning.space))
         if number == 1:
-            remarks += [background_sentence(meaning), *told(range_sentence(meaning))]
+            remarks += background_sentences(meaning)
         if progress is not None:
             progress("compare random pairs", number, len(spaces))
-    remarks += told(length_remark(rows))
     left_out = {why: n for why, n in kept.left_out.items() if n}
+    remarks += norm_remarks(rows)
     return Thresholds(Result(found, left_out=left_out, extra={REMARKS: remarks}), maps)
 
 
-def rows_that_count(kept: RowSelection) -> int:
-    """Read a source to see how many of its rows are finite."""
-    return sum(len(batch.vectors) for batches in kept.batches() for batch in batches.values())
-
-
-def goals_of(
-    precision: float | None, recall: float | None, confidence: float | None
-) -> tuple[Goal, ...]:
-    """Return what thresholds are chosen for, the user's own wishes first."""
-    goals: list[Goal] = []
-    if precision is not None:
-        goals.append(Precision(precision, confidence))
-    if recall is not None:
-        goals.append(Recall(recall, confidence))
-    return (*goals, BestF1())
-
-
-def check_call(
-    sample: int,
-    store_size: int | None,
-    at: Sequence[float],
-    pairs: str | Path | None,
-    text: Any,
-    positive: str | None,
-    precision: float | None,
-    recall: float | None,
-    confidence: float | None,
-) -> None:
-    """Refuse what cannot be meant, before anything is read."""
+def check_background(sample: int, store_size: int | None, at: Sequence[float]) -> None:
+    """Refuse random pairs that cannot be meant, before anything is read."""
     if not 2 <= sample <= MOST_ROWS:
         raise UsageError(
             f"a sample has two rows to {MOST_ROWS:,}, as all pairs of it are held in memory, not "
@@ -333,20 +289,19 @@ def check_call(
     for score in at:
         if not -1 <= score <= 1:
             raise UsageError(f"a cosine lies between -1 and 1, not {score:g}")
-    for option, value in (
-        ("positive", positive), ("precision", precision), ("recall", recall),
-    ):  # fmt: skip
+
+
+def check_labels(
+    pairs: str | Path | None, text: Any, wanted: dict[str, Any], confidence: float | None
+) -> None:
+    """Refuse what is about labelled pairs where there are none, and texts where there are."""
+    for option, value in wanted.items():
         if value is not None and pairs is None:
             raise UsageError(f"--{option} is about labelled pairs; name them with --pairs")
-    if confidence is not None and precision is None and recall is None:
+    if confidence is not None and wanted["precision"] is None and wanted["recall"] is None:
         raise UsageError("--confidence is that of a --precision or --recall; name one")
     if pairs is not None and text is not None:
         raise UsageError(
             "--text is for scores without labels; pairs of texts bring their own, and pairs of "
             "rows name vectors"
         )
-
-
-def told(sentence: str | None) -> list[str]:
-    """Return a sentence in a list, or nothing."""
-    return [] if sentence is None else [sentence]

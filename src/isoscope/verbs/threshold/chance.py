@@ -1,37 +1,39 @@
-"""How often unrelated pairs reach a score.
-
-One threshold in the forms in which stores want it.
+"""How often unrelated pairs reach a score, and one score in the forms in which stores want it.
 
 For unit vectors u and v with cosine s: the inner product is s, the cosine distance 1 − s, the
 Euclidean distance ‖u − v‖ = √(2 − 2s), and its square 2 − 2s. Search engines that allow no negative
 score report (1 + s) / 2.
 
-What a score means without labels: how often random pairs reach it, how many a query meets.
+Without labels, a score means how often random pairs reach it: of the n vectors that a query is
+compared with, a share p of random pairs above a score makes n p matches by chance.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.compute.stats.estimates import Estimate
 from isoscope.compute.stats.pair_cosines import RandomPairs
+from isoscope.corrections.query_centre import TwoSided
 from isoscope.errors import DataError
 from isoscope.results.result import Row
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from isoscope.corrections.query_centre import TwoSided
-
+from isoscope.verbs.threshold.names import PER_QUERY, RANDOM, SCORE, SHARE_ABOVE
 
 FORMS = ("cosine_distance", "euclidean_of_unit", "halved_score")
 """Names of the other forms of a cosine, as fields of a row."""
+
+PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
+MATCHES = (10.0, 1.0, 0.1)
+"""Chance matches per query for which a threshold is given."""
+
+UNEVEN = 1e-3
+"""Norms that differ by more than this share are not those of unit vectors."""
 
 
 def forms_of(cosine: float | None) -> dict[str, float | None]:
@@ -45,21 +47,9 @@ def forms_of(cosine: float | None) -> dict[str, float | None]:
     if cosine is None:
         return dict.fromkeys(FORMS)
     distance = 1 - cosine
-    return dict(
-        zip(FORMS, (distance, math.sqrt(max(2 * distance, 0.0)), (1 + cosine) / 2), strict=True)
-    )
-
-
-BACKGROUND = "random-pairs"
-"""Stands before the measures of this file."""
-
-PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
-MATCHES = (10.0, 1.0, 0.1)
-"""Chance matches per query for which a threshold is given."""
-
-SHARE_ABOVE, PER_QUERY, SCORE = "share_above", "matches_per_query", "score"
-UNEVEN = 1e-3
-"""Lengths that differ by more than this share are not those of unit vectors."""
+    # Rounding may put the cosine of equal vectors above 1, and the square below 0.
+    values = (distance, math.sqrt(max(2 * distance, 0.0)), (1 + cosine) / 2)
+    return dict(zip(FORMS, values, strict=True))
 
 
 @dataclass(frozen=True)
@@ -94,26 +84,21 @@ class Meaning:
         level : float
             Coverage of the intervals.
         """
-
-        def filed(measure: str, found: Estimate, extra: dict[str, Any]) -> Row:
-            return Row.of(
-                found, subject, "", self.space, f"{BACKGROUND}/{measure}",
-                n=self.pairs.count, protocol=protocol, extra={"unit": "pairs", **extra},
-            )  # fmt: skip
-
-        rows = []
-        for percentile in PERCENTILES:
-            share = 1 - percentile / 100
+        shares = {f"{percentile:g}%": 1 - percentile / 100 for percentile in PERCENTILES}
+        # In a small store, more than half of all pairs would have to match.
+        shares |= {f"{n:g}-per-query": n / self.others for n in MATCHES if n / self.others < 0.5}
+        cases: list[tuple[str, Estimate, dict[str, Any]]] = []
+        for name, share in shares.items():
             found = self.pairs.score_at(share, level)
-            rows.append(filed(f"{percentile:g}%", found, self._about(share, found.value)))
-        for matches in MATCHES:
-            share = matches / self.others
-            if share < 0.5:
-                found = self.pairs.score_at(share, level)
-                about = self._about(share, found.value)
-                rows.append(filed(f"{matches:g}-per-query", found, about))
-        rows += [filed(f"at-{score:g}", *self._percentile_of(score, level)) for score in at]
-        return rows
+            cases.append((name, found, self._about(share, found.value)))
+        cases += [(f"at-{score:g}", *self._percentile_of(score, level)) for score in at]
+        return [
+            Row.of(
+                found, subject, "", self.space, RANDOM + name,
+                n=self.pairs.count, protocol=protocol, extra={"unit": "pairs", **about},
+            )
+            for name, found, about in cases
+        ]  # fmt: skip
 
     def _about(self, share: float, score: float | None) -> dict[str, Any]:
         return {SHARE_ABOVE: share, PER_QUERY: share * self.others, **forms_of(score)}
@@ -128,10 +113,7 @@ class Meaning:
 
 
 def meaning_of(
-    space: TwoSided,
-    documents: NDArray[Any],
-    queries: NDArray[Any] | None,
-    others: int,
+    space: TwoSided, documents: NDArray[Any], queries: NDArray[Any] | None, others: int
 ) -> Meaning:
     """Compare sampled documents with each other, or sampled queries with them."""
     asked = None if queries is None else space.of_queries(queries)
@@ -142,12 +124,12 @@ def meaning_of(
     return Meaning(space.name, pairs, others)
 
 
-def length_remark(rows: NDArray[Any]) -> str | None:
+def norm_remarks(rows: NDArray[Any]) -> list[str]:
     """Warn where forms for unit vectors would not be what a store computes."""
-    lengths = np.linalg.norm(np.asarray(rows, np.float64), axis=1)
-    if np.ptp(lengths) <= UNEVEN * float(lengths.max()):
-        return None
-    return (
+    norms = np.linalg.norm(np.asarray(rows, np.float64), axis=1)
+    if np.ptp(norms) <= UNEVEN * float(norms.max()):
+        return []
+    return [
         "The vectors are not of one length: inner products and Euclidean distances of a store are "
         "not those of the table unless vectors are set to length 1 first. Cosines are."
-    )
+    ]

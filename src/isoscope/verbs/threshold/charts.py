@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from isoscope.results.charts.chart import Figure
-from isoscope.results.charts.marks import MOST_SERIES, Marks, of
+from isoscope.results.charts.marks import MOST_SERIES, Mark, Marks, of
 from isoscope.results.charts.sheets import (
     MOST_PANELS,
     cloud_of,
@@ -14,19 +14,21 @@ from isoscope.results.charts.sheets import (
     reach,
     some_of,
 )
-from isoscope.results.charts.vega import CATEGORIES, Spec, layered, logarithmic, number, tooltip
+from isoscope.results.charts.vega import (
+    CATEGORIES,
+    Spec,
+    layer,
+    layered,
+    logarithmic,
+    number,
+    tooltip,
+)
 from isoscope.results.numbers import shown
+from isoscope.results.result import Result, Row
 from isoscope.results.tables import grouped
+from isoscope.verbs.threshold.names import PER_QUERY, RANDOM, SCORE, SHARE_ABOVE, THRESHOLD
+from isoscope.verbs.threshold.text import words
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from isoscope.results.charts.marks import Mark
-    from isoscope.results.result import Result, Row
-
-
-RANDOM = "random-pairs/"
-THRESHOLD = "/threshold"
 TICKS = [100, 50, 10, 1, 0.1, 0.01, 0.001]
 AXIS = {"tickCount": 6, "labelFlush": False}
 NAMED = "99%"
@@ -35,14 +37,9 @@ NAMED = "99%"
 
 def random_pair_figures(result: Result) -> list[Figure]:
     """Draw a chart per source: a curve per space, a rule per threshold or score asked for."""
-    found = (
-        row
-        for row in result.rows
-        if row.measure.startswith(RANDOM) or row.measure.endswith(THRESHOLD)
-    )
     return [
         drawn(of(*cloud) or "the vectors", points, rules_of(rows))
-        for cloud, rows in grouped(found, cloud_of).items()
+        for cloud, rows in grouped(result.rows, cloud_of).items()
         if (points := points_of(rows))
     ]
 
@@ -50,21 +47,15 @@ def random_pair_figures(result: Result) -> list[Figure]:
 def points_of(rows: Iterable[Row]) -> Marks:
     """Return percentiles as points, the lowest cosine of each space first."""
     points = Marks(
-        {"space": row.correction, "cosine": row.value, "above": 100 * row.extra["share_above"],
-         "matches": row.extra.get("matches_per_query"), "called": called(row)}
+        {"space": row.correction, "cosine": row.value, "above": 100 * row.extra[SHARE_ABOVE],
+         "matches": row.extra.get(PER_QUERY), "called": words(row)}
         for row in rows
         if row.measure.startswith(RANDOM) and row.value is not None
-        and "score" not in row.extra and row.extra.get("share_above")
+        and SCORE not in row.extra and row.extra.get(SHARE_ABOVE)
     )  # fmt: skip
     spaces = points.names("space")
     points.sort(key=lambda point: (spaces.index(point["space"]), -point["above"]))
     return points
-
-
-def called(row: Row) -> str:
-    """Return how people say which percentile a row is."""
-    what = row.measure.removeprefix(RANDOM)
-    return f"{what} below" if what.endswith("%") else what.replace("-per-query", " a query above")
 
 
 def rules_of(rows: Iterable[Row]) -> Marks:
@@ -74,10 +65,10 @@ def rules_of(rows: Iterable[Row]) -> Marks:
         if row.measure.endswith(THRESHOLD) and row.value is not None:
             goal = str(row.extra.get("goal", row.measure.removesuffix(THRESHOLD)))
             rules.append({"space": row.correction, "goal": goal, "threshold": row.value})
-        elif row.measure.startswith(RANDOM) and "score" in row.extra:
+        elif row.measure.startswith(RANDOM) and SCORE in row.extra:
             rules.append(
-                {"space": row.correction, "goal": f"score {row.extra['score']:g}",
-                 "threshold": row.extra["score"], "below": row.value}
+                {"space": row.correction, "goal": f"score {row.extra[SCORE]:g}",
+                 "threshold": row.extra[SCORE], "below": row.value}
             )  # fmt: skip
     return rules
 
@@ -98,19 +89,17 @@ def drawn(about: str, points: Marks, rules: Marks) -> Figure:
     layers = curve_layers(points, domain, not apart)
     layers += rule_layers(marked, apart) if marked else []
     left = "" if len(spaces) == len(every) else f" Drawn are {len(spaces)} of {len(every)} spaces."
+    looked_up = [
+        {**rule, "called": rule["goal"], "cosine": rule["threshold"], "above": above(rule)}
+        for rule in rules
+    ]
     return Figure.of(
         ("random-pairs", about),
         f"What a cosine means among random pairs of {about}",
         f"Share of random pairs of {about} above each cosine, on a logarithmic axis."
         f"{sentence(points)}{rule_sentence(rules)}{left}",
         faceted(values, layers, "space", "correction") if apart else layered(values, layers),
-        [
-            *points,
-            *(
-                {**rule, "called": rule["goal"], "cosine": rule["threshold"], "above": above(rule)}
-                for rule in rules
-            ),
-        ],
+        [*points, *looked_up],
         {"space": "correction", "called": "what", "cosine": "cosine",
          "above": "random pairs above (%)"},
     )  # fmt: skip
@@ -134,27 +123,24 @@ def curve_layers(points: Marks, domain: list[float], coloured: bool) -> list[Spe
         {"space": "correction", "called": "random pairs"},
         {"cosine": "cosine", "above": "random pairs above (%)", "matches": "matches a query"},
     )
-    chosen = [{"filter": "isValid(datum.above)"}]
-    return [
-        {"transform": chosen, "mark": "line", "encoding": lines},
-        {"transform": chosen, "mark": "point", "encoding": dots},
-    ]
+    chosen: Spec = {"transform": [{"filter": "isValid(datum.above)"}]}
+    return [chosen | layer("line", **lines), chosen | layer("point", **dots)]
 
 
 def rule_layers(rules: Marks, dashed: bool) -> list[Spec]:
     """Return an upright rule per threshold: told apart by dashes, or by words beside it."""
     hover = tooltip({"space": "correction", "goal": "threshold for"}, {"threshold": "cosine"})
-    chosen = [{"filter": "isValid(datum.threshold)"}]
+    chosen: Spec = {"transform": [{"filter": "isValid(datum.threshold)"}]}
     place = {"x": number("threshold", "cosine"), "tooltip": hover}
     if dashed:
         dash = line_style(rules, "goal", "threshold for")["strokeDash"]
-        return [{"transform": chosen, "mark": "rule", "encoding": {**place, "strokeDash": dash}}]
-    words = {"type": "text", "angle": 270, "align": "right", "dy": -6, "dx": -4}
+        return [chosen | layer("rule", **place, strokeDash=dash)]
+    beside = {"type": "text", "angle": 270, "align": "right", "dy": -6, "dx": -4}
+    goal = {"field": "goal", "type": "nominal"}
     return [
-        {"transform": chosen, "mark": "rule", "encoding": place},
-        {"transform": chosen, "mark": words,
-         "encoding": {**place, "y": {"value": 0}, "text": {"field": "goal", "type": "nominal"}}},
-    ]  # fmt: skip
+        chosen | layer("rule", **place),
+        chosen | layer(beside, **place, y={"value": 0}, text=goal),
+    ]
 
 
 def above(rule: Mark) -> str:

@@ -26,19 +26,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from isoscope.errors import UsageError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from isoscope.typing import Vector
-
-    Labels = NDArray[np.bool_]
-
+from isoscope.typing import Mask, Places, Vector
 
 FEWEST_ACCEPTED = 10
 """The precision of fewer accepted pairs says nothing."""
@@ -77,7 +70,7 @@ class Goal(Protocol):
     def words(self) -> str:
         """What it asks for, for people."""
 
-    def choose(self, cosines: Vector, labels: Labels) -> Chosen:
+    def choose(self, cosines: Vector, labels: Mask) -> Chosen:
         """Choose a threshold from pairs whose labels are known."""
 
 
@@ -94,11 +87,11 @@ class Cuts:
     """
 
     thresholds: Vector
-    accepted: NDArray[np.intp]
-    right: NDArray[np.intp]
+    accepted: Places
+    right: Places
 
     @classmethod
-    def of(cls, cosines: Vector, labels: Labels) -> Cuts:
+    def of(cls, cosines: Vector, labels: Mask) -> Cuts:
         """Sort pairs by their cosine; pairs of the same cosine are accepted together."""
         order = np.argsort(-cosines, kind="stable")
         falling, yes = cosines[order], np.cumsum(labels[order], dtype=np.intp)
@@ -117,7 +110,7 @@ class BestF1:
     name = "best-f1"
     words = "the best F1"
 
-    def choose(self, cosines: Vector, labels: Labels) -> Chosen:
+    def choose(self, cosines: Vector, labels: Mask) -> Chosen:
         """Take the strictest of those with the highest F1."""
         cuts = Cuts.of(cosines, labels)
         total = int(labels.sum())
@@ -143,9 +136,9 @@ class Wanted:
     confidence: float | None = None
 
     def __post_init__(self) -> None:
-        check_share(f"a {self.what}", self.share)
-        if self.confidence is not None:
-            check_share("a confidence", self.confidence)
+        for what, value in ((self.what, self.share), ("confidence", self.confidence)):
+            if value is not None and not 0 < value < 1:
+                raise UsageError(f"a {what} lies between 0 and 1, not {value:g}")
 
     @property
     def what(self) -> str:
@@ -168,12 +161,13 @@ class Wanted:
 class Precision(Wanted):
     """The lowest threshold on a way down on which accepted pairs are yeses often enough."""
 
-    def choose(self, cosines: Vector, labels: Labels) -> Chosen:
+    def choose(self, cosines: Vector, labels: Mask) -> Chosen:
         """Go down while precision, or its assurance, holds."""
         cuts = Cuts.of(cosines, labels)
         if self.confidence is None:
             passes = cuts.right >= self.share * cuts.accepted
-            fewest, starts = FEWEST_ACCEPTED, first_passing(cuts, passes)
+            fewest = FEWEST_ACCEPTED
+            starts = np.flatnonzero(passes & (cuts.accepted >= fewest))[:1]
         else:
             alpha = (1 - self.confidence) / STARTS
             passes = tail(cuts.right, cuts.accepted, self.share) <= alpha
@@ -210,16 +204,11 @@ class Precision(Wanted):
         )
 
 
-def first_passing(cuts: Cuts, passes: Labels) -> NDArray[np.intp]:
-    """Return where precision first holds for enough accepted pairs; nothing if nowhere."""
-    return np.flatnonzero(passes & (cuts.accepted >= FEWEST_ACCEPTED))[:1]
-
-
 @dataclass(frozen=True)
 class Recall(Wanted):
     """The highest threshold that accepts yeses often enough."""
 
-    def choose(self, cosines: Vector, labels: Labels) -> Chosen:
+    def choose(self, cosines: Vector, labels: Mask) -> Chosen:
         """Take the first cut that accepts enough yeses."""
         cuts = Cuts.of(cosines, labels)
         total = int(labels.sum())
@@ -237,7 +226,7 @@ class Recall(Wanted):
         )
 
 
-def tail(successes: NDArray[np.intp], trials: NDArray[np.intp], share: float) -> Vector:
+def tail(successes: Places, trials: Places, share: float) -> Vector:
     """Return P(Bin(trials, share) ≥ successes)."""
     from scipy.special import betainc
 
@@ -246,9 +235,3 @@ def tail(successes: NDArray[np.intp], trials: NDArray[np.intp], share: float) ->
     some = successes > 0
     found[some] = betainc(successes[some], trials[some] - successes[some] + 1, share)
     return found
-
-
-def check_share(what: str, value: float) -> None:
-    """Refuse what no share of pairs can be."""
-    if not 0 < value < 1:
-        raise UsageError(f"{what} lies between 0 and 1, not {value:g}")

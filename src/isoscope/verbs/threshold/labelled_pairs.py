@@ -1,16 +1,22 @@
-"""AUC, Brier, thresholds on held-out folds.
+"""Thresholds on labelled pairs: chosen on some folds, judged on the one that they have not seen.
 
-Thresholds on labelled pairs: chosen on some folds, judged on the one that they have not seen.
+In every space: the AUC, how often a yes has the higher cosine than a no; thresholds for some goals,
+with their precision, recall and F1 = 2 TP / (2 TP + FP + FN); and the Brier score mean((p − y)²) of
+the probabilities p that isotonic regression gives pairs with the labels y. Pairs that share a row
+are not independent: a design effect widens the intervals.
 
-Thresholds from labelled pairs, in every space: how well it tells them apart, where to cut.
+References
+----------
+Brier (1950), Verification of forecasts expressed in terms of probability, Monthly Weather Review.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,28 +35,32 @@ from isoscope.compute.stats.estimates import (
 )
 from isoscope.compute.threads import one_blas_thread
 from isoscope.corrections.named import NONE, NamedCorrection
+from isoscope.corrections.query_centre import Centres
 from isoscope.errors import DataError, UsageError
+from isoscope.progress import Progress
+from isoscope.results.result import Row
 from isoscope.tasks.cross_fitting import Candidate, CrossFitting, own_centres_of, run_with_centres
 from isoscope.tasks.datasets.own_pairs import AUC, OwnPairProblem
 from isoscope.tasks.folds import dealt
+from isoscope.tasks.problem import Problem
 from isoscope.tasks.scores import as_row, has_output
 from isoscope.tasks.vectors import Ground, fit_words, folded_rows
+from isoscope.typing import Mask, Places, Vector
 from isoscope.verbs.threshold.chance import forms_of
 from isoscope.verbs.threshold.goals import Chosen, Goal
+from isoscope.verbs.threshold.names import RARE, THRESHOLD
 from isoscope.verbs.threshold.score_map import ScoreMap, probability_map
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+FEWEST_PAIRS = 20
+"""With fewer, a threshold is chosen by a handful of pairs on either side."""
 
-    from numpy.typing import NDArray
-
-    from isoscope.corrections.query_centre import Centres
-    from isoscope.progress import Progress
-    from isoscope.results.result import Row
-    from isoscope.tasks.problem import Items, Problem
-    from isoscope.typing import Vector
-
-    Labels = NDArray[np.bool_]
+CONDITIONS: dict[str, Callable[[Vector, float], Mask]] = {
+    ">=": np.greater_equal,
+    "<=": np.less_equal,
+    ">": np.greater,
+    "<": np.less,
+    "=": np.equal,
+}
 
 
 @dataclass(frozen=True)
@@ -79,6 +89,25 @@ class Judged:
     f1: Score
     false_share: Score
 
+    @property
+    def rare_precision(self) -> Estimate | None:
+        """The precision where one pair in a thousand is a yes.
+
+        With r the recall and f the share of noes that are accepted, Bayes' rule gives
+        p r / (p r + (1 − p) f); its ends are those of the interval of f, which decides.
+        """
+        recall, false = self.recall.value, self.false_share
+        if not recall or false.value is None:
+            return None
+        value = precision_at(RARE, recall, false.value)
+        if value is None:
+            return None
+        low, high = (
+            None if end is None else precision_at(RARE, recall, end)
+            for end in (false.high, false.low)
+        )
+        return Estimate(value, low, high, false.n)
+
 
 @dataclass(frozen=True)
 class Labelled:
@@ -95,12 +124,19 @@ class Labelled:
     """
 
     cosines: Vector
-    labels: Labels
-    first: Items
-    second: Items
-    folds: Sequence[Items]
+    labels: Mask
+    first: Places
+    second: Places
+    folds: Sequence[Places]
 
-    def share(self, of: Labels, among: Labels, level: float, nothing: str) -> Score:
+    def by_fold(self) -> Iterator[tuple[Places, Vector, Mask]]:
+        """Go through the folds: the pairs of each, and cosines and labels of all the others."""
+        for held in self.folds:
+            others = np.ones(len(self.cosines), np.bool_)
+            others[held] = False
+            yield held, self.cosines[others], self.labels[others]
+
+    def share(self, of: Mask, among: Mask, level: float, nothing: str) -> Score:
         """Return the share of some pairs that are others, allowing for rows that they share."""
         if not among.any():
             return undefined(nothing, 0)
@@ -125,10 +161,8 @@ def judged(goal: Goal, pairs: Labelled, level: float = 0.95) -> Judged:
     cosines, labels = pairs.cosines, pairs.labels
     by_fold = []
     accepted = np.zeros(len(cosines), np.bool_)
-    for held in pairs.folds:
-        others = np.ones(len(cosines), np.bool_)
-        others[held] = False
-        found = goal.choose(cosines[others], labels[others])
+    for held, other_cosines, other_labels in pairs.by_fold():
+        found = goal.choose(other_cosines, other_labels)
         by_fold.append(found.threshold)
         if found.threshold is not None:
             accepted[held] = cosines[held] >= found.threshold
@@ -147,17 +181,14 @@ def judged(goal: Goal, pairs: Labelled, level: float = 0.95) -> Judged:
 def brier(pairs: Labelled, level: float = 0.95) -> tuple[Estimate, float]:
     """Return the mean squared error of probabilities fitted without a fold, and of the base rate.
 
-    The Brier score (1950): 0 is perfect; a probability that is always the share of yeses, p, has
+    A Brier score of 0 is perfect; a probability that is always the share of yeses, p, has
     p (1 − p).
     """
-    cosines, labels = pairs.cosines, pairs.labels
-    errors = np.empty(len(cosines))
-    for held in pairs.folds:
-        others = np.ones(len(cosines), np.bool_)
-        others[held] = False
-        fitted = probability_map(cosines[others], labels[others], "")
-        errors[held] = (fitted(cosines[held]) - labels[held]) ** 2
-    value, n, share = float(np.mean(errors)), len(errors), float(np.mean(labels))
+    errors = np.empty(len(pairs.cosines))
+    for held, other_cosines, other_labels in pairs.by_fold():
+        fitted = probability_map(other_cosines, other_labels, "")
+        errors[held] = (fitted(pairs.cosines[held]) - pairs.labels[held]) ** 2
+    value, n, share = float(np.mean(errors)), len(errors), float(np.mean(pairs.labels))
     effect = design_effect(errors, pairs.first, pairs.second)
     reach = quantile(level, n) * standard_error(errors) * math.sqrt(effect)
     return Estimate(value, max(value - reach, 0.0), min(value + reach, 1.0), n), share * (1 - share)
@@ -167,20 +198,6 @@ def precision_at(share: float, recall: float, false_share: float) -> float | Non
     """Return the precision among pairs of which some share are yeses: Bayes' rule."""
     accepted = share * recall + (1 - share) * false_share
     return share * recall / accepted if accepted > 0 else None
-
-
-FEWEST_PAIRS = 20
-"""With fewer, a threshold is chosen by a handful of pairs on either side."""
-
-CONDITIONS: dict[str, Callable[[Vector, float], Labels]] = {
-    ">=": np.greater_equal,
-    "<=": np.less_equal,
-    ">": np.greater,
-    "<": np.less,
-    "=": np.equal,
-}
-RARE = 0.001
-"""A share of yeses as among pairs of a search, for the precision that a threshold has there."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +254,7 @@ def with_labels(problem: Problem, positive: str | None) -> OwnPairProblem:
     return replace(problem, human=labels.astype(np.float64), yes_no=True, main=AUC)
 
 
-def condition(text: str) -> Callable[[Vector], Labels]:
+def condition(text: str) -> Callable[[Vector], Mask]:
     """Read a condition such as ``>=4``."""
     found = re.fullmatch(r"\s*(>=|<=|==?|>|<)\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*", text)
     try:
@@ -337,45 +354,30 @@ class LabelledPairs:
 
     def rows(self, subject: str, scored: Sequence[SpaceScores]) -> list[Row]:
         """File what was found."""
-        task, total = self.problem.task, len(self.problem)
+        rows: list[Row] = []
 
-        def filed(name: str, measure: str, found: Estimate, **about: Any) -> Row:
-            left_out = total - found.n if about.pop("whole", False) else 0
-            measure = f"{task}/{measure}"
-            where = (subject, "")
-            return as_row(where, name, measure, found, "pairs", left_out, "", self.protocol, about)
+        def add(
+            name: str,
+            measure: str,
+            found: Estimate,
+            about: dict[str, Any] | None = None,
+            left_out: int = 0,
+        ) -> None:
+            where, measure = (subject, ""), f"{self.problem.task}/{measure}"
+            rows.append(
+                as_row(where, name, measure, found, "pairs", left_out, "", self.protocol, about)
+            )
 
-        rows = []
         for one in scored:
-            rows.append(filed(one.name, "auc", one.auc, whole=True))
+            add(one.name, "auc", one.auc, left_out=len(self.problem) - one.auc.n)
             if one.change is not None:
-                rows.append(
-                    filed(one.name, "auc/difference", one.change, p_value=one.change.p_value)
-                )
-            rows.append(filed(one.name, "brier", one.brier, base_rate=one.base))
+                add(one.name, "auc/difference", one.change, {"p_value": one.change.p_value})
+            add(one.name, "brier", one.brier, {"base_rate": one.base})
             for cut in one.thresholds:
                 goal, value = cut.goal.name, cut.chosen.threshold
                 chosen = Estimate(value, None, None, one.auc.n, cut.chosen.note)
                 about = {"goal": cut.goal.words, "by_fold": list(cut.by_fold), **forms_of(value)}
-                rows.append(filed(one.name, f"{goal}/threshold", chosen, **about))
-                scores = {"precision": cut.precision, "recall": cut.recall, "f1": cut.f1}
-                rows += [filed(one.name, f"{goal}/{name}", found) for name, found in scores.items()]
+                add(one.name, goal + THRESHOLD, chosen, about)
+                for name in ("precision", "recall", "f1"):
+                    add(one.name, f"{goal}/{name}", getattr(cut, name))
         return rows
-
-
-def rare_precision(cut: Judged) -> Estimate | None:
-    """Return the precision of a threshold where one pair in a thousand is a yes.
-
-    With r the recall and f the share of noes that are accepted, Bayes' rule gives
-    p r / (p r + (1 − p) f); its ends are those of the interval of f, which decides.
-    """
-    recall, false = cut.recall.value, cut.false_share
-    if not recall or false.value is None:
-        return None
-    value = precision_at(RARE, recall, false.value)
-    if value is None:
-        return None
-    ends = [
-        None if end is None else precision_at(RARE, recall, end) for end in (false.high, false.low)
-    ]
-    return Estimate(value, ends[0], ends[1], false.n)

@@ -15,19 +15,15 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from isoscope.compute.stats.pair_cosines import RandomPairs
 from isoscope.data.output import write_atomically
 from isoscope.errors import DataError, UsageError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from isoscope.compute.stats.pair_cosines import RandomPairs
-    from isoscope.typing import Vector
-
+from isoscope.typing import Mask, Vector
 
 MapKind = Literal["percentile", "probability"]
 FORMAT = "isoscope score maps"
@@ -78,7 +74,7 @@ def percentile_map(pairs: RandomPairs, correction: str) -> ScoreMap:
     return ScoreMap("percentile", correction, tuple(scores[first]), tuple(map(float, values)))
 
 
-def probability_map(cosines: Vector, labels: NDArray[np.bool_], correction: str) -> ScoreMap:
+def probability_map(cosines: Vector, labels: Mask, correction: str) -> ScoreMap:
     """Fit the probability of a yes by isotonic regression."""
     from sklearn.isotonic import IsotonicRegression
 

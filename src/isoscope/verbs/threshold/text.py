@@ -1,47 +1,33 @@
-"""Thresholds for people: what labelled pairs say, then what random pairs do.
-
-What thresholds mean, in sentences that a person can act on.
-"""
+"""Thresholds for people: tables of labelled pairs and of random pairs, and sentences about both."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from isoscope.compute.stats.pair_cosines import FEWEST_PAIRS
-from isoscope.corrections.named import NONE
-from isoscope.results.fields import KIND, REMARKS
+from isoscope.results.fields import REMARKS, UNCORRECTED
 from isoscope.results.numbers import cell, plus_minus, with_interval
 from isoscope.results.tables import Grid, grouped_notes, pivot
-from isoscope.verbs.threshold.labelled_pairs import RARE, rare_precision
+from isoscope.verbs.threshold.names import PER_QUERY, RANDOM, RARE, SCORE, THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from isoscope.compute.stats.estimates import Difference
     from isoscope.results.result import Result, Row
     from isoscope.verbs.threshold.chance import Meaning
     from isoscope.verbs.threshold.labelled_pairs import SpaceScores
 
 
-THRESHOLDS = "thresholds"
-RANDOM = "random-pairs/"
-UNCORRECTED = "none"
 FORMS = {"cosine_distance": "distance", "euclidean_of_unit": "Euclidean"}
 INTERVAL_NOTE = "±: how far the 95 % interval reaches, its longer side"
 FORM_NOTE = (
     "distance: 1 − cosine; Euclidean: √(2 − 2 cosine), of unit vectors; (1 + cosine)/2 is in --json"
 )
-THRESHOLD = "/threshold"
 SCORES = {"precision": "precision", "recall": "recall", "f1": "F1"}
 HELD_OUT = (
     "accept a cosine of at least the threshold; precision, recall, F1 are those of thresholds "
     "chosen without the fold that they are judged on"
 )
-
-
-def is_threshold(result: Result) -> bool:
-    """Whether a result says what scores mean."""
-    return result.extra.get(KIND) == THRESHOLDS
 
 
 def threshold_grids(result: Result) -> list[Grid]:
@@ -111,27 +97,27 @@ def corrections_of(rows: list[Row]) -> list[str]:
 
 def random_grids(rows: list[Row]) -> list[Grid]:
     """Arrange random pairs: the vectors as they are in every form, then all spaces side by side."""
-    # What too few pairs tell is in the notes: a row of it would say nothing.
-    known = [row for row in rows if row.value is not None]
-    of_uncorrected = [row for row in rows if row.correction == UNCORRECTED]
     title = f"{rows[0].subject}: random pairs ({rows[0].protocol})"
     header = ["random pairs", "cosine", *FORMS.values(), "a query meets"]
+    # What too few pairs tell is in the notes: a row of it would say nothing.
+    known = [row for row in rows if row.value is not None]
+    uncorrected = [row for row in rows if row.correction == UNCORRECTED]
     body = [
         [
             described(row),
             score_of(row),
             *(plain(row.extra.get(form)) for form in FORMS),
-            counted_matches(row.extra["matches_per_query"]),
+            counted_matches(row.extra[PER_QUERY]),
         ]
-        for row in known
-        if row.correction == UNCORRECTED
+        for row in uncorrected
+        if row.value is not None
     ]
-    notes = [FORM_NOTE, INTERVAL_NOTE, *grouped_notes(of_uncorrected)]
+    notes = [FORM_NOTE, INTERVAL_NOTE, *grouped_notes(uncorrected)]
     found = [Grid(title, header, body, notes)]
     if len(corrections_of(rows)) > 1:
         header, body = pivot(
             rows, "measure", "correction", lambda row: plain(None if row is None else row.value),
-            corner="random pairs", lines={row.measure: words(row.measure, row) for row in known},
+            corner="random pairs", lines={row.measure: words(row) for row in known},
         )  # fmt: skip
         found.append(Grid("cosine by correction", header, body))
     return found
@@ -139,25 +125,21 @@ def random_grids(rows: list[Row]) -> list[Grid]:
 
 def described(row: Row) -> str:
     """Say what a row of the first table is about; a user's own score has its percentile here."""
-    if "score" in row.extra:
-        return f"{row.value:.4g} % below" if row.value is not None else "undefined"
-    return words(row.measure, row)
+    return f"{row.value:.4g} % below" if SCORE in row.extra else words(row)
 
 
-def words(measure: str, row: Row) -> str:
+def words(row: Row) -> str:
     """Say what a row is about."""
-    what = measure.removeprefix(RANDOM)
-    if "score" in row.extra:
-        return f"% below {row.extra['score']:g}"
-    if what.endswith("%"):
-        return f"{what} below"
-    return f"{what.removesuffix('-per-query')} a query above"
+    what = row.measure.removeprefix(RANDOM)
+    if SCORE in row.extra:
+        return f"% below {row.extra[SCORE]:g}"
+    return f"{what} below" if what.endswith("%") else what.replace("-per-query", " a query above")
 
 
 def score_of(row: Row) -> str:
     """Return the cosine that a row is about, with its interval where it was found."""
-    if "score" in row.extra:
-        return plain(row.extra["score"])
+    if SCORE in row.extra:
+        return plain(row.extra[SCORE])
     return plain(row.value) + plus_minus(row)
 
 
@@ -181,32 +163,28 @@ SMALL = 0.01
 """An area that changes by less is, for a user, the same."""
 
 
-def background_sentence(one: Meaning) -> str:
-    """Say what the 99th percentile of random pairs is, and what it lets through."""
-    if TYPICAL * one.pairs.count < FEWEST_PAIRS:
-        return f"{one.pairs.count:,} random pairs are too few for a 99th percentile."
+def background_sentences(one: Meaning) -> list[str]:
+    """Say what the 99th percentile of random pairs lets through, and where scores say little."""
     score, matches = one.pairs.quantile(TYPICAL), TYPICAL * one.others
-    return (
+    lines = [
         f"A cosine of {score:.3f} (distance {1 - score:.3f}) is the 99th percentile of "
         f"random pairs: a query meets about {matches:,.0f} of {one.others:,} other vectors above "
         "it by chance."
-    )
-
-
-def range_sentence(one: Meaning) -> str | None:
-    """Point out where scores of random pairs are high, so that a high score says little."""
+    ]
+    if TYPICAL * one.pairs.count < FEWEST_PAIRS:
+        lines = [f"{one.pairs.count:,} random pairs are too few for a 99th percentile."]
     middle = one.pairs.quantile(0.5)
-    if middle < 0.5:
-        return None
-    return (
-        f"Half of all random pairs have a cosine above {middle:.3f}: scores are high here because "
-        "vectors share a direction, not because they are related."
-    )
+    if middle >= 0.5:
+        lines.append(
+            f"Half of all random pairs have a cosine above {middle:.3f}: scores are high here "
+            "because vectors share a direction, not because they are related."
+        )
+    return lines
 
 
 def change_sentences(scored: Sequence[SpaceScores]) -> list[str]:
     """Say of every correction whether it moves the threshold, the ranking of pairs, or both."""
-    plain = next((one for one in scored if one.name == NONE), None)
+    plain = next((one for one in scored if one.name == UNCORRECTED), None)
     if plain is None or plain.auc.value is None:
         return []
     lines = []
@@ -244,15 +222,15 @@ def area_change(change: Difference) -> str:
     return "whether it changes the AUC these pairs cannot tell"
 
 
-def rare_sentence(scored: Sequence[SpaceScores], share: float) -> str | None:
+def rare_sentences(scored: Sequence[SpaceScores], share: float) -> list[str]:
     """Warn that precision is that of the labelled pairs, which hold more yeses than a search."""
     cut = scored[0].thresholds[0]
-    rare = rare_precision(cut)
-    if rare is None or rare.value is None or cut.precision.value is None or share <= RARE:
-        return None
-    return (
+    rare = cut.rare_precision
+    if rare is None or cut.precision.value is None or share <= RARE:
+        return []
+    return [
         f"Precision is that of pairs like these, of which {share:.0%} are a yes. Where one pair in "
         f"{1 / RARE:,.0f} is, the threshold for {cut.goal.words} ({scored[0].name}) has a "
         f"precision of {with_interval(rare, '.3f')} instead of {cut.precision.value:.3f}; recall "
         "stays."
-    )
+    ]

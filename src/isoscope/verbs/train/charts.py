@@ -1,11 +1,14 @@
-"""What calibrations gain and cost: scores, differences to none, time, and how even matrices are.
+"""What calibrations gain and cost, and numbers over the steps of a training.
 
-Numbers over the steps of a training, with a band over seeds where there are several.
+Of fine-tuning: scores, differences to none, time, and how even matrices are. Of a training from
+nothing, an ablation or a profile of checkpoints: telling measures by step, with a band over seeds
+where there are several.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from isoscope.results.charts.chart import INTERVAL, Figure
 from isoscope.results.charts.forms import dots, step_lines
@@ -19,33 +22,15 @@ from isoscope.results.charts.marks import (
     point,
     with_interval,
 )
+from isoscope.results.charts.vega import Spec
 from isoscope.results.fields import DIFFERENCE, RATIO, REVISION, STEP, UNCORRECTED, is_of_checkpoint
 from isoscope.results.numbers import shown
+from isoscope.results.result import Result, Row, Table
 from isoscope.results.tables import grouped
-from isoscope.verbs.profile.text import part_kind, telling_parts
-from isoscope.verbs.train.names import (
-    DRIFT,
-    FACTORS,
-    LAST_LAYER,
-    LOSS,
-    MATRIX,
-    MEAN_COSINE,
-    OF_ITSELF,
-    PERPLEXITY,
-    SECONDS,
-    UNEMBEDDING,
-    VALIDATION,
-    is_ablation,
-    model_of,
-)
+from isoscope.verbs.profile.names import part_kind, telling_parts
+from isoscope.verbs.train import names
+from isoscope.verbs.train.names import PERPLEXITY, model_of
 from isoscope.verbs.train.text import MATRICES, as_printed, metric_of, score_kind, shown_scores
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from isoscope.results.charts.vega import Spec
-    from isoscope.results.result import Result, Row, Table
-
 
 RUNS = "runs"
 EVEN = "i1"
@@ -60,10 +45,8 @@ def calibration_figures(result: Result) -> list[Figure]:
     rows = [row for row in result.rows if row.extra.get("unit") == RUNS and "step" not in row.extra]
     for subject, own in grouped(rows, lambda row: row.subject).items():
         calibrations = first_series(row.correction for row in own)
-        found += score_figure(subject, own, calibrations)
-        found += difference_figure(subject, own, calibrations)
-        found += time_figure(subject, own, calibrations)
-        found += evenness_figure(subject, own, calibrations)
+        for draw in (score_figure, difference_figure, time_figure, evenness_figure):
+            found += draw(subject, own, calibrations)
     return found
 
 
@@ -75,7 +58,7 @@ def task_label(row: Row) -> str:
 def scale_of(row: Row) -> str:
     """Return how a score is counted; papers print shares times 100."""
     kind = score_kind(row.measure)
-    return f": {kind}" if kind in OF_ITSELF else " × 100"
+    return f": {kind}" if kind in names.OF_ITSELF else " × 100"
 
 
 def as_shown(row: Row, value: float | None) -> float | None:
@@ -110,23 +93,17 @@ def one_deviation(value: float | None, spread: float | None) -> tuple[float | No
 
 def difference_figure(subject: str, rows: Sequence[Row], every: Sequence[str]) -> list[Figure]:
     """Draw differences to none with their intervals; the words name what is significant."""
-    names = {row.measure for row in shown_scores(rows)}
+    scores = {row.measure for row in shown_scores(rows)}
     changes = [
         row
         for row in rows
-        if row.measure.endswith(DIFFERENCE) and row.measure.removesuffix(DIFFERENCE) in names
+        if row.measure.endswith(DIFFERENCE) and row.measure.removesuffix(DIFFERENCE) in scores
     ]
-    points = Marks(
-        point(
-            task_label(row),
-            row.correction,
-            as_shown(row, row.value),
-            as_shown(row, row.low),
-            as_shown(row, row.high),
-            f"difference to {UNCORRECTED}{scale_of(row)}",
-        )
-        for row in changes
-    )
+    points = Marks()
+    for row in changes:
+        value, low, high = (as_shown(row, number) for number in (row.value, row.low, row.high))
+        panel = f"difference to {UNCORRECTED}{scale_of(row)}"
+        points.append(point(task_label(row), row.correction, value, low, high, panel))
     said = []
     for words, field in ((BETTER, "star"), (WORSE, "worse")):
         marked = [
@@ -149,8 +126,10 @@ def difference_figure(subject: str, rows: Sequence[Row], every: Sequence[str]) -
 
 def time_figure(subject: str, rows: Sequence[Row], every: Sequence[str]) -> list[Figure]:
     """Draw how many times the seconds of none an epoch takes."""
-    ratios = [row for row in rows if row.measure == SECONDS + RATIO]
-    seconds = {(row.part, row.correction): row.value for row in rows if row.measure == SECONDS}
+    ratios = [row for row in rows if row.measure == names.SECONDS + RATIO]
+    seconds = {
+        (row.part, row.correction): row.value for row in rows if row.measure == names.SECONDS
+    }
     points = Marks(mark_of(row, row.part, row.correction) for row in ratios)
     known = points.known
     said = ""
@@ -171,7 +150,7 @@ def evenness_figure(subject: str, rows: Sequence[Row], every: Sequence[str]) -> 
     """Draw I1 of head, vocabulary and hidden states after training."""
     points = Marks()
     for row in rows:
-        task, _, matrix = row.part.rpartition(MATRIX)
+        task, _, matrix = row.part.rpartition(names.MATRIX)
         if row.measure == EVEN and task:
             mark = spread_point(row, task, MATRICES.get(matrix, matrix), printed=False)
             if mark["low"] is not None:
@@ -233,7 +212,7 @@ def best_words(points: Marks) -> str:
 
 TELLING = {
     PERPLEXITY: "perplexity on validation",
-    LOSS: "training loss (nats a token)",
+    names.LOSS: "training loss (nats a token)",
     "i1_scaled": "I1 at length 1",
     "i1": "I1",
     "mean_cosine": "mean cosine of two vectors",
@@ -243,7 +222,7 @@ TELLING = {
     "bias_avgnorm": "length of the norm's bias / √d",
     "gain_avgnorm": "length of the norm's gain / √d",
     "average/accuracy": "mean accuracy over tasks",
-    DRIFT: "move of the mean output row (cosine, share)",
+    names.DRIFT: "move of the mean output row (cosine, share)",
 }
 """Measures that tell most, and what an axis calls them."""
 
@@ -251,9 +230,11 @@ INSTEAD = {"i1": "i1_scaled"}
 """What is not drawn where there is another that says the same without lengths."""
 
 OF_ABLATION = (
-    (VALIDATION, PERPLEXITY), (UNEMBEDDING, "i1"), (UNEMBEDDING, "i1_scaled"),
-    (LAST_LAYER, MEAN_COSINE),
-)  # fmt: skip
+    (names.VALIDATION, PERPLEXITY),
+    (names.UNEMBEDDING, "i1"),
+    (names.UNEMBEDDING, "i1_scaled"),
+    (names.LAST_LAYER, names.MEAN_COSINE),
+)
 WAYS = {
     "cosine_with_enemy": "cosine of the mean's way with −h",
     "common_share_of_step": "common share of a step",
@@ -267,7 +248,7 @@ WHOLE = "as it is"
 
 def training_figures(result: Result) -> list[Figure]:
     """Draw the telling measures over steps, a chart each."""
-    if is_ablation(result):
+    if names.is_ablation(result):
         return ablation_figures(result)
     rows = [row for row in result.rows if finite(row.extra.get(STEP)) is not None]
     found: list[Figure] = []
@@ -306,22 +287,14 @@ def curve_point(row: Row) -> Mark:
 
 def step_mark(row: Row, series: str, panel: str = "") -> Mark:
     """Return a number at a step, with one deviation over seeds on both sides."""
-    value = finite(row.value)
-    ends = one_deviation(value, finite(row.extra.get("sd")))
-    return step_point(row.extra[STEP], series, value, panel, ends)
+    return step_point(row.extra[STEP], series, row.value, row.extra.get("sd"), panel)
 
 
-def step_point(
-    step: Any,
-    series: str,
-    value: float | None,
-    panel: str = "",
-    ends: tuple[float | None, float | None] = (None, None),
-) -> Mark:
+def step_point(step: Any, series: str, value: Any, spread: Any = None, panel: str = "") -> Mark:
     """Return a mark of a curve over steps."""
-    low, high = ends
+    low, high = one_deviation(finite(value), finite(spread))
     return {
-        "step": finite(step), "value": value, "series": series, "panel": panel, "low": low,
+        "step": finite(step), "value": finite(value), "series": series, "panel": panel, "low": low,
         "high": high,
     }  # fmt: skip
 
@@ -329,8 +302,8 @@ def step_point(
 def ablation_figures(result: Result) -> list[Figure]:
     """Draw cells as lines with a band over seeds; many of them in a panel for the first factor."""
     rows = [row for row in result.rows if finite(row.extra.get(STEP)) is not None]
-    panelled = len({model_of(row) for row in rows}) > len(first_series(map(model_of, rows)))
-    of = f"models by {', '.join(map(str, result.extra.get(FACTORS, {})))}"
+    panelled = len(set(map(model_of, rows))) > len(first_series(map(model_of, rows)))
+    of = f"models by {', '.join(map(str, result.extra.get(names.FACTORS, {})))}"
     found = []
     for part, measure in OF_ABLATION:
         points = Marks()
@@ -338,7 +311,7 @@ def ablation_figures(result: Result) -> list[Figure]:
             if (row.part, row.measure) == (part, measure):
                 panel, series = cell_words(row) if panelled else ("", model_of(row))
                 points.append(step_mark(row, series, panel))
-        named = "" if part == VALIDATION else part
+        named = "" if part == names.VALIDATION else part
         found += curve_figure(of, measure, points, named, "model")
     return found
 
@@ -408,12 +381,12 @@ def words(points: Marks) -> str:
 
 def drift_figure(table: Table) -> list[Figure]:
     """Draw how the mean row of an output matrix moves, where a training recorded it."""
-    if table.measure != DRIFT:
+    if table.measure != names.DRIFT:
         return []
     points = Marks(
-        step_point(row.get("step"), label, finite(row.get(field)))
+        step_point(row.get("step"), label, row.get(field))
         for field, label in WAYS.items()
         for row in table.rows
         if finite(row.get("step")) is not None
     )
-    return curve_figure(table.subject, DRIFT, points)
+    return curve_figure(table.subject, names.DRIFT, points)

@@ -50,13 +50,18 @@ def run_once(
 
 def runs_result(kind: str, rows: list[Row], seeds: int, command: str, **extra: Any) -> Result:
     """Return the rows of an experiment with seeds 0, 1, 2, … as a result."""
-    return Result(
-        rows,
-        seeds={"seed": 0, "runs": seeds},
-        versions=versions_of_training(),
-        command=command,
-        extra={KIND: kind, **extra},
-    )
+    about, counts = {KIND: kind, **extra}, {"seed": 0, "runs": seeds}
+    return Result(rows, seeds=counts, versions=versions_of_training(), command=command, extra=about)
+
+
+def write_result(
+    result: Result, out: str | Path | None, save: Callable[[Result], None] | None
+) -> None:
+    """Write the result of an experiment while its journal is still there."""
+    if save is not None:
+        save(result)
+    if out is not None:
+        result.save(out)
 
 
 def mean_row(
@@ -70,20 +75,10 @@ def mean_row(
     """Return the mean of the runs that have a value; a deviation takes two of them."""
     there = known(values)
     found = sample_of(there) if there else None
-    return Row(
-        *where,
-        measure,
-        None if found is None else found.mean,
-        n=len(values),
-        protocol=protocol,
-        note=note,
-        extra={
-            "sd": None if found is None or found.runs < 2 else found.deviation,
-            "runs": list(values),
-            "unit": UNIT,
-            **extra,
-        },
-    )
+    mean = None if found is None else found.mean
+    deviation = None if found is None or found.runs < 2 else found.deviation
+    about = {"sd": deviation, "runs": list(values), "unit": UNIT, **extra}
+    return Row.of(mean, *where, measure, n=len(values), protocol=protocol, note=note, extra=about)
 
 
 def known(values: Sequence[float | None]) -> list[float]:

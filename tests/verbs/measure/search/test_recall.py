@@ -241,7 +241,7 @@ def test_a_cloud_of_one_direction_can_be_searched() -> None:
 
 
 def test_fewer_queries_for_indexes_than_for_exact_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("isoscope.verbs.measure.search.recall.SEARCHES", 100)
+    monkeypatch.setattr("isoscope.verbs.measure.search.names.SEARCHES", 100)
     result = neighbours(shifted(0, 400, 8), ["none"])
     counts = {row.measure: row.n for row in result.rows}
     assert counts["neighbours/kept"] == counts["neighbours/hubness"] == 400

@@ -39,7 +39,7 @@ def test_a_made_model_is_told_from_others_of_its_kind() -> None:
     for name in ("made:bart", "bart-base"):
         model: Any = SimpleNamespace(name=name, config=SimpleNamespace(model_type="bart"))
         bench = Bench(model, None, {"epochs": 7}, None, Path(), None, None)
-        found = bench.settings("translate:de-en")
+        found = bench.describe("translate:de-en", "none", 0).settings
         rates.append(found.learning_rate)
         assert found.epochs == 7
     assert rates == [2e-3, 3e-5]

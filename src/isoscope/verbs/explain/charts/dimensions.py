@@ -23,13 +23,12 @@ from isoscope.results.charts.marks import (
     series_colours,
     standing_tables,
 )
-from isoscope.results.charts.vega import layered, name, number, tooltip
+from isoscope.results.charts.vega import Spec, layered, name, number, tooltip
 from isoscope.results.numbers import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from isoscope.results.charts.vega import Spec
     from isoscope.results.result import Result, Table
 
 

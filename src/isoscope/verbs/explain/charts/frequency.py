@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from isoscope.results.charts.chart import INTERVAL, Figure
-from isoscope.results.charts.marks import MOST_SERIES, Marks, interval_of, of
+from isoscope.results.charts.marks import MOST_SERIES, Mark, Marks, interval_of, of
 from isoscope.results.charts.sheets import (
     Cloud,
     Sheet,
@@ -27,7 +27,6 @@ from isoscope.results.numbers import shown
 from isoscope.results.tables import grouped
 
 if TYPE_CHECKING:
-    from isoscope.results.charts.marks import Mark
     from isoscope.results.result import Result, Row, Table
 
 

@@ -35,7 +35,7 @@ import numpy as np
 
 from isoscope.errors import DataError
 from isoscope.results.result import Row, Table
-from isoscope.verbs.explain.topics.base import Explanation, Topic, word_file
+from isoscope.verbs.explain.topics.base import Explanation, Question, Topic, word_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from isoscope.models.token_table import TokenSample
     from isoscope.typing import Vector
-    from isoscope.verbs.explain.topics.base import Question
 
     Labels = NDArray[np.intp]
 

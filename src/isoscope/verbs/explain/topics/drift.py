@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.errors import MissingError
-from isoscope.measures.reads.moments import MomentParts
+from isoscope.measures.reads.moments import MomentParts, Moments
 from isoscope.measures.reads.passes import first_read
 from isoscope.measures.views import NONE
 from isoscope.models.layer_names import EMBEDDING_MATRIX, UNEMBEDDING_MATRIX
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.measures.reads.moments import Moments
     from isoscope.models.checkpoints import Checkpoint, Training
     from isoscope.models.model import Model
     from isoscope.typing import Vector

@@ -39,7 +39,7 @@ from isoscope.models.layer_names import EMBEDDING_MATRIX
 from isoscope.models.weights.embeddings import token_texts
 from isoscope.results.result import Row, Table
 from isoscope.verbs.explain.names import DIFFERENCE, EXPLAINED_BY_FREQUENCY, NORM, WITH_FREQUENCY
-from isoscope.verbs.explain.topics.base import Explanation, Topic
+from isoscope.verbs.explain.topics.base import Explanation, Question, Topic
 from isoscope.verbs.explain.topics.unused import UNUSED_TOKENS, unused_rows
 from isoscope.verbs.measure.api import measure
 
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.models.frequencies import Frequencies
-    from isoscope.verbs.explain.topics.base import Question
 
 
 LAST_RANKS = (100, 1_000, 10_000)

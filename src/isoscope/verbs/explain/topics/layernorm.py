@@ -22,7 +22,7 @@ from isoscope.measures.views import NONE
 from isoscope.models.structure.norm_layers import norm_name, norm_weights
 from isoscope.results.fields import PARTS
 from isoscope.results.model_rows import norm_ranks, norm_result
-from isoscope.results.result import Row, Table
+from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.explain.topics.base import Explanation, Question, Topic
 from isoscope.verbs.explain.topics.outliers import behind_input, clipped_layers, named
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from isoscope.measures.layer_norm import NormWeights
     from isoscope.models.model import Model
-    from isoscope.results.result import Result
 
 
 TOP_SHARE, TOP_FEWEST = 0.01, 3

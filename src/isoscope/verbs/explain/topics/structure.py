@@ -41,9 +41,9 @@ from isoscope.models.pooling import ListedTexts
 from isoscope.models.token_table import in_reading_order
 from isoscope.results.result import Row
 from isoscope.verbs.explain.names import CHANCE, MARKS, SHARE, WORDS
-from isoscope.verbs.explain.topics.base import Explanation, Topic
+from isoscope.verbs.explain.topics.base import Explanation, Question, Topic
 from isoscope.verbs.explain.topics.clusters import MARKERS
-from isoscope.verbs.explain.topics.sentence_groups import made_groups, read_groups
+from isoscope.verbs.explain.topics.sentence_groups import SentenceGroup, made_groups, read_groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from isoscope.models.model import Model
     from isoscope.progress import Progress
     from isoscope.typing import Places
-    from isoscope.verbs.explain.topics.base import Question
-    from isoscope.verbs.explain.topics.sentence_groups import SentenceGroup
 
 
 @dataclass(frozen=True)

@@ -49,3 +49,6 @@ SEARCHES = 2_000
 
 STEPS = 5
 """Lists that are made for a space."""
+
+SAMPLE, K = 10_000, 10
+"""Rows that are searched in, and neighbours that are looked for, unless a user says otherwise."""

@@ -116,17 +116,14 @@ def search(space: SearchSpace, k: int, seed: int, step: Callable[[], None]) -> L
     return Lists(*found)
 
 
-SAMPLE, K = 10_000, 10
-
-
 def neighbours(
     cloud: Any,
     corrections: Iterable[Any] | str | None = None,
     *,
     queries: Any = None,
     centres: Centres = "both",
-    sample: int = SAMPLE,
-    k: int = K,
+    sample: int = names.SAMPLE,
+    k: int = names.K,
     seed: int = 0,
     column: str | None = None,
     drop_invalid: bool = False,

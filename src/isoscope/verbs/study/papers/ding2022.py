@@ -16,39 +16,19 @@ from typing import TYPE_CHECKING
 from isoscope.results.fields import DIFFERENCE, RATIO
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.claims import ALL_MODELS, Claim
-from isoscope.verbs.study.reference import Column, printed_numbers
-from isoscope.verbs.study.registry import (
-    AS_PAPER,
-    MINI,
-    MINILM,
-    Paper,
-    Request,
-    Scale,
-    Subject,
-    is_called,
-)
+from isoscope.verbs.study.reference import Column, Key, printed_numbers
+from isoscope.verbs.study.registry import MINI, Request, Subject, add_study, is_called
 from isoscope.verbs.study.training_runs import MOVED, RUNS, Training, moved, task_of, trained
 from isoscope.verbs.train.names import MATRIX, MEASURED, SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoscope.verbs.study.reference import Key
 
-
-PAPER = Paper("Ding et al. (2022), On Isotropy Calibration of Transformers")
 BERT = "BERT|bert-base-uncased"
 ROBERTA = "RoBERTa|roberta-base"
 DISTILBERT = "DistilBERT|distilbert-base-uncased"
 GLUE_MODELS = (BERT, ROBERTA, DISTILBERT)
-GLUE_SCALES = {
-    MINI: Scale((MINILM,)),
-    AS_PAPER: Scale(
-        ("BERT=bert-base-uncased", "RoBERTa=roberta-base", "DistilBERT=distilbert-base-uncased")
-    ),
-}
-"""What is trained where the user names no source."""
-
 CALIBRATIONS = ("none", "cosreg", "spectrum-pol", "spectrum-exp", "flow")
 WITHOUT_FLOW = CALIBRATIONS[:-1]
 CELLS = {
@@ -154,26 +134,18 @@ def printed_table_1() -> dict[Key, float]:
     }
 
 
-GLUE_NEED = (
-    "a --data folder with GLUE, and models to fine-tune (a hub id or a folder); without any, "
-    "--scale mini takes package:minilm, RTE and MRPC for one epoch, --scale paper the paper's "
-    "models and all nine tasks; --from takes results of isoscope train finetune instead"
-)
 SPECTRUM = {"correction": "spectrum-*"}
 
-PAPER.study(
-    "D-T1", "GLUE, fine-tuned with and without calibration",
-    "table 1", GLUE_NEED, table_1,
-    (
-        Claim("calibration is significantly better in at most 2 of 100 cells",
-              {"subject": ALL_MODELS}, {"measure": BETTER}, "<=", 0.02),
-        Claim("it is significantly worse, or undefined, in 26 of 100 cells",
-              {"subject": ALL_MODELS}, {"measure": WORSE}, ">=", 0.26),
-        Claim("both kinds of spectrum control predict the same for everything on CoLA, MRPC "
-              "and STS-B",
-              {"measure": CONSTANT, "part": "cola|mrpc|sts-b"}, SPECTRUM, ">=", 1.0),
-    ),
-    GLUE_MODELS, printed_table_1, tasks=GLUE_TASKS, scales=GLUE_SCALES, trains=True,
+add_study(
+    "D-T1", table_1,
+    Claim("calibration is significantly better in at most 2 of 100 cells",
+          {"subject": ALL_MODELS}, {"measure": BETTER}, "<=", 0.02),
+    Claim("it is significantly worse, or undefined, in 26 of 100 cells",
+          {"subject": ALL_MODELS}, {"measure": WORSE}, ">=", 0.26),
+    Claim("both kinds of spectrum control predict the same for everything on CoLA, MRPC "
+          "and STS-B",
+          {"measure": CONSTANT, "part": "cola|mrpc|sts-b"}, SPECTRUM, ">=", 1.0),
+    models=GLUE_MODELS, printed=printed_table_1, tasks=GLUE_TASKS, trains=True,
 )  # fmt: skip
 
 
@@ -204,17 +176,14 @@ def printed_table_4() -> dict[Key, float]:
 
 OF_HEAD = {"part": f"*{MATRIX}{HEAD}"}
 
-PAPER.study(
-    "D-T4", "Evenness of head, vocabulary and hidden states after fine-tuning on GLUE",
-    "table 4", GLUE_NEED, table_4,
-    (
-        Claim("cosine regularisation and flow move the head's I1 by at most 0.02, rounded",
-              {**OF_HEAD, "measure": f"i1{MOVED}"}, {"correction": "cosreg*|flow*"}, "<",
-              0.025),
-        Claim("with spectrum control the head's I1 is at least that without calibration",
-              {**OF_HEAD, "measure": "i1"}, SPECTRUM, ">=", {"correction": "none"}),
-    ),
-    GLUE_MODELS, printed_table_4, tasks=GLUE_TASKS, scales=GLUE_SCALES, trains=True,
+add_study(
+    "D-T4", table_4,
+    Claim("cosine regularisation and flow move the head's I1 by at most 0.02, rounded",
+          {**OF_HEAD, "measure": f"i1{MOVED}"}, {"correction": "cosreg*|flow*"}, "<",
+          0.025),
+    Claim("with spectrum control the head's I1 is at least that without calibration",
+          {**OF_HEAD, "measure": "i1"}, SPECTRUM, ">=", {"correction": "none"}),
+    models=GLUE_MODELS, printed=printed_table_4, tasks=GLUE_TASKS, trains=True,
 )  # fmt: skip
 
 
@@ -225,10 +194,6 @@ SMALL_TRANSLATION = (50_000, "-50k")
 """Pairs that the paper tries the flow on, and what it calls the model then."""
 
 TRANSLATION_MODELS = ("M-BART|facebook/mbart-large-cc25|mbart-large-cc25", "M-BART-50k")
-TRANSLATION_SCALES = {
-    MINI: Scale(("made:bart",)),
-    AS_PAPER: Scale(("M-BART=facebook/mbart-large-cc25",)),
-}
 VOCABULARY = "vocabulary"
 SECONDS_A_MINUTE = 60
 
@@ -282,28 +247,19 @@ PRINTED_2 = partial(
 
 OF_VOCABULARY = {"part": f"*{MATRIX}{VOCABULARY}", "measure": "i1"}
 
-PAPER.study(
-    "D-T2", "Translation, fine-tuned with and without calibration",
-    "table 2",
-    "a --data folder with line-aligned files (the paper: WMT16 en-ro and de-en), and "
-    "encoder-decoder models; without any, --scale mini takes made:bart, a small one with "
-    "random weights, on 4,000 pairs de-en, --scale paper M-BART and both pairs of languages; "
-    "--from takes results of isoscope train finetune instead",
-    table_2,
-    (
-        Claim("spectrum control brings the I1 of the vocabulary's matrix to 0.99",
-              OF_VOCABULARY, SPECTRUM, ">=", 0.99),
-        Claim("it costs 3 BLEU from English to Romanian",
-              {"measure": f"translate:en-ro{BLEU}{DIFFERENCE}"}, SPECTRUM, "<=", -3.0),
-        Claim("it costs 6 BLEU from German to English",
-              {"measure": f"translate:de-en{BLEU}{DIFFERENCE}"}, SPECTRUM, "<=", -6.0),
-        Claim("cosine regularisation moves BLEU by at most 0.3",
-              {"measure": f"*{BLEU}{MOVED}"}, {"correction": "cosreg*"}, "<=", 0.3),
-        Claim("the flow takes ten times as long",
-              {"measure": SECONDS + RATIO}, {"correction": "flow*"}, ">=", 10.0),
-    ),
-    TRANSLATION_MODELS, PRINTED_2, tasks=TRANSLATION_TASKS, scales=TRANSLATION_SCALES,
-    trains=True,
+add_study(
+    "D-T2", table_2,
+    Claim("spectrum control brings the I1 of the vocabulary's matrix to 0.99",
+          OF_VOCABULARY, SPECTRUM, ">=", 0.99),
+    Claim("it costs 3 BLEU from English to Romanian",
+          {"measure": f"translate:en-ro{BLEU}{DIFFERENCE}"}, SPECTRUM, "<=", -3.0),
+    Claim("it costs 6 BLEU from German to English",
+          {"measure": f"translate:de-en{BLEU}{DIFFERENCE}"}, SPECTRUM, "<=", -6.0),
+    Claim("cosine regularisation moves BLEU by at most 0.3",
+          {"measure": f"*{BLEU}{MOVED}"}, {"correction": "cosreg*"}, "<=", 0.3),
+    Claim("the flow takes ten times as long",
+          {"measure": SECONDS + RATIO}, {"correction": "flow*"}, ">=", 10.0),
+    models=TRANSLATION_MODELS, printed=PRINTED_2, tasks=TRANSLATION_TASKS, trains=True,
 )  # fmt: skip
 
 
@@ -313,7 +269,6 @@ SMALL_SUMMARIES = (20_000, "-20k")
 """Articles that the paper tries the flow on, and what it calls the model then."""
 
 SUMMARY_MODELS = ("BART|facebook/bart-base|bart-base", "BART-20k")
-SUMMARY_SCALES = {MINI: Scale(("made:bart",)), AS_PAPER: Scale(("BART=facebook/bart-base",))}
 
 
 def summary_trainings(request: Request) -> list[Training]:
@@ -338,22 +293,15 @@ PRINTED_3 = partial(
 
 ROUGE_1 = f"{TASK}/rouge1"
 
-PAPER.study(
-    "D-T3", "Summaries, fine-tuned with and without calibration",
-    "tables 3 and 5",
-    "a --data folder with CNN/DailyMail, and encoder-decoder models; without any, --scale mini "
-    "takes made:bart, a small one with random weights, --scale paper facebook/bart-base (the "
-    "paper does not say which BART); --from takes results of isoscope train finetune instead",
-    table_3,
-    (
-        Claim("no calibration is above none in ROUGE-1",
-              {"measure": ROUGE_1}, {"correction": "!none"}, "<=", {"correction": "none"}),
-        Claim("spectrum control costs 0.8 points of ROUGE-1, rounded",
-              {"measure": ROUGE_1 + DIFFERENCE}, SPECTRUM, "<=", -0.0075),
-        Claim("with it the I1 of the vocabulary's matrix is 0.99, rounded",
-              OF_VOCABULARY, SPECTRUM, ">=", 0.985),
-        Claim("the flow takes five times as long (5.5 in the paper)",
-              {"measure": SECONDS + RATIO}, {"correction": "flow*"}, ">=", 5.0),
-    ),
-    SUMMARY_MODELS, PRINTED_3, scales=SUMMARY_SCALES, trains=True,
+add_study(
+    "D-T3", table_3,
+    Claim("no calibration is above none in ROUGE-1",
+          {"measure": ROUGE_1}, {"correction": "!none"}, "<=", {"correction": "none"}),
+    Claim("spectrum control costs 0.8 points of ROUGE-1, rounded",
+          {"measure": ROUGE_1 + DIFFERENCE}, SPECTRUM, "<=", -0.0075),
+    Claim("with it the I1 of the vocabulary's matrix is 0.99, rounded",
+          OF_VOCABULARY, SPECTRUM, ">=", 0.985),
+    Claim("the flow takes five times as long (5.5 in the paper)",
+          {"measure": SECONDS + RATIO}, {"correction": "flow*"}, ">=", 5.0),
+    models=SUMMARY_MODELS, printed=PRINTED_3, trains=True,
 )  # fmt: skip

@@ -1,11 +1,13 @@
-"""The numbers that papers print, as CSV, and what they misprint."""
+"""The numbers that papers print, as CSV, what they misprint, and the catalogue of studies."""
 
 from __future__ import annotations
 
 import csv
 import math
+import tomllib
+from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,8 +18,12 @@ Key: TypeAlias = tuple[str, str, str, str]
 
 def printed_table(name: str) -> list[dict[str, str]]:
     """Return the rows of a paper's table by the name of its file, cells as they are printed."""
-    text = resources.files(__package__).joinpath(f"{name}.csv").read_text("utf-8")
-    return list(csv.DictReader(text.splitlines()))
+    return list(csv.DictReader(read(f"{name}.csv").splitlines()))
+
+
+def read(file: str) -> str:
+    """Return a file of this folder."""
+    return resources.files(__package__).joinpath(file).read_text("utf-8")
 
 
 class Column(NamedTuple):
@@ -73,3 +79,9 @@ def printed_numbers(
 def misprints(study: str) -> list[dict[str, str]]:
     """Return what is known to be misprinted in the table of a study."""
     return [row for row in printed_table("misprints") if row["study"] == study]
+
+
+@cache
+def catalogue() -> dict[str, Any]:
+    """Return the papers, their studies, and the scales of these."""
+    return tomllib.loads(read("studies.toml"))

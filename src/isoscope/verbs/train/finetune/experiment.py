@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from isoscope.compute.journal import Journal, journal_beside, journal_while, refuse_unfinished
-from isoscope.errors import UsageError
+from isoscope.errors import UsageError, at_least
 from isoscope.models.model import Model, open_model
-from isoscope.models.runtime import library
 from isoscope.progress import Progress
 from isoscope.results.fields import REMARKS, SETTINGS
 from isoscope.results.result import Result, check_writable
@@ -27,21 +26,16 @@ from isoscope.tasks.registry import data_folder
 from isoscope.verbs.train.finetune import generation, label_tasks
 from isoscope.verbs.train.finetune.generation import is_pair_task
 from isoscope.verbs.train.finetune.outcomes import compared_rows
-from isoscope.verbs.train.finetune.run import MADE, Outcome, Run, Settings, usual_settings
+from isoscope.verbs.train.finetune.run import MADE, Outcome, Run, usual_settings
 from isoscope.verbs.train.names import FINE_TUNING
 from isoscope.verbs.train.regularizers.base import Target
 from isoscope.verbs.train.regularizers.registry import NONE, check_carried, make_calibration
 from isoscope.verbs.train.scratch import resolve_made_model
-from isoscope.verbs.train.seed_means import run_once, runs_result, working_folder
+from isoscope.verbs.train.seed_means import run_once, runs_result, working_folder, write_result
 from isoscope.wording import counted, listed
 
 
-def protocols(outcomes: Sequence[Outcome]) -> dict[str, str]:
-    """Return a line about the settings of every task."""
-    return {outcome.task: line(outcome) for outcome in outcomes}
-
-
-def line(outcome: Outcome) -> str:
+def protocol_of(outcome: Outcome) -> str:
     """Say how a run was trained and scored."""
     used = outcome.settings
     examples, epochs = counted(used["train"], "example"), counted(used["epochs"], "epoch")
@@ -98,12 +92,8 @@ def best_options(
         What is searched for.
     """
     tried = candidates(calibration)
-    scores = {}
-    for text in tried:
-        outcome = run(task, text, SEARCH_SEED)
-        score = next(iter(outcome.scores.values()))
-        if score is not None:
-            scores[text] = score
+    found = {text: next(iter(run(task, text, SEARCH_SEED).scores.values())) for text in tried}
+    scores = {text: score for text, score in found.items() if score is not None}
     if not scores:
         raise UsageError(f"{task}: no options of {calibration} gave a score; see --calibration")
     best = max(scores, key=scores.__getitem__)
@@ -187,8 +177,6 @@ def finetune(
     if out is not None:
         check_writable(Path(out))
     journal = journal_beside(out, journal, resume=resume)
-    for needed in ("torch", "transformers"):  # which say in one line what to install
-        library(needed)
     names, chosen = listed(tasks, ()), listed(calibrations, CALIBRATIONS)
     check_request(names, chosen, seeds)
     folder = data_folder(data)
@@ -207,14 +195,12 @@ def finetune(
         with journal_while(journal, configuration, resume=resume) as kept:
             bench = FineTuningRuns(opened, folder, changed, target, work, kept, progress)
             outcomes, remarks = run_all(bench, names, chosen, seeds, search)
-            rows = compared_rows(opened.name, outcomes, protocols(outcomes))
+            protocols = {outcome.task: protocol_of(outcome) for outcome in outcomes}
+            rows = compared_rows(opened.name, outcomes, protocols)
             about = {SETTINGS: used_settings(outcomes), REMARKS: remarks}
             facts = [outcome.to_facts() for outcome in outcomes]
             result = runs_result(FINE_TUNING, rows, seeds, command, **about, outcomes=facts)
-            if save is not None:
-                save(result)
-            if out is not None:
-                result.save(out)
+            write_result(result, out, save)
     return result
 
 
@@ -230,19 +216,14 @@ class FineTuningRuns:
     journal: Journal | None
     progress: Progress | None
 
-    def settings(self, task: str) -> Settings:
-        """Return the usual settings of a task, with what the user changed."""
-        name = self.model.name  # a made model is a bart too, but starts from nothing
-        kind = name if name == MADE else self.model.config.model_type
-        return replace(usual_settings(kind, task), **self.changed)
-
     def describe(self, task: str, calibration: str, seed: int) -> Run:
-        """Return a run that nothing was done for yet."""
+        """Return a run that nothing was done for yet, with the settings that the user changed."""
         folder = self.work / f"{task} {calibration} seed {seed}".replace("/", "-").replace(":", " ")
         target = self.target or ("vocabulary" if is_pair_task(task) else "head")
-        return Run(
-            self.model, task, calibration, seed, self.settings(task), self.data, folder, target
-        )
+        name = self.model.name  # a made model is a bart too, but starts from nothing
+        kind = name if name == MADE else self.model.config.model_type
+        settings = replace(usual_settings(kind, task), **self.changed)
+        return Run(self.model, task, calibration, seed, settings, self.data, folder, target)
 
     def check(self, task: str, calibrations: Sequence[str]) -> None:
         """Read what a task takes, and refuse what the model cannot carry, before any training."""
@@ -309,8 +290,7 @@ def check_request(tasks: Sequence[str], calibrations: Sequence[str], seeds: int)
         twice = next((one for one in several if list(several).count(one) > 1), None)
         if twice is not None:
             raise UsageError(f"the {what} {twice} is there twice")
-    if seeds < 1:
-        raise UsageError(f"seeds is at least 1, not {seeds}")
+    at_least("seeds", seeds, 1)
 
 
 def opened_model(

@@ -18,10 +18,12 @@ evaluation of summaries.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -29,6 +31,7 @@ import transformers
 from transformers import DataCollatorForSeq2Seq, GenerationConfig
 
 from isoscope.errors import UsageError, unknown_name
+from isoscope.models.model import Model
 from isoscope.verbs.train.finetune import parallel_data
 from isoscope.verbs.train.finetune.parallel_data import PairData, WrittenPair, hold_out
 from isoscope.verbs.train.finetune.run import (
@@ -41,12 +44,6 @@ from isoscope.verbs.train.finetune.run import (
 )
 from isoscope.verbs.train.regularizers.base import NO_TOKEN, hidden_states
 from isoscope.verbs.train.trainer import evenness, matrix_evenness, silently
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from isoscope.models.model import Model
 
 
 def set_languages(tokenizer: Any, languages: tuple[str, str] | None) -> str | None:

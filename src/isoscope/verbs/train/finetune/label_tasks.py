@@ -10,7 +10,7 @@ correlations (undefined where every prediction is the same).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import torch
 import transformers
+from numpy.typing import NDArray
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import f1_score, matthews_corrcoef
 from transformers import DataCollatorWithPadding
@@ -30,6 +31,7 @@ from isoscope.tasks.registry import LabelledText, TextPair, find_task
 from isoscope.verbs.train.finetune.run import (
     HIDDEN_ROWS,
     Outcome,
+    Run,
     batches_by_length,
     first_shuffled,
     teach,
@@ -37,13 +39,9 @@ from isoscope.verbs.train.finetune.run import (
 from isoscope.verbs.train.trainer import evenness, matrix_evenness
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from isoscope.models.model import Model
-    from isoscope.verbs.train.finetune.run import Run
 
     Numbers = NDArray[np.float64]
 

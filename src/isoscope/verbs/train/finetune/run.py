@@ -11,21 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from transformers import TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 
-from isoscope.errors import UsageError
+from isoscope.errors import UsageError, at_least
+from isoscope.models.model import Model
 from isoscope.verbs.train.regularizers.base import Target
 from isoscope.verbs.train.regularizers.registry import make_calibration, used_options
 from isoscope.verbs.train.trainer import TASK, TERM, CalibratedTrainer, NotFiniteError, silently
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from isoscope.models.model import Model
 
 
 @dataclass(frozen=True)
@@ -125,12 +122,11 @@ class Settings:
         if not self.learning_rate > 0:
             raise UsageError(f"a learning rate is above 0, not {self.learning_rate}")
         for name in ("batch_size", "epochs", "longest", "longest_target", "beams"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} is at least 1, not {getattr(self, name)}")
+            at_least(name, getattr(self, name), 1)
         if not 0 <= self.warm_up < 1:
             raise UsageError(f"warm_up is a share of all steps below 1, not {self.warm_up}")
-        if self.limit is not None and self.limit < 1:
-            raise UsageError(f"limit is at least 1, not {self.limit}")
+        if self.limit is not None:
+            at_least("limit", self.limit, 1)
 
 
 MADE_TRANSLATIONS = Settings(2e-3, "polynomial", 48, 2, 64, longest_target=64, warm_up=0.1)

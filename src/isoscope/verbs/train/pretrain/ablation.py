@@ -17,7 +17,7 @@ from isoscope.compute.journal import Journal, journal_beside, journal_while, ref
 from isoscope.data.texts.base import TextSource
 from isoscope.data.texts.open import open_texts
 from isoscope.data.texts.readers import SampledTexts
-from isoscope.errors import UsageError
+from isoscope.errors import at_least
 from isoscope.measures.kernels.torch_kernel import TorchMoments
 from isoscope.measures.reads.moments import MomentParts
 from isoscope.models.checkpoints import find_training, step_of
@@ -30,24 +30,10 @@ from isoscope.progress import Progress
 from isoscope.results.fields import UNCORRECTED, UNIT
 from isoscope.results.result import Result, Row, check_writable
 from isoscope.verbs.measure import api as measuring
-from isoscope.verbs.train.names import (
-    ABLATION,
-    BIAS,
-    BIAS_OVER_GAIN,
-    EFFECTS,
-    EXTREME,
-    FACTORS,
-    FINAL_NORM,
-    GAIN,
-    LAST_LAYER,
-    MEAN_COSINE,
-    NON_INPUT,
-    PERPLEXITY,
-    VALIDATION,
-)
+from isoscope.verbs.train import names
 from isoscope.verbs.train.pretrain.learner import Corpus, make_corpus
 from isoscope.verbs.train.pretrain.loop import pretrain
-from isoscope.verbs.train.pretrain.main_effects import Effect, main_effects
+from isoscope.verbs.train.pretrain.main_effects import main_effects
 from isoscope.verbs.train.pretrain.plan import (
     USUAL_GRID,
     Cell,
@@ -65,6 +51,7 @@ from isoscope.verbs.train.seed_means import (
     run_once,
     runs_result,
     working_folder,
+    write_result,
 )
 from isoscope.wording import counted
 
@@ -110,16 +97,16 @@ def layer_measures(model: Model, texts: TextSource) -> dict[Place, float | None]
             sums[layer].add(batch.vectors)
     moments = {layer: found for layer, one in sums.items() if (found := one.result()) is not None}
     cosines: dict[Place, float | None] = {
-        (layer, MEAN_COSINE): one.mean_cosine for layer, one in moments.items()
+        (layer, names.MEAN_COSINE): one.mean_cosine for layer, one in moments.items()
     }
-    cosines[LAST_LAYER, MEAN_COSINE] = list(cosines.values())[-1]
+    cosines[names.LAST_LAYER, names.MEAN_COSINE] = list(cosines.values())[-1]
     behind = [one for layer, one in moments.items() if layer != INPUT_LAYER]
     extremes = [
         np.sum([getattr(one, name) for one in behind], axis=0)
         for name in ("minimum_counts", "maximum_counts")
     ]
     share = max(float(counts.max() / max(counts.sum(), 1)) for counts in extremes)
-    return {**cosines, (NON_INPUT, EXTREME): share}
+    return {**cosines, (names.NON_INPUT, names.EXTREME): share}
 
 
 def norm_measures(model: Model) -> dict[Place, float | None]:
@@ -129,13 +116,16 @@ def norm_measures(model: Model) -> dict[Place, float | None]:
     if weights is None:
         return {}
     values = weights.values()
-    return {(FINAL_NORM, name): values[name].value for name in (GAIN, BIAS, BIAS_OVER_GAIN)}
+    return {
+        (names.FINAL_NORM, name): values[name].value
+        for name in (names.GAIN, names.BIAS, names.BIAS_OVER_GAIN)
+    }
 
 
 READ_TEXTS = 200
 """Texts of the validation that the layers of every checkpoint read."""
 
-FIELDS = ("model", "step", "unit", "runs", "sd", FACTORS)
+FIELDS = ("model", "step", "unit", "runs", "sd", names.FACTORS)
 """Fields of the row of a cell beside its mean."""
 
 Points = list[dict[str, Any]]
@@ -173,23 +163,10 @@ def ablate(
         Runs of every cell: seeds 0, 1, 2, …
     validation, column
         As for ``pretrain``.
-    out : path, optional
-        File that the result is written to, ``.json`` or ``.md``.
-    journal : path, optional
-        Folder that keeps every finished run; it goes when all are finished. By default beside
-        ``out``.
-    resume : bool
-        Go on where a journal ends.
+    out, journal, resume, device, progress, save, command
+        As for ``finetune``.
     keep : path, optional
         Folder in which the checkpoints of all runs stay; otherwise they go once measured.
-    device : str, optional
-        Where networks compute.
-    progress : callable, optional
-        Called with the name of a run, steps done, and steps in all.
-    save : callable, optional
-        Called with the result, before the journal goes, to write it to a file.
-    command : str
-        Kept in the result, so that it can be made again.
 
     Examples
     --------
@@ -199,19 +176,14 @@ def ablate(
         check_writable(Path(out))
     journal = journal_beside(out, journal, resume=resume)
     factors, base = parse_grid(grid), base or Plan()
-    if seeds < 1:
-        raise UsageError(f"seeds is at least 1, not {seeds}")
+    at_least("seeds", seeds, 1)
     for cell in cells(factors):
         plan_of(base, factors, cell, 0)  # which refuses what cannot be, before anything is trained
     if journal is not None and not resume:
         refuse_unfinished(journal)
     corpus = make_corpus(text, base.shape, validation=validation, column=column)
-    configuration = {
-        **base.to_facts(),
-        "seed": None,
-        "grid": [str(f) for f in factors],
-        "text": corpus.digest,
-    }
+    grid_facts = {"seed": None, "grid": [str(f) for f in factors], "text": corpus.digest}
+    configuration = {**base.to_facts(), **grid_facts}
     with (
         working_folder(journal) as work,
         journal_while(journal, configuration, resume=resume) as kept,
@@ -225,12 +197,9 @@ def ablate(
             for cell, several in runs.items():
                 several.append(bench.run(cell, seed))
         rows = rows_of(runs, factors, protocol(base, factors, corpus, seeds))
-        about = {FACTORS: {factor.name: list(factor.levels) for factor in factors}}
-        result = runs_result(ABLATION, rows, seeds, command, **about, plan=base.to_facts())
-        if save is not None:
-            save(result)
-        if out is not None:
-            result.save(out)
+        about = {names.FACTORS: {factor.name: list(factor.levels) for factor in factors}}
+        result = runs_result(names.ABLATION, rows, seeds, command, **about, plan=base.to_facts())
+        write_result(result, out, save)
     return result
 
 
@@ -256,17 +225,17 @@ class AblationRuns:
         return list(found["points"])
 
     def _points(self, name: str, cell: Cell, seed: int) -> Points:
-        folder = self.folder / name
+        folder, report = self.folder / name, self.progress
         trained = pretrain(
             None, plan_of(self.base, self.factors, cell, seed), folder,
             corpus=self.corpus, resume=folder.is_dir(), device=self.device,
-            progress=self._named(name),
+            progress=None if report is None else lambda _, *steps: report(name, *steps),
         )  # fmt: skip
         points: Points = [
-            {"step": row.extra["step"], "part": VALIDATION, "measure": PERPLEXITY,
+            {"step": row.extra["step"], "part": names.VALIDATION, "measure": names.PERPLEXITY,
              "value": row.value}
             for row in trained.rows
-            if row.measure == PERPLEXITY
+            if row.measure == names.PERPLEXITY
         ]  # fmt: skip
         for checkpoint in find_training(str(folder)).checkpoints:
             step = step_of(checkpoint.revision)
@@ -279,12 +248,6 @@ class AblationRuns:
     def texts(self) -> TextSource:
         """What layers read: some texts that were not learned from."""
         return SampledTexts(open_texts(list(self.corpus.held_texts)), READ_TEXTS, 0)
-
-    def _named(self, name: str) -> Progress | None:
-        if self.progress is None:
-            return None
-        report = self.progress
-        return lambda _, done, total: report(name, done, total)
 
 
 def protocol(base: Plan, factors: tuple[Factor, ...], corpus: Corpus, seeds: int) -> str:
@@ -304,15 +267,12 @@ def rows_of(runs: dict[Cell, list[Points]], factors: tuple[Factor, ...], how: st
     rows: list[Row] = []
     last: dict[tuple[str, str], dict[Cell, list[float | None]]] = {}
     for cell, several in runs.items():
-        places = list(
-            dict.fromkeys((point["step"], point["part"], point["measure"]) for point in several[0])
-        )
         by_place = [
             {(point["step"], point["part"], point["measure"]): point["value"] for point in points}
             for points in several
         ]
-        end = max(step for step, _, _ in places)
-        for step, part, measure in places:
+        end = max(step for step, _, _ in by_place[0])
+        for step, part, measure in by_place[0]:
             values = [one.get((step, part, measure)) for one in by_place]
             rows.append(cell_row(cell, factors, (step, part, measure), values, how))
             if step == end:
@@ -330,16 +290,10 @@ def cell_row(
     """Return the mean of a cell's runs that have a value."""
     step, part, measure = place
     model = cell_name(cell)
-    row = mean_row(
-        (f"{model}@step{step}", part, UNCORRECTED),
-        measure,
-        values,
-        how,
-        "" if known(values) else "undefined in every run",
-        model=model,
-        step=step,
-        factors=dict(levels_of(factors, cell)),
-    )
+    where = (f"{model}@step{step}", part, UNCORRECTED)
+    note = "" if known(values) else "undefined in every run"
+    about = {"model": model, "step": step, names.FACTORS: dict(levels_of(factors, cell))}
+    row = mean_row(where, measure, values, how, note, **about)
     # In the order in which files of ablations have always had these fields.
     return replace(row, extra={name: row.extra[name] for name in FIELDS})
 
@@ -357,18 +311,14 @@ def effect_rows(
         complete = all(len(values[cell]) == len(found) for cell, found in by_cell.items())
         if len(by_cell) < count or not complete:
             continue
-        rows += [effect_row(effect, part, measure, how) for effect in main_effects(values, factors)]
+        for effect in main_effects(values, factors):
+            change = f"{effect.level} instead of {effect.reference}"
+            tested = {"factor": effect.factor, "p": effect.p, "excludes_zero": effect.excludes_zero}
+            rows.append(
+                Row.of(
+                    effect, names.EFFECTS, part, change, measure, n=effect.runs, protocol=how,
+                    note="" if effect.low is not None else "one run a cell: chance is unknown",
+                    extra={**tested, "unit": UNIT},
+                )
+            )  # fmt: skip
     return rows
-
-
-def effect_row(effect: Effect, part: str, measure: str, how: str) -> Row:
-    """Return one main effect."""
-    return Row(
-        EFFECTS, part, f"{effect.level} instead of {effect.reference}", measure, effect.value,
-        low=effect.low, high=effect.high, n=effect.runs, protocol=how,
-        note="" if effect.low is not None else "one run a cell: chance is unknown",
-        extra={
-            "factor": effect.factor, "p": effect.p, "excludes_zero": effect.excludes_zero,
-            "unit": UNIT,
-        },
-    )  # fmt: skip

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +32,6 @@ from isoscope.verbs.train.pretrain.plan import Objective, Plan, Size
 from isoscope.verbs.train.scratch import SPECIAL, byte_pair_tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from isoscope.verbs.train.pretrain.common_enemies import CommonEnemies
 
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from typing import Any, Literal, get_args
 
-from isoscope.errors import UsageError, unknown_name
+from isoscope.errors import UsageError, at_least, unknown_name
 from isoscope.verbs.train.scratch import SPECIAL
 
 Objective = Literal["mlm", "clm"]
@@ -123,8 +123,7 @@ class Plan:
         for name in self.changed:
             if name not in Size.__dataclass_fields__:
                 raise unknown_name("field of a size", name, Size.__dataclass_fields__)
-        if self.seed < 0:
-            raise UsageError(f"a seed is at least 0, not {self.seed}")
+        at_least("a seed", self.seed, 0)
         if not 0 <= self.shape.dropout < 1:
             raise UsageError(f"dropout is from 0 to below 1, not {self.shape.dropout}")
         if 1 <= self.shape.vocabulary < SMALLEST_VOCABULARY:
@@ -141,8 +140,7 @@ class Plan:
             )
         shape = self.shape
         for name in ("layers", "width", "heads", "vocabulary", "batch_size", "feed_forward"):
-            if getattr(shape, name) < 1:
-                raise UsageError(f"{name} is at least 1, not {getattr(shape, name)}")
+            at_least(name, getattr(shape, name), 1)
         if shape.context < 2:
             raise UsageError(f"a text has at least 2 tokens to learn from, not {shape.context}")
         if not shape.learning_rate > 0:
@@ -165,12 +163,8 @@ class Plan:
     @property
     def kept_steps(self) -> tuple[int, ...]:
         """Steps after which a checkpoint is kept; 0 is before the first."""
-        return (0, *(round(self.length * k / self.checkpoints) for k in self.numbers))
-
-    @property
-    def numbers(self) -> range:
-        """Numbers of the checkpoints."""
-        return range(1, self.checkpoints + 1)
+        count = self.checkpoints
+        return (0, *(round(self.length * k / count) for k in range(1, count + 1)))
 
     @property
     def words(self) -> str:
@@ -188,16 +182,9 @@ class Plan:
 
     def to_facts(self) -> dict[str, Any]:
         """Return all that decides a training, as JSON holds it."""
-        return {
-            "objective": self.objective,
-            "positions": self.positions,
-            "tie": self.tie,
-            "final_norm": self.final_norm,
-            "checkpoints": self.checkpoints,
-            "seed": self.seed,
-            **asdict(self.shape),
-            "steps": self.length,
-        }
+        names = ("objective", "positions", "tie", "final_norm", "checkpoints", "seed")
+        own = {name: getattr(self, name) for name in names}
+        return {**own, **asdict(self.shape), "steps": self.length}
 
 
 TIED, UNTIED = "tied", "untied"

@@ -122,7 +122,7 @@ def matchings(left: list[int], cosines: np.ndarray) -> list[float]:
 def test_clipping_sets_found_dimensions_to_zero(bert: Path, monkeypatch: Any) -> None:
     from isoscope.verbs.study.papers.luo2021 import layers as luo
 
-    monkeypatch.setattr(luo, "printed_dimensions", lambda *_: [3, 7])
+    monkeypatch.setattr(luo.luo2021, "printed_dimensions", lambda *_: [3, 7])
     run = run_study("L-F3.11", [f"RoBERTa={bert}"], text=TEXTS)
     tokens = open_read(bert, scatter=False).layers["layer 2"].tokens.copy()
     tokens[:, [3, 7]] = 0

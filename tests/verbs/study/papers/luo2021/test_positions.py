@@ -156,7 +156,7 @@ def test_ranks_of_outliers(planted: Path) -> None:
 def test_dimensions_that_the_paper_names_come_first(
     planted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(probe_study, "printed_dimensions", lambda *_: [3, 7])
+    monkeypatch.setattr(probe_study.luo2021, "printed_dimensions", lambda *_: [3, 7])
     monkeypatch.setattr(position_probe, "FEWEST_STEPS", 20)
     run = run_study("L-F3.8", [f"BERT={planted}"], text=made_texts())
     assert {row.measure for row in run.result} == {RANK, f"{RANK}/3", f"{RANK}/7"}
@@ -171,7 +171,7 @@ def test_a_model_without_outliers(control: Path, monkeypatch: pytest.MonkeyPatch
         looked_at.append(len(list(layers)))
         return []
 
-    monkeypatch.setattr(probe_study, "often_extreme", none)
+    monkeypatch.setattr(probe_study.explain, "often_extreme", none)
     monkeypatch.setattr(position_probe, "FEWEST_STEPS", 20)
     run = run_study("L-F3.8", [f"BERT={control}"], text=made_texts())
     assert [row.value for row in run.result] == [None] * (LAYERS + 1)

@@ -25,10 +25,10 @@ Folder = Callable[[str], Path]
 def test_i1_of_the_tokens_of_every_set(
     tiny_model: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recipe, "SIMILARITY_SETS", ("sts-16", "sick-r"))
+    monkeypatch.setattr(recipe.paper, "SIMILARITY_SETS", ("sts-16", "sick-r"))
     folder, data = tiny_model("gpt2"), write_sts_sets(tmp_path)
     run = run_study("R-T6", [f"mine={folder}"], data=data)
-    for name in recipe.SIMILARITY_SETS:
+    for name in recipe.paper.SIMILARITY_SETS:
         first, second, _, _ = scored_pairs(name, data)
         found = hidden_states(folder, [*first, *second], special=False)
         tokens = np.concatenate([layers[-1] for layers in found.values()])

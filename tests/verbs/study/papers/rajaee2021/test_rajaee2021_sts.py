@@ -40,7 +40,7 @@ def test_pooled_tokens_are_corrected_before_the_mean(
     tiny_model: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "isoscope.verbs.study.papers.rajaee2021.tasks.SIMILARITY_SETS", ("sts-13", "sts-b")
+        "isoscope.verbs.study.papers.rajaee2021.SIMILARITY_SETS", ("sts-13", "sts-b")
     )
     monkeypatch.setenv("ISOSCOPE_CACHE", str(tmp_path / "cache"))
     folder, data = tiny_model("bert"), write_sts_sets(tmp_path / "data")
@@ -96,12 +96,12 @@ def test_pooled_tokens_are_corrected_before_the_mean(
 
 
 def test_settings_are_those_of_the_paper() -> None:
-    assert settings_of("gpt2")[0] == Settings(30, 10, 30)
-    assert settings_of("BERT")[0] == Settings(15, 27, 12)
-    assert settings_of("roberta-base")[0] == Settings(25, 27, 12)
-    settings, whose = settings_of("mine")
-    assert settings == Settings(15, 27, 12)
-    assert "none for this model" in whose
+    assert settings_of("gpt2") == Settings(30, 10, 30)
+    assert settings_of("BERT") == Settings(15, 27, 12)
+    assert settings_of("roberta-base") == Settings(25, 27, 12)
+    settings = settings_of("mine")
+    assert settings == Settings(15, 27, 12, settings.whose)
+    assert "none for this model" in settings.whose
 
 
 def test_means_of_tiny_figures_and_of_undefined_ones() -> None:

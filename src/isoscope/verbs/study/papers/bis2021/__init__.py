@@ -14,16 +14,8 @@ from isoscope.results.result import Result, Row
 from isoscope.verbs.study.claims import ALL_MODELS, Claim
 from isoscope.verbs.study.inputs import correlation_row, mean_of, measured, of_every_cloud
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
-from isoscope.verbs.study.registry import MATRICES, SPECTRA, WORDS, Paper, Request
+from isoscope.verbs.study.registry import Request, add_study
 
-PAPER = Paper(
-    "Biś, Podkorytov & Liu (2021), Too much in common: Shifting of embeddings in transformer "
-    "language models and its implications, NAACL"
-)
-MATRIX = (
-    "the input embedding matrix of a model, or the model itself, all rows, special and unused ones "
-    "included"
-)
 WORD_SETS = {
     "men": "MEN",
     "rare-words": "RW",
@@ -157,72 +149,52 @@ TABLE_2_MODELS = tuple(
     dict.fromkeys(row["model"] for row in printed_table("bis2021_table2_wordsim_average"))
 )
 
-PAPER.study(
-    "B-T1", "Isotropy of input embedding matrices, raw, centred, top components removed",
-    "table 1", MATRIX, table_1,
-    (
-        Claim("centred I1 is at least 0.87, except for RoBERTa-large (0.64)",
-              {"measure": "i1"}, CENTER, ">=", 0.87, excluding=({"subject": "RoBERTa-large"},)),
-        Claim("I1 without the top components is at least 0.95",
-              {"measure": "i1"}, TOP, ">=", 0.95),
-        Claim("centring raises I1", {"measure": "i1"}, CENTER, ">", NONE),
-    ),
-    TABLE_1_MODELS, PRINTED_1, scales=MATRICES,
+add_study(
+    "B-T1", table_1,
+    Claim("centred I1 is at least 0.87, except for RoBERTa-large (0.64)",
+          {"measure": "i1"}, CENTER, ">=", 0.87, excluding=({"subject": "RoBERTa-large"},)),
+    Claim("I1 without the top components is at least 0.95",
+          {"measure": "i1"}, TOP, ">=", 0.95),
+    Claim("centring raises I1", {"measure": "i1"}, CENTER, ">", NONE),
+    models=TABLE_1_MODELS, printed=PRINTED_1,
 )  # fmt: skip
-WORDS_NEED = (
-    "an embedding matrix with its words (labels or --vocabulary), and a --data folder with MEN, "
-    "RW, SimLex-999 and both halves of WordSim-353"
-)
 GAIN = "average/{}/pearson/difference"
-PAPER.study(
-    "B-T2", "Word similarity before and after corrections, mean of five sets",
-    "table 2", WORDS_NEED, table_2,
-    (
-        Claim("centring raises r of the inner product, except for BERT-cased",
-              {"measure": "average/inner/pearson"}, CENTER, ">", NONE,
-              excluding=({"subject": "BERT-*-cased"},)),
-        Claim("every method gains more with the inner product than with the cosine",
-              {"measure": GAIN.format("*")}, {"measure": GAIN.format("inner")}, ">",
-              {"measure": GAIN.format("cosine")}),
-        Claim("scaled centring is at least as good as none, except for BERT-large with cosine",
-              {"measure": "average/*/pearson"}, {"correction": "center-scaled"}, ">=", NONE,
-              excluding=({"subject": "BERT-large-cased", "measure": "*/cosine/*"},)),
-    ),
-    TABLE_2_MODELS, PRINTED_2, scales=WORDS,
+add_study(
+    "B-T2", table_2,
+    Claim("centring raises r of the inner product, except for BERT-cased",
+          {"measure": "average/inner/pearson"}, CENTER, ">", NONE,
+          excluding=({"subject": "BERT-*-cased"},)),
+    Claim("every method gains more with the inner product than with the cosine",
+          {"measure": GAIN.format("*")}, {"measure": GAIN.format("inner")}, ">",
+          {"measure": GAIN.format("cosine")}),
+    Claim("scaled centring is at least as good as none, except for BERT-large with cosine",
+          {"measure": "average/*/pearson"}, {"correction": "center-scaled"}, ">=", NONE,
+          excluding=({"subject": "BERT-large-cased", "measure": "*/cosine/*"},)),
+    models=TABLE_2_MODELS, printed=PRINTED_2,
 )  # fmt: skip
-PAPER.study(
-    "B-T3", "Word similarity before and after corrections, set by set",
-    "table 3", WORDS_NEED, word_similarity,
-    (
-        Claim("all-but-the-top beats none on MEN, with both scores",
-              {"measure": "men/*/pearson"}, TOP, ">", NONE),
-    ),
-    TABLE_2_MODELS, PRINTED_3, scales=WORDS,
+add_study(
+    "B-T3", word_similarity,
+    Claim("all-but-the-top beats none on MEN, with both scores",
+          {"measure": "men/*/pearson"}, TOP, ">", NONE),
+    models=TABLE_2_MODELS, printed=PRINTED_3,
 )  # fmt: skip
-PAPER.study(
-    "B-F1", "Spectra of embedding matrices, and their common direction",
-    "figure 1", MATRIX, figure_1,
-    (
-        Claim("the first right singular vector is the mean: cosine at least 0.95",
-              {"measure": "mean_alignment"}, NONE, ">=", 0.95),
-        Claim("the gap between the first two singular values shrinks with centring",
-              {"measure": "singular_ratio"}, CENTER, "<", NONE),
-    ),
-    ("RoBERTa-large", "GPT-2 (12 layers)"), scales=SPECTRA,
+add_study(
+    "B-F1", figure_1,
+    Claim("the first right singular vector is the mean: cosine at least 0.95",
+          {"measure": "mean_alignment"}, NONE, ">=", 0.95),
+    Claim("the gap between the first two singular values shrinks with centring",
+          {"measure": "singular_ratio"}, CENTER, "<", NONE),
+    models=("RoBERTa-large", "GPT-2 (12 layers)"),
 )  # fmt: skip
-PAPER.study(
-    "B-F5", "Norms of embeddings, and their correlation with isotropy over models",
-    "figure 5", f"at least five models: {MATRIX}", figure_5,
-    (
-        Claim("models with longer vectors are less isotropic: the correlation is negative",
-              {"measure": "correlation(mean_norm, i1)"}, NONE, "<", 0.0, min_subjects=5),
-    ),
-    TABLE_1_MODELS, lambda: {(ALL_MODELS, "", "none", "correlation(mean_norm, i1)"): -0.61},
-    scales=MATRICES,
+add_study(
+    "B-F5", figure_5,
+    Claim("models with longer vectors are less isotropic: the correlation is negative",
+          {"measure": "correlation(mean_norm, i1)"}, NONE, "<", 0.0, min_subjects=5),
+    models=TABLE_1_MODELS,
+    printed=lambda: {(ALL_MODELS, "", "none", "correlation(mean_norm, i1)"): -0.61},
 )  # fmt: skip
-PAPER.study(
-    "B-F6", "Norms of embeddings before and after centring",
-    "figure 6", MATRIX, figure_6,
-    (Claim("centring lowers the mean norm", {"measure": "mean_norm"}, CENTER, "<", NONE),),
-    TABLE_1_MODELS, scales=MATRICES,
+add_study(
+    "B-F6", figure_6,
+    Claim("centring lowers the mean norm", {"measure": "mean_norm"}, CENTER, "<", NONE),
+    models=TABLE_1_MODELS,
 )  # fmt: skip

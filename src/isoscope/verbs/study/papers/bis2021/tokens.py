@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING
 from isoscope.data.combine import SingleCloud
 from isoscope.models.frequencies import Coverage, token_counts, word_counts
 from isoscope.results.merge import joined_without_verdicts
-from isoscope.results.result import Result
+from isoscope.results.result import Result, Row
 from isoscope.verbs.explain.api import coverage_rows, unused_cosines
 from isoscope.verbs.explain.names import COSINE_WITH_UNUSED, DIFFERENCE, FREQUENT, RARE, bin_name
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import CNN_DM, check_single, open_subject, open_vectors
-from isoscope.verbs.study.papers.bis2021 import PAPER
-from isoscope.verbs.study.registry import COVERAGE, UNUSED, Request
+from isoscope.verbs.study.registry import Request, add_study
 
 if TYPE_CHECKING:
     from isoscope.data.texts.base import TextSource
-    from isoscope.results.result import Row
     from isoscope.verbs.study.reference import Key
 
 
@@ -47,15 +45,11 @@ def printed_figure_3() -> dict[Key, float]:
     }
 
 
-PAPER.study(
-    "B-F3", "Cosine of unused tokens with the vocabulary, from frequent tokens to rare ones",
-    "figure 3, whose caption says cased where its numbers fit the uncased model",
-    "a model, or its input embedding matrix with words as labels; all rows count", figure_3,
-    (
-        Claim("unused tokens are closer to rare tokens than to frequent ones, by at least 0.2",
-              {"measure": DIFFERENCE}, {"correction": "none"}, ">=", 0.2),
-    ),
-    ("BERT-base-uncased|BERT", "RoBERTa-base|RoBERTa"), printed_figure_3, scales=UNUSED,
+add_study(
+    "B-F3", figure_3,
+    Claim("unused tokens are closer to rare tokens than to frequent ones, by at least 0.2",
+          {"measure": DIFFERENCE}, {"correction": "none"}, ">=", 0.2),
+    models=("BERT-base-uncased|BERT", "RoBERTa-base|RoBERTa"), printed=printed_figure_3,
 )  # fmt: skip
 
 
@@ -81,21 +75,16 @@ def covered(subject: str, coverage: Coverage, text: TextSource) -> Result:
     return Result(named, [replace(table, subject=subject)])
 
 
-PAPER.study(
-    "B-F4", "How much of a text its most frequent words and subwords cover",
-    "figure 4",
-    "a text, the paper's being CNN/DailyMail; models, whose subwords are counted beside words",
-    figure_4,
-    (
-        Claim("13 of them cover at least 30 % of the text",
-              {"measure": f"share_of_first_{FEW}"}, {}, ">=", 0.3),
-        Claim("85 of them cover at least half",
-              {"measure": f"share_of_first_{SOME}"}, {}, ">=", 0.5),
-        Claim("98 % take about 15,000: at least 10,000",
-              {"measure": "needed_for_0.98"}, {}, ">=", 10_000),
-        Claim("98 % take about 15,000: at most 20,000",
-              {"measure": "needed_for_0.98"}, {}, "<=", 20_000),
-    ),
-    ("BERT|bert-base-cased|bert-base-uncased", "words"),
-    sources=False, may_have_sources=True, text=CNN_DM, scales=COVERAGE,
+add_study(
+    "B-F4", figure_4,
+    Claim("13 of them cover at least 30 % of the text",
+          {"measure": f"share_of_first_{FEW}"}, {}, ">=", 0.3),
+    Claim("85 of them cover at least half",
+          {"measure": f"share_of_first_{SOME}"}, {}, ">=", 0.5),
+    Claim("98 % take about 15,000: at least 10,000",
+          {"measure": "needed_for_0.98"}, {}, ">=", 10_000),
+    Claim("98 % take about 15,000: at most 20,000",
+          {"measure": "needed_for_0.98"}, {}, "<=", 20_000),
+    models=("BERT|bert-base-cased|bert-base-uncased", "words"), sources=False,
+    may_have_sources=True, text=CNN_DM,
 )  # fmt: skip

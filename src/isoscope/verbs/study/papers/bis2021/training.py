@@ -21,16 +21,8 @@ from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.measure.api import measure
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import WIKIPEDIA, correlation_row
-from isoscope.verbs.study.papers.bis2021 import PAPER, singular_ratios
-from isoscope.verbs.study.registry import (
-    MINI,
-    PRETRAIN,
-    PRETRAIN_NEED,
-    PRETRAIN_SCALES,
-    SHIFTED,
-    Request,
-    Subject,
-)
+from isoscope.verbs.study.papers.bis2021 import singular_ratios
+from isoscope.verbs.study.registry import MINI, PRETRAIN, Request, Subject, add_study
 from isoscope.verbs.study.training_runs import followed, model_name, plan_of
 from isoscope.verbs.train.names import DRIFT, ENEMIES, OTHERS, SINGLE, TRUE
 
@@ -106,19 +98,13 @@ def recorded(name: str, result: Result, single: list[Row]) -> Result:
     return Result([*single, *rows], kept)
 
 
-PAPER.study(
-    "B-E", "The common enemies effect: do output embeddings move together?",
-    "section 3.3, equation 6",
-    PRETRAIN_NEED
-    + "; a folder of isoscope train pretrain --record as a source shows what was recorded",
-    common_enemies,
-    (
-        Claim("one position, SGD: every row but the true token's moves along −h",
-              {"part": SINGLE}, {"measure": OTHERS}, ">=", EXACT),
-        Claim("one position, SGD: the true token's row moves along h",
-              {"part": SINGLE}, {"measure": TRUE}, "<=", -EXACT),
-    ),
-    text=WIKIPEDIA, scales=PRETRAIN_SCALES,
+add_study(
+    "B-E", common_enemies,
+    Claim("one position, SGD: every row but the true token's moves along −h",
+          {"part": SINGLE}, {"measure": OTHERS}, ">=", EXACT),
+    Claim("one position, SGD: the true token's row moves along h",
+          {"part": SINGLE}, {"measure": TRUE}, "<=", -EXACT),
+    text=WIKIPEDIA,
 )  # fmt: skip
 
 
@@ -186,19 +172,13 @@ def trained(request: Request, subject: Subject) -> Result:
     return replace(found, rows=[*found.rows, together])
 
 
-PAPER.study(
-    "B-F2", "Singular values of a sphere that moves away from the origin, and of a training",
-    "figure 2",
-    "nothing for the toy; folders of checkpoints, such as isoscope train pretrain makes, for "
-    "its real counterpart",
-    figure_2,
-    (
-        Claim("at the origin the first two singular values are about the same",
-              {"measure": RATIO, "subject": TOY}, {"part": "shift 0"}, "<=", 1.1),
-        Claim("their ratio grows with every shift",
-              {"measure": f"{RATIO}/smallest_step"}, {}, ">", 0.0),
-        Claim("in a real training it goes with the shift of the mean",
-              {"measure": TOGETHER}, {}, ">", 0.0),
-    ),
-    (TOY,), sources=False, may_have_sources=True, training=True, scales=SHIFTED,
+add_study(
+    "B-F2", figure_2,
+    Claim("at the origin the first two singular values are about the same",
+          {"measure": RATIO, "subject": TOY}, {"part": "shift 0"}, "<=", 1.1),
+    Claim("their ratio grows with every shift",
+          {"measure": f"{RATIO}/smallest_step"}, {}, ">", 0.0),
+    Claim("in a real training it goes with the shift of the mean",
+          {"measure": TOGETHER}, {}, ">", 0.0),
+    models=(TOY,), sources=False, may_have_sources=True, training=True,
 )  # fmt: skip

@@ -12,9 +12,9 @@ from isoscope.models.layer_names import numbered_layers
 from isoscope.models.token_table import ReadLayers, read_layers
 from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.study.claims import Claim
-from isoscope.verbs.study.inputs import SST_2, of_every_model, some_texts
+from isoscope.verbs.study.inputs import SST_2, per_model, some_texts
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
-from isoscope.verbs.study.registry import LUO, Paper, Request, is_called
+from isoscope.verbs.study.registry import Request, add_study, is_called
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from isoscope.models.model import Model
 
 
-PAPER = Paper(
-    "Luo (2021), thesis, whose numbers of figures these are; with Kulmizev & Mao: Positional "
-    "artefacts propagate through masked language model embeddings, ACL"
-)
 BERT = "BERT-base|bert-base-cased|BERT"
 ROBERTA = "RoBERTa-base|RoBERTa"
 MODELS = (
@@ -47,7 +43,6 @@ LARGEST_MEANS = 8
 MINIMUM, MAXIMUM = "largest_share_as_minimum", "largest_share_as_maximum"
 POOLED = "non-input layers"
 INPUT = {"part": "layer 0"}
-SST_2_NEED = "models (a hub id, a folder or a .gguf file) and a text, the paper's being SST-2 train"
 
 
 def printed_dimensions(subject: str, width: int, layer: int | None = None) -> list[int]:
@@ -88,20 +83,17 @@ def read_some(
     )  # fmt: skip
 
 
-def figure_3_3(request: Request) -> Result:
+@per_model
+def figure_3_3(request: Request, model: Model, _: str) -> Result:
     """How often one dimension is the minimum or the maximum, and the mean vector of each layer."""
-
-    def one(model: Model, _: str) -> Result:
-        read = read_some(request, model)
-        rows = [
-            replace(row, part=part, protocol=read.protocol)
-            for part, counts in extreme_counts(read).items()
-            for row in share_rows(counts)
-        ]
-        note = f"the {LARGEST_MEANS} largest entries of each layer's mean vector"
-        return Result(rows, [Table("", "", "none", "mean_vectors", mean_entries(read), note)])
-
-    return of_every_model(request, one)
+    read = read_some(request, model)
+    rows = [
+        replace(row, part=part, protocol=read.protocol)
+        for part, counts in extreme_counts(read).items()
+        for row in share_rows(counts)
+    ]
+    note = f"the {LARGEST_MEANS} largest entries of each layer's mean vector"
+    return Result(rows, [Table("", "", "none", "mean_vectors", mean_entries(read), note)])
 
 
 def extreme_counts(read: ReadLayers) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -152,19 +144,13 @@ PRINTED_SHARES = partial(
     names={"min": MINIMUM, "max": MAXIMUM},
 )  # fmt: skip
 
-PAPER.study(
-    "L-F3.3", "Dimensions that are the minimum or the maximum of nearly all vectors",
-    "figures 3.3 and 3.4",
-    "models (a hub id, a folder or a .gguf file) and a text, the paper's being SST-2 train "
-    "and QQP",
-    figure_3_3,
-    (
-        Claim("one dimension is the minimum in at least 95 % of BERT's vectors",
-              {"measure": MINIMUM, "subject": BERT, "part": POOLED}, {}, ">=", 0.95),
-        Claim("one dimension is the maximum in about all (at least 99 %) of RoBERTa's vectors",
-              {"measure": MAXIMUM, "subject": ROBERTA, "part": POOLED}, {}, ">=", 0.99),
-        Claim("another one is the minimum in at least 85 % of RoBERTa's vectors",
-              {"measure": MINIMUM, "subject": ROBERTA, "part": POOLED}, {}, ">=", 0.85),
-    ),
-    MODELS, PRINTED_SHARES, text=SST_2, scales=LUO,
+add_study(
+    "L-F3.3", figure_3_3,
+    Claim("one dimension is the minimum in at least 95 % of BERT's vectors",
+          {"measure": MINIMUM, "subject": BERT, "part": POOLED}, {}, ">=", 0.95),
+    Claim("one dimension is the maximum in about all (at least 99 %) of RoBERTa's vectors",
+          {"measure": MAXIMUM, "subject": ROBERTA, "part": POOLED}, {}, ">=", 0.99),
+    Claim("another one is the minimum in at least 85 % of RoBERTa's vectors",
+          {"measure": MINIMUM, "subject": ROBERTA, "part": POOLED}, {}, ">=", 0.85),
+    models=MODELS, printed=PRINTED_SHARES, text=SST_2,
 )  # fmt: skip

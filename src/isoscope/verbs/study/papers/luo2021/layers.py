@@ -17,18 +17,10 @@ from isoscope.data.arrays import ArrayCloud
 from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.measure.api import measure
 from isoscope.verbs.study.claims import Claim
-from isoscope.verbs.study.inputs import SST_2, of_every_model
-from isoscope.verbs.study.papers.luo2021 import (
-    BERT,
-    INPUT,
-    MODELS,
-    PAPER,
-    ROBERTA,
-    SST_2_NEED,
-    printed_dimensions,
-    read_some,
-)
-from isoscope.verbs.study.registry import LUO, Request
+from isoscope.verbs.study.inputs import SST_2, per_model
+from isoscope.verbs.study.papers import luo2021
+from isoscope.verbs.study.papers.luo2021 import BERT, INPUT, MODELS, ROBERTA, read_some
+from isoscope.verbs.study.registry import Request, add_study
 
 if TYPE_CHECKING:
     from isoscope.models.model import Model
@@ -55,18 +47,15 @@ def pair_cosine(vectors: np.ndarray, seed: int) -> Row:
     return replace(row, value=None, low=None, high=None, note=note)
 
 
-def figure_3_2(request: Request) -> Result:
+@per_model
+def figure_3_2(request: Request, model: Model, _: str) -> Result:
     """Random-pair cosine of every layer, and whether it rises with depth."""
-
-    def one(model: Model, _: str) -> Result:
-        read = read_some(request, model, SENTENCES)
-        rows = [
-            replace(pair_cosine(layer.tokens, request.seed), part=part, protocol=read.protocol)
-            for part, layer in read.layers.items()
-        ]
-        return Result([*rows, depth_row(rows)])
-
-    return of_every_model(request, one)
+    read = read_some(request, model, SENTENCES)
+    rows = [
+        replace(pair_cosine(layer.tokens, request.seed), part=part, protocol=read.protocol)
+        for part, layer in read.layers.items()
+    ]
+    return Result([*rows, depth_row(rows)])
 
 
 def depth_row(rows: list[Row]) -> Row:
@@ -80,32 +69,30 @@ def depth_row(rows: list[Row]) -> Row:
     )  # fmt: skip
 
 
-def figure_3_11(request: Request) -> Result:
+@per_model
+def figure_3_11(request: Request, model: Model, subject: str) -> Result:
     """Random-pair cosine of every layer before and after clipping outlier dimensions."""
-    return corrected(request, "clip")
+    return corrected(request, model, subject, "clip")
 
 
-def figure_3_12(request: Request) -> Result:
+@per_model
+def figure_3_12(request: Request, model: Model, subject: str) -> Result:
     """Random-pair cosine of every layer before and after whitening, fitted on all its tokens."""
-    return corrected(request, "whiten")
+    return corrected(request, model, subject, "whiten")
 
 
-def corrected(request: Request, name: str) -> Result:
+def corrected(request: Request, model: Model, subject: str, name: str) -> Result:
     """Return the cosine of every layer before and after a correction."""
-
-    def one(model: Model, subject: str) -> Result:
-        read = read_some(request, model, SENTENCES, scatter=name == "whiten")
-        rows: list[Row] = []
-        for part, layer in read.layers.items():
-            number = int(part.removeprefix("layer "))
-            known = printed_dimensions(subject, layer.moments.width, number)
-            rows += [
-                replace(row, part=part, protocol=f"{read.protocol}{row.protocol}")
-                for row in before_and_after(layer, request.seed, name, known)
-            ]
-        return Result(rows)
-
-    return of_every_model(request, one)
+    read = read_some(request, model, SENTENCES, scatter=name == "whiten")
+    rows: list[Row] = []
+    for part, layer in read.layers.items():
+        number = int(part.removeprefix("layer "))
+        known = luo2021.printed_dimensions(subject, layer.moments.width, number)
+        rows += [
+            replace(row, part=part, protocol=f"{read.protocol}{row.protocol}")
+            for row in before_and_after(layer, request.seed, name, known)
+        ]
+    return Result(rows)
 
 
 def before_and_after(layer: ReadLayer, seed: int, name: str, dimensions: list[int]) -> list[Row]:
@@ -139,98 +126,80 @@ def before_and_after(layer: ReadLayer, seed: int, name: str, dimensions: list[in
     return [before, replace(after, extra={**after.extra, **extra}), told]
 
 
-def scatter_1(request: Request) -> Result:
+@per_model
+def scatter_1(request: Request, model: Model, _: str) -> Result:
     """Tokens of the last layer on their first two principal components."""
-    return scatter(request, ("none",))
+    return scatter(request, model, "none")
 
 
-def scatter_13(request: Request) -> Result:
+@per_model
+def scatter_13(request: Request, model: Model, _: str) -> Result:
     """Tokens of the last layer on the first two components, before and after whitening."""
-    return scatter(request, ("none", "whiten"))
+    return scatter(request, model, "none", "whiten")
 
 
-def scatter(request: Request, spaces: tuple[str, ...]) -> Result:
+def scatter(request: Request, model: Model, *spaces: str) -> Result:
     """Project one token of every sentence on the components that all tokens have.
 
     Whitened coordinates are those on the components, each divided by its deviation; of several
     components with variance 1 no one is the first, and the order is that from before.
     """
-
-    def one(model: Model, _: str) -> Result:
-        read = read_some(request, model, SENTENCES, scatter=True, last=True)
-        ((part, layer),) = read.layers.items()
-        whitened = corrections.Whiten()
-        whitened.fit_moments(layer.moments, layer.stored)
-        coordinates = (layer.tokens - whitened.mean_) @ whitened.components_[:2].T
-        variances = np.delete(whitened.explained_variance_, whitened.dropped_)
-        rows, tables = [], []
-        for space in spaces:
-            if space == "whiten":
-                coordinates = np.asarray(whitened.transform(layer.tokens))[:, :2]
-                variances = np.ones_like(variances)
-            share = float(variances[0] / variances.sum()) if len(variances) else None
-            note = "" if len(variances) else "all vectors are the same: there is no variance"
-            rows.append(
-                Row(
-                    "", part, space, SHARE, share,
-                    n=layer.moments.rows, protocol=read.protocol, note=note,
-                )
-            )  # fmt: skip
-            points = [{"first": float(x), "second": float(y)} for x, y in coordinates]
-            tables.append(Table("", part, space, "projections", points))
-        return Result(rows, tables)
-
-    return of_every_model(request, one)
+    read = read_some(request, model, SENTENCES, scatter=True, last=True)
+    ((part, layer),) = read.layers.items()
+    whitened = corrections.Whiten()
+    whitened.fit_moments(layer.moments, layer.stored)
+    coordinates = (layer.tokens - whitened.mean_) @ whitened.components_[:2].T
+    variances = np.delete(whitened.explained_variance_, whitened.dropped_)
+    rows, tables = [], []
+    for space in spaces:
+        if space == "whiten":
+            coordinates = np.asarray(whitened.transform(layer.tokens))[:, :2]
+            variances = np.ones_like(variances)
+        share = float(variances[0] / variances.sum()) if len(variances) else None
+        note = "" if len(variances) else "all vectors are the same: there is no variance"
+        count, how = layer.moments.rows, read.protocol
+        rows.append(Row("", part, space, SHARE, share, n=count, protocol=how, note=note))
+        points = [{"first": float(x), "second": float(y)} for x, y in coordinates]
+        tables.append(Table("", part, space, "projections", points))
+    return Result(rows, tables)
 
 
 NONE = {"correction": "none"}
 OF_ROBERTA = {"measure": COSINE, "subject": ROBERTA, "part": "layer *"}
 
-PAPER.study(
-    "L-F3.1", "Tokens of the last layer on two principal components",
-    "figure 3.1", SST_2_NEED, scatter_1, (), MODELS, text=SST_2, scales=LUO,
+add_study(
+    "L-F3.1", scatter_1,
+    models=MODELS, text=SST_2,
 )  # fmt: skip
-PAPER.study(
-    "L-F3.2", "Cosine of random tokens, layer by layer",
-    "figure 3.2", SST_2_NEED, figure_3_2,
-    (
-        Claim("RoBERTa's mean cosine is above 0.5 in every layer after the first non-input one",
-              OF_ROBERTA, {}, ">", 0.5, excluding=(INPUT, FIRST)),
-        Claim("RoBERTa's mean cosine rises with depth",
-              {"measure": f"{COSINE}/with_depth", "subject": ROBERTA}, {}, ">", 0.0),
-    ),
-    MODELS, text=SST_2, scales=LUO,
+add_study(
+    "L-F3.2", figure_3_2,
+    Claim("RoBERTa's mean cosine is above 0.5 in every layer after the first non-input one",
+          OF_ROBERTA, {}, ">", 0.5, excluding=(INPUT, FIRST)),
+    Claim("RoBERTa's mean cosine rises with depth",
+          {"measure": f"{COSINE}/with_depth", "subject": ROBERTA}, {}, ">", 0.0),
+    models=MODELS, text=SST_2,
 )  # fmt: skip
-PAPER.study(
-    "L-F3.11", "Cosine of random tokens before and after clipping outlier dimensions",
-    "figure 3.11", SST_2_NEED, figure_3_11,
-    (
-        Claim("clipping lowers RoBERTa's mean cosine by more than 0.5 after the first "
-              "non-input layer",
-              {**OF_ROBERTA, "measure": f"{COSINE}/fall"}, {"correction": "clip"}, ">", 0.5,
-              excluding=(INPUT, FIRST)),
-    ),
-    MODELS, text=SST_2, scales=LUO,
+add_study(
+    "L-F3.11", figure_3_11,
+    Claim("clipping lowers RoBERTa's mean cosine by more than 0.5 after the first "
+          "non-input layer",
+          {**OF_ROBERTA, "measure": f"{COSINE}/fall"}, {"correction": "clip"}, ">", 0.5,
+          excluding=(INPUT, FIRST)),
+    models=MODELS, text=SST_2,
 )  # fmt: skip
-PAPER.study(
-    "L-F3.12", "Cosine of random tokens before and after whitening",
-    "figure 3.12", SST_2_NEED, figure_3_12,
-    (
-        Claim("whitening lowers the mean cosine in every non-input layer",
-              {"measure": COSINE, "part": "layer *"}, {"correction": "whiten"}, "<", NONE,
-              excluding=(INPUT,)),
-        Claim("BERT's mean cosine is within 0.05 of 0 after whitening in every non-input layer",
-              {"measure": f"{COSINE}/distance_from_zero", "subject": BERT},
-              {"correction": "whiten"}, "<=", 0.05, excluding=(INPUT,)),
-    ),
-    MODELS, text=SST_2, scales=LUO,
+add_study(
+    "L-F3.12", figure_3_12,
+    Claim("whitening lowers the mean cosine in every non-input layer",
+          {"measure": COSINE, "part": "layer *"}, {"correction": "whiten"}, "<", NONE,
+          excluding=(INPUT,)),
+    Claim("BERT's mean cosine is within 0.05 of 0 after whitening in every non-input layer",
+          {"measure": f"{COSINE}/distance_from_zero", "subject": BERT},
+          {"correction": "whiten"}, "<=", 0.05, excluding=(INPUT,)),
+    models=MODELS, text=SST_2,
 )  # fmt: skip
-PAPER.study(
-    "L-F3.13", "Tokens of the last layer on two components, before and after whitening",
-    "figures 3.13 and 3.14", SST_2_NEED, scatter_13,
-    (
-        Claim("the first component's share of the variance falls with whitening",
-              {"measure": SHARE}, {"correction": "whiten"}, "<", NONE),
-    ),
-    MODELS, text=SST_2, scales=LUO,
+add_study(
+    "L-F3.13", scatter_13,
+    Claim("the first component's share of the variance falls with whitening",
+          {"measure": SHARE}, {"correction": "whiten"}, "<", NONE),
+    models=MODELS, text=SST_2,
 )  # fmt: skip

@@ -16,39 +16,23 @@ import numpy as np
 
 from isoscope.compute.stats.estimates import bounded_score, difference
 from isoscope.models.layer_names import numbered_layers
-from isoscope.models.token_table import read_tokens
+from isoscope.models.token_table import TokenSample, read_tokens
 from isoscope.results.result import Result, Row
-from isoscope.verbs.explain.api import (
-    contribution_table,
-    often_extreme,
-    position_probes,
-    rank_of,
-    rank_row,
-)
+from isoscope.verbs.explain import api as explain
 from isoscope.verbs.explain.names import ACCURACY, NO_OUTLIER, RANK
 from isoscope.verbs.study.claims import Claim
-from isoscope.verbs.study.inputs import SST_2, WIKIPEDIA, of_every_model
-from isoscope.verbs.study.papers.luo2021 import (
-    BERT,
-    INPUT,
-    MODELS,
-    PAPER,
-    ROBERTA,
-    SST_2_NEED,
-    printed_dimensions,
-)
-from isoscope.verbs.study.reference import printed_table
-from isoscope.verbs.study.registry import LUO_BASE, PRETRAIN_NEED, PRETRAIN_SCALES, Request
-from isoscope.verbs.study.training_runs import AGAIN, ablated, last_step
+from isoscope.verbs.study.inputs import SST_2, WIKIPEDIA, per_model
+from isoscope.verbs.study.papers import luo2021
+from isoscope.verbs.study.papers.luo2021 import BERT, INPUT, MODELS, ROBERTA
+from isoscope.verbs.study.reference import Key, printed_table
+from isoscope.verbs.study.registry import Request, add_study
+from isoscope.verbs.study.training_runs import ablated, last_step
 from isoscope.verbs.train.names import EXTREME, NON_INPUT, PERPLEXITY, VALIDATION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoscope.models.model import Model
-    from isoscope.models.token_table import TokenSample
-    from isoscope.verbs.explain.api import PositionProbe, PositionProbes
-    from isoscope.verbs.study.reference import Key
 
 
 LEVEL = 0.95
@@ -76,36 +60,32 @@ def read_numbered(request: Request, model: Model) -> TokenSample:
     )
 
 
-def figure_3_7(request: Request) -> Result:
+@per_model
+def figure_3_7(request: Request, model: Model, _: str) -> Result:
     """Accuracy of every layer's probe, with what one gets without vectors."""
-
-    def one(model: Model, _: str) -> Result:
-        sample = read_numbered(request, model)
-        found = position_probes(sample, request.seed, request.progress)
-        without = "the commonest position in training, of all tokens or of the same token"
-        accuracies = [found.accuracy_row(layer) for layer in found.probes]
-        return Result(
-            [*accuracies, *found.baseline_rows("", without), change_row(found), high_row(found)]
-        )
-
-    return of_every_model(request, one)
+    found = explain.position_probes(read_numbered(request, model), request.seed, request.progress)
+    without = "the commonest position in training, of all tokens or of the same token"
+    accuracies = [found.accuracy_row(layer) for layer in found.probes]
+    return Result(
+        [*accuracies, *found.baseline_rows("", without), change_row(found), high_row(found)]
+    )
 
 
-def change_row(found: PositionProbes) -> Row:
+def change_row(found: explain.PositionProbes) -> Row:
     """Compare the last layer with layer 3, on the same texts."""
     probes = found.probes
     last = list(probes)[-1]
-    row = Row(
-        "", "", "none", CHANGE, None,
-        n=found.task.tokens, protocol=f"{last} less {THIRD}, on the same tokens",
+    change, note = None, f"there is no layer above {THIRD}"
+    if THIRD in probes and last != THIRD:
+        change = difference(probes[last].accuracy, probes[THIRD].accuracy, level=LEVEL)
+        note = change.note
+    how = f"{last} less {THIRD}, on the same tokens"
+    return Row.of(
+        change, "", "", "none", CHANGE, n=found.task.tokens, protocol=how, note=note
     )  # fmt: skip
-    if THIRD not in probes or last == THIRD:
-        return replace(row, note=f"there is no layer above {THIRD}")
-    change = difference(probes[last].accuracy, probes[THIRD].accuracy, level=LEVEL)
-    return replace(row, value=change.value, low=change.low, high=change.high, note=change.note)
 
 
-def high_row(found: PositionProbes) -> Row:
+def high_row(found: explain.PositionProbes) -> Row:
     """Take the mean accuracy of the last third of the layers, the input not counted."""
     behind = [probe for layer, probe in found.probes.items() if layer != "layer 0"]
     high = [probe.accuracy for probe in behind[-max(1, len(behind) // 3) :]]
@@ -114,71 +94,62 @@ def high_row(found: PositionProbes) -> Row:
     known = [score.influences for score in high if score.influences is not None]
     influences = np.asarray(np.mean(known, axis=0))
     mean = bounded_score(value, influences, LEVEL)
-    return Row(
-        "", "", "none", HIGH, value, low=mean.low, high=mean.high, n=found.task.tokens,
-        protocol=f"mean of the last {len(high)} of {len(behind)} layers", note=mean.note,
-    )  # fmt: skip
+    how = f"mean of the last {len(high)} of {len(behind)} layers"
+    return Row.of(mean, "", "", "none", HIGH, n=found.task.tokens, protocol=how)
 
 
-def figure_3_8(request: Request) -> Result:
+@per_model
+def figure_3_8(request: Request, model: Model, name: str) -> Result:
     """Rank outlier dimensions by what they contribute to every layer's probe."""
-
-    def one(model: Model, name: str) -> Result:
-        sample = read_numbered(request, model)
-        found = position_probes(sample, request.seed, request.progress)
-        width = next(iter(sample.layers.values())).shape[1]
-        outliers, chosen = printed_dimensions(name, width), "those that the paper names"
-        if not outliers:
-            outliers = often_extreme(v for k, v in sample.layers.items() if k != "layer 0")
-            chosen = "minimum or maximum in at least 10 % of the vectors of all non-input layers"
-        protocol = f"{found.protocol}; outlier dimensions: {chosen}"
-        rows = [
-            row
-            for layer, probe in found.probes.items()
-            for row in outlier_rows(layer, probe, outliers, protocol)
-        ]
-        return Result(rows, [contribution_table(found.probes)])
-
-    return of_every_model(request, one)
+    sample = read_numbered(request, model)
+    found = explain.position_probes(sample, request.seed, request.progress)
+    dimension = next(iter(sample.layers.values())).shape[1]
+    outliers, chosen = luo2021.printed_dimensions(name, dimension), "those that the paper names"
+    if not outliers:
+        outliers = explain.often_extreme(v for k, v in sample.layers.items() if k != "layer 0")
+        chosen = "minimum or maximum in at least 10 % of the vectors of all non-input layers"
+    protocol = f"{found.protocol}; outlier dimensions: {chosen}"
+    rows = [
+        row
+        for layer, probe in found.probes.items()
+        for row in outlier_rows(layer, probe, outliers, protocol)
+    ]
+    return Result(rows, [explain.contribution_table(found.probes)])
 
 
-def outlier_rows(layer: str, probe: PositionProbe, outliers: list[int], protocol: str) -> list[Row]:
+def outlier_rows(
+    layer: str, probe: explain.PositionProbe, outliers: list[int], protocol: str
+) -> list[Row]:
     """Return the best rank of an outlier dimension in a layer, and that of each."""
     if not outliers:
         width = len(probe.contributions)
         return [Row("", layer, "none", RANK, None, n=width, protocol=protocol, note=NO_OUTLIER)]
-    best = min(outliers, key=lambda k: rank_of(k, probe.contributions))
+    best = min(outliers, key=lambda k: explain.rank_of(k, probe.contributions))
     return [
-        rank_row(layer, probe, best, RANK, protocol),
-        *(rank_row(layer, probe, k, f"{RANK}/{k}", protocol) for k in outliers),
+        explain.rank_row(layer, probe, best, RANK, protocol),
+        *(explain.rank_row(layer, probe, k, f"{RANK}/{k}", protocol) for k in outliers),
     ]
 
 
-PAPER.study(
-    "L-F3.7", "How well a linear probe reads positions, layer by layer",
-    "figure 3.7", SST_2_NEED, figure_3_7,
-    (
-        Claim("positions are read with an accuracy of at least 0.95 in layers 1 to 3",
-              {"measure": ACCURACY, "part": LOWEST}, {}, ">=", 0.95),
-        Claim("the accuracy falls above: that of the last layer is below that of layer 3",
-              {"measure": CHANGE}, {}, "<", 0.0),
-        Claim("RoBERTa's accuracy is above BERT's in high layers (mean of the last third)",
-              {"measure": HIGH}, {"subject": ROBERTA}, ">", {"subject": BERT},
-              min_subjects=2),
-    ),
-    MODELS[:2], text=SST_2, scales=LUO_BASE,
+add_study(
+    "L-F3.7", figure_3_7,
+    Claim("positions are read with an accuracy of at least 0.95 in layers 1 to 3",
+          {"measure": ACCURACY, "part": LOWEST}, {}, ">=", 0.95),
+    Claim("the accuracy falls above: that of the last layer is below that of layer 3",
+          {"measure": CHANGE}, {}, "<", 0.0),
+    Claim("RoBERTa's accuracy is above BERT's in high layers (mean of the last third)",
+          {"measure": HIGH}, {"subject": ROBERTA}, ">", {"subject": BERT},
+          min_subjects=2),
+    models=MODELS[:2], text=SST_2,
 )  # fmt: skip
-PAPER.study(
-    "L-F3.8", "What outlier dimensions contribute to reading positions, layer by layer",
-    "figures 3.8 and 3.9", SST_2_NEED, figure_3_8,
-    (
-        Claim("an outlier dimension contributes most in all non-input layers",
-              {"measure": RANK, "part": "layer *"}, {}, "<=", 1.0, excluding=(INPUT,)),
-        Claim("RoBERTa's 588 contributes most in all non-input layers",
-              {"measure": f"{RANK}/588", "subject": ROBERTA}, {}, "<=", 1.0,
-              excluding=(INPUT,)),
-    ),
-    MODELS[:2], text=SST_2, scales=LUO_BASE,
+add_study(
+    "L-F3.8", figure_3_8,
+    Claim("an outlier dimension contributes most in all non-input layers",
+          {"measure": RANK, "part": "layer *"}, {}, "<=", 1.0, excluding=(INPUT,)),
+    Claim("RoBERTa's 588 contributes most in all non-input layers",
+          {"measure": f"{RANK}/588", "subject": ROBERTA}, {}, "<=", 1.0,
+          excluding=(INPUT,)),
+    models=MODELS[:2], text=SST_2,
 )  # fmt: skip
 
 
@@ -239,17 +210,14 @@ def printed_figures() -> dict[Key, float]:
 TABLE = "luo2021_table3.1_pretraining"
 SHARE = {"measure": EXTREME, "part": NON_INPUT}
 
-PAPER.study(
-    "L-F3.10", "Outlier dimensions of a model trained with and without positions",
-    "figure 3.10", PRETRAIN_NEED + AGAIN, figure_3_10,
-    (
-        Claim("with positions, one dimension is extreme in at least 80 % of the vectors",
-              SHARE, {"correction": f"*{WITH}*"}, ">=", FROM),
-        Claim("without positions, none is",
-              SHARE, {"correction": f"{WITHOUT}|*, {WITHOUT}, *|*, {WITHOUT}|{WITHOUT}, *"},
-              "<", FROM),
-        Claim("the perplexity without positions is at least ten times as high",
-              {"measure": RATIO}, {}, ">=", 10.0),
-    ),
-    (PAPERS_MODEL,), printed_figures, text=WIKIPEDIA, scales=PRETRAIN_SCALES, trains=True,
+add_study(
+    "L-F3.10", figure_3_10,
+    Claim("with positions, one dimension is extreme in at least 80 % of the vectors",
+          SHARE, {"correction": f"*{WITH}*"}, ">=", FROM),
+    Claim("without positions, none is",
+          SHARE, {"correction": f"{WITHOUT}|*, {WITHOUT}, *|*, {WITHOUT}|{WITHOUT}, *"},
+          "<", FROM),
+    Claim("the perplexity without positions is at least ten times as high",
+          {"measure": RATIO}, {}, ">=", 10.0),
+    models=(PAPERS_MODEL,), printed=printed_figures, text=WIKIPEDIA, trains=True,
 )  # fmt: skip

@@ -21,16 +21,15 @@ from isoscope.tasks.problems.word_senses import THRESHOLDS_USED, threshold_note
 from isoscope.tasks.protocol import SentenceProtocol
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import numbered, of_every_model
-from isoscope.verbs.study.papers.luo2021 import BERT, MODELS, PAPER, ROBERTA, printed_dimensions
-from isoscope.verbs.study.reference import Column, printed_numbers
-from isoscope.verbs.study.registry import LUO, Request
+from isoscope.verbs.study.papers.luo2021 import BERT, MODELS, ROBERTA, printed_dimensions
+from isoscope.verbs.study.reference import Column, Key, printed_numbers
+from isoscope.verbs.study.registry import Request, add_study
 from isoscope.verbs.study.text import ABOVE, LAYER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from isoscope.models.model import Model
-    from isoscope.verbs.study.reference import Key
 
 
 SETS = ("sts-b", "sick-r", "sts-12", "sts-13", "sts-14", "sts-15", "sts-16")
@@ -193,29 +192,23 @@ NOT_BASE = tuple({"subject": model} for model in MODELS if model not in (BERT, R
 OF_BEST_LAYER = {"part": BEST, "measure": f"*/{SPEARMAN}"}
 NO_CORRECTION = {"correction": NONE}
 
-PAPER.study(
-    "L-T4.2", "Sentence similarity of every layer, before and after clipping or whitening",
-    "tables 4.2, 7.2 and 7.3",
-    "models (a hub id, a folder or a .gguf file), and a --data folder with STS-12 to STS-16, "
-    "SICK and the STS benchmark",
-    table_4_2,
-    (
-        Claim("clipping makes the best layer better on every set, distilled and large models "
-              "not counted",
-              OF_BEST_LAYER, {"correction": CLIP}, ">", NO_CORRECTION, excluding=NOT_BASE),
-        Claim("whitening makes the best layer better on every set but SICK-R, distilled and "
-              "large models not counted",
-              OF_BEST_LAYER, {"correction": WHITEN}, ">", NO_CORRECTION,
-              excluding=(*NOT_BASE, {"measure": "sick-r/*"})),
-        Claim("whitened it is above the mean of GloVe vectors on every set but STS-12, "
-              "distilled and large models not counted",
-              {"part": BEST, "measure": f"*/{OVER_GLOVE}"}, {"correction": WHITEN}, ">", 0.0,
-              excluding=(*NOT_BASE, {"measure": "sts-12/*"})),
-        Claim("clipping makes the best layer of distilled BERT worse on five of seven sets",
-              {**OF_BEST_LAYER, "subject": DISTIL_BERT}, {"correction": CLIP}, "<",
-              NO_CORRECTION, over="share", share=5 / 7),
-    ),
-    MODELS, printed_table_4_2, scales=LUO,
+add_study(
+    "L-T4.2", table_4_2,
+    Claim("clipping makes the best layer better on every set, distilled and large models "
+          "not counted",
+          OF_BEST_LAYER, {"correction": CLIP}, ">", NO_CORRECTION, excluding=NOT_BASE),
+    Claim("whitening makes the best layer better on every set but SICK-R, distilled and "
+          "large models not counted",
+          OF_BEST_LAYER, {"correction": WHITEN}, ">", NO_CORRECTION,
+          excluding=(*NOT_BASE, {"measure": "sick-r/*"})),
+    Claim("whitened it is above the mean of GloVe vectors on every set but STS-12, "
+          "distilled and large models not counted",
+          {"part": BEST, "measure": f"*/{OVER_GLOVE}"}, {"correction": WHITEN}, ">", 0.0,
+          excluding=(*NOT_BASE, {"measure": "sts-12/*"})),
+    Claim("clipping makes the best layer of distilled BERT worse on five of seven sets",
+          {**OF_BEST_LAYER, "subject": DISTIL_BERT}, {"correction": CLIP}, "<",
+          NO_CORRECTION, over="share", share=5 / 7),
+    models=MODELS, printed=printed_table_4_2,
 )  # fmt: skip
 
 
@@ -311,18 +304,13 @@ def printed_table_4_1() -> dict[Key, float]:
 BERT_LARGE = "BERT-large|bert-large-cased"
 OF_BEST = {"part": BEST, "measure": ON_TRAIN}
 
-PAPER.study(
-    "L-T4.1", "One word in two sentences, before and after clipping or whitening",
-    "tables 4.1 and 7.1",
-    "models (a hub id, a folder or a .gguf file), and a --data folder with WiC",
-    table_4_1,
-    (
-        Claim("clipping makes the best layer better, distilled and large models not counted",
-              OF_BEST, {"correction": CLIP}, ">", NO_CORRECTION, excluding=NOT_BASE),
-        Claim("whitening makes it better than clipping, distilled and large models not counted",
-              OF_BEST, {"correction": WHITEN}, ">", {"correction": CLIP}, excluding=NOT_BASE),
-        Claim("whitening makes the best layer of large BERT worse",
-              {**OF_BEST, "subject": BERT_LARGE}, {"correction": WHITEN}, "<", NO_CORRECTION),
-    ),
-    MODELS, printed_table_4_1, scales=LUO,
+add_study(
+    "L-T4.1", table_4_1,
+    Claim("clipping makes the best layer better, distilled and large models not counted",
+          OF_BEST, {"correction": CLIP}, ">", NO_CORRECTION, excluding=NOT_BASE),
+    Claim("whitening makes it better than clipping, distilled and large models not counted",
+          OF_BEST, {"correction": WHITEN}, ">", {"correction": CLIP}, excluding=NOT_BASE),
+    Claim("whitening makes the best layer of large BERT worse",
+          {**OF_BEST, "subject": BERT_LARGE}, {"correction": WHITEN}, "<", NO_CORRECTION),
+    models=MODELS, printed=printed_table_4_1,
 )  # fmt: skip

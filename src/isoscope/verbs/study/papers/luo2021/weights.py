@@ -12,17 +12,10 @@ from isoscope.measures.layer_norm import FAR, deviations
 from isoscope.models.structure.norm_layers import norm_weights
 from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.study.claims import Claim
-from isoscope.verbs.study.inputs import SST_2, of_every_model
-from isoscope.verbs.study.papers.luo2021 import (
-    BERT,
-    MODELS,
-    PAPER,
-    ROBERTA,
-    outlier_dimensions,
-    printed_dimensions,
-    read_some,
-)
-from isoscope.verbs.study.registry import LUO, LUO_BASE, Request
+from isoscope.verbs.study.inputs import SST_2, per_model
+from isoscope.verbs.study.papers import luo2021
+from isoscope.verbs.study.papers.luo2021 import BERT, MODELS, ROBERTA
+from isoscope.verbs.study.registry import Request, add_study
 from isoscope.verbs.study.text import WHOLE
 
 if TYPE_CHECKING:
@@ -44,13 +37,12 @@ ELSEWHERE = "same_outliers_in_other_positions"
 SAME_MAXIMUM = "same_maximum"
 
 
-def figure_3_5(request: Request) -> Result:
-    """Entries that stand out in positional embeddings, over all rows of every table."""
-    return of_every_model(request, lambda model, _: of_positions(model))
+@per_model
+def figure_3_5(_request: Request, model: Model, _: str) -> Result:
+    """Entries that stand out in positional embeddings, over all rows of every table.
 
-
-def of_positions(model: Model) -> Result:
-    """Look at the positional embeddings of a model, of an encoder and a decoder apart."""
+    Those of an encoder and of a decoder are looked at apart.
+    """
     rows: list[Row] = []
     tables: list[Table] = []
     positions = model.parts.positions
@@ -146,26 +138,22 @@ def extremes_of(matrix: Matrix) -> list[dict[str, Any]]:
     ]
 
 
-def layer_norms(request: Request) -> Result:
+@per_model
+def layer_norms(request: Request, model: Model, name: str) -> Result:
     """Rank outlier dimensions in the gain and bias of every LayerNorm."""
-
-    def one(model: Model, name: str) -> Result:
-        dimensions, protocol = dimensions_of(request, name, model)
-        return Result(rank_rows(model, dimensions, protocol))
-
-    return of_every_model(request, one)
+    return Result(rank_rows(model, *dimensions_of(request, name, model)))
 
 
 def dimensions_of(request: Request, subject: str, model: Model) -> tuple[list[int], str]:
     """Return the dimensions to rank: found over a text, or those that the paper names."""
     if request.text is not None:
-        read = read_some(request, model)
-        found = outlier_dimensions(read, OFTEN)
+        read = luo2021.read_some(request, model)
+        found = luo2021.outlier_dimensions(read, OFTEN)
         return found, (
             f"dimensions that are the minimum or the maximum in at least {OFTEN:.0%} of the "
             f"vectors of all non-input layers: {read.protocol}"
         )
-    named = printed_dimensions(subject, model.parts.norms[0].width or 0)
+    named = luo2021.printed_dimensions(subject, model.parts.norms[0].width or 0)
     if not named:
         raise UsageError(
             f"L-LN: the paper names no outlier dimensions of {subject}; find them with --text"
@@ -219,43 +207,31 @@ def ranked(subject: str, which: str, part: str) -> dict[str, str]:
     return {"subject": subject, "measure": f"rank/{which}", "part": part}
 
 
-TABLE = "models with learned positional embeddings (a hub id or a folder); no text is read"
-OUTLIERS_NEED = (
-    "models (a hub id or a folder); for models whose outlier dimensions the paper does not name, "
-    "a text to find them"
-)
-
-PAPER.study(
-    "L-F3.5", "Outliers of positional embeddings",
-    "figures 3.5 and 3.6", TABLE, figure_3_5,
-    (
-        Claim("BERT's first positional embedding has outliers",
-              {"measure": FIRST_OUTLIERS, "subject": BERT}, {}, ">=", 1.0),
-        Claim("they are in no other positional embedding of BERT",
-              {"measure": ELSEWHERE, "subject": BERT}, {}, "<=", 0.0),
-        Claim("one dimension is the maximum in at least 99 % of RoBERTa's positional "
-              "embeddings from the fourth on",
-              {"measure": f"{SAME_MAXIMUM}/from_fourth_row", "subject": ROBERTA}, {},
-              ">=", 0.99),
-    ),
-    MODELS[:2],
-    lambda: {("RoBERTa-base", "", "none", f"{SAME_MAXIMUM}/from_fourth_row"): 0.998,
-             ("BERT-base", "", "none", FIRST_OUTLIERS): 2.0}, scales=LUO_BASE,
+add_study(
+    "L-F3.5", figure_3_5,
+    Claim("BERT's first positional embedding has outliers",
+          {"measure": FIRST_OUTLIERS, "subject": BERT}, {}, ">=", 1.0),
+    Claim("they are in no other positional embedding of BERT",
+          {"measure": ELSEWHERE, "subject": BERT}, {}, "<=", 0.0),
+    Claim("one dimension is the maximum in at least 99 % of RoBERTa's positional "
+          "embeddings from the fourth on",
+          {"measure": f"{SAME_MAXIMUM}/from_fourth_row", "subject": ROBERTA}, {},
+          ">=", 0.99),
+    models=MODELS[:2],
+    printed=lambda: {("RoBERTa-base", "", "none", f"{SAME_MAXIMUM}/from_fourth_row"): 0.998,
+             ("BERT-base", "", "none", FIRST_OUTLIERS): 2.0},
 )  # fmt: skip
-PAPER.study(
-    "L-LN", "Ranks of outlier dimensions in the gains and biases of LayerNorms",
-    "section 3.2.2", OUTLIERS_NEED, layer_norms,
-    (
-        Claim("BERT's 557 is among the 6 largest gains of the first LN in layers 1 to 10",
-              ranked(BERT, "first gain/557", layers(1, 10)), {}, "<=", 6.0),
-        Claim("BERT's 557 is the largest gain of the first LN in layers 1 to 3",
-              ranked(BERT, "first gain/557", layers(1, 3)), {}, "<=", 1.0),
-        Claim("RoBERTa's 588 is among the 2 largest biases of the first LN in all layers",
-              ranked(ROBERTA, "first bias/588", "layer *"), {}, "<=", 2.0),
-        Claim("RoBERTa's 588 is the largest bias of the first LN in layers 1 to 5",
-              ranked(ROBERTA, "first bias/588", layers(1, 5)), {}, "<=", 1.0),
-        Claim("RoBERTa's 77 is among the 7 largest gains of the second LN in layers 2 to 10",
-              ranked(ROBERTA, "second gain/77", layers(2, 10)), {}, "<=", 7.0),
-    ),
-    MODELS, text=replace(SST_2, required=False, find=None), scales=LUO,
+add_study(
+    "L-LN", layer_norms,
+    Claim("BERT's 557 is among the 6 largest gains of the first LN in layers 1 to 10",
+          ranked(BERT, "first gain/557", layers(1, 10)), {}, "<=", 6.0),
+    Claim("BERT's 557 is the largest gain of the first LN in layers 1 to 3",
+          ranked(BERT, "first gain/557", layers(1, 3)), {}, "<=", 1.0),
+    Claim("RoBERTa's 588 is among the 2 largest biases of the first LN in all layers",
+          ranked(ROBERTA, "first bias/588", "layer *"), {}, "<=", 2.0),
+    Claim("RoBERTa's 588 is the largest bias of the first LN in layers 1 to 5",
+          ranked(ROBERTA, "first bias/588", layers(1, 5)), {}, "<=", 1.0),
+    Claim("RoBERTa's 77 is among the 7 largest gains of the second LN in layers 2 to 10",
+          ranked(ROBERTA, "second gain/77", layers(2, 10)), {}, "<=", 7.0),
+    models=MODELS, text=replace(SST_2, required=False, find=None),
 )  # fmt: skip

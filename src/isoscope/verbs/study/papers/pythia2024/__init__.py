@@ -13,7 +13,7 @@ from isoscope.results.result import Result, Row
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import OWN, less, profiled
 from isoscope.verbs.study.reference import Key, printed_table
-from isoscope.verbs.study.registry import DECODERS, Paper, Request
+from isoscope.verbs.study.registry import Request, add_study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from isoscope.models.structure.stacks import Stack
 
 
-PAPER = Paper("Machina & Mercer (2024), Anisotropy is not inherent to transformers, NAACL")
 SMALL = "Pythia-70M|Pythia-160M"
 MIDDLE = "Pythia-410M|Pythia-1B|Pythia-1.0B"
 LARGEST = "Pythia-1.4B|Pythia-2.8B|Pythia-6.9B|Pythia-12B"
@@ -95,32 +94,25 @@ def printed_final_layer() -> dict[Key, float]:
     }
 
 
-WITH_TEXT = "models (a hub id, a folder or a .gguf file) and a text"
 AT_END = {"measure": INTER, "subject": "Pythia-6.9B", "part": FINAL_NORM}
 INTRA_AT_END = {"measure": INTRA, "subject": "Pythia-6.9B", "part": FINAL_NORM}
 
-PAPER.study(
-    "P-F1", "Mean cosine of every layer, and what the last block and the final norm do to it",
-    "figure 1", WITH_TEXT, figure_1,
-    (
-        Claim("from 1.4B on, InterSim drops at the last block and final norm",
-              {"measure": CHANGE, "part": BOTH, "subject": LARGEST}, {}, "<", 0.0),
-        Claim("it jumps there in the 70M and 160M models",
-              {"measure": CHANGE, "part": BOTH, "subject": SMALL}, {}, ">", 0.0),
-        Claim("the 6.9B model ends at 0.2 or below (0.14)", AT_END, {}, "<=", 0.2),
-    ),
-    MODELS, printed_final_layer, text=OWN, scales=DECODERS,
+add_study(
+    "P-F1", figure_1,
+    Claim("from 1.4B on, InterSim drops at the last block and final norm",
+          {"measure": CHANGE, "part": BOTH, "subject": LARGEST}, {}, "<", 0.0),
+    Claim("it jumps there in the 70M and 160M models",
+          {"measure": CHANGE, "part": BOTH, "subject": SMALL}, {}, ">", 0.0),
+    Claim("the 6.9B model ends at 0.2 or below (0.14)", AT_END, {}, "<=", 0.2),
+    models=MODELS, printed=printed_final_layer, text=OWN,
 )  # fmt: skip
-PAPER.study(
-    "P-F2", "How alike the vectors of one token type are, layer by layer",
-    "figure 2", WITH_TEXT, figure_2,
-    (
-        Claim("mean IntraSim of the 6.9B model's final layer is 0.50: at least 0.45",
-              INTRA_AT_END, {}, ">=", 0.45),
-        Claim("mean IntraSim of the 6.9B model's final layer is 0.50: at most 0.55",
-              INTRA_AT_END, {}, "<=", 0.55),
-        Claim("it is above InterSim by more than 0.2",
-              {**INTRA_AT_END, "measure": ABOVE}, {}, ">", 0.2),
-    ),
-    MODELS, printed_final_layer, text=OWN, scales=DECODERS,
+add_study(
+    "P-F2", figure_2,
+    Claim("mean IntraSim of the 6.9B model's final layer is 0.50: at least 0.45",
+          INTRA_AT_END, {}, ">=", 0.45),
+    Claim("mean IntraSim of the 6.9B model's final layer is 0.50: at most 0.55",
+          INTRA_AT_END, {}, "<=", 0.55),
+    Claim("it is above InterSim by more than 0.2",
+          {**INTRA_AT_END, "measure": ABOVE}, {}, ">", 0.2),
+    models=MODELS, printed=printed_final_layer, text=OWN,
 )  # fmt: skip

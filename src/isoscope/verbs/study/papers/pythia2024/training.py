@@ -25,17 +25,10 @@ from isoscope.tasks.protocol import SentenceProtocol
 from isoscope.verbs.profile.api import profile
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import OWN, WIKIPEDIA, correlation_row, mean_of, sets_to_score
-from isoscope.verbs.study.papers.pythia2024 import INTER, INTRA, ISOTROPIC, PAPER, printed
+from isoscope.verbs.study.papers.pythia2024 import INTER, INTRA, ISOTROPIC, printed
 from isoscope.verbs.study.papers.pythia2024.weights import matrix_of, norm_and_matrix
-from isoscope.verbs.study.registry import (
-    ACCURACIES,
-    ALL_TRAININGS,
-    PRETRAIN_NEED,
-    PRETRAIN_SCALES,
-    SMALL_TRAININGS,
-    Request,
-)
-from isoscope.verbs.study.training_runs import AGAIN, FEWEST, Curve, ablated, followed, last_step
+from isoscope.verbs.study.registry import Request, add_study
+from isoscope.verbs.study.training_runs import FEWEST, Curve, ablated, followed, last_step
 from isoscope.verbs.train.names import EMBEDDING as EMBEDDING_MATRIX
 from isoscope.verbs.train.names import (
     EXTREME,
@@ -184,8 +177,6 @@ def with_isotropy(subject: str, measure: str, found: Result, isotropy: str = "i1
     )
 
 
-TRAINING = "checkpoints of models: hub ids with --revisions, or folders of checkpoints"
-WITH_TEXT = f"{TRAINING}; and a text, the paper's being Enron Emails"
 SMALLEST, MIDDLE, BIG = "Pythia-70M", "Pythia-410M", "Pythia-6.9B"
 BOTH = f"{SMALLEST}|{MIDDLE}"
 
@@ -195,59 +186,45 @@ def of(subject: str, measure: str) -> dict[str, str]:
     return {"subject": subject, "measure": measure}
 
 
-PAPER.study(
-    "P-F3", "Mean cosine of the last layer over training",
-    "figure 3", WITH_TEXT, figure_3,
-    (
-        Claim("InterSim of the 70M model rises in the middle third of training",
-              of(SMALLEST, f"{INTER}/change_in_middle_third"), {}, ">", 0.0),
-        Claim("InterSim of the 410M model falls over the first two thirds",
-              of(MIDDLE, f"{INTER}/change_over_first_two_thirds"), {}, "<", 0.0),
-        Claim("neither is monotone", of(BOTH, f"{INTER}/turning"), {}, ">", 0.0),
-    ),
-    (SMALLEST, MIDDLE), text=replace(OWN, usual="The Pile's Enron Emails"), training=True,
-    scales=SMALL_TRAININGS,
+add_study(
+    "P-F3", figure_3,
+    Claim("InterSim of the 70M model rises in the middle third of training",
+          of(SMALLEST, f"{INTER}/change_in_middle_third"), {}, ">", 0.0),
+    Claim("InterSim of the 410M model falls over the first two thirds",
+          of(MIDDLE, f"{INTER}/change_over_first_two_thirds"), {}, "<", 0.0),
+    Claim("neither is monotone", of(BOTH, f"{INTER}/turning"), {}, ">", 0.0),
+    models=(SMALLEST, MIDDLE), text=replace(OWN, usual="The Pile's Enron Emails"), training=True,
 )  # fmt: skip
-PAPER.study(
-    "P-F4", "How alike the vectors of one token type are in the last layer, over training",
-    "figure 4", WITH_TEXT, figure_4,
-    (
-        Claim("mean IntraSim is not monotone either",
-              of(BOTH, f"{INTRA}/turning"), {}, ">", 0.0),
-    ),
-    (SMALLEST, MIDDLE), text=replace(OWN, usual="The Pile's Enron Emails"), training=True,
-    scales=SMALL_TRAININGS,
+add_study(
+    "P-F4", figure_4,
+    Claim("mean IntraSim is not monotone either",
+          of(BOTH, f"{INTRA}/turning"), {}, ">", 0.0),
+    models=(SMALLEST, MIDDLE), text=replace(OWN, usual="The Pile's Enron Emails"), training=True,
 )  # fmt: skip
-PAPER.study(
-    "P-F7", "Isotropy of the unembedding over training",
-    "figure 7", TRAINING, figure_7,
-    (
-        Claim("I1 of the 70M and 410M models drops from step 0",
-              of(BOTH, "i1/early_drop"), {}, "<", 0.0),
-        Claim("then it rises", of(BOTH, "i1/rise_after_drop"), {}, ">", 0.0),
-        Claim("that of the 70M model falls after about a third of training",
-              of(SMALLEST, "i1/change_after_first_third"), {}, "<", 0.0),
-        Claim("and ends lowest", of(SMALLEST, "i1/end_above_lowest_before"), {}, "<=", 0.0),
-        Claim("that of the 6.9B model settles at 0.77: within 0.03 over the last third",
-              of(BIG, "i1/distance_from_plateau"), {}, "<=", 0.03),
-    ),
-    (SMALLEST, MIDDLE, BIG), training=True, scales=ALL_TRAININGS,
+add_study(
+    "P-F7", figure_7,
+    Claim("I1 of the 70M and 410M models drops from step 0",
+          of(BOTH, "i1/early_drop"), {}, "<", 0.0),
+    Claim("then it rises", of(BOTH, "i1/rise_after_drop"), {}, ">", 0.0),
+    Claim("that of the 70M model falls after about a third of training",
+          of(SMALLEST, "i1/change_after_first_third"), {}, "<", 0.0),
+    Claim("and ends lowest", of(SMALLEST, "i1/end_above_lowest_before"), {}, "<=", 0.0),
+    Claim("that of the 6.9B model settles at 0.77: within 0.03 over the last third",
+          of(BIG, "i1/distance_from_plateau"), {}, "<=", 0.03),
+    models=(SMALLEST, MIDDLE, BIG), training=True,
 )  # fmt: skip
-PAPER.study(
-    "P-F9", "Gain and bias of the last norm over training",
-    "figure 9", TRAINING, figure_9,
-    (
-        Claim(f"in isotropic models the bias is flat: it changes by at most {FLAT:.0%} after "
-              "the first third",
-              of(ISOTROPIC, f"{BIAS}/relative_change"), {}, "<=", FLAT),
-        Claim("in isotropic models the gain grows", of(ISOTROPIC, f"{GAIN}/change"), {},
-              ">", 0.0),
-        Claim("in the 70M model the bias grows as I1 falls",
-              of(SMALLEST, f"correlation({BIAS}, i1)"), {}, "<", 0.0),
-        Claim("in the 70M model the gain grows as I1 falls",
-              of(SMALLEST, f"correlation({GAIN}, i1)"), {}, "<", 0.0),
-    ),
-    (SMALLEST, MIDDLE, BIG), training=True, scales=ALL_TRAININGS,
+add_study(
+    "P-F9", figure_9,
+    Claim(f"in isotropic models the bias is flat: it changes by at most {FLAT:.0%} after "
+          "the first third",
+          of(ISOTROPIC, f"{BIAS}/relative_change"), {}, "<=", FLAT),
+    Claim("in isotropic models the gain grows", of(ISOTROPIC, f"{GAIN}/change"), {},
+          ">", 0.0),
+    Claim("in the 70M model the bias grows as I1 falls",
+          of(SMALLEST, f"correlation({BIAS}, i1)"), {}, "<", 0.0),
+    Claim("in the 70M model the gain grows as I1 falls",
+          of(SMALLEST, f"correlation({GAIN}, i1)"), {}, "<", 0.0),
+    models=(SMALLEST, MIDDLE, BIG), training=True,
 )  # fmt: skip
 
 
@@ -314,20 +291,14 @@ def mean_row(rows: list[Row], tasks: list[str], name: str) -> Row:
     )  # fmt: skip
 
 
-PAPER.study(
-    "P-A", "Accuracy of classifiers over training, beside isotropy",
-    "appendix A",
-    f"{TRAINING}; and a --data folder with SentEval's sets (MR, CR, SUBJ, MPQA, SST-5, TREC), "
-    "GLUE's SST-2 and MRPC, SICK and SemCor, or some of them",
-    appendix_a,
-    (
-        Claim("the accuracy of the 70M model goes with I1 of its unembedding: their "
-              "correlation over checkpoints is above 0",
-              of(SMALLEST, f"correlation({MEAN_ACCURACY}, {I1})"), {}, ">", 0.0),
-        Claim("and with I1 of its last layer",
-              of(SMALLEST, f"correlation({MEAN_ACCURACY}, {MEAN_I1})"), {}, ">", 0.0),
-    ),
-    (SMALLEST, MIDDLE), training=True, tasks=SETS, scales=ACCURACIES,
+add_study(
+    "P-A", appendix_a,
+    Claim("the accuracy of the 70M model goes with I1 of its unembedding: their "
+          "correlation over checkpoints is above 0",
+          of(SMALLEST, f"correlation({MEAN_ACCURACY}, {I1})"), {}, ">", 0.0),
+    Claim("and with I1 of its last layer",
+          of(SMALLEST, f"correlation({MEAN_ACCURACY}, {MEAN_I1})"), {}, ">", 0.0),
+    models=(SMALLEST, MIDDLE), training=True, tasks=SETS,
 )  # fmt: skip
 
 
@@ -366,14 +337,11 @@ def lowest_ends(effects: Sequence[Row]) -> list[Row]:
     ]  # fmt: skip
 
 
-PAPER.study(
-    "P-X", "An ablation: tied and untied matrices, with and without positions",
-    "section 6, which asks for it", PRETRAIN_NEED + AGAIN, ablation,
-    (
-        Claim("untied matrices have a larger I1 of the unembedding, with an interval without 0",
-              {"measure": "i1" + LOWEST, "part": UNEMBEDDING}, {}, ">", 0.0),
-        Claim("so they have at the same length (i1_scaled), which the paper does not look at",
-              {"measure": "i1_scaled" + LOWEST, "part": UNEMBEDDING}, {}, ">", 0.0),
-    ),
-    text=WIKIPEDIA, scales=PRETRAIN_SCALES, trains=True,
+add_study(
+    "P-X", ablation,
+    Claim("untied matrices have a larger I1 of the unembedding, with an interval without 0",
+          {"measure": "i1" + LOWEST, "part": UNEMBEDDING}, {}, ">", 0.0),
+    Claim("so they have at the same length (i1_scaled), which the paper does not look at",
+          {"measure": "i1_scaled" + LOWEST, "part": UNEMBEDDING}, {}, ">", 0.0),
+    text=WIKIPEDIA, trains=True,
 )  # fmt: skip

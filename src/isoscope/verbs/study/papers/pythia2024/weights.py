@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from isoscope.models.model import provenance_of
+from isoscope.models.model import Model, provenance_of
 from isoscope.models.structure.norm_layers import norm_weights
 from isoscope.results.merge import joined_without_verdicts
 from isoscope.results.result import Result, Row
 from isoscope.verbs.measure.api import measure
 from isoscope.verbs.study.claims import ALL_MODELS, Claim
 from isoscope.verbs.study.inputs import correlation_row, of_every_model
-from isoscope.verbs.study.papers.pythia2024 import FINAL_NORM, ISOTROPIC, MODELS, PAPER
-from isoscope.verbs.study.registry import LAST_NORMS, UNEMBEDDINGS, Request
+from isoscope.verbs.study.papers.pythia2024 import FINAL_NORM, ISOTROPIC, MODELS
+from isoscope.verbs.study.registry import Request, add_study
 from isoscope.verbs.study.text import WHOLE
-
-if TYPE_CHECKING:
-    from isoscope.models.model import Model
-
 
 TIED = "OPT-6.7B|Falcon-7B"
 OTHERS = ("OPT-6.7B", "Falcon-7B", "GPT-NeoX-20B")
@@ -125,48 +120,38 @@ def correlation_rows(result: Result) -> list[Row]:
     return [known, excludes]
 
 
-WEIGHTS = "models (a hub id, a folder or a .gguf file); no text is read"
 UNEMBEDDED = {"measure": "i1", "part": UNEMBEDDING}
 NONE, CENTER = {"correction": "none"}, {"correction": "center"}
 LARGE, OTHER = {"subject": ISOTROPIC}, {"subject": f"!{ISOTROPIC}"}
 
-PAPER.study(
-    "P-F5", "Isotropy of unembedding matrices, raw and centred",
-    "figure 5", WEIGHTS, figure_5,
-    (
-        Claim("from 410M on, I1 is at least 0.73, rounded",
-              {**UNEMBEDDED, **LARGE}, NONE, ">=", 0.725),
-        Claim("from 410M on, I1 is at most 0.82, rounded",
-              {**UNEMBEDDED, **LARGE}, NONE, "<=", 0.825),
-        Claim("from 410M on, I1 is above that of OPT-6.7B and Falcon-7B, which are tied",
-              {**UNEMBEDDED, **NONE}, LARGE, ">", {"subject": TIED}),
-        Claim("centring always raises it", UNEMBEDDED, CENTER, ">", NONE),
-    ),
-    (*MODELS, *OTHERS), scales=UNEMBEDDINGS,
+add_study(
+    "P-F5", figure_5,
+    Claim("from 410M on, I1 is at least 0.73, rounded",
+          {**UNEMBEDDED, **LARGE}, NONE, ">=", 0.725),
+    Claim("from 410M on, I1 is at most 0.82, rounded",
+          {**UNEMBEDDED, **LARGE}, NONE, "<=", 0.825),
+    Claim("from 410M on, I1 is above that of OPT-6.7B and Falcon-7B, which are tied",
+          {**UNEMBEDDED, **NONE}, LARGE, ">", {"subject": TIED}),
+    Claim("centring always raises it", UNEMBEDDED, CENTER, ">", NONE),
+    models=(*MODELS, *OTHERS),
 )  # fmt: skip
-PAPER.study(
-    "P-F6", "Isotropy of embedding matrices, raw and centred",
-    "figure 6", WEIGHTS, figure_6,
-    (
-        Claim("from 410M on, the embedding's I1 is above the unembedding's",
-              {"measure": "i1", **NONE, **LARGE}, {"part": EMBEDDING}, ">",
-              {"part": UNEMBEDDING}),
-        Claim("from 410M on, the embedding's I1 is at least 0.9",
-              {"measure": "i1", "part": EMBEDDING, **LARGE}, NONE, ">=", 0.9),
-    ),
-    (*MODELS, *OTHERS), scales=UNEMBEDDINGS,
+add_study(
+    "P-F6", figure_6,
+    Claim("from 410M on, the embedding's I1 is above the unembedding's",
+          {"measure": "i1", **NONE, **LARGE}, {"part": EMBEDDING}, ">",
+          {"part": UNEMBEDDING}),
+    Claim("from 410M on, the embedding's I1 is at least 0.9",
+          {"measure": "i1", "part": EMBEDDING, **LARGE}, NONE, ">=", 0.9),
+    models=(*MODELS, *OTHERS),
 )  # fmt: skip
-PAPER.study(
-    "P-F8", "Gain and bias of the norm before the unembedding",
-    "figure 8", WEIGHTS, figure_8,
-    (
-        Claim("from 410M on, models have the smallest bias of all",
-              {"measure": "bias_avgnorm"}, LARGE, "<", OTHER, min_subjects=2),
-        Claim("from 410M on, models have the smallest ratio of bias to gain of all",
-              {"measure": "bias_over_gain"}, LARGE, "<", OTHER, min_subjects=2),
-        Claim("outliers of the norm (Kovaleva et al.) do not correlate with I1: 0 is in the "
-              "interval",
-              {"measure": f"{CORRELATION}/excludes_zero"}, {}, "<=", 0.0, min_subjects=5),
-    ),
-    (*MODELS, *OTHERS), scales=LAST_NORMS,
+add_study(
+    "P-F8", figure_8,
+    Claim("from 410M on, models have the smallest bias of all",
+          {"measure": "bias_avgnorm"}, LARGE, "<", OTHER, min_subjects=2),
+    Claim("from 410M on, models have the smallest ratio of bias to gain of all",
+          {"measure": "bias_over_gain"}, LARGE, "<", OTHER, min_subjects=2),
+    Claim("outliers of the norm (Kovaleva et al.) do not correlate with I1: 0 is in the "
+          "interval",
+          {"measure": f"{CORRELATION}/excludes_zero"}, {}, "<=", 0.0, min_subjects=5),
+    models=(*MODELS, *OTHERS),
 )  # fmt: skip

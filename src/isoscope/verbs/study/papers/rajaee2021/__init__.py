@@ -4,34 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isoscope.models.token_table import LAST
 from isoscope.results.result import Row, Table
-from isoscope.verbs.study.reference import Column, printed_numbers
-from isoscope.verbs.study.registry import MINILM, SMOLLM2, Paper, is_called
+from isoscope.results.tables import grouped
+from isoscope.verbs.study.reference import Column, Key, printed_numbers
+from isoscope.verbs.study.registry import is_called
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from isoscope.verbs.study.reference import Key
 
-
-PACKAGED = (MINILM, SMOLLM2)
+PACKAGED = ("package:minilm", "package:smollm2")
 """Packages that hold models; as vectors they would be embedding matrices, which have no text."""
-
-PAPER = Paper(
-    "Rajaee & Pilehvar (2021), A cluster-based approach for improving isotropy in contextual "
-    "embedding space, ACL"
-)
 
 
 GPT_2, BERT, ROBERTA = "GPT-2|gpt2", "BERT|bert-base-uncased", "RoBERTa|roberta-base"
 LAYER_MODELS = (GPT_2, BERT, ROBERTA)
 INPUT = {"part": "layer 0"}
-LAYERS_NEED = "models (a hub id, a folder or a .gguf file) and a text, the paper's being STS-B dev"
 
 
 SIMILARITY_SETS = ("sts-12", "sts-13", "sts-14", "sts-15", "sts-16", "sick-r", "sts-b")
@@ -55,6 +48,7 @@ class Settings:
     """Directions that the global method removes."""
     clusters: int
     components_of_cluster: int
+    whose: str = "the paper's settings for this model"
 
     def global_name(self) -> str:
         """Return the global method as corrections are written."""
@@ -65,20 +59,47 @@ class Settings:
         about = f"n_clusters={self.clusters}:n_components={self.components_of_cluster}"
         return [f"{CLUSTER}:{about}:random_state={first_seed + k}" for k in range(SIMILARITY_SEEDS)]
 
-    def describe(self, whose: str, first_seed: int, seeds: int = SIMILARITY_SEEDS) -> str:
+    def describe(self, first_seed: int, seeds: int = SIMILARITY_SEEDS) -> str:
         """Return what a protocol says of both corrections."""
         return (
             f"{GLOBAL} removes {self.components} components, {CLUSTER} "
-            f"{self.components_of_cluster} of each of {self.clusters} clusters ({whose}; "
+            f"{self.components_of_cluster} of each of {self.clusters} clusters ({self.whose}; "
             f"{f'seed {first_seed}' if seeds == 1 else mean_of_seeds(first_seed)})"
         )
 
-    def describe_clusters(self, whose: str, first_seed: int) -> str:
+    def describe_clusters(self, first_seed: int) -> str:
         """Return what a protocol says of the method by clusters alone."""
         return (
             f"{CLUSTER} removes {self.components_of_cluster} components of each of "
-            f"{self.clusters} clusters ({whose}; {mean_of_seeds(first_seed)})"
+            f"{self.clusters} clusters ({self.whose}; {mean_of_seeds(first_seed)})"
         )
+
+    def together(
+        self, rows: Sequence[Row], first_seed: int, measures: Iterable[str] | None = None
+    ) -> tuple[list[Row], list[Table]]:
+        """Return a row for each method, the mean in place of the seeds, and what each seed gave.
+
+        Parameters
+        ----------
+        rows : sequence of Row
+            Numbers before and after both methods, the one by clusters with every seed.
+        first_seed : int
+            The first of the seeds.
+        measures : iterable of str, optional
+            Of which there are tables of seeds; by default all that the method by clusters has.
+        """
+        names = self.cluster_names(first_seed)
+        seeds = grouped((row for row in rows if row.correction in names), lambda row: row.measure)
+        found = []
+        for row in rows:
+            if row.correction == self.global_name():
+                found.append(replace(row, correction=GLOBAL))
+            elif row.correction == names[0]:
+                found.append(over_seeds(seeds[row.measure]))
+            elif row.correction not in names:
+                found.append(row)
+        listed = seeds if measures is None else [name for name in measures if name in seeds]
+        return found, [seed_table(name, seeds[name]) for name in listed]
 
 
 def mean_of_seeds(first: int) -> str:
@@ -93,38 +114,13 @@ PAPERS_SETTINGS = {
 }
 
 
-def settings_of(subject: str) -> tuple[Settings, str]:
-    """Return what the paper removes from a model, and whose settings these are.
-
-    Other models get BERT's.
-    """
+def settings_of(subject: str) -> Settings:
+    """Return what the paper removes from a model; other models get BERT's."""
     for names, settings in PAPERS_SETTINGS.items():
         if is_called(names, subject):
-            return settings, "the paper's settings for this model"
-    return PAPERS_SETTINGS[BERT], "the paper's settings for BERT, as it has none for this model"
-
-
-SIMILARITY_NEED = (
-    "models (a hub id, a folder or a .gguf file), and a --data folder with STS-12 to STS-16, SICK "
-    "and the STS benchmark"
-)
-
-
-def methods_together(rows: Sequence[Row], global_name: str, names: Sequence[str]) -> list[Row]:
-    """Call methods by their names alone, and put the mean in the place of the seeds."""
-    seeds: dict[str, list[Row]] = {}
-    for row in rows:
-        if row.correction in names:
-            seeds.setdefault(row.measure, []).append(row)
-    found = []
-    for row in rows:
-        if row.correction == global_name:
-            found.append(replace(row, correction=GLOBAL))
-        elif row.correction == names[0]:
-            found.append(over_seeds(seeds[row.measure]))
-        elif row.correction not in names:
-            found.append(row)
-    return found
+            return settings
+    whose = "the paper's settings for BERT, as it has none for this model"
+    return replace(PAPERS_SETTINGS[BERT], whose=whose)
 
 
 def over_seeds(rows: Sequence[Row]) -> Row:
@@ -144,9 +140,11 @@ def over_seeds(rows: Sequence[Row]) -> Row:
 
 
 def seed_table(measure: str, rows: Iterable[Row]) -> Table:
-    """List what every seed gave."""
-    values = [row.value for row in rows if row.measure == measure]
-    runs = [{"run": run, "value": value} for run, value in enumerate(values)]
+    """List what every seed gave; I1 with its logarithm, as it may be below the smallest double."""
+    runs: list[dict[str, Any]] = []
+    for run, row in enumerate(rows):
+        log10 = {"log10": row.log10} if measure.endswith("i1") else {}
+        runs.append({"run": run, "value": row.value, **log10})
     return Table("", "", CLUSTER, measure, runs)
 
 
@@ -154,13 +152,6 @@ def in_turn(rows: list[Row]) -> list[Row]:
     """Sort rows by measure, so that the corrections of one stand together."""
     order = list(dict.fromkeys(row.measure for row in rows))
     return sorted(rows, key=lambda row: order.index(row.measure))
-
-
-def log_table(table: Table, runs: list[Row]) -> Table:
-    """Add the logarithm of every run, as a value may be below the smallest double."""
-    logs = [row.log10 for row in runs if row.measure == table.measure]
-    both = zip(table.rows, logs, strict=True)
-    return replace(table, rows=[{**entry, "log10": log} for entry, log in both])
 
 
 def printed_by_set(table: str, measure: str, divided_by: int = 1) -> dict[Key, float]:

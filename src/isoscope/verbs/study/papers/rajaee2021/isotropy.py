@@ -20,8 +20,8 @@ from isoscope.data.arrays import ArrayCloud
 from isoscope.data.open import open_cloud
 from isoscope.data.sampling import lowest_indices
 from isoscope.errors import UsageError
-from isoscope.models.model import MODELS
-from isoscope.models.token_table import LAST, last_layer_of, read_last_layer
+from isoscope.models.model import MODELS, Model
+from isoscope.models.token_table import LAST, LastLayer, last_layer_of, read_last_layer
 from isoscope.results.merge import joined_without_verdicts, renamed
 from isoscope.results.result import Result, Row, Table
 from isoscope.tasks.problems.pairs import ScoredPairs, SentenceSimilarity
@@ -36,34 +36,20 @@ from isoscope.verbs.study.inputs import (
     numbered,
     of_every_model,
     open_subject,
+    per_model,
     profiled,
 )
+from isoscope.verbs.study.papers import rajaee2021 as paper
 from isoscope.verbs.study.papers.rajaee2021 import (
     BERT,
     CLUSTER,
     GLOBAL,
     GPT_2,
-    INPUT,
-    LAYER_MODELS,
-    LAYERS_NEED,
     NONE,
-    PACKAGED,
-    PAPER,
     ROBERTA,
-    SIMILARITY_NEED,
-    SIMILARITY_SEEDS,
-    SIMILARITY_SETS,
-    in_turn,
-    log_table,
-    mean_of_seeds,
-    methods_together,
-    over_seeds,
-    printed_by_set,
-    seed_table,
-    settings_of,
 )
 from isoscope.verbs.study.reference import Column, Key, printed_numbers
-from isoscope.verbs.study.registry import TOKENS, Request, Subject
+from isoscope.verbs.study.registry import Request, Subject, add_study
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +57,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.data.base import Cloud, CloudGroup
-    from isoscope.models.model import Model
 
 
 CLUSTERS = (1, 3, 6, 9, 20)
@@ -115,16 +100,22 @@ def table_1(request: Request) -> Result:
 
 def tokens_of(request: Request, subject: Subject) -> tuple[CloudGroup, str, dict[str, Any]]:
     """Open vectors that a user has, or read the last layer of a model over the text."""
-    packaged = isinstance(subject.source, str) and subject.source in PACKAGED
+    packaged = isinstance(subject.source, str) and subject.source in paper.PACKAGED
     if not (packaged or names_a_model(subject.source)):
         return open_cloud(subject.source, column=request.column), "", {}
     if request.text is None:
         raise UsageError("R-T1 reads a text with a model; name one with --text, or STS-B in --data")
     model = open_subject(subject, request)
-    texts = [text.text for text in request.text.texts()]
-    read = read_last_layer(model, texts, request.text.name, progress=request.progress)
+    read = read_text(request, model)
     cloud = ArrayCloud(read.tokens, subject.name)
     return cloud, read.protocol, {model.name: model.provenance}
+
+
+def read_text(request: Request, model: Model) -> LastLayer:
+    """Read the last layer of a model over the text of a request."""
+    assert request.text is not None
+    texts = [text.text for text in request.text.texts()]
+    return read_last_layer(model, texts, request.text.name, progress=request.progress)
 
 
 SHORT_NAMES = ("GPT-2", "BERT", "RoBERTa")
@@ -136,25 +127,19 @@ PRINTED_1 = partial(
     names={"none": RAW} | {str(k): f"k={k}" for k in CLUSTERS},
 )  # fmt: skip
 
-PAPER.study(
-    "R-T1", "Local isotropy against the number of clusters",
-    "table 1",
-    "models and a text (the paper: STS-B dev), or files with token vectors of a last layer",
-    table_1,
-    (
-        Claim("I1 with 20 clusters is above I1 with one",
-              {"measure": MEASURE}, {"part": "k=20"}, ">", {"part": "k=1"}),
-        Claim("BERT reaches 0.2 with 20 clusters",
-              {"measure": MEASURE, "subject": "BERT"}, {"part": "k=20"}, ">=", 0.2),
-        Claim("RoBERTa reaches 0.5 with 20 clusters",
-              {"measure": MEASURE, "subject": "RoBERTa"}, {"part": "k=20"}, ">=", 0.5),
-        Claim("GPT-2 stays below 1e-40 with any number of clusters",
-              {"measure": MEASURE, "subject": "GPT-2", "part": "k=*"}, {}, "<", 1e-40),
-        Claim("GPT-2 with one cluster is below its raw value",
-              {"measure": MEASURE, "subject": "GPT-2"}, {"part": "k=1"}, "<", {"part": RAW}),
-    ),
-    SHORT_NAMES, PRINTED_1,
-    text=replace(STS_B, required=False), scales=TOKENS,
+add_study(
+    "R-T1", table_1,
+    Claim("I1 with 20 clusters is above I1 with one",
+          {"measure": MEASURE}, {"part": "k=20"}, ">", {"part": "k=1"}),
+    Claim("BERT reaches 0.2 with 20 clusters",
+          {"measure": MEASURE, "subject": "BERT"}, {"part": "k=20"}, ">=", 0.2),
+    Claim("RoBERTa reaches 0.5 with 20 clusters",
+          {"measure": MEASURE, "subject": "RoBERTa"}, {"part": "k=20"}, ">=", 0.5),
+    Claim("GPT-2 stays below 1e-40 with any number of clusters",
+          {"measure": MEASURE, "subject": "GPT-2", "part": "k=*"}, {}, "<", 1e-40),
+    Claim("GPT-2 with one cluster is below its raw value",
+          {"measure": MEASURE, "subject": "GPT-2"}, {"part": "k=1"}, "<", {"part": RAW}),
+    models=SHORT_NAMES, printed=PRINTED_1, text=replace(STS_B, required=False),
 )  # fmt: skip
 
 
@@ -201,30 +186,24 @@ def printed_figure_1() -> dict[Key, float]:
 
 I1_OF_LAYERS = {"measure": "i1", "part": "layer *"}
 
-PAPER.study(
-    "R-T5", "Isotropy of every layer over a text",
-    "table 5", LAYERS_NEED, table_5,
-    (
-        Claim("every layer but the input has an I1 below 1e-4",
-              I1_OF_LAYERS, {}, "<", 1e-4, excluding=(INPUT, ORDINARY)),
-        Claim("BERT is above RoBERTa in every layer but the input",
-              I1_OF_LAYERS, {"subject": BERT}, ">", {"subject": ROBERTA},
-              excluding=(INPUT, ORDINARY)),
-        Claim("the input layer of GPT-2 is more isotropic than that of BERT and of RoBERTa",
-              {"measure": "i1", "part": "layer 0"}, {"subject": GPT_2}, ">",
-              {"subject": f"{BERT}|{ROBERTA}"}),
-    ),
-    LAYER_MODELS, PRINTED_5, text=STS_B, scales=TOKENS,
+add_study(
+    "R-T5", table_5,
+    Claim("every layer but the input has an I1 below 1e-4",
+          I1_OF_LAYERS, {}, "<", 1e-4, excluding=(paper.INPUT, ORDINARY)),
+    Claim("BERT is above RoBERTa in every layer but the input",
+          I1_OF_LAYERS, {"subject": BERT}, ">", {"subject": ROBERTA},
+          excluding=(paper.INPUT, ORDINARY)),
+    Claim("the input layer of GPT-2 is more isotropic than that of BERT and of RoBERTa",
+          {"measure": "i1", "part": "layer 0"}, {"subject": GPT_2}, ">",
+          {"subject": f"{BERT}|{ROBERTA}"}),
+    models=paper.LAYER_MODELS, printed=PRINTED_5, text=STS_B,
 )  # fmt: skip
-PAPER.study(
-    "R-F1", "Isotropy along the depth of a model",
-    "figure 1", LAYERS_NEED, figure_1,
-    (
-        Claim("RoBERTa's last layer is its most isotropic one behind the input",
-              {"measure": "i1", "subject": ROBERTA}, {"part": LAST}, ">", {"part": "layer *"},
-              excluding=(INPUT, ORDINARY)),
-    ),
-    LAYER_MODELS, printed_figure_1, text=STS_B, scales=TOKENS,
+add_study(
+    "R-F1", figure_1,
+    Claim("RoBERTa's last layer is its most isotropic one behind the input",
+          {"measure": "i1", "subject": ROBERTA}, {"part": LAST}, ">", {"part": "layer *"},
+          excluding=(paper.INPUT, ORDINARY)),
+    models=paper.LAYER_MODELS, printed=printed_figure_1, text=STS_B,
 )  # fmt: skip
 
 
@@ -234,12 +213,12 @@ SET_MEASURES = ("mean_norm", I1)
 
 def table_6(request: Request) -> Result:
     """I1 of all tokens of every set, as they are and corrected."""
-    texts = {name: texts_of(name, request.data) for name in SIMILARITY_SETS}
+    texts = {name: texts_of(name, request.data) for name in paper.SIMILARITY_SETS}
     return of_every_model(
         request,
         lambda model, subject: joined_without_verdicts(
             renamed(of_one_set(model, subject, name, texts[name], request), part=LAST)
-            for name in SIMILARITY_SETS
+            for name in paper.SIMILARITY_SETS
         ),
     )
 
@@ -258,9 +237,8 @@ def of_one_set(
     # Here and not above, because it imports scikit-learn, which a list of studies does not need.
     from isoscope.tasks.fits import MOST_TOKENS, TokenFits
 
-    settings, whose = settings_of(subject)
-    names = settings.cluster_names(request.seed)
-    fits = TokenFits(named(names), seed=request.seed)
+    settings = paper.settings_of(subject)
+    fits = TokenFits(named(settings.cluster_names(request.seed)), seed=request.seed)
     read = read_last_layer(
         model, texts, f"both texts of all pairs of {task}", watch=fits.add,
         progress=request.progress,
@@ -276,30 +254,26 @@ def of_one_set(
         rows += [replace(row, correction=fitted.name) for row in corrected.rows]
     protocol = (
         f"{read.protocol}; corrections fitted on the same tokens, {CLUSTER} on at most "
-        f"{MOST_TOKENS:,} of them, drawn at random; {settings.describe(whose, request.seed)}"
+        f"{MOST_TOKENS:,} of them, drawn at random; {settings.describe(request.seed)}"
     )
     rows = [replace(row, measure=f"{task}/{row.measure}", protocol=protocol) for row in rows]
-    runs = [row for row in rows if row.correction in names]
-    tables: list[Table] = [log_table(seed_table(f"{task}/{I1}", runs), runs)]
-    together = methods_together(in_turn(rows), settings.global_name(), names)
+    together, tables = settings.together(paper.in_turn(rows), request.seed, [f"{task}/{I1}"])
     return replace(found, rows=together, tables=tables, verdicts=[])
 
 
 OF_SETS = {"measure": f"*/{I1}"}
 
-PAPER.study(
-    "R-T6", "Isotropy of the tokens of sentence sets, before and after corrections",
-    "table 6", SIMILARITY_NEED, table_6,
-    (
-        Claim("removing the directions of clusters leaves a higher I1 than removing global "
-              "ones, on every set",
-              OF_SETS, {"correction": CLUSTER}, ">", {"correction": GLOBAL}),
-        Claim("removing global directions raises I1 on every set",
-              OF_SETS, {"correction": GLOBAL}, ">", {"correction": NONE}),
-        Claim("without the directions of clusters I1 is at least 0.47 on every set",
-              OF_SETS, {"correction": CLUSTER}, ">=", 0.47),
-    ),
-    LAYER_MODELS, partial(printed_by_set, "rajaee2021_table6_sts_isotropy", I1), scales=TOKENS,
+add_study(
+    "R-T6", table_6,
+    Claim("removing the directions of clusters leaves a higher I1 than removing global "
+          "ones, on every set",
+          OF_SETS, {"correction": CLUSTER}, ">", {"correction": GLOBAL}),
+    Claim("removing global directions raises I1 on every set",
+          OF_SETS, {"correction": GLOBAL}, ">", {"correction": NONE}),
+    Claim("without the directions of clusters I1 is at least 0.47 on every set",
+          OF_SETS, {"correction": CLUSTER}, ">=", 0.47),
+    models=paper.LAYER_MODELS,
+    printed=partial(paper.printed_by_set, "rajaee2021_table6_sts_isotropy", I1),
 )  # fmt: skip
 
 
@@ -313,23 +287,18 @@ POINTS = 2_000
 """Tokens of the scatter plots."""
 
 
-def figure_2(request: Request) -> Result:
+@per_model
+def figure_2(request: Request, model: Model, name: str) -> Result:
     """Mean cosine, I1 and two components of the last layer, before and after local centring."""
-    assert request.text is not None
-    texts, source = [text.text for text in request.text.texts()], request.text.name
-
-    def one(model: Model, name: str) -> Result:
-        read = read_last_layer(model, texts, source, progress=request.progress)
-        clusters = settings_of(name)[0].clusters
-        found = measured(read.tokens, clusters, request.seed)
-        how = (
-            f"{read.protocol}; {CENTRED}: {clusters} clusters, as many as for table 2 (the figure "
-            f"gives no number); {mean_of_seeds(request.seed)}, points of the first"
-        )
-        rows = [replace(row, protocol=how) for row in found.rows]
-        return renamed(replace(found, rows=rows), part=LAST)
-
-    return of_every_model(request, one)
+    read = read_text(request, model)
+    clusters = paper.settings_of(name).clusters
+    found = measured(read.tokens, clusters, request.seed)
+    how = (
+        f"{read.protocol}; {CENTRED}: {clusters} clusters, as many as for table 2 (the figure "
+        f"gives no number); {paper.mean_of_seeds(request.seed)}, points of the first"
+    )
+    rows = [replace(row, protocol=how) for row in found.rows]
+    return renamed(replace(found, rows=rows), part=LAST)
 
 
 def measured(tokens: NDArray[Any], clusters: int, seed: int) -> Result:
@@ -337,12 +306,12 @@ def measured(tokens: NDArray[Any], clusters: int, seed: int) -> Result:
     cloud = ArrayCloud(tokens)
     names = [
         f"{CLUSTER}:n_clusters={clusters}:n_components=0:random_state={seed + k}"
-        for k in range(SIMILARITY_SEEDS)
+        for k in range(paper.SIMILARITY_SEEDS)
     ]
     found = measure(cloud, LOCAL_MEASURES, [NONE, *names], intervals=False, seed=seed)
     rows: list[Row] = []
     for name in LOCAL_MEASURES:
-        after = over_seeds([found.row(name, correction) for correction in names])
+        after = paper.over_seeds([found.row(name, correction) for correction in names])
         rows += [found.row(name), replace(after, correction=CENTRED)]
     rows += [
         replace(row, measure=FROM_ZERO, value=None if row.value is None else abs(row.value))
@@ -376,14 +345,11 @@ def scatter(cloud: Cloud, points: NDArray[Any], labels: NDArray[Any], space: str
 OF_GPT_2 = {"subject": GPT_2}
 AFTER = {"correction": CENTRED}
 
-PAPER.study(
-    "R-F2", "Tokens of the last layer on two components, before and after local centring",
-    "figure 2", LAYERS_NEED, figure_2,
-    (
-        Claim("after local centring GPT-2's mean cosine is about 0 (within 0.05)",
-              {**OF_GPT_2, "measure": FROM_ZERO}, AFTER, "<=", 0.05),
-        Claim("while its I1 stays below 1e-40",
-              {**OF_GPT_2, "measure": LOCAL_I1}, AFTER, "<", 1e-40),
-    ),
-    LAYER_MODELS, text=STS_B, scales=TOKENS,
+add_study(
+    "R-F2", figure_2,
+    Claim("after local centring GPT-2's mean cosine is about 0 (within 0.05)",
+          {**OF_GPT_2, "measure": FROM_ZERO}, AFTER, "<=", 0.05),
+    Claim("while its I1 stays below 1e-40",
+          {**OF_GPT_2, "measure": LOCAL_I1}, AFTER, "<", 1e-40),
+    models=paper.LAYER_MODELS, text=STS_B,
 )  # fmt: skip

@@ -18,67 +18,37 @@ from typing import TYPE_CHECKING
 from isoscope import corrections
 from isoscope.data.arrays import ArrayCloud
 from isoscope.models.frequencies import from_text, from_wordfreq, has_wordfreq, token_counts
-from isoscope.models.token_table import LAST, about_layer, last_layer_of, read_tokens
+from isoscope.models.token_table import LAST, TokenSample, about_layer, last_layer_of, read_tokens
 from isoscope.results.merge import renamed
-from isoscope.results.result import Result
-from isoscope.verbs.explain.api import (
-    frequency_directions,
-    semcor_verbs,
-    structure_shares,
-    verb_distances,
-)
+from isoscope.results.result import Result, Row, Table
+from isoscope.verbs.explain import api as explain
 from isoscope.verbs.explain.names import FIRST, I1, OTHER_SENSE, OTHER_TENSE, SAME, SHARE, WORDS
 from isoscope.verbs.study.claims import Claim
-from isoscope.verbs.study.inputs import STS_B, of_every_model
-from isoscope.verbs.study.papers.rajaee2021 import (
-    CLUSTER,
-    GLOBAL,
-    LAYER_MODELS,
-    LAYERS_NEED,
-    NAMES,
-    NONE,
-    PAPER,
-    in_turn,
-    log_table,
-    methods_together,
-    over_seeds,
-    seed_table,
-    settings_of,
-)
+from isoscope.verbs.study.inputs import STS_B, of_every_model, per_model
+from isoscope.verbs.study.papers import rajaee2021 as paper
+from isoscope.verbs.study.papers.rajaee2021 import CLUSTER, GLOBAL, NONE
 from isoscope.verbs.study.reference import Column, printed_numbers
-from isoscope.verbs.study.registry import TOKENS, Request
+from isoscope.verbs.study.registry import Request, add_study
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from isoscope.data.texts.base import TextSource
     from isoscope.models.frequencies import Frequencies
     from isoscope.models.model import Model
-    from isoscope.models.token_table import TokenSample
-    from isoscope.results.result import Row, Table
-    from isoscope.verbs.explain.api import Directions
-    from isoscope.verbs.study.papers.rajaee2021 import Settings
 
 
 def table_4(request: Request) -> Result:
     """Distances of verbs to their occurrences in other tenses and senses, in the last layer."""
-    verbs = semcor_verbs(request.data, None, request.seed)
+    verbs = explain.semcor_verbs(request.data, None, request.seed)
 
     def one(model: Model, name: str) -> Result:
-        settings, whose = settings_of(name)
-        names = settings.cluster_names(request.seed)
-        layer = last_layer_of(model)
-        found = verb_distances(
-            model, verbs, layer, names, seed=request.seed, progress=request.progress
-        )
-        about = f"{about_layer(layer)}; {settings.describe_clusters(whose, request.seed)}"
+        settings, layer = paper.settings_of(name), last_layer_of(model)
+        found = explain.verb_distances(
+            model, verbs, layer, settings.cluster_names(request.seed),
+            seed=request.seed, progress=request.progress,
+        )  # fmt: skip
+        about = f"{about_layer(layer)}; {settings.describe_clusters(request.seed)}"
         rows = [replace(row, protocol=f"{row.protocol}; {about}") for row in found.rows]
-        runs = [row for row in rows if row.correction in names]
-        of_seeds = [
-            log_table(seed_table(I1, runs), runs) if name == I1 else seed_table(name, runs)
-            for name in dict.fromkeys(row.measure for row in runs)
-        ]
-        together = methods_together(in_turn(rows), "", names)
+        together, of_seeds = settings.together(paper.in_turn(rows), request.seed)
         return renamed(Result(together, [found.left_out, *of_seeds]), part=LAST)
 
     return of_every_model(request, one)
@@ -90,63 +60,46 @@ PRINTED_4 = partial(
     Column("same_tense_different_meaning", ("{model}", LAST, "{method}", OTHER_SENSE)),
     Column("different_tense_same_meaning", ("{model}", LAST, "{method}", OTHER_TENSE)),
     Column("isotropy", ("{model}", LAST, "{method}", I1)),
-    names=NAMES,
+    names=paper.NAMES,
 )  # fmt: skip
 
 TENSE, SENSE = {"measure": OTHER_TENSE}, {"measure": OTHER_SENSE}
 
-PAPER.study(
-    "R-T4", "Tense and sense of verbs, before and after removing the directions of clusters",
-    "table 4",
-    "models (a hub id, a folder or a .gguf file), and a --data folder with SemCor",
-    table_4,
-    (
-        Claim("as they are, verbs in another tense with the same sense are further away than "
-              "those in the same tense with another sense",
-              {"correction": NONE}, TENSE, ">", SENSE),
-        Claim("without the directions of clusters they are nearer",
-              {"correction": CLUSTER}, TENSE, "<", SENSE),
-    ),
-    LAYER_MODELS, PRINTED_4, scales=TOKENS,
+add_study(
+    "R-T4", table_4,
+    Claim("as they are, verbs in another tense with the same sense are further away than "
+          "those in the same tense with another sense",
+          {"correction": NONE}, TENSE, ">", SENSE),
+    Claim("without the directions of clusters they are nearer",
+          {"correction": CLUSTER}, TENSE, "<", SENSE),
+    models=paper.LAYER_MODELS, printed=PRINTED_4,
 )  # fmt: skip
 
 
-def figure_3(request: Request) -> Result:
+@per_model
+def figure_3(request: Request, model: Model, name: str) -> Result:
     """Share of neighbours of the same structure in the last layer, before and after."""
-
-    def one(model: Model, name: str) -> Result:
-        settings, whose = settings_of(name)
-        names = settings.cluster_names(request.seed)
-        layer = last_layer_of(model)
-        found = structure_shares(model, layer, names, seed=request.seed, progress=request.progress)
-        rows, tables = before_and_after(found, names)
-        about = f"{about_layer(layer)}; {settings.describe_clusters(whose, request.seed)}"
-        rows = [replace(row, protocol=f"{row.protocol}; {about}") for row in rows]
-        return Result(rows, tables)
-
-    return of_every_model(request, one)
-
-
-def before_and_after(found: Sequence[Row], names: Sequence[str]) -> tuple[list[Row], list[Table]]:
-    """Return rows of every word, with the mean in the place of the seeds, and what each gave."""
+    settings, layer = paper.settings_of(name), last_layer_of(model)
+    names = settings.cluster_names(request.seed)
+    found = explain.structure_shares(
+        model, layer, names, seed=request.seed, progress=request.progress
+    )
+    about = f"{about_layer(layer)}; {settings.describe_clusters(request.seed)}"
     rows: list[Row] = []
-    tables = []
+    tables: list[Table] = []
     for word in WORDS:
         own = [row for row in found if row.part == word]
-        rows += methods_together(own, "", names)
-        runs = seed_table(SHARE, [row for row in own if row.correction in names])
-        tables.append(replace(runs, part=word))
-    return rows, tables
+        together, of_seeds = settings.together(own, request.seed, [SHARE])
+        rows += [replace(row, protocol=f"{row.protocol}; {about}") for row in together]
+        tables += [replace(table, part=word) for table in of_seeds]
+    return Result(rows, tables)
 
 
-PAPER.study(
-    "R-F3", "Neighbours of the same sentence structure, before and after removing directions",
-    "figure 3", "models (a hub id, a folder or a .gguf file)", figure_3,
-    (
-        Claim("the share of neighbours of the same structure falls for . , the of",
-              {"measure": SHARE}, {"correction": CLUSTER}, "<", {"correction": NONE}),
-    ),
-    LAYER_MODELS, scales=TOKENS,
+add_study(
+    "R-F3", figure_3,
+    Claim("the share of neighbours of the same structure falls for . , the of",
+          {"measure": SHARE}, {"correction": CLUSTER}, "<", {"correction": NONE}),
+    models=paper.LAYER_MODELS,
 )  # fmt: skip
 
 
@@ -154,23 +107,19 @@ ALL_TOKENS = 10**9
 """More than any text has that fits into memory."""
 
 
-def figure_5(request: Request) -> Result:
+@per_model
+def figure_5(request: Request, model: Model, name: str) -> Result:
     """Correlate components of the last layer with log frequency, before and after removal."""
-    text = request.text
+    text, layer = request.text, last_layer_of(model)
     assert text is not None
-
-    def one(model: Model, name: str) -> Result:
-        layer = last_layer_of(model)
-        sample = read_tokens(
-            model, text, ALL_TOKENS, request.seed, layers=[layer], progress=request.progress
-        )
-        settings, whose = settings_of(name)
-        found = in_spaces(sample, layer, frequencies_of(model, text), settings, request.seed)
-        how = f"{sample.protocol}, {about_layer(layer)}; {settings.describe(whose, request.seed)}"
-        rows = [replace(row, protocol=f"{how}; {row.protocol}") for row in found.rows]
-        return renamed(replace(found, rows=rows), part=LAST)
-
-    return of_every_model(request, one)
+    sample = read_tokens(
+        model, text, ALL_TOKENS, request.seed, layers=[layer], progress=request.progress
+    )
+    settings = paper.settings_of(name)
+    found = in_spaces(sample, layer, frequencies_of(model, text), settings, request.seed)
+    how = f"{sample.protocol}, {about_layer(layer)}; {settings.describe(request.seed)}"
+    rows = [replace(row, protocol=f"{how}; {row.protocol}") for row in found.rows]
+    return renamed(replace(found, rows=rows), part=LAST)
 
 
 def frequencies_of(model: Model, text: TextSource) -> Frequencies:
@@ -183,7 +132,11 @@ def frequencies_of(model: Model, text: TextSource) -> Frequencies:
 
 
 def in_spaces(
-    sample: TokenSample, layer: str, frequencies: Frequencies, settings: Settings, seed: int
+    sample: TokenSample,
+    layer: str,
+    frequencies: Frequencies,
+    settings: paper.Settings,
+    seed: int,
 ) -> Result:
     """Look at tokens as they are, without global directions, and without those of clusters.
 
@@ -191,16 +144,18 @@ def in_spaces(
     """
     tokens = sample.layers[layer]
 
-    def directions(correction: str) -> Directions:
+    def directions(correction: str) -> explain.Directions:
         vectors = tokens
         if correction != NONE:
             fitted = corrections.make_correction(correction).fit_cloud(ArrayCloud(tokens))
             vectors = fitted.transform(tokens)
-        return frequency_directions(layer, vectors, sample.ids, sample.tokens, frequencies, seed)
+        return explain.frequency_directions(
+            layer, vectors, sample.ids, sample.tokens, frequencies, seed
+        )
 
     raw, without_global = directions(NONE), directions(settings.global_name())
     runs = [directions(name) for name in settings.cluster_names(seed)]
-    together = [over_seeds(rows) for rows in zip(*(run.rows for run in runs), strict=True)]
+    together = [paper.over_seeds(rows) for rows in zip(*(run.rows for run in runs), strict=True)]
     return Result(
         [
             *raw.rows,
@@ -215,13 +170,10 @@ def in_spaces(
     )
 
 
-PAPER.study(
-    "R-F5", "Components of the last layer and word frequency, before and after removal",
-    "figure 5", LAYERS_NEED, figure_5,
-    (
-        Claim("removing directions of clusters lowers the correlation of the first component "
-              "with log frequency",
-              {"measure": FIRST}, {"correction": CLUSTER}, "<", {"correction": NONE}),
-    ),
-    LAYER_MODELS, text=STS_B, scales=TOKENS,
+add_study(
+    "R-F5", figure_5,
+    Claim("removing directions of clusters lowers the correlation of the first component "
+          "with log frequency",
+          {"measure": FIRST}, {"correction": CLUSTER}, "<", {"correction": NONE}),
+    models=paper.LAYER_MODELS, text=STS_B,
 )  # fmt: skip

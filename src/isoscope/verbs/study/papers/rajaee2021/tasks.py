@@ -26,26 +26,10 @@ from isoscope.tasks.protocol import SentenceProtocol
 from isoscope.tasks.registry import find_task
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import less, mean_of, of_every_model, sets_to_score
-from isoscope.verbs.study.papers.rajaee2021 import (
-    BERT,
-    CLUSTER,
-    GLOBAL,
-    LAYER_MODELS,
-    MEAN,
-    NAMES,
-    NONE,
-    PAPER,
-    ROBERTA,
-    SIMILARITY_NEED,
-    SIMILARITY_SETS,
-    SPEARMAN,
-    methods_together,
-    printed_by_set,
-    seed_table,
-    settings_of,
-)
+from isoscope.verbs.study.papers import rajaee2021 as paper
+from isoscope.verbs.study.papers.rajaee2021 import BERT, CLUSTER, GLOBAL, NONE
 from isoscope.verbs.study.reference import Column, Key, printed_numbers, printed_table
-from isoscope.verbs.study.registry import CONVERGENCE, PROBES, TOKENS, Request
+from isoscope.verbs.study.registry import Request, add_study
 from isoscope.verbs.study.text import WHOLE
 
 if TYPE_CHECKING:
@@ -56,11 +40,11 @@ if TYPE_CHECKING:
 
 def table_2(request: Request) -> Result:
     """Spearman's ρ on seven sets, of the mean of corrected tokens, fitted on the scored texts."""
-    measures = [f"{task}/{score}" for task in SIMILARITY_SETS for score in (SPEARMAN, MEAN)]
+    tasks = paper.SIMILARITY_SETS
+    measures = [f"{task}/{score}" for task in tasks for score in (paper.SPEARMAN, paper.MEAN)]
     protocol = last_tokens(request, transductive=True)
     return of_every_model(
-        request,
-        lambda model, name: of_methods(model, name, SIMILARITY_SETS, measures, protocol, request),
+        request, lambda model, name: of_methods(model, name, tasks, measures, protocol, request)
     )
 
 
@@ -85,24 +69,21 @@ def of_methods(
 
     A protocol names its set, as every set has its own texts.
     """
-    settings, whose = settings_of(name)
+    settings = paper.settings_of(name)
     names = settings.cluster_names(request.seed)
     found = isoscope.evaluate(
         model, list(tasks), [NONE, settings.global_name(), *names],
         data=request.data, progress=request.progress, sentences=sentences,
     )  # fmt: skip
-    about = f"{about_layer(last_layer_of(model))}; {settings.describe(whose, request.seed)}{remark}"
+    about = f"{about_layer(last_layer_of(model))}; {settings.describe(request.seed)}{remark}"
     rows = []
     for row in found.rows:
         if row.measure.removesuffix(DIFFERENCE) in measures:
             task = row.measure.partition("/")[0]
             protocol = row.protocol.replace(", ".join(names), CLUSTER)
             rows.append(replace(row, protocol=f"{task}: {protocol}; {about}"))
-    runs = [row for row in rows if row.correction in names]
-    tables = [seed_table(measure, runs) for measure in measures]
-    together = methods_together(rows, settings.global_name(), names)
-    kept = replace(found, rows=together, tables=[table for table in tables if table.rows])
-    return renamed(kept, part=LAST)
+    together, tables = settings.together(rows, request.seed, measures)
+    return renamed(replace(found, rows=together, tables=tables), part=LAST)
 
 
 def printed_table_2() -> dict[Key, float]:
@@ -112,23 +93,22 @@ def printed_table_2() -> dict[Key, float]:
     that its figures stand beside both.
     """
     table = "rajaee2021_table2_sts_spearman"
-    return printed_by_set(table, SPEARMAN, 100) | printed_by_set(table, MEAN, 100)
+    return paper.printed_by_set(table, paper.SPEARMAN, 100) | paper.printed_by_set(
+        table, paper.MEAN, 100
+    )
 
 
-ALL_PAIRS = {"measure": f"*/{SPEARMAN}"}
+ALL_PAIRS = {"measure": f"*/{paper.SPEARMAN}"}
 
-PAPER.study(
-    "R-T2", "Sentence similarity after removing dominant directions, global and by cluster",
-    "table 2", SIMILARITY_NEED, table_2,
-    (
-        Claim("removing global directions is better than none on every set",
-              ALL_PAIRS, {"correction": GLOBAL}, ">", {"correction": NONE}),
-        Claim("removing those of clusters is better than global ones on every set, except for "
-              "RoBERTa on STS-16",
-              ALL_PAIRS, {"correction": CLUSTER}, ">", {"correction": GLOBAL},
-              excluding=({"subject": ROBERTA, "measure": "sts-16/*"},)),
-    ),
-    LAYER_MODELS, printed_table_2, scales=TOKENS,
+add_study(
+    "R-T2", table_2,
+    Claim("removing global directions is better than none on every set",
+          ALL_PAIRS, {"correction": GLOBAL}, ">", {"correction": NONE}),
+    Claim("removing those of clusters is better than global ones on every set, except for "
+          "RoBERTa on STS-16",
+          ALL_PAIRS, {"correction": CLUSTER}, ">", {"correction": GLOBAL},
+          excluding=({"subject": paper.ROBERTA, "measure": "sts-16/*"},)),
+    models=paper.LAYER_MODELS, printed=printed_table_2,
 )  # fmt: skip
 
 
@@ -191,27 +171,20 @@ def printed_table_3() -> dict[Key, float]:
         for head in printed_table(table)[0]
         if head.lower() in measures
     )
-    return printed_numbers(table, *columns, names=NAMES)
+    return printed_numbers(table, *columns, names=paper.NAMES)
 
 
-PROBE_NEED = (
-    "models (a hub id, a folder or a .gguf file), and a --data folder with RTE, CoLA, SST-2, MRPC, "
-    "WiC and BoolQ, or some of them"
-)
 ON_SETS = {"measure": f"*/{PROBE}/accuracy|*/{PROBE}/matthews"}
 
-PAPER.study(
-    "R-T3", "Classification of frozen features without their dominant directions",
-    "table 3", PROBE_NEED, table_3,
-    (
-        Claim("removing the directions of clusters is better than global ones on every set",
-              ON_SETS, {"correction": CLUSTER}, ">", {"correction": GLOBAL}),
-        Claim("removing global directions is better than none on every set",
-              ON_SETS, {"correction": GLOBAL}, ">", {"correction": NONE}),
-        Claim("removing those of clusters adds 2.0 points to the average, rounded",
-              {"measure": f"{AVERAGE}*/difference"}, {"correction": CLUSTER}, ">=", 0.0195),
-    ),
-    (BERT,), printed_table_3, tasks=PROBE_SETS, scales=PROBES,
+add_study(
+    "R-T3", table_3,
+    Claim("removing the directions of clusters is better than global ones on every set",
+          ON_SETS, {"correction": CLUSTER}, ">", {"correction": GLOBAL}),
+    Claim("removing global directions is better than none on every set",
+          ON_SETS, {"correction": GLOBAL}, ">", {"correction": NONE}),
+    Claim("removing those of clusters adds 2.0 points to the average, rounded",
+          {"measure": f"{AVERAGE}*/difference"}, {"correction": CLUSTER}, ">=", 0.0195),
+    models=(BERT,), printed=printed_table_3, tasks=PROBE_SETS,
 )  # fmt: skip
 
 
@@ -227,7 +200,7 @@ def figure_4(request: Request) -> Result:
     network = last_tokens(request, probe=PROBE, epochs=True)
 
     def one(model: Model, name: str) -> Result:
-        settings, whose = settings_of(name)
+        settings = paper.settings_of(name)
         cluster = settings.cluster_names(request.seed)[0]
         names = {NONE: NONE, settings.global_name(): GLOBAL, cluster: CLUSTER}
         found = isoscope.evaluate(
@@ -236,7 +209,7 @@ def figure_4(request: Request) -> Result:
         )  # fmt: skip
         about = (
             f"{about_layer(last_layer_of(model))}; "
-            f"{settings.describe(whose, request.seed, 1)}; {NOT_OFFERED}"
+            f"{settings.describe(request.seed, 1)}; {NOT_OFFERED}"
         )
         tables = [replace(table, correction=names[table.correction]) for table in found.tables]
         protocols = {
@@ -294,15 +267,10 @@ def epochs_until(scores: list[float | None], target: float) -> tuple[float, str]
     return float(len(scores) + 1), f"not reached in {len(scores)} epochs: counted as one more"
 
 
-EPOCH_NEED = "models (a hub id, a folder or a .gguf file), and a --data folder with BoolQ and RTE"
-
-PAPER.study(
-    "R-F4", "Scores after every epoch, with and without dominant directions",
-    "figure 4", EPOCH_NEED, figure_4,
-    (
-        Claim("features without the directions of clusters reach the best score of features "
-              "as they are in fewer epochs",
-              {"measure": f"*/{NEEDED}"}, {"correction": CLUSTER}, "<", {"correction": NONE}),
-    ),
-    (BERT,), tasks=EPOCH_SETS, scales=CONVERGENCE,
+add_study(
+    "R-F4", figure_4,
+    Claim("features without the directions of clusters reach the best score of features "
+          "as they are in fewer epochs",
+          {"measure": f"*/{NEEDED}"}, {"correction": CLUSTER}, "<", {"correction": NONE}),
+    models=(BERT,), tasks=EPOCH_SETS,
 )  # fmt: skip
