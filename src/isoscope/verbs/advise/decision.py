@@ -83,24 +83,15 @@ WORTHWHILE = 0.01
 
 @dataclass(frozen=True)
 class Tried:
-    """What became of one correction.
-
-    Attributes
-    ----------
-    found : CrossFitted
-        Its outputs and settings.
-    score : Score
-        Its score over all items.
-    change : Difference
-        How far that lies from the vectors as they are.
-    p_holm : float
-        Two-sided, adjusted for all that was tried; 1 where it changes nothing.
-    """
+    """What became of one correction: its outputs and settings, its score, and its gain."""
 
     found: CrossFitted
     score: Score
+    """Over all items."""
     change: Difference
+    """Paired, to the vectors as they are."""
     p_holm: float
+    """Two-sided, adjusted for all that was tried; 1 where it changes nothing."""
 
     @property
     def name(self) -> str:

@@ -49,7 +49,6 @@ from isoscope.verbs.evaluate.word_vectors import (
     WordForm,
     collect,
     read_vocabulary,
-    score_rows,
 )
 from isoscope.wording import listed
 
@@ -227,13 +226,11 @@ def evaluate_cloud(
         f"{cloud.widths[0]:,} dimensions; {form}; corrections fitted on all {words.rows:,} rows; "
         f"{level:.0%} intervals{repeated}"
     )
-    return [
-        row
-        for task, many in pairs.items()
-        for row in score_rows(
-            where, CoveredPairs.of(task, many, form, words), spaces, protocol, level
-        )
-    ]
+    rows = []
+    for task, many in pairs.items():
+        covered = CoveredPairs.of(task, many, form, words)
+        rows += covered.score_rows(where, spaces, protocol, level)
+    return rows
 
 
 def about_vectors(problems: Sequence[Task], tasks: Sequence[Task]) -> bool:

@@ -21,7 +21,7 @@ from isoscope.corrections.named import NONE
 from isoscope.measures.registry import choose_measures
 from isoscope.models.encode import chosen_layers, encoding_pool
 from isoscope.models.model import Model
-from isoscope.results.fields import BEST, CHOSEN_ON, KIND, MAIN, REMARKS, SCORES
+from isoscope.results.fields import BEST, CHOSEN_ON, DIFFERENCE, KIND, MAIN, REMARKS, SCORES
 from isoscope.results.merge import joined
 from isoscope.results.result import Result, Row, Table
 from isoscope.tasks.encoding import encoder_of, opened
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from isoscope.verbs.evaluate.sentence_spaces import Level, Space
 
 
-DIFFERENCE = "/difference"
 SCORED, OTHERS = "what is scored", "other pairs, as the threshold is"
 
 
@@ -104,22 +103,9 @@ SECONDS = "seconds"
 
 @dataclass(frozen=True)
 class LayerScoring:
-    """How the layers of a model are scored.
+    """How the layers of a model are scored: by which encoder, in which spaces of which layers.
 
-    Attributes
-    ----------
-    encoder : Encoder
-        Turns texts into vectors.
-    corrections : sequence of NamedCorrection
-        The spaces that every layer is scored in.
-    layers : tuple of str
-        Which layers.
-    protocol : SentenceProtocol
-        All else that decides a score.
-    level : float
-        Coverage of the intervals.
-    progress : callable, optional
-        Called with the name of the work, steps done, and steps in all.
+    The protocol is all else that decides a score; ``level`` is the coverage of the intervals.
     """
 
     encoder: Encoder
@@ -140,6 +126,7 @@ class LayerScoring:
         for number, split in enumerate(job.splits):
             for spaces in self.spaces(job, split):
                 where = (model, spaces[0].layer)
+                # Isotropy is measured once; the fits of other folds differ little.
                 measures = self.protocol.isotropy if number == 0 else ()
                 calls = [
                     partial(space_outputs, where, space, problem, split, measures, text)

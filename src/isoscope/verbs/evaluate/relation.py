@@ -1,9 +1,21 @@
-"""Rank correlations over spaces that are not independent of each other.
+"""``relate()``: does isotropy go with better scores, over many spaces, by measure and by task?
 
-Spaces of one layer under several corrections share the layer, neighbouring layers are alike, and
-all layers of a model share the model. A relation is the mean over groups of spaces of Spearman's ρ
-in each; with one group that is ρ itself. Its error is what leaving out a whole cluster of spaces
-does, never a single space:
+The answer depends on what is compared, and papers disagree partly because they compare different
+things. So there is one table per question:
+
+- *all spaces*: models, layers and corrections together;
+- *uncorrected layers*: layers of all models as they are;
+- *layers of a model*: within each model, then the mean over models (where there are several);
+- *corrections of a layer*: within each layer, over its corrections, then the mean over layers. Only
+  this one is about what changing a space does.
+
+Correlations are Spearman's, of the score with *isotropy*: measures that fall as a space fills more
+evenly are turned around, so that above 0 always means "the more isotropic, the better".
+
+Spaces are not independent of each other: those of one layer under several corrections share the
+layer, neighbouring layers are alike, and all layers of a model share the model. A relation is the
+mean over groups of spaces of Spearman's ρ in each; with one group that is ρ itself. Its error is
+what leaving out a whole cluster of spaces does, never a single space:
 
     s² = Σ_h (G_h − 1) / G_h Σ_g (ρ₋g − ρ̄₋h)²
 
@@ -24,22 +36,6 @@ References
 Efron & Stein (1981), The jackknife estimate of variance. Shao & Tu (1995), The jackknife and
 bootstrap, ch. 6, on sample surveys. Fisher (1921), On the "probable error" of a
 coefficient of correlation.
-
-Scores and isotropy of the same spaces, out of the rows of evaluations.
-
-Does isotropy go with better scores? Over many spaces, measure by measure and task by task.
-
-The answer depends on what is compared, and papers disagree partly because they compare different
-things. So there is one table a question:
-
-- *all spaces*: models, layers and corrections together;
-- *uncorrected layers*: layers of all models as they are;
-- *layers of a model*: within each model, then the mean over models (where there are several);
-- *corrections of a layer*: within each layer, over its corrections, then the mean over layers. Only
-  this one is about what changing a space does.
-
-Correlations are Spearman's, of the score with *isotropy*: measures that fall as a space fills more
-evenly are turned around, so that above 0 always means "the more isotropic, the better".
 """
 
 from __future__ import annotations
@@ -65,7 +61,7 @@ from isoscope.compute.stats.estimates import (
 from isoscope.corrections.named import NONE
 from isoscope.errors import UsageError
 from isoscope.measures.registry import all_measures
-from isoscope.results.fields import KIND, MAIN, PART_OF_TASK, base_name
+from isoscope.results.fields import DIFFERENCE, KIND, MAIN, PART_OF_TASK, base_name
 from isoscope.results.merge import joined
 from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.evaluate.text import DIRECTION, ISOTROPY, RELATION, SCORE, verdict
@@ -73,8 +69,6 @@ from isoscope.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
     from isoscope.measures.registry import Direction
     from isoscope.typing import Mask, Vector
@@ -233,23 +227,15 @@ def places_of(names: Sequence[Hashable]) -> dict[Hashable, Mask]:
     }
 
 
-SECONDS, DIFFERENCE = "/seconds", "/difference"
+SECONDS = "/seconds"
 
 
 @dataclass(frozen=True)
 class ScoredSpaces:
-    """All spaces that one task was scored in.
+    """All spaces that one task was scored in, by model, layer and correction.
 
-    Attributes
-    ----------
-    task : str
-        Its name.
-    score : str
-        The score that decides, as results name it: ``sts-b/cosine/spearman``.
-    scores : mapping
-        The row of that score, by model, layer and correction.
-    isotropy : mapping
-        For every measure of these spaces, its row by model, layer and correction.
+    ``score`` is the one that decides, as results name it, such as ``sts-b/cosine/spearman``;
+    ``isotropy`` has the rows of every measure of these spaces.
     """
 
     task: str
@@ -257,11 +243,11 @@ class ScoredSpaces:
     scores: Mapping[Key, Row]
     isotropy: Mapping[str, Mapping[Key, Row]]
 
-    def score_values(self) -> NDArray[np.float64]:
+    def score_values(self) -> Vector:
         """Return the score of every space, NaN where it is undefined."""
         return np.array([number(row.value) for row in self.scores.values()])
 
-    def isotropy_values(self, measure: str) -> NDArray[np.float64]:
+    def isotropy_values(self, measure: str) -> Vector:
         """Return how isotropic every space is by a measure: the higher, the more; NaN if undefined.
 
         Measures that fall as a space fills more evenly are turned around. Those that may be below
@@ -279,9 +265,9 @@ class ScoredSpaces:
         """Return a dictionary for every space, with its score and all measures as they are."""
         found = []
         for key, row in self.scores.items():
-            beside = {name: rows.get(key) for name, rows in self.isotropy.items()}
             values: dict[str, Any] = {}
-            for name, one in beside.items():
+            for name, rows in self.isotropy.items():
+                one = rows.get(key)
                 values[name] = one.value if one else None
                 values[f"{name}_log10"] = one.log10 if one else None
             found.append(
@@ -380,22 +366,14 @@ SPACES = "spaces"
 
 @dataclass(frozen=True)
 class Question:
-    """Which spaces are compared with which.
-
-    Attributes
-    ----------
-    name : str
-        What results call it.
-    corrected : bool
-        Whether corrected spaces take part.
-    group : int
-        How much of model, layer and correction the spaces that are compared have in common: with
-        0 all are compared, with 1 those of a model, with 2 those of a layer.
-    """
+    """Which spaces are compared with which; ``name`` is what results call the question."""
 
     name: str
     corrected: bool
+    """Whether corrected spaces take part."""
     group: int
+    """How much of model, layer and correction the spaces that are compared have in common: with 0
+    all are compared, with 1 those of a model, with 2 those of a layer."""
 
     def takes(self, key: Key) -> bool:
         """Whether a space takes part."""

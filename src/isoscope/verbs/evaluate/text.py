@@ -1,8 +1,8 @@
-"""Scores of several layers for people: layers down, corrections across, one grid a score.
+"""What people read of scores, and of how they go with isotropy.
 
-Isotropy against scores for people: scores down, measures across, one grid a question.
-
-What relations of isotropy and scores say, in a sentence.
+Scores of several layers have one grid each, with layers down and corrections across. Relations of
+isotropy and scores have one grid per question, with scores down and measures across, and a sentence
+that sums them up.
 """
 
 from __future__ import annotations

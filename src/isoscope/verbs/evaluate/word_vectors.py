@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from isoscope.data.arrays import is_tensor, unit_rows
 from isoscope.data.base import Batch
 from isoscope.data.combine import label_of
 from isoscope.errors import DataError, UsageError
+from isoscope.progress import report
 from isoscope.results.result import Row
 from isoscope.wording import counted
 
@@ -78,6 +79,7 @@ class WordVectors:
                     self.places[word] = len(self.places)
                     chosen.append(row)
         if chosen:
+            # In double precision: corrections and scores of a few hundred words cost nothing.
             rows = batch.vectors[chosen]
             rows = rows.double().cpu().numpy() if is_tensor(rows) else rows
             self._kept.append(np.asarray(rows, np.float64))
@@ -117,8 +119,7 @@ def collect(
         for name, batch in batches.items():
             found[name].add(batch, batch.labels[label_of(batch, label, name)])
             done += len(batch.vectors)
-        if progress is not None:
-            progress("look up words", done, group.rows)
+        report(progress, "look up words", done, group.rows)
     return found
 
 
@@ -216,7 +217,35 @@ class CoveredPairs:
         cosine = np.einsum("ij,ij->i", units[self.first], units[self.second])
         return {"cosine": cosine, "inner": inner}
 
-    def row(
+    def score_rows(
+        self, where: tuple[str, str], spaces: Mapping[str, Vector], protocol: str, level: float
+    ) -> list[Row]:
+        """Score every space, and compare each with the vectors as they are."""
+        similarities = {name: self.similarities(vectors) for name, vectors in spaces.items()}
+        rows = []
+        for correction, scores in similarities.items():
+            for (score, values), metric in product(scores.items(), CORRELATIONS):
+                correlate = partial(self._correlate, CORRELATIONS[metric], level)
+                name = f"{self.task}/{score}/{metric}"
+                usable = np.isfinite(values)
+                found: dict[str, Estimate] = {name: correlate(values, usable)}
+                if NONE in spaces and correction != NONE:
+                    # A difference is paired: both spaces are scored on the pairs that both have.
+                    before = similarities[NONE][score]
+                    both = usable & np.isfinite(before)
+                    change = difference(
+                        correlate(values, both), correlate(before, both), level=level
+                    )
+                    found[f"{name}/difference"] = change
+                rows += [self._row(where, correction, *one, protocol) for one in found.items()]
+        return rows
+
+    def _correlate(
+        self, correlation: Correlation, level: float, values: Vector, usable: Mask
+    ) -> Score:
+        return correlation(values[usable], self.human[usable], level=level)
+
+    def _row(
         self, where: tuple[str, str], correction: str, measure: str, found: Estimate, protocol: str
     ) -> Row:
         """Return one score as a row, with what is known of its pairs."""
@@ -229,34 +258,3 @@ class CoveredPairs:
             note="; ".join(filter(None, [*notes, found.note])),
             extra={"unit": "pairs", "of": self.total},
         )  # fmt: skip
-
-
-def score_rows(
-    where: tuple[str, str],
-    pairs: CoveredPairs,
-    spaces: Mapping[str, Vector],
-    protocol: str,
-    level: float,
-) -> list[Row]:
-    """Score one task in every space, and compare every space with the vectors as they are."""
-    similarities = {name: pairs.similarities(vectors) for name, vectors in spaces.items()}
-    rows = []
-    for correction, scores in similarities.items():
-        for (score, values), (metric, correlate) in product(scores.items(), CORRELATIONS.items()):
-            name = f"{pairs.task}/{score}/{metric}"
-
-            def correlation(values: Vector, usable: Mask, of: Correlation = correlate) -> Score:
-                return of(values[usable], pairs.human[usable], level=level)
-
-            usable = np.isfinite(values)
-            found: dict[str, Estimate] = {name: correlation(values, usable)}
-            if NONE in spaces and correction != NONE:
-                # A difference is paired: both spaces are scored on the pairs that both have.
-                before = similarities[NONE][score]
-                both = usable & np.isfinite(before)
-                change = difference(
-                    correlation(values, both), correlation(before, both), level=level
-                )
-                found[f"{name}/difference"] = change
-            rows += [pairs.row(where, correction, *one, protocol) for one in found.items()]
-    return rows

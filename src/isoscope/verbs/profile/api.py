@@ -60,16 +60,15 @@ def find_subjects(
             found.append(find_training(str(name), revisions, every))
         else:
             found.append(open_model(name, revision=revision, dtype=dtype, device=device))
-    trainings = [subject for subject in found if isinstance(subject, Training)]
-    if every is not None and not trainings:
+    if every is not None and not any(isinstance(subject, Training) for subject in found):
         raise UsageError(
             "--every chooses among checkpoints: add --revisions, or name a folder of them"
         )
     tell_apart([subject for subject in found if isinstance(subject, Model)])
     names = [subject.name if isinstance(subject, Model) else subject.model for subject in found]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise UsageError(f"two models are called {twice[0]}; profile them one at a time")
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"two models are called {name}; profile them one at a time")
     return found
 
 

@@ -49,6 +49,7 @@ from isoscope.measures.reads.passes import (
     SecondState,
     by_kind_and_name,
     merged_by_name,
+    named_arrays,
 )
 from isoscope.measures.reads.projections import ProjectionPlan, Projections
 from isoscope.models.layer_names import EVERYTHING, ORDINARY
@@ -120,12 +121,7 @@ class LayerSums:
     def to_entry(self) -> Entry:
         """Return arrays and facts."""
         samples = {(name, SAMPLE): sample for name, sample in self.samples.items()}
-        parts: dict[Key, Moments | Sample] = {**self.moments, **samples}
-        arrays = {
-            f"{which}|{key}|{name}": array
-            for (name, which), part in parts.items()
-            for key, array in part.to_arrays().items()
-        }
+        arrays = named_arrays({**self.moments, **samples})
         facts: dict[str, Any] = {"sample_size": self.sample_size, "met": asdict(self.met)}
         if self.contextual is not None:
             facts["contextual"] = self.contextual.facts()

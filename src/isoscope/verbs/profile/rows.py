@@ -18,7 +18,7 @@ from isoscope.results.spaces import add
 from isoscope.verbs.profile.text import MOVED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from isoscope.verbs.profile.layer_reads import Layer, LayerProfile
 
@@ -100,8 +100,7 @@ def with_moved(rows: Sequence[Row]) -> list[Row]:
 
     Both sets of tokens are in the result either way; the mark says which ones to show.
     """
-    known = by_key(rows)
-    moved = {(row.subject, row.part) for row in rows if is_moved(row, known)}
+    moved = moved_layers(rows)
     return [
         replace(row, extra={**row.extra, MOVED: True})
         if (row.subject, without_suffix(row.part)) in moved
@@ -110,18 +109,18 @@ def with_moved(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def by_key(rows: Sequence[Row]) -> dict[tuple[str, str, str, str], Row]:
-    """Return rows by what they are about."""
-    return {(row.subject, row.part, row.correction, row.measure): row for row in rows}
-
-
-def is_moved(row: Row, known: Mapping[tuple[str, str, str, str], Row]) -> bool:
-    """Whether the other set of tokens of the same layer gives another value."""
-    if row.measure not in JUDGED or row.correction != NONE or row.value is None:
-        return False
-    for suffix in SUFFIX.values():
-        other = known.get((row.subject, row.part + suffix, row.correction, row.measure))
-        if other is not None and other.value is not None:
-            scale = max(abs(row.value), abs(other.value)) if JUDGED[row.measure] else 1
-            return abs(row.value - other.value) > TENTH * scale
-    return False
+def moved_layers(rows: Sequence[Row]) -> set[tuple[str, str]]:
+    """Return models and layers where the other set of tokens gives quite another value."""
+    known = {
+        (row.subject, row.part, row.measure): row.value
+        for row in rows
+        if row.measure in JUDGED and row.correction == NONE and row.value is not None
+    }
+    moved = set()
+    for (subject, part, measure), value in known.items():
+        for suffix in SUFFIX.values():
+            other = known.get((subject, part + suffix, measure), value)
+            scale = max(abs(value), abs(other)) if JUDGED[measure] else 1
+            if abs(value - other) > TENTH * scale:
+                moved.add((subject, part))
+    return moved

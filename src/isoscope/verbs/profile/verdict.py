@@ -17,7 +17,7 @@ from isoscope.models.layer_names import (
 from isoscope.models.structure.norm_layers import norm_name
 from isoscope.results.result import Result, Row
 from isoscope.verbs.profile.names import telling_parts
-from isoscope.verbs.profile.rows import TENTH, by_key, is_moved
+from isoscope.verbs.profile.rows import TENTH, moved_layers
 from isoscope.verbs.profile.text import (
     MASSIVE,
     columns_of,
@@ -113,8 +113,7 @@ def extreme_share(row: Mapping[str, Any]) -> str:
 
 def massive_sentences(layers: Sequence[str], known: Known, found: Result) -> list[str]:
     """Name the layer that a few enormous tokens change most."""
-    rows = by_key(found.rows)
-    parts = {row.part for row in found.rows if is_moved(row, rows)}
+    parts = {part for _, part in moved_layers(found.rows)}
     moved = [layer for layer in layers if layer in parts]
     decided = {}
     for layer in moved:
