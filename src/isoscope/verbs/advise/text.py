@@ -69,7 +69,13 @@ def gain_of(tried: Tried) -> str:
 def caveats(problem: Problem, decision: Decision, mean_cosine: float | None) -> list[str]:
     """Return what holds by theory, where it applies."""
     lines = []
-    if is_linear_on_vectors(problem) and any(is_affine(one) for one in decision.tried):
+    if (
+        isinstance(problem, ClassProblem)
+        # Products of two vectors are features that no linear map of the vectors undoes.
+        and problem.second is None
+        and problem.probe.name == LogisticProbe.name
+        and any(is_affine(one) for one in decision.tried)
+    ):
         lines.append(
             "An invertible linear correction cannot help an unregularised linear classifier, which "
             "would undo it: what centring, standardising or whitening changes here, it changes "
@@ -89,13 +95,6 @@ def caveats(problem: Problem, decision: Decision, mean_cosine: float | None) -> 
             "rankings. If you cut at a fixed cosine, choose the cut anew after any correction."
         )
     return lines
-
-
-def is_linear_on_vectors(problem: Problem) -> bool:
-    """Whether a linear classifier sees the vectors themselves, not products of two."""
-    if not isinstance(problem, ClassProblem):
-        return False
-    return problem.probe.name == LogisticProbe.name and problem.second is None
 
 
 def is_affine(tried: Tried) -> bool:

@@ -18,8 +18,8 @@ import numpy as np
 from isoscope.compute.execution import LOCAL, check_scale
 from isoscope.compute.stats.estimates import check_level
 from isoscope.compute.threads import one_blas_thread
-from isoscope.corrections.named import NONE, fitted, named
-from isoscope.data.combine import SingleCloud, WordedGroup
+from isoscope.corrections.named import NONE, named
+from isoscope.data.combine import WordedGroup
 from isoscope.data.open import open_cloud
 from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
@@ -44,25 +44,17 @@ from isoscope.tasks.vectors import (
 )
 from isoscope.verbs.evaluate.layer_scores import evaluate_texts, isotropy_rows, seconds_row
 from isoscope.verbs.evaluate.sentence_spaces import Space
-from isoscope.verbs.evaluate.word_vectors import (
-    CoveredPairs,
-    WordForm,
-    collect,
-    read_vocabulary,
-)
+from isoscope.verbs.evaluate.word_vectors import WordForm, read_vocabulary, score_words
 from isoscope.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from isoscope.corrections.named import CorrectionLike, NamedCorrection
-    from isoscope.data.base import CloudGroup
     from isoscope.models.encode import EncodingPool
     from isoscope.progress import Progress
-    from isoscope.tasks.datasets.word_similarity import WordPair
     from isoscope.tasks.registry import Task
     from isoscope.tasks.vectors import Ground
-    from isoscope.verbs.evaluate.word_vectors import WordVectors
 
 
 def evaluate(
@@ -176,8 +168,8 @@ def evaluate(
         )  # fmt: skip
         return replace(found, command=command)
     refuse_workers(wanted_tasks[0].name, engine, workers, pool)
-    rows: list[Row] = []
     if problems:
+        rows: list[Row] = []
         for task in problems:
             ground = ground_of(
                 source, task, parts_of(spaces), None, sentences, second=second, column=column,
@@ -192,45 +184,11 @@ def evaluate(
     group = open_cloud(source, column=column)
     if vocabulary is not None:
         group = WordedGroup(group, read_vocabulary(Path(vocabulary)), str(vocabulary))
-    selection = RowSelection(group, drop_invalid=drop_invalid)
-    form = WordForm(lowercase, prefix)
-    everything = [pair for many in pairs.values() for pair in many]
-    wanted = {form.written(word) for pair in everything for word in (pair.first, pair.second)}
-    vocabularies = collect(selection, wanted, words, progress)
-    left_out = dict(selection.left_out)
-    for name, vectors in vocabularies.items():
-        where = (name, "") if len(vocabularies) == 1 else ("", name)
-        rows += evaluate_cloud(
-            SingleCloud(selection, name), where, vectors, pairs, spaces, form, level, progress
-        )
-    return Result(rows, left_out=left_out, versions=versions(), command=command)
-
-
-def evaluate_cloud(
-    cloud: CloudGroup,
-    where: tuple[str, str],
-    words: WordVectors,
-    pairs: dict[str, list[WordPair]],
-    corrections: tuple[NamedCorrection, ...],
-    form: WordForm,
-    level: float,
-    progress: Progress | None,
-) -> list[Row]:
-    """Score one cloud on every task, in every space."""
-    spaces = {
-        correction.name: correction.apply(words.vectors)
-        for correction in fitted(corrections, cloud, progress)
-    }
-    repeated = f"; {words.repeated:,} repeated rows: the first counts" if words.repeated else ""
-    protocol = (
-        f"{cloud.widths[0]:,} dimensions; {form}; corrections fitted on all {words.rows:,} rows; "
-        f"{level:.0%} intervals{repeated}"
-    )
-    rows = []
-    for task, many in pairs.items():
-        covered = CoveredPairs.of(task, many, form, words)
-        rows += covered.score_rows(where, spaces, protocol, level)
-    return rows
+    found = score_words(
+        RowSelection(group, drop_invalid=drop_invalid), pairs, spaces,
+        WordForm(lowercase, prefix), label=words, level=level, progress=progress,
+    )  # fmt: skip
+    return replace(found, command=command)
 
 
 def about_vectors(problems: Sequence[Task], tasks: Sequence[Task]) -> bool:

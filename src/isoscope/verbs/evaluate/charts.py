@@ -198,7 +198,7 @@ def score_figure(
         for task, kind in [task_and_kind(row.measure)]
     )
     known = every.known
-    marks = drawn_marks(known, corrections)
+    marks = fitting_marks(known, corrections)
     if not marks:
         return []
     what = f"difference to {UNCORRECTED}" if change else "score"
@@ -228,7 +228,7 @@ def score_entry(mark: Mark, row: Row) -> Mark:
     return {**mark, "of": f"{shown(row.n)} {unit}" if row.n else unit, "note": row.note}
 
 
-def drawn_marks(points: Marks, corrections: Sequence[str]) -> Marks:
+def fitting_marks(points: Marks, corrections: Sequence[str]) -> Marks:
     """Return what fits: corrections with a colour, and of every panel the first tasks."""
     most = max(MOST_LINES // max(len(corrections), 1), 1)
     fitting = {panel: own.names("label")[:most] for panel, own in points.by("panel").items()}

@@ -264,7 +264,7 @@ def evaluate_texts(
     device = source.device if isinstance(source, Model) else protocol.device
     with (
         encoding_pool(device=device, **encoding) as encoders,
-        kept_vectors(protocol, jobs) as cache,
+        fold_cache(protocol, jobs) as cache,
     ):
         model = opened(source, protocol, encoders)
         layers = chosen_layers(model, protocol.layers)
@@ -286,7 +286,7 @@ def evaluate_texts(
 
 
 @contextmanager
-def kept_vectors(
+def fold_cache(
     protocol: SentenceProtocol, jobs: Sequence[TaskPlan]
 ) -> Iterator[VectorCache | bool]:
     """Keep vectors between folds even where none are to be kept between calls."""

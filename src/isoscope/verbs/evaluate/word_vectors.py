@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.compute.stats.estimates import Score, difference, pearson, spearman
-from isoscope.corrections.named import NONE
+from isoscope.corrections.named import NONE, fitted
 from isoscope.data.arrays import is_tensor, unit_rows
 from isoscope.data.base import Batch
-from isoscope.data.combine import label_of
+from isoscope.data.combine import SingleCloud, label_of
 from isoscope.errors import DataError, UsageError
 from isoscope.progress import report
-from isoscope.results.result import Row
+from isoscope.results.result import Result, Row, versions
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.compute.stats.estimates import Estimate
+    from isoscope.corrections.named import NamedCorrection
     from isoscope.data.base import CloudGroup
+    from isoscope.data.selection import RowSelection
     from isoscope.progress import Progress
     from isoscope.tasks.datasets.word_similarity import WordPair
     from isoscope.typing import Mask, Vector
@@ -258,3 +260,37 @@ class CoveredPairs:
             note="; ".join(filter(None, [*notes, found.note])),
             extra={"unit": "pairs", "of": self.total},
         )  # fmt: skip
+
+
+def score_words(
+    selection: RowSelection,
+    tasks: Mapping[str, Sequence[WordPair]],
+    corrections: Sequence[NamedCorrection],
+    form: WordForm,
+    *,
+    label: str | None,
+    level: float,
+    progress: Progress | None,
+) -> Result:
+    """Score every cloud of a selection on every task, in every space."""
+    pairs = [pair for many in tasks.values() for pair in many]
+    wanted = {form.written(word) for pair in pairs for word in (pair.first, pair.second)}
+    found = collect(selection, wanted, label, progress)
+    left_out = dict(selection.left_out)  # before fits read the rows again
+    rows = []
+    for name, words in found.items():
+        cloud = SingleCloud(selection, name)
+        # Fitted on the whole vocabulary, and applied to the few vectors that are scored.
+        spaces = {
+            one.name: one.apply(words.vectors) for one in fitted(corrections, cloud, progress)
+        }
+        repeated = f"; {words.repeated:,} repeated rows: the first counts" if words.repeated else ""
+        protocol = (
+            f"{words.width:,} dimensions; {form}; corrections fitted on all {words.rows:,} rows; "
+            f"{level:.0%} intervals{repeated}"
+        )
+        where = (name, "") if len(found) == 1 else ("", name)
+        for task, many in tasks.items():
+            covered = CoveredPairs.of(task, many, form, words)
+            rows += covered.score_rows(where, spaces, protocol, level)
+    return Result(rows, left_out=left_out, versions=versions())

@@ -30,7 +30,7 @@ from isoscope.verbs.profile.checkpoint_series import profile_over_training
 from isoscope.verbs.profile.layer_reads import LayerProfile, TextRun
 from isoscope.verbs.profile.matrices import weights_profile
 from isoscope.verbs.profile.profile_options import ProfileOptions, refuse_of_layers
-from isoscope.verbs.profile.rows import layer_rows, with_moved
+from isoscope.verbs.profile.rows import flag_moved, layer_rows
 from isoscope.verbs.profile.verdict import profile_verdict
 
 __all__ = ["find_subjects", "profile", "profile_over_training"]
@@ -292,7 +292,7 @@ def with_text(model: Model, run: TextRun, options: ProfileOptions) -> Result:
         left_out["blank texts"] = run.survey.blank
     result = replace(
         found,
-        rows=with_moved(found.rows),
+        rows=flag_moved(found.rows),
         verdicts=[verdict, *found.verdicts],
         left_out=left_out,
         seeds={"seed": options.seed},

@@ -81,9 +81,9 @@ def profile_over_training(
                 "its own",
                 stacklevel=2,
             )
-            results.append(without_numbers(checkpoint, same, training.protocol))
+            results.append(duplicate_result(checkpoint, same, training.protocol))
         if found is not None:
-            results.append(marked(found, about, training.protocol))
+            results.append(of_checkpoint(found, about, training.protocol))
         duplicate = None if same is None else same.revision
         listed.append({**about, "sha256": digest, DUPLICATE_OF: duplicate})
     report(progress, CHECKPOINTS, total, total)
@@ -142,7 +142,7 @@ class CheckpointProfiler:
         return digest, model
 
 
-def marked(result: Result, about: dict[str, Any], protocol: str) -> Result:
+def of_checkpoint(result: Result, about: dict[str, Any], protocol: str) -> Result:
     """Return a result whose rows, tables and verdicts say of which checkpoint they are."""
     return replace(
         result,
@@ -159,7 +159,7 @@ def marked(result: Result, about: dict[str, Any], protocol: str) -> Result:
     )
 
 
-def without_numbers(checkpoint: Checkpoint, same: Checkpoint, protocol: str) -> Result:
+def duplicate_result(checkpoint: Checkpoint, same: Checkpoint, protocol: str) -> Result:
     """Return the row of a checkpoint whose weights are those of an earlier one."""
     row = Row.of(
         None, checkpoint.name, "", NONE, SAME_WEIGHTS,

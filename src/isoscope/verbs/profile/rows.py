@@ -95,7 +95,7 @@ def add_context(
             found.tables.append(Table(model, layer.name, NONE, name, table.rows, table.note))
 
 
-def with_moved(rows: Sequence[Row]) -> list[Row]:
+def flag_moved(rows: Sequence[Row]) -> list[Row]:
     """Mark the rows of layers that massive tokens move by more than a tenth.
 
     Both sets of tokens are in the result either way; the mark says which ones to show.

@@ -64,7 +64,7 @@ def layer_figures(result: Result) -> list[Figure]:
         for measure, axis in curve.axes.items():
             points = layer_points(result, measure)
             if points:
-                figures.append(drawn(curve.title, measure, axis, points))
+                figures.append(draw(curve.title, measure, axis, points))
                 break
     return figures
 
@@ -121,7 +121,7 @@ def height(row: Row) -> float | None:
     return math.log10(row.value) if is_number(row.value) and row.value > 0 else None
 
 
-def drawn(title: str, measure: str, axis: str, points: Marks) -> Figure:
+def draw(title: str, measure: str, axis: str, points: Marks) -> Figure:
     """Draw the lines of one thing that is followed."""
     undefined = sum(point["value"] is None for point in points)
     points = points.known
