@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from isoscope.verbs.advise.decision import Decision
 
 
+# With fewer, intervals from influences say little and no correction could be told from chance.
 FEWEST_ITEMS = 20
-"""With fewer, intervals from influences say little and no correction could be told from chance."""
 
 
 @dataclass(frozen=True)

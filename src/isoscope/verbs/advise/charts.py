@@ -22,8 +22,8 @@ USE, MORE, LESS, UNCLEAR = GROUPS = (
 )  # fmt: skip
 COLOURS = (CATEGORIES[0], CATEGORIES[5], CATEGORIES[1], CATEGORIES[-1])
 SHAPES = ("diamond", "circle", "triangle-down", "square")
+# What is beyond chance where a result does not say it.
 ALPHA = 0.05
-"""What is beyond chance where a result does not say it."""
 
 ALONE = "leave it alone"
 

@@ -77,8 +77,8 @@ def settings_of(tried: Iterable[Candidate]) -> list[NamedCorrection]:
 
 
 ALPHA = 0.05
+# Gains below this are not worth a step that has to be stored, deployed and kept up to date.
 WORTHWHILE = 0.01
-"""Gains below this are not worth a step that has to be stored, deployed and kept up to date."""
 
 
 @dataclass(frozen=True)

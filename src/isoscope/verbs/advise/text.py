@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from isoscope.verbs.advise.decision import Decision, Tried
 
 
+# From this mean cosine on a common offset moves thresholds.
 NOTICEABLE_COSINE = 0.1
-"""From this mean cosine on a common offset moves thresholds."""
 
 MOST_DIMENSIONS = 5
 

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 
 MOST_PANELS = 8
+# Lines whose intervals are drawn as bands; more would cover each other.
 MOST_BANDS = 3
-"""Lines whose intervals are drawn as bands; more would cover each other."""
 
 LAYER_PANEL_HEIGHT = 180
 EPOCH = "epoch "
@@ -116,21 +116,21 @@ def lines(marks: Marks, corrections: Sequence[str], where: str, *, bands: bool) 
 
 
 UNIT = "unit"
+# Last words of a score's name, without what follows an @.
 METRICS = (
     "pearson", "spearman", "mean", "accuracy", "f1", "matthews", "auc", "v-measure", "ndcg",
     "recall", "mrr",
 )  # fmt: skip
-"""Last words of a score's name, without what follows an @."""
 
 AVERAGE = re.compile(r"average(_of_\d+)?$")
+# Unit of scores after fine-tuning, which have a figure of their own.
 OF_RUNS = "runs"
-"""Unit of scores after fine-tuning, which have a figure of their own."""
 
+# Part that studies call so: it stands beside no layer.
 BEST_LAYER = "best layer"
-"""Part that studies call so: it stands beside no layer."""
 
+# Tasks that the words name one by one.
 MOST_NAMED = 6
-"""Tasks that the words name one by one."""
 
 
 def task_score_figures(result: Result) -> list[Figure]:
@@ -317,8 +317,8 @@ def correlation_words(marks: Marks) -> str:
     return "; ".join(said) + "."
 
 
+# Table with the score and the measures of every space.
 SPACES = "spaces"
-"""Table with the score and the measures of every space."""
 
 ABOUT = ("model", "layer", "correction")
 OWN_FIELDS = ("task", "score", *ABOUT, "value", "low", "high")

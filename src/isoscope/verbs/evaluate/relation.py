@@ -76,11 +76,11 @@ if TYPE_CHECKING:
     Key = tuple[str, str, str]
 
 
+# Below this many clusters the spread of what leaving one out does says little.
 FEWEST_CLUSTERS = 5
-"""Below this many clusters the spread of what leaving one out does says little."""
 
+# Clusters that the layers of a model make.
 RUNS = 6
-"""Clusters that the layers of a model make."""
 
 
 def mean_rank_correlation(

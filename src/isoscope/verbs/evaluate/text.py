@@ -77,11 +77,11 @@ def marked_cell(row: Row | None) -> str:
     return mark + cell(row, error=False)
 
 
+# What such a result calls itself under ``KIND``.
 RELATION = "relation"
-"""What such a result calls itself under ``KIND``."""
 
+# Fields of a row: what is related with what, and which way a more even space moves the measure.
 SCORE, ISOTROPY, DIRECTION = "score", "isotropy", "direction"
-"""Fields of a row: what is related with what, and which way a more even space moves the measure."""
 
 LEGEND = "above 0: the more isotropic a space, the better its score; below 0: the worse"
 TURNED = "lower is more isotropic, so that the sign of its correlations is turned"

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from isoscope.progress import Progress
 
 
+# Stands for a measure in the only row of a checkpoint without numbers of its own.
 SAME_WEIGHTS = "same_weights"
-"""Stands for a measure in the only row of a checkpoint without numbers of its own."""
 
 
 def profile_over_training(

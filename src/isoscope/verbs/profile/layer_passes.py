@@ -73,8 +73,8 @@ if TYPE_CHECKING:
 ORDINARY_SUMS, MASSIVE, SAMPLE = "ordinary", "massive", "sample"
 CONTEXT = "contextual|"
 
+# A layer, and which of its tokens.
 Key = tuple[str, str]
-"""A layer, and which of its tokens."""
 
 
 @dataclass(frozen=True)
@@ -240,11 +240,11 @@ def not_finite(name: str, batch: Batch, norms: torch.Tensor) -> str:
     )
 
 
+# Tokens whose norm exceeds this many median norms of their layer are massive.
 MULTIPLE = 5.0
-"""Tokens whose norm exceeds this many median norms of their layer are massive."""
 
+# Texts of the pilot: a median needs few, and the model runs over them once more.
 PILOT_TEXTS = 64
-"""Texts of the pilot: a median needs few, and the model runs over them once more."""
 
 
 @dataclass(frozen=True)
@@ -315,11 +315,9 @@ class SecondPass:
         self.found[key] = found if known is None else known.merge(found)
 
 
+# Room for the numbers of a shard's tokens: only reading tells how many there are.
+# Samples draw tokens by a hash of their number, which so must not depend on the other shards.
 TOKENS_PER_SHARD = 1 << 40
-"""Room for the numbers of a shard's tokens: only reading tells how many there are.
-
-Samples draw tokens by a hash of their number, which so must not depend on the other shards.
-"""
 
 
 @dataclass(frozen=True)

@@ -182,8 +182,8 @@ class LayerProfile:
 
 
 SURVEY = "survey"
+# Stands for a file that is left out.
 NO_TEXTS = FileSurvey(0, 0, 0, "", (), ())
-"""Stands for a file that is left out."""
 
 
 @dataclass

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from isoscope.verbs.profile.layer_reads import Layer, LayerProfile
 
 
+# Measures by which it is judged whether massive tokens matter, and whether by their ratio.
 JUDGED = {
     "mean_cosine": False,
     "top_variance_share": False,
@@ -30,11 +31,10 @@ JUDGED = {
     "participation_ratio": True,
     "mean_norm": True,
 }
-"""Measures by which it is judged whether massive tokens matter, and whether by their ratio."""
+# Change of a number, or of its share, from which on massive tokens matter.
 TENTH = 0.1
-"""Change of a number, or of its share, from which on massive tokens matter."""
+# Outlier dimensions that are looked up in every norm.
 RANKED = 8
-"""Outlier dimensions that are looked up in every norm."""
 
 
 def layer_rows(profile: LayerProfile, layers: Sequence[Layer], protocol: str) -> Result:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import torch
 
 
+# Bytes that are spooled at most unless somebody says otherwise.
 LIMIT = 4 * 10**9
-"""Bytes that are spooled at most unless somebody says otherwise."""
 
 
 def spool_folder(limit: int) -> AbstractContextManager[str | None]:

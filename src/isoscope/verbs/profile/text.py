@@ -46,23 +46,24 @@ from isoscope.verbs.profile.names import (
 )
 from isoscope.wording import counted
 
+# A measure and a correction.
 Column = tuple[str, str]
-"""A measure and a correction."""
 
 TELLING = ("parts", "persistence", "position_extremes", "norm_outliers")
 MASSIVE = "massive_activations"
+# Median norms from which on the longest token is worth a table.
 LONG = 5.0
-"""Median norms from which on the longest token is worth a table."""
 
+# Field of rows about layers where massive tokens change a number much.
 MOVED = "moved_by_massive_tokens"
-"""Field of rows about layers where massive tokens change a number much."""
 
 PLURALS = {LAYER: "layers", MATRIX: "matrices", NORM: "norms"}
+# What the vectors of a part are, where their number differs from part to part.
 COUNTED = {MATRIX: "rows", LAYER: "tokens"}
-"""What the vectors of a part are, where their number differs from part to part."""
+# Ends of the names of measures that count something.
 COUNTS = ("/count", "outliers_3sd")
-"""Ends of the names of measures that count something."""
 
+# What a terminal has room for, most telling first; JSON has everything.
 SHOWN = (
     ("mean_cosine", "none"),
     ("mean_cosine", "center"),
@@ -75,11 +76,10 @@ SHOWN = (
     ("i1_scaled", "none"),
     ("mean_norm", "none"),
 )
-"""What a terminal has room for, most telling first; JSON has everything."""
 
 
+# What a note says of a measure that was taken of some types or words only.
 SAMPLED = "chosen by hash"
-"""What a note says of a measure that was taken of some types or words only."""
 
 
 def all_profile_grids(result: Result) -> list[Grid]:
@@ -229,8 +229,8 @@ def telling_tables(result: Result) -> list[Table]:
 
 
 DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
+# What models are laid beside each other by, as far as it was measured.
 COMPARED = ("mean_cosine", "intra_sim", "effective_rank")
-"""What models are laid beside each other by, as far as it was measured."""
 
 
 def depth_grids(result: Result) -> list[Grid]:

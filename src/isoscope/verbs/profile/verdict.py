@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from isoscope.models.model import Model
 
 
+# Share of the layers in which a dimension stands out, from which it is worth a sentence.
 PERSISTENT = 0.5
-"""Share of the layers in which a dimension stands out, from which it is worth a sentence."""
+# Dimensions that a sentence names.
 MOST_OUTLIERS = 3
-"""Dimensions that a sentence names."""
 
+# Values of a model's layers as they are, by layer and measure.
 Known = dict[tuple[str, str], float]
-"""Values of a model's layers as they are, by layer and measure."""
 
 
 def profile_verdict(model: str, layers: Sequence[str], found: Result) -> dict[str, Any]:
@@ -161,8 +161,8 @@ def context_sentences(layers: Sequence[str], known: Known) -> list[str]:
     ]
 
 
+# Measures of a part that the sentences are about, where it has one of them.
 SAID = ("mean_cosine", "intra_sim", "i1_scaled", "gain_avgnorm", "bias_over_gain")
-"""Measures of a part that the sentences are about, where it has one of them."""
 
 
 def training_verdicts(model: str, rows: Sequence[Row]) -> list[dict[str, Any]]:

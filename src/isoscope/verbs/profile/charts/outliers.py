@@ -30,8 +30,8 @@ PER_LAYER, OUTLIERS, PERSISTENCE = "outlier_dimensions", "outliers", "persistenc
 MINIMUM, MAXIMUM = "share_minimum", "share_maximum"
 AS_MINIMUM, AS_MAXIMUM = "largest_share_as_minimum", "largest_share_as_maximum"
 MOST_DIMENSIONS = 16
+# Of the vectors: a dimension that is nowhere an extreme in as many needs no line of a map.
 LEAST_SHARE = 0.01
-"""Of the vectors: a dimension that is nowhere an extreme in as many needs no line of a map."""
 
 EXTREMES = {"minimum": "share as minimum", "maximum": "share as maximum"}
 
