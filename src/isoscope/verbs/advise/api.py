@@ -188,6 +188,7 @@ def advise(
         progress=progress,
     )  # fmt: skip
     chosen = candidates(wanted, ground.vectors.shape[1], flow=flow)
+    # Queries that are named by themselves may lie elsewhere than documents.
     if centres is None:
         centres = "shared" if queries is None else "both"
     check_centres(centres)
@@ -210,7 +211,7 @@ def check_correction_file(path: Path) -> None:
 
 
 def written_advice(advice: Advice, path: Path) -> Advice:
-    """Write what is recommended, and say so in the result."""
+    """Write the recommended correction to a file, and name the file in the result."""
     if advice.correction is None:
         return advice
     advice.correction.save(path)
@@ -224,7 +225,7 @@ def written_advice(advice: Advice, path: Path) -> Advice:
 
 
 def named_task(pairs: str | Path | None, task: str | None, retrieval: str | Path | None) -> str:
-    """Return the one task that is asked for."""
+    """Return the name of the one task that is asked for; refuse more than one."""
     asked = {}
     if pairs is not None:
         asked["--pairs"] = f"pairs:{pairs}"
@@ -272,6 +273,7 @@ def advice_on(
         found = run_with_centres(fitting, tried, centres, own)
         decision = decide(problem, before, found, level=level, worthwhile=worthwhile)
         final, of_queries = None, None
+        # What is written is fitted on all rows: scores came from fits without some of them.
         if decision.recommended is not None:
             (final,) = rows.fit([decision.recommended.found.final])
             if own is not None and is_own(decision.recommended.name):

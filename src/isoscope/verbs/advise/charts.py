@@ -70,7 +70,7 @@ def gain(row: Row, recommended: set[str], alpha: float) -> Mark:
 
 
 def words(points: Marks) -> str:
-    """Say what is recommended, and the two ends."""
+    """Describe what is recommended, and the two ends."""
     use = [mark for mark in points if mark["series"] == USE]
     said = [f"Recommended: {mark['label']}, {with_interval(mark)}" for mark in use]
     said = said or ["Nothing is recommended: leave it alone"]
@@ -86,6 +86,7 @@ def gains(points: Marks, worth: float | None) -> Spec:
     title = f"gain (0: {ALONE})"
     down = name("label", "correction", axis={"labelLimit": LONG_LABEL})
     there = points.names("series")
+    # Colours and shapes stay with their outcome where others are missing.
     present = [place for place, one in enumerate(GROUPS) if one in there]
     style = {
         kind: name(
@@ -106,6 +107,7 @@ def gains(points: Marks, worth: float | None) -> Spec:
         {"type": "rule", "strokeWidth": 1.5}, y=down, x=number("low", title),
         x2={"field": "high"}, color=style["color"], tooltip=hover,
     )  # fmt: skip
+    # Gains without an interval are dots alone.
     interval["transform"] = [{"filter": {"field": "low", "valid": True}}]
     dot = {"type": "point", "size": 80, "opacity": 1}
     dots = layer(dot, y=down, x=number("value", title), **style, tooltip=hover)

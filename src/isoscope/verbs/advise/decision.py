@@ -136,12 +136,13 @@ def decide(
         )
     scores = [score_of(problem, one.outputs, before, level) for one in found]
     changes = [difference(after, base, level=level) for after, base in scores]
+    # A correction that changes nothing has no p-value; it still counts among those tried.
     adjusted = holm([1.0 if one.p_value is None else one.p_value for one in changes])
     tried = [
         Tried(one, after, change, p)
         for one, (after, _), change, p in zip(found, scores, changes, adjusted, strict=True)
     ]
-    tried.sort(key=lambda one: -one.gain)
+    tried.sort(key=lambda one: -one.gain)  # stable: equal gains stay in order
     good = [one for one in tried if one.helps and one.gain >= worthwhile]
     recommended = None
     if good:

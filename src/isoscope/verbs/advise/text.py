@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from isoscope.verbs.advise.decision import Decision, Tried
 
 
-# From this mean cosine on a common offset moves thresholds.
+# Mean cosine from which on a common offset moves thresholds.
 NOTICEABLE_COSINE = 0.1
 
 MOST_DIMENSIONS = 5
 
 
 def recommendation(problem: Problem, decision: Decision, final: NamedCorrection | None) -> str:
-    """Say what to do, with the figures that speak for it."""
+    """Describe what to do, with the numbers behind it."""
     chosen = decision.recommended
     before = decision.before
     name = f"{problem.task} {problem.main}"
@@ -52,7 +52,7 @@ def recommendation(problem: Problem, decision: Decision, final: NamedCorrection 
 
 
 def described(correction: NamedCorrection) -> str:
-    """Name a fitted correction, and the dimensions that a clip sets to zero."""
+    """Describe a fitted correction, with the dimensions that a clip sets to zero."""
     if not isinstance(correction.transformer, Clip):
         return correction.name
     found = [str(one) for one in correction.transformer.dimensions_]

@@ -209,13 +209,14 @@ def about_vectors(problems: Sequence[Task], tasks: Sequence[Task]) -> bool:
 
 
 def choose_tasks(given: Iterable[str | Task] | str | None, folder: Path | None) -> list[Task]:
-    """Look the names up, without repeats; by default all tasks on words whose data are there."""
+    """Return the tasks of some names, without repeats; by default all on words with data."""
     if given is None:
         return [*present_tasks(folder)]
     asked = listed(given, ()) if isinstance(given, str) else list(given)
     chosen: dict[str, Task] = {}
     for one in asked:
         task = find_task(one) if isinstance(one, str) else one
+        # Two files of one name in two folders would share their rows.
         if chosen.get(task.name, task) != task:
             raise UsageError(
                 f"two tasks would be called {task.name} in the result; rename one of the files, or "
@@ -237,7 +238,7 @@ def present_tasks(folder: Path | None) -> list[WordSimilarity]:
             present.append(task)
     if not present:
         if folder is None:
-            tasks[0].find(None)
+            tasks[0].find(None)  # which says how to name a folder
         names = ", ".join(task.file for task in tasks)
         raise UsageError(f"{folder} holds none of the benchmarks' files: {names}")
     return present
@@ -250,10 +251,11 @@ def ground_rows(
     level: float,
     progress: Progress | None,
 ) -> list[Row]:
-    """Score one task."""
+    """Score one task on vectors of one's own, cross-fitted unless the protocol is transductive."""
     problem = ground.problem
     wanted = [one for one in corrections if one.transformer is not None]
     items = np.arange(len(problem))
+    # Without corrections nothing is learned, and one fold holds all items.
     folds = [items]
     if wanted and not protocol.transductive:
         folds = dealt(problem, FOLDS, protocol.seed)

@@ -86,7 +86,7 @@ def score_lines(subject: str, rows: Sequence[Row]) -> list[Figure]:
 
 
 def words(marks: Marks) -> str:
-    """Say where every score is highest."""
+    """Describe where every score is highest."""
     said = [
         f"{panel}: highest {shown(own.highest['value'])} in {own.highest['label']} "
         f"({own.highest['series']})"
@@ -230,6 +230,7 @@ def score_entry(mark: Mark, row: Row) -> Mark:
 
 def fitting_marks(points: Marks, corrections: Sequence[str]) -> Marks:
     """Return what fits: corrections with a colour, and of every panel the first tasks."""
+    # Every task takes as many lines as there are corrections.
     most = max(MOST_LINES // max(len(corrections), 1), 1)
     fitting = {panel: own.names("label")[:most] for panel, own in points.by("panel").items()}
     return Marks(
@@ -238,7 +239,7 @@ def fitting_marks(points: Marks, corrections: Sequence[str]) -> Marks:
 
 
 def score_words(points: Marks) -> str:
-    """Say for every task what the space as it is scores, and the best."""
+    """Describe for every task the score of the space as it is, and the best one."""
     groups = points.by("label", "panel")
     said = []
     for (task, kind), several in list(groups.items())[:MOST_NAMED]:
@@ -251,7 +252,7 @@ def score_words(points: Marks) -> str:
 
 
 def change_words(points: Marks) -> str:
-    """Say how many differences lie on one side of zero with their whole interval, and the ends."""
+    """Describe how many differences have their whole interval on one side of 0, and the ends."""
     known = sum(mark["low"] is not None for mark in points)
     up, down = on_one_side(points)
     counts = "No difference has an interval."
@@ -305,7 +306,7 @@ def correlation_figure(rows: Sequence[Row]) -> list[Figure]:
 
 
 def correlation_words(marks: Marks) -> str:
-    """Say for every question how many intervals leave out 0, and the two ends."""
+    """Describe for every question how many intervals exclude 0, and the largest correlation."""
     said = []
     for question, own in marks.by("panel").items():
         up, down = on_one_side(own)
@@ -383,6 +384,7 @@ def values_of(
     spaces: Sequence[dict[str, Any]], measure: str
 ) -> list[tuple[dict[str, Any], float, float]]:
     """Return spaces with measure and score; by power of ten where all have one."""
+    # Some I1 are below the smallest double: their logarithm is all that is known of them.
     by_power = all(
         finite(row.get(measure + POWER)) is not None
         for row in spaces
@@ -436,7 +438,7 @@ def evenly(marks: Marks, most: int) -> Marks:
 
 
 def across_words(rows: Sequence[Row]) -> str:
-    """Say the correlations over all spaces, which come first."""
+    """Describe the correlations over all spaces, which come first."""
     said = [
         f"{row.extra[ISOTROPY]} {with_interval(mark_of(row, '', ''))}"
         for row in rows

@@ -77,6 +77,7 @@ def with_best_layers(rows: Sequence[Row]) -> list[Row]:
         groups.setdefault((row.subject, row.correction, row.measure), []).append(entry)
     best = {}
     for several in groups.values():
+        # Of equal scores the first layer wins: the place counts down.
         defined = [
             (value, -k, id(row), on) for k, (row, value, on) in enumerate(several)
             if value is not None
@@ -93,7 +94,7 @@ def task_of(row: Row) -> str:
 
 
 def marked(row: Row, chosen_on: str) -> Row:
-    """Say of a row that its layer is the best one, and what that was chosen on."""
+    """Mark a row whose layer is the best one, with what that was chosen on."""
     best = replace(row, extra={**row.extra, BEST: True, CHOSEN_ON: chosen_on})
     return with_note(best, f"best layer, chosen on {chosen_on}")
 
@@ -137,6 +138,7 @@ class LayerScoring:
                 for space, (some, measured, took) in zip(spaces, found, strict=True):
                     key = (space.layer, space.correction)
                     seconds[key] = seconds.get(key, 0.0) + space.seconds + took
+                    # Every split fills in the items that it holds out.
                     everything = outputs[space.layer].setdefault(
                         space.correction, np.full((len(problem), *some.shape[1:]), np.nan)
                     )
@@ -177,7 +179,7 @@ class LayerScoring:
         return "token" if job.problem.mentions is not None else self.protocol.correct_at
 
     def describe(self, job: TaskPlan) -> str:
-        """Say how vectors are made, what is scored, and what corrections were fitted on."""
+        """Describe how vectors are made, what is scored, and what corrections were fitted on."""
         encoder, problem = self.encoder, job.problem
         made = str(encoder) if problem.mentions is None else encoder.describe_words()
         words = [made, f"{len(problem.texts):,} distinct texts", *job.words]
@@ -214,6 +216,7 @@ def isotropy_rows(
     where: tuple[str, str], task: str, space: Space, measures: Sequence[str], protocol: str
 ) -> list[Row]:
     """Measure the sentence vectors of one space, so that scores and isotropy stand together."""
+    # A text without a token that counts has no vector.
     vectors = space.vectors[np.isfinite(space.vectors).all(axis=1)]
     if not measures or len(vectors) < 2:
         return []
@@ -259,6 +262,7 @@ def evaluate_texts(
     """
     if protocol.isotropy:
         choose_measures(protocol.isotropy)  # an unknown name is refused before any work
+    # Data that are missing or damaged are found before a model is loaded.
     fits = any(one.transformer for one in corrections)
     jobs = [job_of(task, folder, protocol, fits=fits) for task in tasks]
     device = source.device if isinstance(source, Model) else protocol.device

@@ -150,6 +150,7 @@ def interval(
     masks = {name: mask & kept for name, mask in places_of(clusters).items() if (mask & kept).any()}
     if len(masks) < FEWEST_CLUSTERS:
         return None, None, f"no interval from fewer than {counted(FEWEST_CLUSTERS, unit)}"
+    # On Fisher's scale a perfect correlation is infinitely far from all others.
     if 1 - abs(value) < ROUNDING:
         return None, None, "no interval around a perfect correlation"
     strata = strata_of(groups, masks)
@@ -168,6 +169,7 @@ def interval(
     )
     if variance <= ROUNDING**2:
         return None, None, f"no interval: no {unit} changes the correlation"
+    # One degree for the mean of every stratum, and one for the correlation.
     freedom = max(len(masks) - len(left) - 1, 1)
     # Student's quantile is asked for by the number of items, which is two more.
     reach = quantile(level, freedom + 2) * math.sqrt(variance)
@@ -183,6 +185,7 @@ def strata_of(
         for name, places in clusters.items()
     }
     inside = all(not (clusters[name] & ~groups[group]).any() for name, group in within.items())
+    # One cluster per group says nothing about the spread within groups.
     sizes = Counter(within.values())
     if inside and any(size > 1 for size in sizes.values()):
         return within
@@ -291,7 +294,7 @@ def direction(measure: str) -> Direction:
 
 
 def scored_spaces(results: Iterable[Result]) -> list[ScoredSpaces]:
-    """Put the main score of every task beside the isotropy of the same spaces."""
+    """Return the main score of every task with the isotropy of the same spaces."""
     rows = distinct_rows(row for result in results for row in result.rows)
     measures = {item.name for item in all_measures()}
     isotropy: dict[str, dict[str, dict[Key, Row]]] = {}
@@ -301,6 +304,7 @@ def scored_spaces(results: Iterable[Result]) -> list[ScoredSpaces]:
             isotropy.setdefault(task, {}).setdefault(name, {})[key_of(row)] = row
     scores: dict[str, list[Row]] = {task: [] for task in isotropy}
     for row in rows:
+        # The longest: one task may be called as another is with something behind a slash.
         owner = max((t for t in isotropy if row.measure.startswith(f"{t}/")), key=len, default=None)
         if owner is not None and is_score(row):
             scores[owner].append(row)
@@ -380,7 +384,7 @@ class Question:
         return self.corrected or key[2] == NONE
 
     def describe(self, keys: list[Key]) -> str:
-        """Say in a few words what was correlated."""
+        """Describe in a few words what was correlated."""
         compared = "the rank correlation of isotropy and score"
         if self.group:
             of = "model" if self.group == 1 else "layer"
@@ -488,6 +492,6 @@ def relation_rows(task: ScoredSpaces, question: Question, level: float) -> list[
 
 
 def same_keys(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Give all rows the keys of each: tasks may have been measured differently."""
+    """Return rows that all have the same keys: tasks may have been measured differently."""
     names = dict.fromkeys(name for row in rows for name in row)
     return [{name: row.get(name) for name in names} for row in rows]

@@ -70,7 +70,7 @@ class WordVectors:
     _kept: list[NDArray[np.float64]] = field(default_factory=list)
 
     def add(self, batch: Batch, words: NDArray[Any]) -> None:
-        """Look through one batch."""
+        """Keep the vectors of wanted words in one batch."""
         self.rows += len(batch.vectors)
         chosen = []
         for row, word in enumerate(words):
@@ -190,7 +190,7 @@ class CoveredPairs:
     def of(
         cls, task: str, pairs: Sequence[WordPair], form: WordForm, words: WordVectors
     ) -> CoveredPairs:
-        """Look the words up and say what is missing."""
+        """Look the words up, and describe what is missing."""
         places = words.places
         written = [(form.written(p.first), form.written(p.second), p.score) for p in pairs]
         known = [entry for entry in written if entry[0] in places and entry[1] in places]

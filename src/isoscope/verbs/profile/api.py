@@ -73,7 +73,7 @@ def find_subjects(
 
 
 def tell_apart(models: Sequence[Model]) -> None:
-    """Name models after two folders where the last one is the same: a/model and b/model."""
+    """Rename models whose folders have the same name after two folders: a/model and b/model."""
     names = [model.name for model in models]
     for model in models:
         folder = model.source.folder
@@ -118,7 +118,7 @@ def profile(
     command: str = "",
     **options: Any,
 ) -> Result:
-    """Look inside transformers: every layer over a text, or the weights without one.
+    """Profile transformer models: every layer on a text, or the weights without one.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def open_sample(
 
 
 def released(model: Model, profile_one: Callable[[Model], Result], *, keep: bool) -> Result:
-    """Profile a model and let go of its network, unless the user holds the model."""
+    """Profile a model and free its network, unless the user holds the model."""
     try:
         return profile_one(model)
     finally:

@@ -147,7 +147,7 @@ class LayerProfile:
         return MassiveRule({name: multiple * median for name, median in found.medians.items()})
 
     def _first_readable(self, work: Pilot) -> PilotRead:
-        """Look at the first shard that can be read."""
+        """Return the pilot of the first shard that can be read."""
         why = ""
         for shard in self._run.shards:
             ((_, found),) = self._run.pool.run(work, [(0, shard)], no_tick)

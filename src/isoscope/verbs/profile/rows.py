@@ -79,7 +79,7 @@ def layer_rows(profile: LayerProfile, layers: Sequence[Layer], protocol: str) ->
 def add_context(
     layer: Layer, wanted: Sequence[str], model: str, protocol: str, found: Result
 ) -> None:
-    """File the measures of context of a layer that were asked for."""
+    """Add the requested measures of context of a layer to the result."""
     if layer.contextual is None:
         return
     for name, value in layer.contextual.values.items():

@@ -75,7 +75,7 @@ class Spool:
         return self._index is not None and self._index.exists()
 
     def give_up(self) -> None:
-        """Throw away what was written."""
+        """Delete what was written; the model is then run again."""
         if self._file is not None and self._path is not None:
             self._file.close()
             self._file = None

@@ -78,7 +78,7 @@ SHOWN = (
 )
 
 
-# What a note says of a measure that was taken of some types or words only.
+# Words in the note of a measure that was computed on some types or words only.
 SAMPLED = "chosen by hash"
 
 
@@ -150,7 +150,7 @@ def length_notes(columns: Iterable[Column]) -> list[str]:
 
 
 def sampled_notes(rows: Sequence[Row]) -> list[str]:
-    """Say which measures of context were taken of some types or words only."""
+    """Note which measures of context were computed on some types or words only."""
     sampled = [row for row in rows if float(row.extra.get("share_kept") or 1.0) < 1]
     return said_once(
         (base_name(row.measure), "; ".join(x for x in row.note.split("; ") if SAMPLED in x))
@@ -159,7 +159,7 @@ def sampled_notes(rows: Sequence[Row]) -> list[str]:
 
 
 def norm_notes(rows: Sequence[Row]) -> list[str]:
-    """Say what a reader of a norm's numbers must know, with the norms that it is about."""
+    """Return the notes on the numbers of norms, each once, with the norms that it is about."""
     noted = [row for row in rows if row.note and row.value is not None]
     return [
         f"{note} ({'; '.join(dict.fromkeys(row.part for row in own))})"
@@ -201,7 +201,7 @@ def heading(measure: str, correction: str) -> str:
 
 
 def left_out_notes(result: Result) -> list[str]:
-    """Say what did not count."""
+    """Note what was excluded, and how much of it."""
     return [f"left out, {why}: {count:,}" for why, count in result.left_out.items()]
 
 
@@ -229,7 +229,7 @@ def telling_tables(result: Result) -> list[Table]:
 
 
 DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
-# What models are laid beside each other by, as far as it was measured.
+# Measures by which models are compared side by side, as far as they were computed.
 COMPARED = ("mean_cosine", "intra_sim", "effective_rank")
 
 
@@ -315,7 +315,7 @@ def trained_grid(result: Result, model: str, part: str, rows: Sequence[Row]) -> 
 
 
 def training_notes(result: Result, model: str, rows: Sequence[Row]) -> list[str]:
-    """Say which steps there are, which are the same, and where the rest of the numbers is."""
+    """Note which steps there are, which have the same weights, and where the other numbers are."""
     lists = [t.note for t in result.tables if (t.subject, t.measure) == (model, CHECKPOINTS)]
     same = [
         f"{row.extra[REVISION]} has the weights of {row.extra[DUPLICATE_OF]}: no numbers of its own"

@@ -80,7 +80,7 @@ def cells_of(result: Result) -> dict[str, list[Cell]]:
 
 
 def known_cells(result: Result) -> Iterator[tuple[str, Cell]]:
-    """Give out models with their cells, in the order of the result's tables and rows."""
+    """Yield models with their cells, in the order of the tables and rows of the result."""
     shares = ["dimension", MINIMUM, MAXIMUM]
     for table in standing_tables(result, PER_LAYER):
         if side_of_layer(table.part) is not None:
@@ -147,7 +147,8 @@ def chosen(cells: list[Cell], ranked: list[int]) -> tuple[list[int], int]:
 
 
 def extremes_map(shares: Marks, limit: float) -> Spec:
-    """Write the map: blue where a dimension is the minimum, orange where it is the maximum."""
+    """Return the map: blue where a dimension is the minimum, orange where it is the maximum."""
+    # Symmetric, so that no share at all is the neutral colour in the middle.
     scale = {"scheme": AROUND_ZERO, "domain": [-limit, limit]}
     return heat_map(
         shares,
