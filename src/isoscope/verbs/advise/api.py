@@ -1,6 +1,7 @@
-"""What the tool is for: should anything be done about this space, for this task?
+"""``advise()``: should anything be done about this space, for this task?
 
-Without labels: what can be known of a space, and what cannot.
+With a task, corrections are tried on it and one is recommended, or none. Without labels, the space
+is measured as it is and corrected, and the result says what that does not tell.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from isoscope.corrections.affine import centred_on
 from isoscope.corrections.named import NONE, named
 from isoscope.corrections.query_centre import Centres, check_centres
 from isoscope.errors import DataError, UsageError
-from isoscope.results.fields import KIND, REMARKS
+from isoscope.results.fields import DIFFERENCE, KIND, REMARKS
 from isoscope.results.result import Result, versions
 from isoscope.tasks.cross_fitting import (
     Candidate,
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
     from isoscope.verbs.advise.decision import Decision
 
 
+# With fewer, intervals from influences say little and no correction could be told from chance.
 FEWEST_ITEMS = 20
-"""With fewer, intervals from influences say little and no correction could be told from chance."""
 
 
 @dataclass(frozen=True)
@@ -149,10 +150,8 @@ def advise(
     out : path, optional
         ``.safetensors`` file that the recommended correction is written to; nothing is written
         where none is recommended. That of queries is written beside it.
-    progress : callable, optional
-        Called with the name of the work, steps done, and steps in all.
-    command : str
-        Kept in the result.
+    progress, command : callable and str, optional
+        Called with the name of the work, steps done, and steps in all; kept in the result.
     **protocol
         Fields of ``SentenceProtocol``, such as ``pooling``, in place of ``sentences``.
 
@@ -171,7 +170,7 @@ def advise(
                 "--out: without labels nothing can be recommended; name --pairs, --task or "
                 "--retrieval, or fit a correction of your choice with isoscope correct fit"
             )
-        known = what_can_be_known(
+        known = advise_without_labels(
             source, queries=queries, centres=centres, column=column, drop_invalid=drop_invalid,
             seed=how.seed, progress=progress, command=command,
         )  # fmt: skip
@@ -181,13 +180,15 @@ def advise(
         raise UsageError(f"a gain that is worthwhile lies between 0 and 1, not {worthwhile}")
     name = named_task(pairs, task, retrieval)
     wanted = None if corrections is None else listed(corrections, ())
-    every = candidates(wanted, int(1e9), flow=flow)
+    # The dimension is known once vectors are read, and what is read follows from the candidates.
+    every = candidates(wanted, None, flow=flow)
     ground = ground_of(
         source, find_task(name), parts_of(settings_of(every)), data_folder(data), how,
         second=second, queries=queries, column=column, ids=ids, drop_invalid=drop_invalid,
         progress=progress,
     )  # fmt: skip
     chosen = candidates(wanted, ground.vectors.shape[1], flow=flow)
+    # Queries that are named by themselves may lie elsewhere than documents.
     if centres is None:
         centres = "shared" if queries is None else "both"
     check_centres(centres)
@@ -210,7 +211,7 @@ def check_correction_file(path: Path) -> None:
 
 
 def written_advice(advice: Advice, path: Path) -> Advice:
-    """Write what is recommended, and say so in the result."""
+    """Write the recommended correction to a file, and name the file in the result."""
     if advice.correction is None:
         return advice
     advice.correction.save(path)
@@ -224,16 +225,18 @@ def written_advice(advice: Advice, path: Path) -> Advice:
 
 
 def named_task(pairs: str | Path | None, task: str | None, retrieval: str | Path | None) -> str:
-    """Return the one task that is asked for."""
-    given = {
-        "--pairs": None if pairs is None else f"pairs:{pairs}",
-        "--task": task,
-        "--retrieval": None if retrieval is None else f"retrieval:{retrieval}",
-    }
-    asked = {option: name for option, name in given.items() if name is not None}
+    """Return the name of the one task that is asked for; refuse more than one."""
+    asked = {}
+    if pairs is not None:
+        asked["--pairs"] = f"pairs:{pairs}"
+    if task is not None:
+        asked["--task"] = task
+    if retrieval is not None:
+        asked["--retrieval"] = f"retrieval:{retrieval}"
     if len(asked) != 1:
-        how = "one of --pairs, --task and --retrieval" if not asked else " or ".join(asked)
-        raise UsageError(f"advice is about one task; name {how}, and no more than one")
+        raise UsageError(
+            f"advice is about one task; name {' or '.join(asked)}, and no more than one"
+        )
     return next(iter(asked.values()))
 
 
@@ -270,6 +273,7 @@ def advice_on(
         found = run_with_centres(fitting, tried, centres, own)
         decision = decide(problem, before, found, level=level, worthwhile=worthwhile)
         final, of_queries = None, None
+        # What is written is fitted on all rows: scores came from fits without some of them.
         if decision.recommended is not None:
             (final,) = rows.fit([decision.recommended.found.final])
             if own is not None and is_own(decision.recommended.name):
@@ -279,8 +283,8 @@ def advice_on(
         sentence += " Queries get a correction of their own, with their own centre."
     finite = ground.vectors[np.isfinite(ground.vectors).all(axis=1)]
     cosine = measure(finite, ["mean_cosine"], ["none"], intervals=False).value("mean_cosine")
-    several_settings = any(len(one.settings) > 1 for one in tried)
-    settings = "settings chosen inside the fold" if several_settings else "default settings"
+    chosen = any(len(one.settings) > 1 for one in tried)
+    settings = "settings chosen inside the fold" if chosen else "default settings"
     how = f"{ground.protocol}; {fit_words(ground, rows, folds)}; {settings}"
     result = Result(
         advice_rows(ground, decision, how),
@@ -303,30 +307,26 @@ def advice_on(
 
 
 def advice_rows(ground: Ground, decision: Decision, protocol: str) -> list[Row]:
-    """File the ranking: the vectors as they are, then what was tried, best first."""
-    problem = ground.problem
-    measure_name = f"{problem.task}/{problem.main}"
+    """Return the ranking as rows: the vectors as they are, then what was tried, best first."""
+    problem, where = ground.problem, (ground.name, "")
+    name, unit = f"{problem.task}/{problem.main}", problem.unit
 
-    def filed(correction: str, measure: str, found: Estimate) -> Row:
+    def row(correction: str, measure: str, found: Estimate, **about: Any) -> Row:
         left_out = len(problem) - found.n
-        where = (ground.name, "")
-        return as_row(where, correction, measure, found, problem.unit, left_out, "", protocol)
+        return as_row(where, correction, measure, found, unit, left_out, "", protocol, about)
 
-    rows = [filed(NONE, measure_name, decision.before)]
+    rows = [row(NONE, name, decision.before)]
     for one in decision.tried:
         settings = list(dict.fromkeys(one.found.chosen))
-        extra = {
-            "setting": one.found.final.name,
-            "settings_by_fold": list(one.found.chosen),
-            "recommended": one is decision.recommended,
-        }
-        row = filed(one.name, measure_name, one.score)
         several = f"settings differ between folds: {', '.join(settings)}"
-        row = with_note(row, several if len(settings) > 1 else "")
-        rows.append(replace(row, extra={**row.extra, **extra}))
-        change = filed(one.name, f"{measure_name}/difference", one.change)
+        score = row(
+            one.name, name, one.score,
+            setting=one.found.final.name, settings_by_fold=list(one.found.chosen),
+            recommended=one is decision.recommended,
+        )  # fmt: skip
         tests = {"p_value": one.change.p_value, "p_holm": one.p_holm}
-        rows.append(replace(change, extra={**change.extra, **tests}))
+        change = row(one.name, f"{name}{DIFFERENCE}", one.change, **tests)
+        rows += [with_note(score, several if len(settings) > 1 else ""), change]
     return rows
 
 
@@ -345,38 +345,13 @@ CANNOT = (
 )
 
 
-def what_can_be_known(
-    source: Any,
-    *,
-    queries: Any = None,
-    centres: Centres | None = None,
-    column: str | None = None,
-    drop_invalid: bool = False,
-    seed: int = 0,
-    progress: Progress | None = None,
-    command: str = "",
-) -> Result:
+def advise_without_labels(source: Any, **options: Any) -> Result:
     """Measure a space as it is and corrected, and say what that does not tell.
 
     Parameters
     ----------
     source : str, Path, array, tensor or CloudGroup
-        Anything that ``isoscope.measure`` takes.
-    queries, centres : optional
-        Queries, where the source holds documents, and which centre they have.
-    column : str, optional
-        Which array of a file that holds several.
-    drop_invalid : bool
-        Leave out rows with NaN or infinities, and count them, instead of stopping.
-    seed : int
-        Of all that is drawn at random.
-    progress : callable, optional
-        Called with the name of the read, rows done, and rows in all.
-    command : str
-        Kept in the result.
+        Anything that ``isoscope.measure`` takes, and so are the options.
     """
-    found = measure(
-        source, MEASURES, CORRECTIONS, queries=queries, centres=centres, column=column,
-        drop_invalid=drop_invalid, seed=seed, progress=progress, command=command,
-    )  # fmt: skip
+    found = measure(source, MEASURES, CORRECTIONS, **options)
     return replace(found, extra={**found.extra, REMARKS: [CAN, CANNOT]})

@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING
 
 from isoscope.results.charts.chart import INTERVAL, Figure
 from isoscope.results.charts.forms import DASHED, LINE_STEP, LONG_LABEL, rule_at
-from isoscope.results.charts.marks import (
-    Marks,
-    finite,
-    mark_of,
-    with_interval,
-)
+from isoscope.results.charts.marks import Marks, finite, mark_of, with_interval
 from isoscope.results.charts.vega import CATEGORIES, layer, layered, name, number, tooltip
-from isoscope.verbs.advise.text import DIFFERENCE, is_advice
+from isoscope.results.fields import DIFFERENCE
+from isoscope.verbs.advise.text import is_advice
 
 if TYPE_CHECKING:
     from isoscope.results.charts.marks import Mark
@@ -26,8 +22,8 @@ USE, MORE, LESS, UNCLEAR = GROUPS = (
 )  # fmt: skip
 COLOURS = (CATEGORIES[0], CATEGORIES[5], CATEGORIES[1], CATEGORIES[-1])
 SHAPES = ("diamond", "circle", "triangle-down", "square")
+# What is beyond chance where a result does not say it.
 ALPHA = 0.05
-"""What is beyond chance where a result does not say it."""
 
 ALONE = "leave it alone"
 
@@ -74,7 +70,7 @@ def gain(row: Row, recommended: set[str], alpha: float) -> Mark:
 
 
 def words(points: Marks) -> str:
-    """Say what is recommended, and the two ends."""
+    """Describe what is recommended, and the two ends."""
     use = [mark for mark in points if mark["series"] == USE]
     said = [f"Recommended: {mark['label']}, {with_interval(mark)}" for mark in use]
     said = said or ["Nothing is recommended: leave it alone"]
@@ -90,6 +86,7 @@ def gains(points: Marks, worth: float | None) -> Spec:
     title = f"gain (0: {ALONE})"
     down = name("label", "correction", axis={"labelLimit": LONG_LABEL})
     there = points.names("series")
+    # Colours and shapes stay with their outcome where others are missing.
     present = [place for place, one in enumerate(GROUPS) if one in there]
     style = {
         kind: name(
@@ -110,6 +107,7 @@ def gains(points: Marks, worth: float | None) -> Spec:
         {"type": "rule", "strokeWidth": 1.5}, y=down, x=number("low", title),
         x2={"field": "high"}, color=style["color"], tooltip=hover,
     )  # fmt: skip
+    # Gains without an interval are dots alone.
     interval["transform"] = [{"filter": {"field": "low", "valid": True}}]
     dot = {"type": "point", "size": 80, "opacity": 1}
     dots = layer(dot, y=down, x=number("value", title), **style, tooltip=hover)

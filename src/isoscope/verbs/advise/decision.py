@@ -1,12 +1,17 @@
-"""What is tried: every correction, with the settings that it may choose between.
+"""Which corrections are tried, and which of them, if any, is worth its step.
 
-From outputs to a recommendation: which correction, if any, is worth its step.
+Every correction is compared with the vectors as they are by a paired difference. Holm's step-down
+correction over all m that were tried keeps the chance of recommending anything, where nothing
+helps, below α = 5 %: with p-values in ascending order,
 
-Every correction is compared with the vectors as they are by a paired difference. Holm's correction
-over all that was tried keeps the chance of recommending anything, where nothing helps, below 5 %.
+    p̃₍ₖ₎ = max over j ≤ k of min((m − j + 1) · p₍ⱼ₎, 1)
+
 What is left must gain as much as the user calls worthwhile. Of several that are as good as the best
-one, but for a gain that is not worthwhile or cannot be told from chance, the simplest is
-recommended.
+one, but for a gain that is not worthwhile or not significant, the simplest is recommended.
+
+References
+----------
+Holm (1979), A simple sequentially rejective multiple test procedure.
 """
 
 from __future__ import annotations
@@ -26,16 +31,13 @@ from isoscope.tasks.scores import has_output
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
     from isoscope.tasks.cross_fitting import CrossFitted
     from isoscope.tasks.problem import Problem
-
-    Outputs = NDArray[np.float64]
+    from isoscope.typing import Doubles
 
 
 def candidates(
-    given: Iterable[str] | None, width: int, *, flow: bool = False
+    given: Iterable[str] | None, dimension: int | None, *, flow: bool = False
 ) -> tuple[Candidate, ...]:
     """Make candidates of names, or of all corrections.
 
@@ -44,8 +46,8 @@ def candidates(
     given : iterable of str, optional
         Names of corrections; one with options, such as ``whiten:n_components=64``, is tried as it
         stands. By default all but the flow.
-    width : int
-        Number of dimensions: settings that need more are left out.
+    dimension : int, optional
+        Number of dimensions: settings that need more are left out; none are while it is not known.
     flow : bool
         Whether the flow is among the default ones; it takes minutes.
     """
@@ -58,15 +60,15 @@ def candidates(
     found = []
     for name in dict.fromkeys(names):
         options = named(SETTINGS.get(name, (name,)))
-        fitting = tuple(one for one in options if fits(one, width))
+        fitting = tuple(one for one in options if fits(one, dimension))
         found.append(Candidate(name, fitting or options[:1]))
     return tuple(found)
 
 
-def fits(correction: NamedCorrection, width: int) -> bool:
-    """Whether a setting leaves something of vectors of this width."""
+def fits(correction: NamedCorrection, dimension: int | None) -> bool:
+    """Whether a setting leaves something of vectors of this dimension."""
     count = getattr(correction.transformer, "n_components", None)
-    return not isinstance(count, int) or count < width
+    return dimension is None or not isinstance(count, int) or count < dimension
 
 
 def settings_of(tried: Iterable[Candidate]) -> list[NamedCorrection]:
@@ -75,30 +77,21 @@ def settings_of(tried: Iterable[Candidate]) -> list[NamedCorrection]:
 
 
 ALPHA = 0.05
+# Gains below this are not worth a step that has to be stored, deployed and kept up to date.
 WORTHWHILE = 0.01
-"""Gains below this are not worth a step that has to be stored, deployed and kept up to date."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """What became of one correction.
-
-    Attributes
-    ----------
-    found : CrossFitted
-        Its outputs and settings.
-    score : Score
-        Its score over all items.
-    change : Difference
-        How far that lies from the vectors as they are.
-    p_holm : float
-        Two-sided, adjusted for all that was tried; 1 where it changes nothing.
-    """
+    """What became of one correction: its outputs and settings, its score, and its gain."""
 
     found: CrossFitted
     score: Score
+    """Over all items."""
     change: Difference
+    """Paired, to the vectors as they are."""
     p_holm: float
+    """Two-sided, adjusted for all that was tried; 1 where it changes nothing."""
 
     @property
     def name(self) -> str:
@@ -129,7 +122,7 @@ class Decision:
 
 def decide(
     problem: Problem,
-    before: Outputs,
+    before: Doubles,
     found: Sequence[CrossFitted],
     *,
     level: float = 0.95,
@@ -143,12 +136,13 @@ def decide(
         )
     scores = [score_of(problem, one.outputs, before, level) for one in found]
     changes = [difference(after, base, level=level) for after, base in scores]
+    # A correction that changes nothing has no p-value; it still counts among those tried.
     adjusted = holm([1.0 if one.p_value is None else one.p_value for one in changes])
     tried = [
         Tried(one, after, change, p)
         for one, (after, _), change, p in zip(found, scores, changes, adjusted, strict=True)
     ]
-    tried.sort(key=lambda one: -one.gain)
+    tried.sort(key=lambda one: -one.gain)  # stable: equal gains stay in order
     good = [one for one in tried if one.helps and one.gain >= worthwhile]
     recommended = None
     if good:
@@ -170,12 +164,9 @@ def comparable(problem: Problem, one: Tried, best: Tried, level: float, worthwhi
 
 
 def score_of(
-    problem: Problem, outputs: Outputs, others: Outputs, level: float
+    problem: Problem, outputs: Doubles, others: Doubles, level: float
 ) -> tuple[Score, Score]:
     """Score two spaces on the items that have an output in both."""
     both = np.flatnonzero(has_output(outputs) & has_output(others))
-    main = problem.main
-    return (
-        problem.scores(outputs[both], both, level)[main],
-        problem.scores(others[both], both, level)[main],
-    )
+    one, other = (problem.scores(x[both], both, level)[problem.main] for x in (outputs, others))
+    return one, other

@@ -1,7 +1,4 @@
-"""Advice in sentences that a person can act on.
-
-Advice for people: what was tried, best first, then what to do.
-"""
+"""Advice for people: what was tried, best first, then what to do in sentences to act on."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from isoscope.corrections.affine import AffineCorrection
 from isoscope.corrections.estimators.clip import Clip
-from isoscope.results.fields import KIND
+from isoscope.results.fields import DIFFERENCE, KIND
 from isoscope.results.numbers import cell, with_interval
 from isoscope.results.tables import Grid
 from isoscope.tasks.probes import LogisticProbe
@@ -22,14 +19,14 @@ if TYPE_CHECKING:
     from isoscope.verbs.advise.decision import Decision, Tried
 
 
+# Mean cosine from which on a common offset moves thresholds.
 NOTICEABLE_COSINE = 0.1
-"""From this mean cosine on a common offset moves thresholds."""
 
 MOST_DIMENSIONS = 5
 
 
 def recommendation(problem: Problem, decision: Decision, final: NamedCorrection | None) -> str:
-    """Say what to do, with the figures that speak for it."""
+    """Describe what to do, with the numbers behind it."""
     chosen = decision.recommended
     before = decision.before
     name = f"{problem.task} {problem.main}"
@@ -55,13 +52,13 @@ def recommendation(problem: Problem, decision: Decision, final: NamedCorrection 
 
 
 def described(correction: NamedCorrection) -> str:
-    """Name a fitted correction, and the dimensions that a clip sets to zero."""
-    if isinstance(correction.transformer, Clip):
-        found = [str(one) for one in correction.transformer.dimensions_]
-        more = ", …" if len(found) > MOST_DIMENSIONS else ""
-        what = "dimension" if len(found) == 1 else "dimensions"
-        return f"clip, which sets {what} {', '.join(found[:MOST_DIMENSIONS])}{more} to zero"
-    return correction.name
+    """Describe a fitted correction, with the dimensions that a clip sets to zero."""
+    if not isinstance(correction.transformer, Clip):
+        return correction.name
+    found = [str(one) for one in correction.transformer.dimensions_]
+    more = ", …" if len(found) > MOST_DIMENSIONS else ""
+    what = "dimension" if len(found) == 1 else "dimensions"
+    return f"clip, which sets {what} {', '.join(found[:MOST_DIMENSIONS])}{more} to zero"
 
 
 def gain_of(tried: Tried) -> str:
@@ -72,7 +69,13 @@ def gain_of(tried: Tried) -> str:
 def caveats(problem: Problem, decision: Decision, mean_cosine: float | None) -> list[str]:
     """Return what holds by theory, where it applies."""
     lines = []
-    if is_linear_on_vectors(problem) and any(is_affine(one) for one in decision.tried):
+    if (
+        isinstance(problem, ClassProblem)
+        # Products of two vectors are features that no linear map of the vectors undoes.
+        and problem.second is None
+        and problem.probe.name == LogisticProbe.name
+        and any(is_affine(one) for one in decision.tried)
+    ):
         lines.append(
             "An invertible linear correction cannot help an unregularised linear classifier, which "
             "would undo it: what centring, standardising or whitening changes here, it changes "
@@ -94,13 +97,6 @@ def caveats(problem: Problem, decision: Decision, mean_cosine: float | None) -> 
     return lines
 
 
-def is_linear_on_vectors(problem: Problem) -> bool:
-    """Whether a linear classifier sees the vectors themselves, not products of two."""
-    if not isinstance(problem, ClassProblem):
-        return False
-    return problem.probe.name == LogisticProbe.name and problem.second is None
-
-
 def is_affine(tried: Tried) -> bool:
     """Whether a correction is a linear map and a shift."""
     given = tried.found.final.transformer
@@ -108,7 +104,6 @@ def is_affine(tried: Tried) -> bool:
 
 
 ADVICE = "advice"
-DIFFERENCE = "/difference"
 
 
 def is_advice(result: Result) -> bool:
@@ -141,14 +136,13 @@ def advice_grids(result: Result) -> list[Grid]:
     if chosen:
         notes.append(f"settings that score best over all folds: {', '.join(chosen)}")
     notes += [f"{row.correction}: {row.note}" for row in scores if row.note]
-    lines = [result.extra["recommendation"]["sentence"], *result.extra.get("caveats", [])]
-    written = result.extra["recommendation"].get("written")
-    if written:
+    told = result.extra["recommendation"]
+    lines = [told["sentence"], *result.extra.get("caveats", [])]
+    if written := told.get("written"):
         lines.append(
             f"Written to {written}; isoscope correct apply {written} VECTORS --out FILE uses it."
         )
-    beside = result.extra["recommendation"].get("written_for_queries")
-    if beside:
+    if beside := told.get("written_for_queries"):
         lines.append(f"The queries' own is in {beside}.")
     header = ["correction", "score", "difference to none", "p"]
     return [Grid(f"{title} ({first.protocol})", header, body, notes, lines)]

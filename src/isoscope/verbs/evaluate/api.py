@@ -1,11 +1,13 @@
-"""The main job: score a space, and what corrections make of it, on benchmarks.
+"""``evaluate()``: score a space, and what corrections make of it, on benchmarks.
 
-Score vectors of one's own on pairs of their rows, or a search, as they are and corrected.
+Word vectors are scored on pairs of words, the layers of a model on tasks about texts, and vectors
+of one's own on pairs of their rows or on a search.
 """
 
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,8 +18,8 @@ import numpy as np
 from isoscope.compute.execution import LOCAL, check_scale
 from isoscope.compute.stats.estimates import check_level
 from isoscope.compute.threads import one_blas_thread
-from isoscope.corrections.named import NONE, fitted, named
-from isoscope.data.combine import SingleCloud, WordedGroup
+from isoscope.corrections.named import NONE, named
+from isoscope.data.combine import WordedGroup
 from isoscope.data.open import open_cloud
 from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
@@ -42,26 +44,17 @@ from isoscope.tasks.vectors import (
 )
 from isoscope.verbs.evaluate.layer_scores import evaluate_texts, isotropy_rows, seconds_row
 from isoscope.verbs.evaluate.sentence_spaces import Space
-from isoscope.verbs.evaluate.word_vectors import (
-    CoveredPairs,
-    WordForm,
-    collect,
-    read_vocabulary,
-    score_rows,
-)
+from isoscope.verbs.evaluate.word_vectors import WordForm, read_vocabulary, score_words
 from isoscope.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from isoscope.corrections.named import CorrectionLike, NamedCorrection
-    from isoscope.data.base import CloudGroup
     from isoscope.models.encode import EncodingPool
     from isoscope.progress import Progress
-    from isoscope.tasks.datasets.word_similarity import WordPair
     from isoscope.tasks.registry import Task
     from isoscope.tasks.vectors import Ground
-    from isoscope.verbs.evaluate.word_vectors import WordVectors
 
 
 def evaluate(
@@ -169,13 +162,14 @@ def evaluate(
     problems = [task for task in wanted_tasks if not isinstance(task, WordSimilarity)]
     if problems and not about_vectors(problems, wanted_tasks):
         check_model(source, second, problems[0])
-        return evaluate_texts(
-            source, problems, spaces, sentences, folder=folder, level=level, engine=engine,
-            workers=workers, pool=pool, progress=progress, command=command,
+        found = evaluate_texts(
+            source, problems, spaces, sentences, folder=folder, level=level, progress=progress,
+            engine=engine, workers=workers, shared=pool,
         )  # fmt: skip
+        return replace(found, command=command)
     refuse_workers(wanted_tasks[0].name, engine, workers, pool)
-    rows: list[Row] = []
     if problems:
+        rows: list[Row] = []
         for task in problems:
             ground = ground_of(
                 source, task, parts_of(spaces), None, sentences, second=second, column=column,
@@ -183,59 +177,18 @@ def evaluate(
             )  # fmt: skip
             with one_blas_thread():  # many small matrices: threads would wait for each other
                 rows += ground_rows(ground, spaces, sentences, level, progress)
-        return Result(
-            rows,
-            seeds={"seed": sentences.seed},
-            versions=versions(),
-            command=command,
-            extra={KIND: SCORES},
-        )
+        seeds, extra = {"seed": sentences.seed}, {KIND: SCORES}
+        return Result(rows, seeds=seeds, versions=versions(), command=command, extra=extra)
     chosen = [task for task in wanted_tasks if isinstance(task, WordSimilarity)]
     pairs = {task.name: task.load(folder) for task in chosen}
     group = open_cloud(source, column=column)
     if vocabulary is not None:
         group = WordedGroup(group, read_vocabulary(Path(vocabulary)), str(vocabulary))
-    selection = RowSelection(group, drop_invalid=drop_invalid)
-    form = WordForm(lowercase, prefix)
-    everything = [pair for many in pairs.values() for pair in many]
-    wanted = {form.written(word) for pair in everything for word in (pair.first, pair.second)}
-    found = collect(selection, wanted, words, progress)
-    left_out = dict(selection.left_out)
-    for name, vectors in found.items():
-        where = (name, "") if len(found) == 1 else ("", name)
-        rows += evaluate_cloud(
-            SingleCloud(selection, name), where, vectors, pairs, spaces, form, level, progress
-        )
-    return Result(rows, left_out=left_out, versions=versions(), command=command)
-
-
-def evaluate_cloud(
-    cloud: CloudGroup,
-    where: tuple[str, str],
-    words: WordVectors,
-    pairs: dict[str, list[WordPair]],
-    corrections: tuple[NamedCorrection, ...],
-    form: WordForm,
-    level: float,
-    progress: Progress | None,
-) -> list[Row]:
-    """Score one cloud on every task, in every space."""
-    spaces = {
-        correction.name: correction.apply(words.vectors)
-        for correction in fitted(corrections, cloud, progress)
-    }
-    repeated = f"; {words.repeated:,} repeated rows: the first counts" if words.repeated else ""
-    protocol = (
-        f"{cloud.widths[0]:,} dimensions; {form}; corrections fitted on all {words.rows:,} rows; "
-        f"{level:.0%} intervals{repeated}"
-    )
-    return [
-        row
-        for task, many in pairs.items()
-        for row in score_rows(
-            where, CoveredPairs.of(task, many, form, words), spaces, protocol, level
-        )
-    ]
+    found = score_words(
+        RowSelection(group, drop_invalid=drop_invalid), pairs, spaces,
+        WordForm(lowercase, prefix), label=words, level=level, progress=progress,
+    )  # fmt: skip
+    return replace(found, command=command)
 
 
 def about_vectors(problems: Sequence[Task], tasks: Sequence[Task]) -> bool:
@@ -256,13 +209,14 @@ def about_vectors(problems: Sequence[Task], tasks: Sequence[Task]) -> bool:
 
 
 def choose_tasks(given: Iterable[str | Task] | str | None, folder: Path | None) -> list[Task]:
-    """Look the names up, without repeats; by default all tasks on words whose data are there."""
+    """Return the tasks of some names, without repeats; by default all on words with data."""
     if given is None:
         return [*present_tasks(folder)]
     asked = listed(given, ()) if isinstance(given, str) else list(given)
     chosen: dict[str, Task] = {}
     for one in asked:
         task = find_task(one) if isinstance(one, str) else one
+        # Two files of one name in two folders would share their rows.
         if chosen.get(task.name, task) != task:
             raise UsageError(
                 f"two tasks would be called {task.name} in the result; rename one of the files, or "
@@ -279,14 +233,12 @@ def present_tasks(folder: Path | None) -> list[WordSimilarity]:
     tasks = [task for task in all_tasks() if isinstance(task, WordSimilarity)]
     present = []
     for task in tasks:
-        try:
+        with suppress(UsageError):
             task.find(folder)
-        except UsageError:
-            continue
-        present.append(task)
+            present.append(task)
     if not present:
         if folder is None:
-            tasks[0].find(None)
+            tasks[0].find(None)  # which says how to name a folder
         names = ", ".join(task.file for task in tasks)
         raise UsageError(f"{folder} holds none of the benchmarks' files: {names}")
     return present
@@ -299,41 +251,41 @@ def ground_rows(
     level: float,
     progress: Progress | None,
 ) -> list[Row]:
-    """Score one task."""
+    """Score one task on vectors of one's own, cross-fitted unless the protocol is transductive."""
     problem = ground.problem
     wanted = [one for one in corrections if one.transformer is not None]
     items = np.arange(len(problem))
+    # Without corrections nothing is learned, and one fold holds all items.
     folds = [items]
     if wanted and not protocol.transductive:
         folds = dealt(problem, FOLDS, protocol.seed)
-    began = time.perf_counter()
     rows_to_fit = folded_rows(ground, folds, wanted)
     fitting = CrossFitting(
         problem, ground.vectors, rows_to_fit, folds, progress,
         transductive=protocol.transductive,
     )  # fmt: skip
-    outputs = {NONE: fitting.uncorrected()}
-    seconds = {NONE: time.perf_counter() - began}
-    spaces = {NONE: ground.vectors}
-    for one in wanted:
+    outputs, spaces = {}, []
+    for one in corrections:
         began = time.perf_counter()
-        (found,) = fitting.run([Candidate(one.name, (one,))])
-        outputs[one.name] = found.outputs
-        seconds[one.name] = time.perf_counter() - began
-        spaces[one.name] = fitting.space(one)
-    names = [one.name for one in corrections]
+        if one.transformer is None:
+            outputs[one.name], vectors = fitting.uncorrected(), ground.vectors
+            took = time.perf_counter() - began
+        else:
+            (found,) = fitting.run([Candidate(one.name, (one,))])
+            took = time.perf_counter() - began
+            # Measures describe one space; scores come from as many as there are folds.
+            outputs[one.name], vectors = found.outputs, fitting.space(one)
+        spaces.append(Space("", one.name, vectors, took))
     words = [ground.protocol, f"{level:.0%} intervals"]
     if wanted:
         how = fit_words(ground, rows_to_fit, len(folds), transductive=protocol.transductive)
         words.insert(1, how)
     text = "; ".join(words)
     where = (ground.name, "")
-    chosen = {name: outputs[name] for name in names}
-    rows = problem_rows(where, problem, chosen, items, text, level)
-    for name in names:
-        space = Space("", name, spaces[name], seconds[name])
+    rows = problem_rows(where, problem, outputs, items, text, level)
+    for space in spaces:
         beside = isotropy_rows(where, problem.task, space, protocol.isotropy, text)
-        if name != NONE:
+        if space.correction != NONE:
             beside = [with_note(row, "measured after a fit on all rows") for row in beside]
-        rows += [*beside, seconds_row(where, problem.task, name, seconds[name], text)]
+        rows += [*beside, seconds_row(where, problem.task, space.correction, space.seconds, text)]
     return rows

@@ -1,10 +1,7 @@
-"""Scores layer by layer, or epoch by epoch: lines with a mark for each.
+"""Scores with their intervals, layer by layer and corrected, and scores against isotropy.
 
-Scores on tasks with their intervals: as they are and corrected, and layer by layer.
-
-Rank correlations of isotropy and score, by what is compared with what.
-
-Do more isotropic spaces score better? Every space as a mark, and correlations by question.
+Scores of one layer are dots, those of several layers or epochs are lines. Whether more isotropic
+spaces score better is shown by rank correlations, and by a mark for every space.
 """
 
 from __future__ import annotations
@@ -50,8 +47,8 @@ if TYPE_CHECKING:
 
 
 MOST_PANELS = 8
+# Lines whose intervals are drawn as bands; more would cover each other.
 MOST_BANDS = 3
-"""Lines whose intervals are drawn as bands; more would cover each other."""
 
 LAYER_PANEL_HEIGHT = 180
 EPOCH = "epoch "
@@ -71,15 +68,16 @@ def score_lines(subject: str, rows: Sequence[Row]) -> list[Figure]:
     if not marks:
         return []
     where = "epoch" if all(mark["label"].startswith(EPOCH) for mark in marks) else "layer"
-    bands = " The bands are intervals." if has_bands(marks, corrections) else ""
+    bands = len(corrections) <= MOST_BANDS and marks.has_intervals
+    about = " The bands are intervals." if bands else ""
     only = f": {panels[0]}" if len(panels) == 1 else ""
     return [
         Figure.of(
             (f"scores-by-{where}", subject),
             f"Scores of {subject} {where} by {where}{only}",
-            f"Scores of {subject} over its {where}s, a line for every correction.{bands} "
-            f"{words(marks, panels[:MOST_PANELS])}{every.omitted(marks)}",
-            lines(marks, corrections, where),
+            f"Scores of {subject} over its {where}s, a line for every correction.{about} "
+            f"{words(marks)}{every.omitted(marks)}",
+            lines(marks, corrections, where, bands=bands),
             known,
             {"panel": "score", "label": where, "series": "correction", "value": "value",
              **INTERVAL},
@@ -87,22 +85,17 @@ def score_lines(subject: str, rows: Sequence[Row]) -> list[Figure]:
     ]  # fmt: skip
 
 
-def has_bands(marks: Marks, corrections: Sequence[str]) -> bool:
-    """Whether intervals are drawn."""
-    return len(corrections) <= MOST_BANDS and marks.has_intervals
-
-
-def words(marks: Marks, panels: Sequence[str]) -> str:
-    """Say where every score is highest."""
-    said = []
-    for panel, own in marks.only(panel=panels).by("panel").items():
-        best = own.highest
-        where = f"in {best['label']} ({best['series']})"
-        said.append(f"{panel}: highest {shown(best['value'])} {where}")
+def words(marks: Marks) -> str:
+    """Describe where every score is highest."""
+    said = [
+        f"{panel}: highest {shown(own.highest['value'])} in {own.highest['label']} "
+        f"({own.highest['series']})"
+        for panel, own in marks.by("panel").items()
+    ]
     return "; ".join(said) + "."
 
 
-def lines(marks: Marks, corrections: Sequence[str], where: str) -> Spec:
+def lines(marks: Marks, corrections: Sequence[str], where: str, *, bands: bool) -> Spec:
     """Return lines with marks, and bands where there are few."""
     axis = {"tickMinStep": 1, "format": "d"}
     zoomed = {"scale": {"zero": False}}
@@ -116,28 +109,28 @@ def lines(marks: Marks, corrections: Sequence[str], where: str) -> Spec:
             {"panel": "score", "label": where, "series": "correction"},
             {"value": "value", "low": "interval from", "high": "to"},
         ),
-        bands=0.15 if has_bands(marks, corrections) else 0.0,
+        bands=0.15 if bands else 0.0,
         height=LAYER_PANEL_HEIGHT,
         own_axes=("x", "y"),
     )
 
 
 UNIT = "unit"
+# Last words of a score's name, without what follows an @.
 METRICS = (
     "pearson", "spearman", "mean", "accuracy", "f1", "matthews", "auc", "v-measure", "ndcg",
     "recall", "mrr",
 )  # fmt: skip
-"""Last words of a score's name, without what follows an @."""
 
 AVERAGE = re.compile(r"average(_of_\d+)?$")
+# Unit of scores after fine-tuning, which have a figure of their own.
 OF_RUNS = "runs"
-"""Unit of scores after fine-tuning, which have a figure of their own."""
 
+# Part that studies call so: it stands beside no layer.
 BEST_LAYER = "best layer"
-"""Part that studies call so: it stands beside no layer."""
 
+# Tasks that the words name one by one.
 MOST_NAMED = 6
-"""Tasks that the words name one by one."""
 
 
 def task_score_figures(result: Result) -> list[Figure]:
@@ -146,22 +139,24 @@ def task_score_figures(result: Result) -> list[Figure]:
         return []
     rows = [row for row in result.rows if is_score(row)]
     found = []
-    for subject in dict.fromkeys(row.subject for row in rows):
-        own = [row for row in rows if row.subject == subject]
+    for subject, own in grouped(rows, lambda row: row.subject).items():
         layers = [row for row in own if row.part != BEST_LAYER]
         whole = [row for row in own if row.part == BEST_LAYER]
         if len({row.part for row in layers}) < 2:
             whole, layers = [*whole, *layers], []
-        for part in dict.fromkeys(row.part for row in whole):
-            here = [row for row in whole if row.part == part]
-            plain = [row for row in here if not row.measure.endswith(DIFFERENCE)]
-            changes = [row for row in here if row.measure.endswith(DIFFERENCE)]
+        for part, here in grouped(whole, lambda row: row.part).items():
+            plain, changes = scores_and_changes(here)
             corrections = first_series(row.correction for row in plain)
             found += score_figure(of(subject, part), plain, corrections, change=False)
             found += score_figure(of(subject, part), changes, corrections, change=True)
-        lines = [row for row in layers if not row.measure.endswith(DIFFERENCE)]
-        found += score_lines(subject, deciding(lines))
+        found += score_lines(subject, deciding(scores_and_changes(layers)[0]))
     return found
+
+
+def scores_and_changes(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Return scores, and their differences to those of the space as it is."""
+    changes = [row for row in rows if row.measure.endswith(DIFFERENCE)]
+    return [row for row in rows if not row.measure.endswith(DIFFERENCE)], changes
 
 
 def is_score(row: Row) -> bool:
@@ -203,7 +198,7 @@ def score_figure(
         for task, kind in [task_and_kind(row.measure)]
     )
     known = every.known
-    marks = drawn_marks(known, corrections)
+    marks = fitting_marks(known, corrections)
     if not marks:
         return []
     what = f"difference to {UNCORRECTED}" if change else "score"
@@ -233,8 +228,9 @@ def score_entry(mark: Mark, row: Row) -> Mark:
     return {**mark, "of": f"{shown(row.n)} {unit}" if row.n else unit, "note": row.note}
 
 
-def drawn_marks(points: Marks, corrections: Sequence[str]) -> Marks:
+def fitting_marks(points: Marks, corrections: Sequence[str]) -> Marks:
     """Return what fits: corrections with a colour, and of every panel the first tasks."""
+    # Every task takes as many lines as there are corrections.
     most = max(MOST_LINES // max(len(corrections), 1), 1)
     fitting = {panel: own.names("label")[:most] for panel, own in points.by("panel").items()}
     return Marks(
@@ -243,7 +239,7 @@ def drawn_marks(points: Marks, corrections: Sequence[str]) -> Marks:
 
 
 def score_words(points: Marks) -> str:
-    """Say for every task what the space as it is scores, and the best."""
+    """Describe for every task the score of the space as it is, and the best one."""
     groups = points.by("label", "panel")
     said = []
     for (task, kind), several in list(groups.items())[:MOST_NAMED]:
@@ -256,21 +252,26 @@ def score_words(points: Marks) -> str:
 
 
 def change_words(points: Marks) -> str:
-    """Say how many differences lie on one side of zero with their whole interval, and the ends."""
-    known = [mark for mark in points if mark["low"] is not None]
-    up = sum(mark["low"] > 0 for mark in known)
-    down = sum(mark["high"] < 0 for mark in known)
-    ends = [
+    """Describe how many differences have their whole interval on one side of 0, and the ends."""
+    known = sum(mark["low"] is not None for mark in points)
+    up, down = on_one_side(points)
+    counts = "No difference has an interval."
+    if known:
+        counts = (
+            f"Of {known:,} differences with an interval, {up:,} are above 0 with all of it and "
+            f"{down:,} below."
+        )
+    high, low = (
         f"{mark['label']} {mark['panel']} with {mark['series']} {with_interval(mark)}"
         for mark in (points.highest, points.lowest)
-    ]
-    counts = (
-        f"Of {len(known):,} differences with an interval, {up:,} are above 0 with all of it and "
-        f"{down:,} below."
-        if known
-        else "No difference has an interval."
     )
-    return f"{counts} Highest: {ends[0]}; lowest: {ends[1]}."
+    return f"{counts} Highest: {high}; lowest: {low}."
+
+
+def on_one_side(points: Marks) -> tuple[int, int]:
+    """Return how many intervals lie above 0, and how many below."""
+    known = [mark for mark in points if mark["low"] is not None]
+    return sum(mark["low"] > 0 for mark in known), sum(mark["high"] < 0 for mark in known)
 
 
 def correlation_figure(rows: Sequence[Row]) -> list[Figure]:
@@ -305,11 +306,10 @@ def correlation_figure(rows: Sequence[Row]) -> list[Figure]:
 
 
 def correlation_words(marks: Marks) -> str:
-    """Say for every question how many intervals leave out 0, and the two ends."""
+    """Describe for every question how many intervals exclude 0, and the largest correlation."""
     said = []
     for question, own in marks.by("panel").items():
-        up = sum(mark["low"] is not None and mark["low"] > 0 for mark in own)
-        down = sum(mark["high"] is not None and mark["high"] < 0 for mark in own)
+        up, down = on_one_side(own)
         most = max(own, key=lambda mark: abs(float(mark["value"])))
         said.append(
             f"{question}: of {len(own)}, {up} above 0 with their whole interval and {down} below, "
@@ -318,8 +318,8 @@ def correlation_words(marks: Marks) -> str:
     return "; ".join(said) + "."
 
 
+# Table with the score and the measures of every space.
 SPACES = "spaces"
-"""Table with the score and the measures of every space."""
 
 ABOUT = ("model", "layer", "correction")
 OWN_FIELDS = ("task", "score", *ABOUT, "value", "low", "high")
@@ -369,8 +369,7 @@ def space_figure(score: str, spaces: Sequence[dict[str, Any]], rows: Sequence[Ro
                  **{field: finite(space.get(field)) for field in ("value", *names)}}
                 for space in spaces
             ],
-            {**dict(zip(ABOUT, ABOUT, strict=True)), "value": score,
-             **dict(zip(names, names, strict=True))},
+            {**{field: field for field in ABOUT}, "value": score, **{one: one for one in names}},
         )
     ]  # fmt: skip
 
@@ -385,6 +384,7 @@ def values_of(
     spaces: Sequence[dict[str, Any]], measure: str
 ) -> list[tuple[dict[str, Any], float, float]]:
     """Return spaces with measure and score; by power of ten where all have one."""
+    # Some I1 are below the smallest double: their logarithm is all that is known of them.
     by_power = all(
         finite(row.get(measure + POWER)) is not None
         for row in spaces
@@ -438,7 +438,7 @@ def evenly(marks: Marks, most: int) -> Marks:
 
 
 def across_words(rows: Sequence[Row]) -> str:
-    """Say the correlations over all spaces, which come first."""
+    """Describe the correlations over all spaces, which come first."""
     said = [
         f"{row.extra[ISOTROPY]} {with_interval(mark_of(row, '', ''))}"
         for row in rows

@@ -1,8 +1,7 @@
-"""Which layer is the best one, and what that was chosen on.
+"""Scores of the layers of a model on tasks about texts, as they are and corrected.
 
-One task scored in every layer and space that is asked for.
-
-Score the layers of a model on tasks about texts, as they are and corrected.
+Every task is scored in every layer and space that is asked for, and the best layer is marked with
+what it was chosen on: a choice on the scored data themselves is optimistic.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.compute.execution import LOCAL
 from isoscope.compute.threads import in_parallel
 from isoscope.compute.vector_cache import VectorCache
 from isoscope.corrections.named import NONE
 from isoscope.measures.registry import choose_measures
 from isoscope.models.encode import chosen_layers, encoding_pool
 from isoscope.models.model import Model
-from isoscope.results.fields import BEST, CHOSEN_ON, KIND, MAIN, REMARKS, SCORES
-from isoscope.results.result import Result, Row, Table, versions
+from isoscope.results.fields import BEST, CHOSEN_ON, DIFFERENCE, KIND, MAIN, REMARKS, SCORES
+from isoscope.results.merge import joined
+from isoscope.results.result import Result, Row, Table
 from isoscope.tasks.encoding import encoder_of, opened
 from isoscope.tasks.fits import MOST_TOKENS, sees_a_sample
 from isoscope.tasks.problems.classification import ClassProblem, epoch_table
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoscope.corrections.named import NamedCorrection
-    from isoscope.models.encode import Encoder, EncodingPool
+    from isoscope.models.encode import Encoder
     from isoscope.progress import Progress
     from isoscope.tasks.problem import Problem
     from isoscope.tasks.protocol import SentenceProtocol
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
     from isoscope.verbs.evaluate.sentence_spaces import Level, Space
 
 
-DIFFERENCE = "/difference"
 SCORED, OTHERS = "what is scored", "other pairs, as the threshold is"
 
 
@@ -79,6 +77,7 @@ def with_best_layers(rows: Sequence[Row]) -> list[Row]:
         groups.setdefault((row.subject, row.correction, row.measure), []).append(entry)
     best = {}
     for several in groups.values():
+        # Of equal scores the first layer wins: the place counts down.
         defined = [
             (value, -k, id(row), on) for k, (row, value, on) in enumerate(several)
             if value is not None
@@ -95,7 +94,7 @@ def task_of(row: Row) -> str:
 
 
 def marked(row: Row, chosen_on: str) -> Row:
-    """Say of a row that its layer is the best one, and what that was chosen on."""
+    """Mark a row whose layer is the best one, with what that was chosen on."""
     best = replace(row, extra={**row.extra, BEST: True, CHOSEN_ON: chosen_on})
     return with_note(best, f"best layer, chosen on {chosen_on}")
 
@@ -104,32 +103,10 @@ SECONDS = "seconds"
 
 
 @dataclass(frozen=True)
-class SpaceOutputs:
-    """What one space says of the items of one split."""
-
-    outputs: Doubles
-    isotropy: list[Row]
-    seconds: float
-
-
-@dataclass(frozen=True)
 class LayerScoring:
-    """How the layers of a model are scored.
+    """How the layers of a model are scored: by which encoder, in which spaces of which layers.
 
-    Attributes
-    ----------
-    encoder : Encoder
-        Turns texts into vectors.
-    corrections : sequence of NamedCorrection
-        The spaces that every layer is scored in.
-    layers : tuple of str
-        Which layers.
-    protocol : SentenceProtocol
-        All else that decides a score.
-    level : float
-        Coverage of the intervals.
-    progress : callable, optional
-        Called with the name of the work, steps done, and steps in all.
+    The protocol is all else that decides a score; ``level`` is the coverage of the intervals.
     """
 
     encoder: Encoder
@@ -150,6 +127,7 @@ class LayerScoring:
         for number, split in enumerate(job.splits):
             for spaces in self.spaces(job, split):
                 where = (model, spaces[0].layer)
+                # Isotropy is measured once; the fits of other folds differ little.
                 measures = self.protocol.isotropy if number == 0 else ()
                 calls = [
                     partial(space_outputs, where, space, problem, split, measures, text)
@@ -157,16 +135,17 @@ class LayerScoring:
                 ]
                 # Probes draw from torch's one generator: threads would take turns at random.
                 found = [call() for call in calls] if problem.learns else in_parallel(calls)
-                for space, one in zip(spaces, found, strict=True):
+                for space, (some, measured, took) in zip(spaces, found, strict=True):
                     key = (space.layer, space.correction)
-                    seconds[key] = seconds.get(key, 0.0) + space.seconds + one.seconds
+                    seconds[key] = seconds.get(key, 0.0) + space.seconds + took
+                    # Every split fills in the items that it holds out.
                     everything = outputs[space.layer].setdefault(
-                        space.correction, np.full((len(problem), *one.outputs.shape[1:]), np.nan)
+                        space.correction, np.full((len(problem), *some.shape[1:]), np.nan)
                     )
-                    everything[split.held] = one.outputs
+                    everything[split.held] = some
                     folded = len(job.splits) > 1 and space.correction != NONE
                     note = "measured after the fit of the first fold" if folded else ""
-                    isotropy[space.layer] += [with_note(row, note) for row in one.isotropy]
+                    isotropy[space.layer] += [with_note(row, note) for row in measured]
                     if number == 0 and self.protocol.epochs and isinstance(problem, ClassProblem):
                         tables.append(
                             epoch_table(
@@ -200,7 +179,7 @@ class LayerScoring:
         return "token" if job.problem.mentions is not None else self.protocol.correct_at
 
     def describe(self, job: TaskPlan) -> str:
-        """Say how vectors are made, what is scored, and what corrections were fitted on."""
+        """Describe how vectors are made, what is scored, and what corrections were fitted on."""
         encoder, problem = self.encoder, job.problem
         made = str(encoder) if problem.mentions is None else encoder.describe_words()
         words = [made, f"{len(problem.texts):,} distinct texts", *job.words]
@@ -217,12 +196,12 @@ def space_outputs(
     split: Split,
     measures: Sequence[str],
     protocol: str,
-) -> SpaceOutputs:
-    """Take the outputs of one space, and some measures of its isotropy."""
+) -> tuple[Doubles, list[Row], float]:
+    """Return the outputs of one space, some measures of its isotropy, and the seconds it took."""
     began = time.perf_counter()
     found = problem.outputs(space.vectors, split.learn, split.held)
     took = time.perf_counter() - began
-    return SpaceOutputs(found, isotropy_rows(where, problem.task, space, measures, protocol), took)
+    return found, isotropy_rows(where, problem.task, space, measures, protocol), took
 
 
 def seconds_row(
@@ -237,16 +216,20 @@ def isotropy_rows(
     where: tuple[str, str], task: str, space: Space, measures: Sequence[str], protocol: str
 ) -> list[Row]:
     """Measure the sentence vectors of one space, so that scores and isotropy stand together."""
+    # A text without a token that counts has no vector.
     vectors = space.vectors[np.isfinite(space.vectors).all(axis=1)]
     if not measures or len(vectors) < 2:
         return []
     # One thread each: spaces are looked at side by side.
     found = measure(vectors, measures, ["none"], intervals=False, workers=1)
     subject, part = where
-    about: dict[str, Any] = {
-        "subject": subject, "part": part, "correction": space.correction, "protocol": protocol,
-    }  # fmt: skip
-    return [replace(row, measure=f"{task}/{row.measure}", **about) for row in found.rows]
+    return [
+        replace(
+            row, subject=subject, part=part, correction=space.correction,
+            measure=f"{task}/{row.measure}", protocol=protocol,
+        )
+        for row in found.rows
+    ]  # fmt: skip
 
 
 EPOCHS_REMARK = "Scores after every epoch: in the tables of --json and --out FILE.json."
@@ -259,18 +242,15 @@ def evaluate_texts(
     protocol: SentenceProtocol,
     *,
     folder: Path | None,
-    level: float = 0.95,
-    engine: str = LOCAL,
-    workers: int | None = None,
-    pool: EncodingPool | None = None,
-    progress: Progress | None = None,
-    command: str = "",
+    level: float,
+    progress: Progress | None,
+    **encoding: Any,
 ) -> Result:
     """Score every layer that is asked for on every task, in every space.
 
-    Texts are encoded by the workers that are asked for. Corrections of tokens are the exception:
-    this process runs the model over the texts that they are fitted on, and where a correction does
-    not commute with pooling, over those that are scored.
+    Texts are encoded by the workers of ``encoding_pool``, which takes ``encoding``. Corrections of
+    tokens are the exception: this process runs the model over the texts that they are fitted on,
+    and where a correction does not commute with pooling, over those that are scored.
 
     Returns
     -------
@@ -282,41 +262,35 @@ def evaluate_texts(
     """
     if protocol.isotropy:
         choose_measures(protocol.isotropy)  # an unknown name is refused before any work
+    # Data that are missing or damaged are found before a model is loaded.
     fits = any(one.transformer for one in corrections)
     jobs = [job_of(task, folder, protocol, fits=fits) for task in tasks]
-    rows: list[Row] = []
-    tables: list[Table] = []
     device = source.device if isinstance(source, Model) else protocol.device
     with (
-        encoding_pool(engine, workers, device, pool) as encoders,
-        kept_vectors(protocol, jobs) as cache,
+        encoding_pool(device=device, **encoding) as encoders,
+        fold_cache(protocol, jobs) as cache,
     ):
         model = opened(source, protocol, encoders)
         layers = chosen_layers(model, protocol.layers)
         began = time.perf_counter()
         encoder = encoder_of(model, protocol, cache, encoders)
         scoring = LayerScoring(encoder, corrections, layers, protocol, level, progress)
-        for job in jobs:
-            found = scoring.score(job)
-            rows += found.rows
-            tables += found.tables
-    return Result(
-        with_best_layers(rows),
-        tables,
+        found = joined(map(scoring.score, jobs))
+    return replace(
+        found,
+        rows=with_best_layers(found.rows),
         seeds={"seed": protocol.seed},
-        versions=versions(),
-        command=command,
         extra={
             KIND: SCORES,
             "models": {model.name: model.provenance},
             SECONDS: time.perf_counter() - began,
-            **({REMARKS: [EPOCHS_REMARK]} if tables else {}),
+            **({REMARKS: [EPOCHS_REMARK]} if found.tables else {}),
         },
     )
 
 
 @contextmanager
-def kept_vectors(
+def fold_cache(
     protocol: SentenceProtocol, jobs: Sequence[TaskPlan]
 ) -> Iterator[VectorCache | bool]:
     """Keep vectors between folds even where none are to be kept between calls."""

@@ -1,9 +1,21 @@
-"""Rank correlations over spaces that are not independent of each other.
+"""``relate()``: does isotropy go with better scores, over many spaces, by measure and by task?
 
-Spaces of one layer under several corrections share the layer, neighbouring layers are alike, and
-all layers of a model share the model. A relation is the mean over groups of spaces of Spearman's ρ
-in each; with one group that is ρ itself. Its error is what leaving out a whole cluster of spaces
-does, never a single space:
+The answer depends on what is compared, and papers disagree partly because they compare different
+things. So there is one table per question:
+
+- *all spaces*: models, layers and corrections together;
+- *uncorrected layers*: layers of all models as they are;
+- *layers of a model*: within each model, then the mean over models (where there are several);
+- *corrections of a layer*: within each layer, over its corrections, then the mean over layers. Only
+  this one is about what changing a space does.
+
+Correlations are Spearman's, of the score with *isotropy*: measures that fall as a space fills more
+evenly are turned around, so that above 0 always means "the more isotropic, the better".
+
+Spaces are not independent of each other: those of one layer under several corrections share the
+layer, neighbouring layers are alike, and all layers of a model share the model. A relation is the
+mean over groups of spaces of Spearman's ρ in each; with one group that is ρ itself. Its error is
+what leaving out a whole cluster of spaces does, never a single space:
 
     s² = Σ_h (G_h − 1) / G_h Σ_g (ρ₋g − ρ̄₋h)²
 
@@ -24,22 +36,6 @@ References
 Efron & Stein (1981), The jackknife estimate of variance. Shao & Tu (1995), The jackknife and
 bootstrap, ch. 6, on sample surveys. Fisher (1921), On the "probable error" of a
 coefficient of correlation.
-
-Scores and isotropy of the same spaces, out of the rows of evaluations.
-
-Does isotropy go with better scores? Over many spaces, measure by measure and task by task.
-
-The answer depends on what is compared, and papers disagree partly because they compare different
-things. So there is one table a question:
-
-- *all spaces*: models, layers and corrections together;
-- *uncorrected layers*: layers of all models as they are;
-- *layers of a model*: within each model, then the mean over models (where there are several);
-- *corrections of a layer*: within each layer, over its corrections, then the mean over layers. Only
-  this one is about what changing a space does.
-
-Correlations are Spearman's, of the score with *isotropy*: measures that fall as a space fills more
-evenly are turned around, so that above 0 always means "the more isotropic, the better".
 """
 
 from __future__ import annotations
@@ -65,7 +61,7 @@ from isoscope.compute.stats.estimates import (
 from isoscope.corrections.named import NONE
 from isoscope.errors import UsageError
 from isoscope.measures.registry import all_measures
-from isoscope.results.fields import KIND, MAIN, PART_OF_TASK, base_name
+from isoscope.results.fields import DIFFERENCE, KIND, MAIN, PART_OF_TASK, base_name
 from isoscope.results.merge import joined
 from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.evaluate.text import DIRECTION, ISOTROPY, RELATION, SCORE, verdict
@@ -74,19 +70,17 @@ from isoscope.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from isoscope.measures.registry import Direction
     from isoscope.typing import Mask, Vector
 
     Key = tuple[str, str, str]
 
 
+# Below this many clusters the spread of what leaving one out does says little.
 FEWEST_CLUSTERS = 5
-"""Below this many clusters the spread of what leaving one out does says little."""
 
+# Clusters that the layers of a model make.
 RUNS = 6
-"""Clusters that the layers of a model make."""
 
 
 def mean_rank_correlation(
@@ -156,6 +150,7 @@ def interval(
     masks = {name: mask & kept for name, mask in places_of(clusters).items() if (mask & kept).any()}
     if len(masks) < FEWEST_CLUSTERS:
         return None, None, f"no interval from fewer than {counted(FEWEST_CLUSTERS, unit)}"
+    # On Fisher's scale a perfect correlation is infinitely far from all others.
     if 1 - abs(value) < ROUNDING:
         return None, None, "no interval around a perfect correlation"
     strata = strata_of(groups, masks)
@@ -174,6 +169,7 @@ def interval(
     )
     if variance <= ROUNDING**2:
         return None, None, f"no interval: no {unit} changes the correlation"
+    # One degree for the mean of every stratum, and one for the correlation.
     freedom = max(len(masks) - len(left) - 1, 1)
     # Student's quantile is asked for by the number of items, which is two more.
     reach = quantile(level, freedom + 2) * math.sqrt(variance)
@@ -189,6 +185,7 @@ def strata_of(
         for name, places in clusters.items()
     }
     inside = all(not (clusters[name] & ~groups[group]).any() for name, group in within.items())
+    # One cluster per group says nothing about the spread within groups.
     sizes = Counter(within.values())
     if inside and any(size > 1 for size in sizes.values()):
         return within
@@ -233,23 +230,15 @@ def places_of(names: Sequence[Hashable]) -> dict[Hashable, Mask]:
     }
 
 
-SECONDS, DIFFERENCE = "/seconds", "/difference"
+SECONDS = "/seconds"
 
 
 @dataclass(frozen=True)
 class ScoredSpaces:
-    """All spaces that one task was scored in.
+    """All spaces that one task was scored in, by model, layer and correction.
 
-    Attributes
-    ----------
-    task : str
-        Its name.
-    score : str
-        The score that decides, as results name it: ``sts-b/cosine/spearman``.
-    scores : mapping
-        The row of that score, by model, layer and correction.
-    isotropy : mapping
-        For every measure of these spaces, its row by model, layer and correction.
+    ``score`` is the one that decides, as results name it, such as ``sts-b/cosine/spearman``;
+    ``isotropy`` has the rows of every measure of these spaces.
     """
 
     task: str
@@ -257,11 +246,11 @@ class ScoredSpaces:
     scores: Mapping[Key, Row]
     isotropy: Mapping[str, Mapping[Key, Row]]
 
-    def score_values(self) -> NDArray[np.float64]:
+    def score_values(self) -> Vector:
         """Return the score of every space, NaN where it is undefined."""
         return np.array([number(row.value) for row in self.scores.values()])
 
-    def isotropy_values(self, measure: str) -> NDArray[np.float64]:
+    def isotropy_values(self, measure: str) -> Vector:
         """Return how isotropic every space is by a measure: the higher, the more; NaN if undefined.
 
         Measures that fall as a space fills more evenly are turned around. Those that may be below
@@ -279,9 +268,9 @@ class ScoredSpaces:
         """Return a dictionary for every space, with its score and all measures as they are."""
         found = []
         for key, row in self.scores.items():
-            beside = {name: rows.get(key) for name, rows in self.isotropy.items()}
             values: dict[str, Any] = {}
-            for name, one in beside.items():
+            for name, rows in self.isotropy.items():
+                one = rows.get(key)
                 values[name] = one.value if one else None
                 values[f"{name}_log10"] = one.log10 if one else None
             found.append(
@@ -305,7 +294,7 @@ def direction(measure: str) -> Direction:
 
 
 def scored_spaces(results: Iterable[Result]) -> list[ScoredSpaces]:
-    """Put the main score of every task beside the isotropy of the same spaces."""
+    """Return the main score of every task with the isotropy of the same spaces."""
     rows = distinct_rows(row for result in results for row in result.rows)
     measures = {item.name for item in all_measures()}
     isotropy: dict[str, dict[str, dict[Key, Row]]] = {}
@@ -315,6 +304,7 @@ def scored_spaces(results: Iterable[Result]) -> list[ScoredSpaces]:
             isotropy.setdefault(task, {}).setdefault(name, {})[key_of(row)] = row
     scores: dict[str, list[Row]] = {task: [] for task in isotropy}
     for row in rows:
+        # The longest: one task may be called as another is with something behind a slash.
         owner = max((t for t in isotropy if row.measure.startswith(f"{t}/")), key=len, default=None)
         if owner is not None and is_score(row):
             scores[owner].append(row)
@@ -380,29 +370,21 @@ SPACES = "spaces"
 
 @dataclass(frozen=True)
 class Question:
-    """Which spaces are compared with which.
-
-    Attributes
-    ----------
-    name : str
-        What results call it.
-    corrected : bool
-        Whether corrected spaces take part.
-    group : int
-        How much of model, layer and correction the spaces that are compared have in common: with
-        0 all are compared, with 1 those of a model, with 2 those of a layer.
-    """
+    """Which spaces are compared with which; ``name`` is what results call the question."""
 
     name: str
     corrected: bool
+    """Whether corrected spaces take part."""
     group: int
+    """How much of model, layer and correction the spaces that are compared have in common: with 0
+    all are compared, with 1 those of a model, with 2 those of a layer."""
 
     def takes(self, key: Key) -> bool:
         """Whether a space takes part."""
         return self.corrected or key[2] == NONE
 
     def describe(self, keys: list[Key]) -> str:
-        """Say in a few words what was correlated."""
+        """Describe in a few words what was correlated."""
         compared = "the rank correlation of isotropy and score"
         if self.group:
             of = "model" if self.group == 1 else "layer"
@@ -510,6 +492,6 @@ def relation_rows(task: ScoredSpaces, question: Question, level: float) -> list[
 
 
 def same_keys(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Give all rows the keys of each: tasks may have been measured differently."""
+    """Return rows that all have the same keys: tasks may have been measured differently."""
     names = dict.fromkeys(name for row in rows for name in row)
     return [{name: row.get(name) for name in names} for row in rows]

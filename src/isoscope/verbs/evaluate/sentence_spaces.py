@@ -149,6 +149,7 @@ def sentence_spaces(
             encoder.model, texts, list(again), pooling, encoder.special_tokens, again,
             mentions=mentions, longest=encoder.longest, progress=progress,
         )  # fmt: skip
+    # One pass serves all these corrections, which share its time.
     passed = (time.perf_counter() - began) / max(sum(map(len, again.values())), 1)
     for layer, vectors in raw.items():
         spaces = []
@@ -168,6 +169,7 @@ def sentence_spaces(
 
 def commutes(correction: Any, pooling: str) -> bool:
     """Whether correcting pooled vectors is the same as pooling corrected tokens."""
+    # One token is picked: correcting it before or after makes no difference.
     if pooling in ("cls", "last"):
         return True
     affine = isinstance(correction, AffineCorrection) and not correction.renormalize

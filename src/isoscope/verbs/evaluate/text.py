@@ -1,8 +1,8 @@
-"""Scores of several layers for people: layers down, corrections across, one grid a score.
+"""What people read of scores, and of how they go with isotropy.
 
-Isotropy against scores for people: scores down, measures across, one grid a question.
-
-What relations of isotropy and scores say, in a sentence.
+Scores of several layers have one grid each, with layers down and corrections across. Relations of
+isotropy and scores have one grid per question, with scores down and measures across, and a sentence
+that sums them up.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ def marked_cell(row: Row | None) -> str:
     return mark + cell(row, error=False)
 
 
+# What such a result calls itself under ``KIND``.
 RELATION = "relation"
-"""What such a result calls itself under ``KIND``."""
 
+# Fields of a row: what is related with what, and which way a more even space moves the measure.
 SCORE, ISOTROPY, DIRECTION = "score", "isotropy", "direction"
-"""Fields of a row: what is related with what, and which way a more even space moves the measure."""
 
 LEGEND = "above 0: the more isotropic a space, the better its score; below 0: the worse"
 TURNED = "lower is more isotropic, so that the sign of its correlations is turned"
@@ -126,7 +126,7 @@ def relation_cell(row: Row | None) -> str:
 
 
 def reading_notes(rows: list[Row], measures: list[str]) -> list[str]:
-    """Say what the signs mean, and what intervals do not."""
+    """Note what the signs mean, and what intervals do not say."""
     directions = {str(row.extra[ISOTROPY]): row.extra.get(DIRECTION) for row in rows}
     notes = [LEGEND]
     for direction, words in (("lower", TURNED), ("neither", NEITHER)):
@@ -139,7 +139,7 @@ def reading_notes(rows: list[Row], measures: list[str]) -> list[str]:
 
 
 def row_notes(rows: list[Row]) -> list[str]:
-    """Say every note once, with what it is about where that is not everything."""
+    """Return every note once, with what it is about if that is not everything."""
     return [
         note if len(about) == len(rows) else f"{', '.join(row.measure for row in about)}: {note}"
         for note, about in grouped(rows, lambda row: row.note).items()
@@ -159,7 +159,7 @@ def verdict(question: str, rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def sentence(question: str, rows: Sequence[Row]) -> str:
-    """Say what the measures of isotropy found; those that are none are not counted."""
+    """Describe what the measures of isotropy found; measures of something else are not counted."""
     found = [row for row in rows if row.value is not None and row.extra.get(DIRECTION) != "neither"]
     if not found:
         return f"{question}: no relation is defined."
@@ -182,7 +182,7 @@ def sentence(question: str, rows: Sequence[Row]) -> str:
 
 
 def over(question: str, row: Row) -> str:
-    """Say how many spaces an answer stands on."""
+    """Describe how many spaces an answer is based on."""
     return (
         f"{question}: over {counted(row.n or 0, 'space')} of "
         f"{counted(int(row.extra.get('models', 0)), 'model')}"

@@ -1,38 +1,47 @@
-"""The vectors of some words, out of a vocabulary that may be far larger than memory.
+"""Words looked up in a vocabulary that may be far larger than memory, and scores of word pairs.
 
-Scores of word pairs, with intervals and with differences from the vectors as they are.
+A benchmark of word similarity lists pairs of words with human judgements h. A space is scored by
+the correlation of h with the cosine, or with the inner product, of the words' vectors:
+
+    r(h, cos(x, y))  and  r(h, ⟨x, y⟩),  with Pearson's and with Spearman's r
+
+The whole vocabulary is read once, and only the vectors of the benchmark's words are kept.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.compute.stats.estimates import difference, pearson, spearman
-from isoscope.corrections.named import NONE
+from isoscope.compute.stats.estimates import Score, difference, pearson, spearman
+from isoscope.corrections.named import NONE, fitted
 from isoscope.data.arrays import is_tensor, unit_rows
 from isoscope.data.base import Batch
-from isoscope.data.combine import label_of
+from isoscope.data.combine import SingleCloud, label_of
 from isoscope.errors import DataError, UsageError
-from isoscope.results.result import Row
+from isoscope.progress import report
+from isoscope.results.result import Result, Row, versions
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stats.estimates import Estimate, Score
+    from isoscope.compute.stats.estimates import Estimate
+    from isoscope.corrections.named import NamedCorrection
     from isoscope.data.base import CloudGroup
+    from isoscope.data.selection import RowSelection
     from isoscope.progress import Progress
     from isoscope.tasks.datasets.word_similarity import WordPair
-    from isoscope.typing import Vector
+    from isoscope.typing import Mask, Vector
 
 
 @dataclass
@@ -61,7 +70,7 @@ class WordVectors:
     _kept: list[NDArray[np.float64]] = field(default_factory=list)
 
     def add(self, batch: Batch, words: NDArray[Any]) -> None:
-        """Look through one batch."""
+        """Keep the vectors of wanted words in one batch."""
         self.rows += len(batch.vectors)
         chosen = []
         for row, word in enumerate(words):
@@ -72,6 +81,7 @@ class WordVectors:
                     self.places[word] = len(self.places)
                     chosen.append(row)
         if chosen:
+            # In double precision: corrections and scores of a few hundred words cost nothing.
             rows = batch.vectors[chosen]
             rows = rows.double().cpu().numpy() if is_tensor(rows) else rows
             self._kept.append(np.asarray(rows, np.float64))
@@ -111,8 +121,7 @@ def collect(
         for name, batch in batches.items():
             found[name].add(batch, batch.labels[label_of(batch, label, name)])
             done += len(batch.vectors)
-        if progress is not None:
-            progress("look up words", done, group.rows)
+        report(progress, "look up words", done, group.rows)
     return found
 
 
@@ -137,7 +146,8 @@ def read_vocabulary(path: Path) -> NDArray[Any]:
     return words
 
 
-CORRELATIONS: dict[str, Callable[..., Score]] = {"pearson": pearson, "spearman": spearman}
+Correlation = Callable[..., Score]
+CORRELATIONS: dict[str, Correlation] = {"pearson": pearson, "spearman": spearman}
 SHOWN_MISSING = 5
 
 
@@ -180,7 +190,7 @@ class CoveredPairs:
     def of(
         cls, task: str, pairs: Sequence[WordPair], form: WordForm, words: WordVectors
     ) -> CoveredPairs:
-        """Look the words up and say what is missing."""
+        """Look the words up, and describe what is missing."""
         places = words.places
         written = [(form.written(p.first), form.written(p.second), p.score) for p in pairs]
         known = [entry for entry in written if entry[0] in places and entry[1] in places]
@@ -209,55 +219,78 @@ class CoveredPairs:
         cosine = np.einsum("ij,ij->i", units[self.first], units[self.second])
         return {"cosine": cosine, "inner": inner}
 
-
-def score_rows(
-    where: tuple[str, str],
-    pairs: CoveredPairs,
-    spaces: Mapping[str, Vector],
-    protocol: str,
-    level: float,
-) -> list[Row]:
-    """Score one task in every space, and compare every space with the vectors as they are."""
-    similarities = {name: pairs.similarities(vectors) for name, vectors in spaces.items()}
-    rows = []
-    for correction, scores in similarities.items():
-        for score, values in scores.items():
-            before = similarities[NONE][score] if NONE in spaces and correction != NONE else None
-            for metric, correlate in CORRELATIONS.items():
-                name = f"{pairs.task}/{score}/{metric}"
+    def score_rows(
+        self, where: tuple[str, str], spaces: Mapping[str, Vector], protocol: str, level: float
+    ) -> list[Row]:
+        """Score every space, and compare each with the vectors as they are."""
+        similarities = {name: self.similarities(vectors) for name, vectors in spaces.items()}
+        rows = []
+        for correction, scores in similarities.items():
+            for (score, values), metric in product(scores.items(), CORRELATIONS):
+                correlate = partial(self._correlate, CORRELATIONS[metric], level)
+                name = f"{self.task}/{score}/{metric}"
                 usable = np.isfinite(values)
-                found = correlate(values[usable], pairs.human[usable], level=level)
-                rows.append(as_row(where, correction, name, found, pairs, protocol))
-                if before is None:
-                    continue
-                usable &= np.isfinite(before)
-                human = pairs.human[usable]
-                change = difference(
-                    correlate(values[usable], human, level=level),
-                    correlate(before[usable], human, level=level),
-                    level=level,
-                )
-                rows.append(
-                    as_row(where, correction, f"{name}/difference", change, pairs, protocol)
-                )
-    return rows
+                found: dict[str, Estimate] = {name: correlate(values, usable)}
+                if NONE in spaces and correction != NONE:
+                    # A difference is paired: both spaces are scored on the pairs that both have.
+                    before = similarities[NONE][score]
+                    both = usable & np.isfinite(before)
+                    change = difference(
+                        correlate(values, both), correlate(before, both), level=level
+                    )
+                    found[f"{name}/difference"] = change
+                rows += [self._row(where, correction, *one, protocol) for one in found.items()]
+        return rows
+
+    def _correlate(
+        self, correlation: Correlation, level: float, values: Vector, usable: Mask
+    ) -> Score:
+        return correlation(values[usable], self.human[usable], level=level)
+
+    def _row(
+        self, where: tuple[str, str], correction: str, measure: str, found: Estimate, protocol: str
+    ) -> Row:
+        """Return one score as a row, with what is known of its pairs."""
+        notes = [self.coverage]
+        zero = len(self.human) - found.n
+        if zero:
+            notes.append(f"{counted(zero, 'pair')} with a zero vector left out of the cosine")
+        return Row.of(
+            found, *where, correction, measure, protocol=protocol,
+            note="; ".join(filter(None, [*notes, found.note])),
+            extra={"unit": "pairs", "of": self.total},
+        )  # fmt: skip
 
 
-def as_row(
-    where: tuple[str, str],
-    correction: str,
-    measure: str,
-    found: Estimate,
-    pairs: CoveredPairs,
-    protocol: str,
-) -> Row:
-    """File one score, with what is known of its pairs."""
-    zero = len(pairs.human) - found.n
-    notes = [pairs.coverage]
-    if zero:
-        notes.append(f"{counted(zero, 'pair')} with a zero vector left out of the cosine")
-    return Row.of(
-        found, *where, correction, measure, protocol=protocol,
-        note="; ".join(filter(None, [*notes, found.note])),
-        extra={"unit": "pairs", "of": pairs.total},
-    )  # fmt: skip
+def score_words(
+    selection: RowSelection,
+    tasks: Mapping[str, Sequence[WordPair]],
+    corrections: Sequence[NamedCorrection],
+    form: WordForm,
+    *,
+    label: str | None,
+    level: float,
+    progress: Progress | None,
+) -> Result:
+    """Score every cloud of a selection on every task, in every space."""
+    pairs = [pair for many in tasks.values() for pair in many]
+    wanted = {form.written(word) for pair in pairs for word in (pair.first, pair.second)}
+    found = collect(selection, wanted, label, progress)
+    left_out = dict(selection.left_out)  # before fits read the rows again
+    rows = []
+    for name, words in found.items():
+        cloud = SingleCloud(selection, name)
+        # Fitted on the whole vocabulary, and applied to the few vectors that are scored.
+        spaces = {
+            one.name: one.apply(words.vectors) for one in fitted(corrections, cloud, progress)
+        }
+        repeated = f"; {words.repeated:,} repeated rows: the first counts" if words.repeated else ""
+        protocol = (
+            f"{words.width:,} dimensions; {form}; corrections fitted on all {words.rows:,} rows; "
+            f"{level:.0%} intervals{repeated}"
+        )
+        where = (name, "") if len(found) == 1 else ("", name)
+        for task, many in tasks.items():
+            covered = CoveredPairs.of(task, many, form, words)
+            rows += covered.score_rows(where, spaces, protocol, level)
+    return Result(rows, left_out=left_out, versions=versions())

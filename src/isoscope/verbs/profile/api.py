@@ -30,7 +30,7 @@ from isoscope.verbs.profile.checkpoint_series import profile_over_training
 from isoscope.verbs.profile.layer_reads import LayerProfile, TextRun
 from isoscope.verbs.profile.matrices import weights_profile
 from isoscope.verbs.profile.profile_options import ProfileOptions, refuse_of_layers
-from isoscope.verbs.profile.rows import layer_rows, with_moved
+from isoscope.verbs.profile.rows import flag_moved, layer_rows
 from isoscope.verbs.profile.verdict import profile_verdict
 
 __all__ = ["find_subjects", "profile", "profile_over_training"]
@@ -60,21 +60,20 @@ def find_subjects(
             found.append(find_training(str(name), revisions, every))
         else:
             found.append(open_model(name, revision=revision, dtype=dtype, device=device))
-    trainings = [subject for subject in found if isinstance(subject, Training)]
-    if every is not None and not trainings:
+    if every is not None and not any(isinstance(subject, Training) for subject in found):
         raise UsageError(
             "--every chooses among checkpoints: add --revisions, or name a folder of them"
         )
     tell_apart([subject for subject in found if isinstance(subject, Model)])
     names = [subject.name if isinstance(subject, Model) else subject.model for subject in found]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise UsageError(f"two models are called {twice[0]}; profile them one at a time")
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"two models are called {name}; profile them one at a time")
     return found
 
 
 def tell_apart(models: Sequence[Model]) -> None:
-    """Name models after two folders where the last one is the same: a/model and b/model."""
+    """Rename models whose folders have the same name after two folders: a/model and b/model."""
     names = [model.name for model in models]
     for model in models:
         folder = model.source.folder
@@ -119,7 +118,7 @@ def profile(
     command: str = "",
     **options: Any,
 ) -> Result:
-    """Look inside transformers: every layer over a text, or the weights without one.
+    """Profile transformer models: every layer on a text, or the weights without one.
 
     Parameters
     ----------
@@ -260,7 +259,7 @@ def open_sample(
 
 
 def released(model: Model, profile_one: Callable[[Model], Result], *, keep: bool) -> Result:
-    """Profile a model and let go of its network, unless the user holds the model."""
+    """Profile a model and free its network, unless the user holds the model."""
     try:
         return profile_one(model)
     finally:
@@ -293,7 +292,7 @@ def with_text(model: Model, run: TextRun, options: ProfileOptions) -> Result:
         left_out["blank texts"] = run.survey.blank
     result = replace(
         found,
-        rows=with_moved(found.rows),
+        rows=flag_moved(found.rows),
         verdicts=[verdict, *found.verdicts],
         left_out=left_out,
         seeds={"seed": options.seed},

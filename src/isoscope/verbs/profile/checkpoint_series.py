@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.measures.views import NONE
 from isoscope.models.weights.tensors import weights_digest
+from isoscope.progress import report
 from isoscope.results.fields import CHECKPOINTS, DUPLICATE_OF, KIND, PROFILE
 from isoscope.results.merge import joined
 from isoscope.results.model_rows import fields_of
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from isoscope.progress import Progress
 
 
+# Stands for a measure in the only row of a checkpoint without numbers of its own.
 SAME_WEIGHTS = "same_weights"
-"""Stands for a measure in the only row of a checkpoint without numbers of its own."""
 
 
 def profile_over_training(
@@ -66,12 +67,12 @@ def profile_over_training(
         Rows, tables and verdicts of all checkpoints, a verdict on the training, and a table
         ``checkpoints`` with the digest of the weights of each.
     """
-    visits = Visits(profile_one, open_one, journal)
+    profiler = CheckpointProfiler(profile_one, open_one, journal)
     results, listed = [], []
+    total = len(training.checkpoints)
     for number, checkpoint in enumerate(training.checkpoints):
-        if progress is not None:
-            progress(CHECKPOINTS, number, len(training.checkpoints))
-        digest, same, found = visits.visit(checkpoint)
+        report(progress, CHECKPOINTS, number, total)
+        digest, same, found = profiler.profile(checkpoint)
         gc.collect()  # modules of a network refer to each other: it would stay beside the next
         about = fields_of(checkpoint)
         if same is not None:
@@ -80,13 +81,12 @@ def profile_over_training(
                 "its own",
                 stacklevel=2,
             )
-            results.append(without_numbers(checkpoint, same, training.protocol))
+            results.append(duplicate_result(checkpoint, same, training.protocol))
         if found is not None:
-            results.append(marked(found, about, training.protocol))
+            results.append(of_checkpoint(found, about, training.protocol))
         duplicate = None if same is None else same.revision
         listed.append({**about, "sha256": digest, DUPLICATE_OF: duplicate})
-    if progress is not None:
-        progress(CHECKPOINTS, len(training.checkpoints), len(training.checkpoints))
+    report(progress, CHECKPOINTS, total, total)
     whole = joined(results)
     table = Table(training.model, "", NONE, CHECKPOINTS, listed, training.protocol)
     return replace(
@@ -99,7 +99,7 @@ def profile_over_training(
 
 
 @dataclass
-class Visits:
+class CheckpointProfiler:
     """Opens checkpoints as far as a journal does not know what they give."""
 
     profile_one: Callable[[Model], Result]
@@ -107,21 +107,15 @@ class Visits:
     journal: Journal | None
     _first: dict[str, Checkpoint] = field(default_factory=dict)
     """The first checkpoint with some weights, by their digest."""
-    _digests: dict[str, str] = field(default_factory=dict)
+    _digests: dict[str | None, str] = field(default_factory=dict)
     """Digests by commit: branches of one commit need not be fetched twice."""
 
-    def visit(self, checkpoint: Checkpoint) -> tuple[str, Checkpoint | None, Result | None]:
+    def profile(self, checkpoint: Checkpoint) -> tuple[str, Checkpoint | None, Result | None]:
         """Return the digest of the weights, whose they were first, and what was found if nobody's.
 
         The model is let go when this returns.
         """
-        model = None
-        digest = self._known_digest(checkpoint)
-        if digest is None:
-            model = self.open_one(checkpoint)
-            digest = weights_digest(model)
-            if self.journal is not None:
-                self.journal.save(weights_step(checkpoint), {}, {"sha256": digest})
+        digest, model = self._digest(checkpoint)
         if checkpoint.commit is not None:
             self._digests[checkpoint.commit] = digest
         same = self._first.setdefault(digest, checkpoint)
@@ -133,19 +127,22 @@ class Visits:
             keep_result(self.journal, checkpoint.name, found)
         return digest, None, found
 
-    def _known_digest(self, checkpoint: Checkpoint) -> str | None:
+    def _digest(self, checkpoint: Checkpoint) -> tuple[str, Model | None]:
+        """Return the digest of the weights, and the model where it had to be opened for that."""
         if checkpoint.commit in self._digests:
-            return self._digests[checkpoint.commit]
-        entry = None if self.journal is None else self.journal.load(weights_step(checkpoint))
-        return None if entry is None else str(entry.facts["sha256"])
+            return self._digests[checkpoint.commit], None
+        step = f"{checkpoint.name} weights"
+        entry = None if self.journal is None else self.journal.load(step)
+        if entry is not None:
+            return str(entry.facts["sha256"]), None
+        model = self.open_one(checkpoint)
+        digest = weights_digest(model)
+        if self.journal is not None:
+            self.journal.save(step, {}, {"sha256": digest})
+        return digest, model
 
 
-def weights_step(checkpoint: Checkpoint) -> str:
-    """Return the step of a journal that keeps the digest of a checkpoint's weights."""
-    return f"{checkpoint.name} weights"
-
-
-def marked(result: Result, about: dict[str, Any], protocol: str) -> Result:
+def of_checkpoint(result: Result, about: dict[str, Any], protocol: str) -> Result:
     """Return a result whose rows, tables and verdicts say of which checkpoint they are."""
     return replace(
         result,
@@ -162,7 +159,7 @@ def marked(result: Result, about: dict[str, Any], protocol: str) -> Result:
     )
 
 
-def without_numbers(checkpoint: Checkpoint, same: Checkpoint, protocol: str) -> Result:
+def duplicate_result(checkpoint: Checkpoint, same: Checkpoint, protocol: str) -> Result:
     """Return the row of a checkpoint whose weights are those of an earlier one."""
     row = Row.of(
         None, checkpoint.name, "", NONE, SAME_WEIGHTS,

@@ -49,6 +49,7 @@ from isoscope.measures.reads.passes import (
     SecondState,
     by_kind_and_name,
     merged_by_name,
+    named_arrays,
 )
 from isoscope.measures.reads.projections import ProjectionPlan, Projections
 from isoscope.models.layer_names import EVERYTHING, ORDINARY
@@ -72,8 +73,8 @@ if TYPE_CHECKING:
 ORDINARY_SUMS, MASSIVE, SAMPLE = "ordinary", "massive", "sample"
 CONTEXT = "contextual|"
 
+# A layer, and which of its tokens.
 Key = tuple[str, str]
-"""A layer, and which of its tokens."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,7 @@ class LayerSums:
             raise DataError(f"{name}: fewer than two tokens are left to measure")
         sample = self.samples[name]
         reads = {EVERYTHING: FirstRead(everything, sample)}
+        # A single ordinary token has no variance, so that there is nothing to compare.
         if massive is not None and ordinary is not None and ordinary.rows >= 2:
             rest = sample.where(np.linalg.norm(sample.vectors, axis=1) <= limit)
             reads[ORDINARY] = FirstRead(ordinary, rest)
@@ -120,12 +122,7 @@ class LayerSums:
     def to_entry(self) -> Entry:
         """Return arrays and facts."""
         samples = {(name, SAMPLE): sample for name, sample in self.samples.items()}
-        parts: dict[Key, Moments | Sample] = {**self.moments, **samples}
-        arrays = {
-            f"{which}|{key}|{name}": array
-            for (name, which), part in parts.items()
-            for key, array in part.to_arrays().items()
-        }
+        arrays = named_arrays({**self.moments, **samples})
         facts: dict[str, Any] = {"sample_size": self.sample_size, "met": asdict(self.met)}
         if self.contextual is not None:
             facts["contextual"] = self.contextual.facts()
@@ -182,7 +179,7 @@ class FirstPass:
             )  # fmt: skip
 
     def add(self, batches: Mapping[str, Batch]) -> Dealt | None:
-        """Take one batch of every layer; returns how its rows were dealt to blocks."""
+        """Add one batch of every layer; returns how its rows were dealt to blocks."""
         dealer, dealt = self._request.dealer, None
         for name, batch in batches.items():
             x = batch.vectors
@@ -192,6 +189,7 @@ class FirstPass:
             dealt = None if dealer is None else dealer.deal(batch)
             ordinary = self._rule.ordinary(name, norms)
             if ordinary is None:
+                # Almost every batch: no rows are copied.
                 self._kernel(name, ORDINARY_SUMS, x).add(x, dealt=dealt)
             else:
                 for which, mask in ((ORDINARY_SUMS, ordinary), (MASSIVE, ~ordinary)):
@@ -235,7 +233,7 @@ def masked(x: torch.Tensor, dealt: Dealt | None, mask: Mask) -> tuple[torch.Tens
 
 
 def not_finite(name: str, batch: Batch, norms: torch.Tensor) -> str:
-    """Name the first token whose vector is not finite."""
+    """Return the message about the first token whose vector is not finite."""
     row = int((~norms.isfinite()).nonzero()[0])
     token, text = batch.labels["token"][row], batch.labels["sentence"][row]
     return (
@@ -244,11 +242,11 @@ def not_finite(name: str, batch: Batch, norms: torch.Tensor) -> str:
     )
 
 
+# Tokens whose norm exceeds this many median norms of their layer are massive.
 MULTIPLE = 5.0
-"""Tokens whose norm exceeds this many median norms of their layer are massive."""
 
+# Texts of the pilot: a median needs few, and the model runs over them once more.
 PILOT_TEXTS = 64
-"""Texts of the pilot: a median needs few, and the model runs over them once more."""
 
 
 @dataclass(frozen=True)
@@ -258,7 +256,8 @@ class MassiveRule:
     limits: Mapping[str, float]
 
     def ordinary(self, layer: str, norms: torch.Tensor) -> Mask | None:
-        """Tell which rows are ordinary; None when all are, the case that must be fast."""
+        """Return a mask of the ordinary rows; None if all are, the case that must be fast."""
+        # One comparison on the device: the mask is copied to the host only where it is needed.
         far = norms > self.limits[layer]
         return None if not bool(far.any()) else np.asarray((~far).cpu().numpy())
 
@@ -298,9 +297,9 @@ class SecondPass:
         self.found: dict[Key, Projections] = {}
 
     def add(self, layers: Mapping[str, torch.Tensor], dealt: Dealt | None) -> None:
-        """Take one batch of every layer."""
+        """Add one batch of every layer."""
         if not self._deal:
-            dealt = None
+            dealt = None  # a spool has the blocks even where only the first read needs them
         for name, x in layers.items():
             if (name, EVERYTHING) in self._plans:
                 self._project((name, EVERYTHING), x, dealt)
@@ -319,11 +318,9 @@ class SecondPass:
         self.found[key] = found if known is None else known.merge(found)
 
 
+# Room for the numbers of a shard's tokens: only reading tells how many there are.
+# Samples draw tokens by a hash of their number, which so must not depend on the other shards.
 TOKENS_PER_SHARD = 1 << 40
-"""Room for the numbers of a shard's tokens: only reading tells how many there are.
-
-Samples draw tokens by a hash of their number, which so must not depend on the other shards.
-"""
 
 
 @dataclass(frozen=True)
@@ -348,7 +345,7 @@ def layer_clouds(model: Model, texts: TextSource, options: ProfileOptions) -> La
 
 @dataclass
 class ModelWork:
-    """What every work with a model has; its reader and its clouds are made where it is done."""
+    """Base of works with a model; the reader and the clouds are made in the worker."""
 
     model: Model
     texts: TextSource
@@ -364,12 +361,13 @@ class ModelWork:
         return layer_clouds(self.model, ShardTexts(self.texts, self.reader, shard), self.options)
 
     def __getstate__(self) -> dict[str, Any]:
+        # A reader has a file open, which cannot be sent to another process.
         return {name: value for name, value in vars(self).items() if name != "reader"}
 
 
 @dataclass(frozen=True)
 class PilotRead:
-    """What some of the first texts tell."""
+    """Result of the pilot."""
 
     medians: Mapping[str, float]
     """Median norm of the tokens of each layer."""
@@ -379,7 +377,7 @@ class PilotRead:
 
 @dataclass
 class Pilot(ModelWork):
-    """Looks at some of the first texts."""
+    """Finds median norms on some of the first texts."""
 
     def __call__(self, shard: TextShard, tick: Tick) -> PilotRead:
         """Find the median norms."""
@@ -390,7 +388,7 @@ class Pilot(ModelWork):
 
 @dataclass
 class ReadingWork(ModelWork):
-    """What both reads have."""
+    """Base of both reads."""
 
     rule: MassiveRule
     spool: str | None = None
@@ -431,6 +429,7 @@ class SecondWork(ReadingWork):
         request = self.options.request(None)
         taker = SecondPass(self.plans, self.rule, deal=request.deals_variances)
         spool = self.spool_of(shard)
+        # A worker on another machine, or a shard beyond the limit, finds no spool.
         if spool.complete:
             for layers, dealt in spool.read():
                 taker.add(layers, dealt)

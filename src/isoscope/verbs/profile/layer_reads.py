@@ -14,6 +14,7 @@ from isoscope.data.texts.shards import FileSurvey, cut_texts, sources_of, whole_
 from isoscope.errors import DataError
 from isoscope.measures.reads.passes import SecondState
 from isoscope.models.layer_names import EVERYTHING, ORDINARY
+from isoscope.progress import report
 from isoscope.verbs.profile.layer_passes import (
     MULTIPLE,
     FirstWork,
@@ -146,7 +147,7 @@ class LayerProfile:
         return MassiveRule({name: multiple * median for name, median in found.medians.items()})
 
     def _first_readable(self, work: Pilot) -> PilotRead:
-        """Look at the first shard that can be read."""
+        """Return the pilot of the first shard that can be read."""
         why = ""
         for shard in self._run.shards:
             ((_, found),) = self._run.pool.run(work, [(0, shard)], no_tick)
@@ -164,13 +165,12 @@ class LayerProfile:
         run = self._run
 
         # The journal tells the reads of several models apart, which people see one by one.
-        def report(_: str, done: int, total: int | None) -> None:
-            if run.progress is not None:
-                run.progress(name, done, total)
+        def tell(_: str, done: int, total: int | None) -> None:
+            report(run.progress, name, done, total)
 
         sizes = [shard.stop - shard.start for shard in run.shards]
         step = self._step(name)
-        stage = Stage(step, run.shards, sizes, kind, run.journal, run.on_error, report)
+        stage = Stage(step, run.shards, sizes, kind, run.journal, run.on_error, tell)
         self._stages.append(stage)
         stage.leave_out(run.skipped)
         found = stage.run(run.pool, work)
@@ -182,8 +182,8 @@ class LayerProfile:
 
 
 SURVEY = "survey"
+# Stands for a file that is left out.
 NO_TEXTS = FileSurvey(0, 0, 0, "", (), ())
-"""Stands for a file that is left out."""
 
 
 @dataclass
@@ -228,8 +228,7 @@ class TextRun:
         counted = 0
 
         def tick(done: int) -> None:
-            if self.progress is not None:
-                self.progress("counting texts", counted + done, None)
+            report(self.progress, "counting texts", counted + done)
 
         for number, one in self.pool.run(Survey(size), list(enumerate(files)), tick):
             if isinstance(one, BadShard):

@@ -10,8 +10,8 @@ from isoscope.results.result import Row
 from isoscope.results.tables import grouped
 
 LAYER, MATRIX, NORM = "layer", "matrix", "norm"
+# What the names of layers end in that were read with and without massive tokens.
 OTHER_TOKENS = tuple(SUFFIX.values())
-"""What the names of layers end in that were read with and without massive tokens."""
 
 
 def part_kind(row: Row) -> str:

@@ -21,8 +21,8 @@ from isoscope.wording import listed
 
 Subwords = Literal["first", "mean", "last"]
 CORRECTIONS = "none,center"
+# Bytes that sums by token type and by word may take, over all layers.
 GROUP_LIMIT = 2**30
-"""Bytes that sums by token type and by word may take, over all layers."""
 
 
 @dataclass(frozen=True)
@@ -147,11 +147,11 @@ class ProfileOptions:
         return {**values, "measures": [*names, *context], "corrections": corrections}
 
 
+# Options that say nothing about weights.
 OF_LAYERS = (
     "layers", "special_tokens", "skip_first", "max_norm_multiple", "subwords", "longest",
     "sample_texts",
 )  # fmt: skip
-"""Options that say nothing about weights."""
 
 
 def refuse_of_layers(options: ProfileOptions, **others: str | None) -> None:

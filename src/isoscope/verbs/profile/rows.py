@@ -18,11 +18,12 @@ from isoscope.results.spaces import add
 from isoscope.verbs.profile.text import MOVED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from isoscope.verbs.profile.layer_reads import Layer, LayerProfile
 
 
+# Measures by which it is judged whether massive tokens matter, and whether by their ratio.
 JUDGED = {
     "mean_cosine": False,
     "top_variance_share": False,
@@ -30,11 +31,10 @@ JUDGED = {
     "participation_ratio": True,
     "mean_norm": True,
 }
-"""Measures by which it is judged whether massive tokens matter, and whether by their ratio."""
+# Change of a number, or of its share, from which on massive tokens matter.
 TENTH = 0.1
-"""Change of a number, or of its share, from which on massive tokens matter."""
+# Outlier dimensions that are looked up in every norm.
 RANKED = 8
-"""Outlier dimensions that are looked up in every norm."""
 
 
 def layer_rows(profile: LayerProfile, layers: Sequence[Layer], protocol: str) -> Result:
@@ -79,7 +79,7 @@ def layer_rows(profile: LayerProfile, layers: Sequence[Layer], protocol: str) ->
 def add_context(
     layer: Layer, wanted: Sequence[str], model: str, protocol: str, found: Result
 ) -> None:
-    """File the measures of context of a layer that were asked for."""
+    """Add the requested measures of context of a layer to the result."""
     if layer.contextual is None:
         return
     for name, value in layer.contextual.values.items():
@@ -95,13 +95,12 @@ def add_context(
             found.tables.append(Table(model, layer.name, NONE, name, table.rows, table.note))
 
 
-def with_moved(rows: Sequence[Row]) -> list[Row]:
+def flag_moved(rows: Sequence[Row]) -> list[Row]:
     """Mark the rows of layers that massive tokens move by more than a tenth.
 
     Both sets of tokens are in the result either way; the mark says which ones to show.
     """
-    known = by_key(rows)
-    moved = {(row.subject, row.part) for row in rows if is_moved(row, known)}
+    moved = moved_layers(rows)
     return [
         replace(row, extra={**row.extra, MOVED: True})
         if (row.subject, without_suffix(row.part)) in moved
@@ -110,18 +109,18 @@ def with_moved(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def by_key(rows: Sequence[Row]) -> dict[tuple[str, str, str, str], Row]:
-    """Return rows by what they are about."""
-    return {(row.subject, row.part, row.correction, row.measure): row for row in rows}
-
-
-def is_moved(row: Row, known: Mapping[tuple[str, str, str, str], Row]) -> bool:
-    """Whether the other set of tokens of the same layer gives another value."""
-    if row.measure not in JUDGED or row.correction != NONE or row.value is None:
-        return False
-    for suffix in SUFFIX.values():
-        other = known.get((row.subject, row.part + suffix, row.correction, row.measure))
-        if other is not None and other.value is not None:
-            scale = max(abs(row.value), abs(other.value)) if JUDGED[row.measure] else 1
-            return abs(row.value - other.value) > TENTH * scale
-    return False
+def moved_layers(rows: Sequence[Row]) -> set[tuple[str, str]]:
+    """Return models and layers where the other set of tokens gives quite another value."""
+    known = {
+        (row.subject, row.part, row.measure): row.value
+        for row in rows
+        if row.measure in JUDGED and row.correction == NONE and row.value is not None
+    }
+    moved = set()
+    for (subject, part, measure), value in known.items():
+        for suffix in SUFFIX.values():
+            other = known.get((subject, part + suffix, measure), value)
+            scale = max(abs(value), abs(other)) if JUDGED[measure] else 1
+            if abs(value - other) > TENTH * scale:
+                moved.add((subject, part))
+    return moved

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import torch
 
 
+# Bytes that are spooled at most unless somebody says otherwise.
 LIMIT = 4 * 10**9
-"""Bytes that are spooled at most unless somebody says otherwise."""
 
 
 def spool_folder(limit: int) -> AbstractContextManager[str | None]:
@@ -75,7 +75,7 @@ class Spool:
         return self._index is not None and self._index.exists()
 
     def give_up(self) -> None:
-        """Throw away what was written."""
+        """Delete what was written; the model is then run again."""
         if self._file is not None and self._path is not None:
             self._file.close()
             self._file = None

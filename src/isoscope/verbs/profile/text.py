@@ -46,23 +46,24 @@ from isoscope.verbs.profile.names import (
 )
 from isoscope.wording import counted
 
+# A measure and a correction.
 Column = tuple[str, str]
-"""A measure and a correction."""
 
 TELLING = ("parts", "persistence", "position_extremes", "norm_outliers")
 MASSIVE = "massive_activations"
+# Median norms from which on the longest token is worth a table.
 LONG = 5.0
-"""Median norms from which on the longest token is worth a table."""
 
+# Field of rows about layers where massive tokens change a number much.
 MOVED = "moved_by_massive_tokens"
-"""Field of rows about layers where massive tokens change a number much."""
 
 PLURALS = {LAYER: "layers", MATRIX: "matrices", NORM: "norms"}
+# What the vectors of a part are, where their number differs from part to part.
 COUNTED = {MATRIX: "rows", LAYER: "tokens"}
-"""What the vectors of a part are, where their number differs from part to part."""
+# Ends of the names of measures that count something.
 COUNTS = ("/count", "outliers_3sd")
-"""Ends of the names of measures that count something."""
 
+# What a terminal has room for, most telling first; JSON has everything.
 SHOWN = (
     ("mean_cosine", "none"),
     ("mean_cosine", "center"),
@@ -75,11 +76,10 @@ SHOWN = (
     ("i1_scaled", "none"),
     ("mean_norm", "none"),
 )
-"""What a terminal has room for, most telling first; JSON has everything."""
 
 
+# Words in the note of a measure that was computed on some types or words only.
 SAMPLED = "chosen by hash"
-"""What a note says of a measure that was taken of some types or words only."""
 
 
 def all_profile_grids(result: Result) -> list[Grid]:
@@ -150,7 +150,7 @@ def length_notes(columns: Iterable[Column]) -> list[str]:
 
 
 def sampled_notes(rows: Sequence[Row]) -> list[str]:
-    """Say which measures of context were taken of some types or words only."""
+    """Note which measures of context were computed on some types or words only."""
     sampled = [row for row in rows if float(row.extra.get("share_kept") or 1.0) < 1]
     return said_once(
         (base_name(row.measure), "; ".join(x for x in row.note.split("; ") if SAMPLED in x))
@@ -159,7 +159,7 @@ def sampled_notes(rows: Sequence[Row]) -> list[str]:
 
 
 def norm_notes(rows: Sequence[Row]) -> list[str]:
-    """Say what a reader of a norm's numbers must know, with the norms that it is about."""
+    """Return the notes on the numbers of norms, each once, with the norms that it is about."""
     noted = [row for row in rows if row.note and row.value is not None]
     return [
         f"{note} ({'; '.join(dict.fromkeys(row.part for row in own))})"
@@ -201,7 +201,7 @@ def heading(measure: str, correction: str) -> str:
 
 
 def left_out_notes(result: Result) -> list[str]:
-    """Say what did not count."""
+    """Note what was excluded, and how much of it."""
     return [f"left out, {why}: {count:,}" for why, count in result.left_out.items()]
 
 
@@ -229,8 +229,8 @@ def telling_tables(result: Result) -> list[Table]:
 
 
 DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
+# Measures by which models are compared side by side, as far as they were computed.
 COMPARED = ("mean_cosine", "intra_sim", "effective_rank")
-"""What models are laid beside each other by, as far as it was measured."""
 
 
 def depth_grids(result: Result) -> list[Grid]:
@@ -315,7 +315,7 @@ def trained_grid(result: Result, model: str, part: str, rows: Sequence[Row]) -> 
 
 
 def training_notes(result: Result, model: str, rows: Sequence[Row]) -> list[str]:
-    """Say which steps there are, which are the same, and where the rest of the numbers is."""
+    """Note which steps there are, which have the same weights, and where the other numbers are."""
     lists = [t.note for t in result.tables if (t.subject, t.measure) == (model, CHECKPOINTS)]
     same = [
         f"{row.extra[REVISION]} has the weights of {row.extra[DUPLICATE_OF]}: no numbers of its own"

@@ -17,7 +17,7 @@ from isoscope.models.layer_names import (
 from isoscope.models.structure.norm_layers import norm_name
 from isoscope.results.result import Result, Row
 from isoscope.verbs.profile.names import telling_parts
-from isoscope.verbs.profile.rows import TENTH, by_key, is_moved
+from isoscope.verbs.profile.rows import TENTH, moved_layers
 from isoscope.verbs.profile.text import (
     MASSIVE,
     columns_of,
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from isoscope.models.model import Model
 
 
+# Share of the layers in which a dimension stands out, from which it is worth a sentence.
 PERSISTENT = 0.5
-"""Share of the layers in which a dimension stands out, from which it is worth a sentence."""
+# Dimensions that a sentence names.
 MOST_OUTLIERS = 3
-"""Dimensions that a sentence names."""
 
+# Values of a model's layers as they are, by layer and measure.
 Known = dict[tuple[str, str], float]
-"""Values of a model's layers as they are, by layer and measure."""
 
 
 def profile_verdict(model: str, layers: Sequence[str], found: Result) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def by_layer(layers: Sequence[str], known: Known, measure: str) -> dict[str, flo
 
 
 def cosine_sentences(layers: Sequence[str], known: Known) -> list[str]:
-    """Say where the mean cosine is low and high, and what the final norm does to it."""
+    """Describe where the mean cosine is low and high, and what the final norm does to it."""
     cosines = by_layer(layers, known, "mean_cosine")
     if len(cosines) < 2:
         return [f"The mean cosine of {layer} is {value:.2f}." for layer, value in cosines.items()]
@@ -90,7 +90,7 @@ def cosine_sentences(layers: Sequence[str], known: Known) -> list[str]:
 
 
 def outlier_sentences(found: Result) -> list[str]:
-    """Name the dimensions that stand out in many layers."""
+    """Describe the dimensions that stand out in many layers."""
     table = next((one for one in found.tables if one.measure == "persistence"), None)
     if table is None:
         return []
@@ -106,15 +106,14 @@ def outlier_sentences(found: Result) -> list[str]:
 
 
 def extreme_share(row: Mapping[str, Any]) -> str:
-    """Say on which side a dimension is extreme, and how often."""
+    """Describe on which side a dimension is extreme, and how often."""
     side = "minimum" if row["share_minimum"] > row["share_maximum"] else "maximum"
     return f"the {side} in {row[f'share_{side}']:.0%}"
 
 
 def massive_sentences(layers: Sequence[str], known: Known, found: Result) -> list[str]:
-    """Name the layer that a few enormous tokens change most."""
-    rows = by_key(found.rows)
-    parts = {row.part for row in found.rows if is_moved(row, rows)}
+    """Describe the layer that a few massive tokens change most."""
+    parts = {part for _, part in moved_layers(found.rows)}
     moved = [layer for layer in layers if layer in parts]
     decided = {}
     for layer in moved:
@@ -142,7 +141,7 @@ def of_tokens(layer: str, which: str, known: Known) -> float | None:
 
 
 def longest_token(layer: str, found: Result) -> str:
-    """Name the longest token of a layer."""
+    """Describe the token with the largest norm in a layer."""
     for table in found.tables:
         if (table.measure, table.part) == (MASSIVE, layer) and table.rows:
             first = table.rows[0]
@@ -151,7 +150,7 @@ def longest_token(layer: str, found: Result) -> str:
 
 
 def context_sentences(layers: Sequence[str], known: Known) -> list[str]:
-    """Say where occurrences of a word differ most, once the mean cosine is taken off."""
+    """Describe where occurrences of a word differ most, once the mean cosine is subtracted."""
     values = by_layer(layers, known, "self_similarity/corrected")
     if len(values) < 2:
         return []
@@ -162,12 +161,12 @@ def context_sentences(layers: Sequence[str], known: Known) -> list[str]:
     ]
 
 
+# Measures of a part that the sentences are about, where it has one of them.
 SAID = ("mean_cosine", "intra_sim", "i1_scaled", "gain_avgnorm", "bias_over_gain")
-"""Measures of a part that the sentences are about, where it has one of them."""
 
 
 def training_verdicts(model: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Say of each part that is shown how its measures go."""
+    """Describe for each part that is shown how its measures change over the training."""
     own = [row for row in rows if row.extra.get("model") == model]
     found = []
     for kind, part in telling_parts(own):
@@ -188,7 +187,7 @@ def said_columns(columns: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]
 
 
 def course(name: str, curve: Sequence[Row]) -> str:
-    """Say where a curve begins and ends, and where it is highest or lowest in between."""
+    """Describe where a curve begins and ends, and where it is highest or lowest in between."""
     if len(curve) < 2:
         return ""
     first, last = curve[0], curve[-1]
@@ -211,7 +210,7 @@ def size(row: Row) -> float:
 
 
 def weights_verdict(model: Model, found: Result) -> dict[str, Any]:
-    """Say in a few sentences what the weights show."""
+    """Describe in a few sentences what the weights show."""
     known = {
         (row.part, row.measure, row.correction): row.value
         for row in found.rows

@@ -58,13 +58,13 @@ CURVES = (
 
 
 def layer_figures(result: Result) -> list[Figure]:
-    """Draw a chart for each thing that is followed through at least two layers."""
+    """Draw a chart for each measure that at least two layers have."""
     figures = []
     for curve in CURVES:
         for measure, axis in curve.axes.items():
             points = layer_points(result, measure)
             if points:
-                figures.append(drawn(curve.title, measure, axis, points))
+                figures.append(draw(curve.title, measure, axis, points))
                 break
     return figures
 
@@ -81,6 +81,7 @@ def layer_points(result: Result, measure: str) -> Marks:
         if row.measure != measure or side is None or not is_standing(row):
             continue
         correction = row.correction
+        # Layers have outliers of their own: those clips are one line, any other clip is none.
         if clipped and correction.startswith(CLIP):
             if (row.subject, row.part, correction) not in clipped:
                 continue
@@ -121,8 +122,8 @@ def height(row: Row) -> float | None:
     return math.log10(row.value) if is_number(row.value) and row.value > 0 else None
 
 
-def drawn(title: str, measure: str, axis: str, points: Marks) -> Figure:
-    """Draw the lines of one thing that is followed."""
+def draw(title: str, measure: str, axis: str, points: Marks) -> Figure:
+    """Draw the lines of one measure."""
     undefined = sum(point["value"] is None for point in points)
     points = points.known
     every_model = points.names("model")
@@ -154,7 +155,7 @@ def drawn(title: str, measure: str, axis: str, points: Marks) -> Figure:
 
 
 def summary(label: str, line: Marks) -> str:
-    """Say between what a line moves, and where."""
+    """Describe the lowest and the highest value of a line, and where they are."""
     low, high = line.lowest, line.highest
     return (
         f"{label}: lowest {shown(low['value'])} at {low['layer']}, highest "
@@ -163,12 +164,12 @@ def summary(label: str, line: Marks) -> str:
 
 
 def first_words(drawn: int, every: int, things: str) -> str:
-    """Say how many are left out, if any."""
+    """Describe how many are drawn, if not all."""
     return f" The first {drawn} of {every} {things} are drawn." if drawn < every else ""
 
 
 def spec_of(points: Marks, models: list[str], spaces: list[str], axis: str) -> Spec:
-    """Write the chart: one model by its layers, several by their relative depth."""
+    """Return the chart: one model by its layers, several by their relative depth."""
     by_model = 1 < len(models) <= MOST_SERIES
     field = "model" if by_model else "correction"
     colours = series_colours(models, "") if by_model else series_colours(spaces)

@@ -1,7 +1,4 @@
-"""Gains and biases of norms, from the input on.
-
-Ranks of outlier dimensions in the gains and biases of norms, as maps.
-"""
+"""Charts of the norms of a model: gains and biases, and the ranks of outlier dimensions in them."""
 
 from __future__ import annotations
 
@@ -109,7 +106,7 @@ def draw_weights(subject: str, marks: Marks, without: int) -> Figure:
 
 
 def summary(kind: str, marks: Marks) -> str:
-    """Say between what gains or biases move, and where they end."""
+    """Describe the range of gains or biases, and their size in the last norm."""
     low, high = marks.lowest, marks.highest
     return (
         f"{kind} from {shown(low['value'])} ({low['norm']}) to {shown(high['value'])} "
@@ -152,6 +149,7 @@ def draw_ranks(subject: str, kind: str, marks: Marks) -> Figure:
     marks.sort(key=lambda mark: (dimensions.index(mark["dimension"]), mark["depth"]))
     norms = len(marks.names("norm"))
     rank = f"rank among the {KINDS[kind]}"
+    # Ranks 1 and 2 differ more than 500 and 600.
     colour = number("rank", f"{rank} (1 is the largest)", scale=logarithmic(reverse=True))
     return Figure.of(
         ("norm-ranks", kind, subject),
@@ -173,7 +171,7 @@ def draw_ranks(subject: str, kind: str, marks: Marks) -> Figure:
 
 
 def first_words(marks: Marks, norms: int) -> str:
-    """Name the dimension that is the first of most norms."""
+    """Describe which dimension is the first of most norms."""
     first = Counter(mark["dimension"] for mark in marks if mark["rank"] == 1)
     if not first:
         return "No dimension is the first of any norm."

@@ -20,6 +20,8 @@ from isoscope.results.charts.marks import (
 from isoscope.results.charts.vega import AROUND_ZERO, name, number, tooltip
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from isoscope.results.charts.vega import Spec
     from isoscope.results.result import Result
 
@@ -28,8 +30,8 @@ PER_LAYER, OUTLIERS, PERSISTENCE = "outlier_dimensions", "outliers", "persistenc
 MINIMUM, MAXIMUM = "share_minimum", "share_maximum"
 AS_MINIMUM, AS_MAXIMUM = "largest_share_as_minimum", "largest_share_as_maximum"
 MOST_DIMENSIONS = 16
+# Of the vectors: a dimension that is nowhere an extreme in as many needs no line of a map.
 LEAST_SHARE = 0.01
-"""Of the vectors: a dimension that is nowhere an extreme in as many needs no line of a map."""
 
 EXTREMES = {"minimum": "share as minimum", "maximum": "share as maximum"}
 
@@ -51,13 +53,14 @@ class Cell:
 
 def outlier_figures(result: Result) -> list[Figure]:
     """Draw a map per model."""
-    found = cells_of(result)
-    ranked = persistent(result)
-    return [
-        figure
-        for subject, cells in found.items()
-        if (figure := drawn(subject, cells, ranked.get(subject, []))) is not None
-    ]
+    ranked = {
+        table.subject: [row["dimension"] for row in entries_of(table, ["dimension"])]
+        for table in standing_tables(result, PERSISTENCE)
+    }
+    figures = []
+    for subject, cells in cells_of(result).items():
+        figures += draw(subject, cells, ranked.get(subject, []))
+    return figures
 
 
 def cells_of(result: Result) -> dict[str, list[Cell]]:
@@ -67,48 +70,41 @@ def cells_of(result: Result) -> dict[str, list[Cell]]:
     single dimension that is most often the minimum or the maximum.
     """
     found: dict[str, dict[tuple[str, int], Cell]] = {}
-
-    def add(subject: str, cell: Cell) -> None:
-        place = found.setdefault(subject, {})
-        other = place.get((cell.layer, cell.dimension))
-        if other is not None:
-            both = max(cell.minimum, other.minimum), max(cell.maximum, other.maximum)
-            cell = Cell(cell.layer, cell.dimension, *both)
-        place[cell.layer, cell.dimension] = cell
-
-    for table in standing_tables(result, PER_LAYER):
-        if side_of_layer(table.part) is not None:
-            for row in entries_of(table, ["dimension", MINIMUM, MAXIMUM]):
-                add(table.subject, Cell(table.part, row["dimension"], row[MINIMUM], row[MAXIMUM]))
-    for table in standing_tables(result, OUTLIERS):
-        for row in entries_of(table, ["dimension", MINIMUM, MAXIMUM], ["layer"]):
-            layer = str(row["layer"])
-            add(table.subject, Cell(layer, row["dimension"], row[MINIMUM], row[MAXIMUM]))
-    for one in standing_rows(result):
-        dimension = one.extra.get("dimension")
-        if side_of_layer(one.part) is None or not isinstance(dimension, int) or one.value is None:
-            continue
-        if one.measure == AS_MINIMUM:
-            add(one.subject, Cell(one.part, dimension, one.value, 0.0))
-        elif one.measure == AS_MAXIMUM:
-            add(one.subject, Cell(one.part, dimension, 0.0, one.value))
+    for subject, cell in known_cells(result):
+        cells = found.setdefault(subject, {})
+        # A dimension may be the most frequent minimum and maximum of a layer, in two rows.
+        other = cells.get((cell.layer, cell.dimension), cell)
+        both = max(cell.minimum, other.minimum), max(cell.maximum, other.maximum)
+        cells[cell.layer, cell.dimension] = Cell(cell.layer, cell.dimension, *both)
     return {subject: list(cells.values()) for subject, cells in found.items()}
 
 
-def persistent(result: Result) -> dict[str, list[int]]:
-    """Return the dimensions that stand out in most layers first, by model."""
-    return {
-        table.subject: [row["dimension"] for row in entries_of(table, ["dimension"])]
-        for table in standing_tables(result, PERSISTENCE)
-    }
+def known_cells(result: Result) -> Iterator[tuple[str, Cell]]:
+    """Yield models with their cells, in the order of the tables and rows of the result."""
+    shares = ["dimension", MINIMUM, MAXIMUM]
+    for table in standing_tables(result, PER_LAYER):
+        if side_of_layer(table.part) is not None:
+            for row in entries_of(table, shares):
+                yield table.subject, Cell(table.part, *(row[name] for name in shares))
+    for table in standing_tables(result, OUTLIERS):
+        for row in entries_of(table, shares, ["layer"]):
+            yield table.subject, Cell(str(row["layer"]), *(row[name] for name in shares))
+    for one in standing_rows(result):
+        dimension, value = one.extra.get("dimension"), one.value or 0.0
+        if side_of_layer(one.part) is None or not isinstance(dimension, int):
+            continue
+        if one.measure == AS_MINIMUM:
+            yield one.subject, Cell(one.part, dimension, value, 0.0)
+        elif one.measure == AS_MAXIMUM:
+            yield one.subject, Cell(one.part, dimension, 0.0, value)
 
 
-def drawn(subject: str, cells: list[Cell], ranked: list[int]) -> Figure | None:
+def draw(subject: str, cells: list[Cell], ranked: list[int]) -> list[Figure]:
     """Draw the map of a model; nothing where it has a single layer, or no dimension to show."""
     layers = in_order(cell.layer for cell in cells)
     dimensions, more = chosen(cells, ranked)
     if len(layers) < 2 or not dimensions:
-        return None
+        return []
     shares = Marks(
         {
             "layer": cell.layer, "depth": layers.index(cell.layer),
@@ -121,19 +117,21 @@ def drawn(subject: str, cells: list[Cell], ranked: list[int]) -> Figure | None:
     shares.sort(key=lambda cell: (cell["place"], cell["depth"]))
     top = max(shares, key=lambda cell: abs(cell["share"]))
     extreme = "minimum" if top["share"] < 0 else "maximum"
-    return Figure.of(
-        ("outlier-heat-map", subject),
-        of("Dimensions that are extremes of many vectors of", subject),
-        f"Map of {len(dimensions)} dimensions by {len(layers)} layers of {subject}. Most often, "
-        f"dimension {top['dimension']} is the {extreme} in "
-        f"{abs(top['share']):.1%} of the vectors of {top['layer']}. Where a cell is empty or "
-        "a layer is missing, the result does not list the dimension there."
-        f"{left_out_words(more, 'dimensions')}",
-        extremes_map(shares, abs(top["share"]) or 1.0),
-        shares,
-        {"dimension": "dimension", "layer": "layer", **EXTREMES},
-        "{:.2%}".format,
-    )
+    return [
+        Figure.of(
+            ("outlier-heat-map", subject),
+            of("Dimensions that are extremes of many vectors of", subject),
+            f"Map of {len(dimensions)} dimensions by {len(layers)} layers of {subject}. Most "
+            f"often, dimension {top['dimension']} is the {extreme} in {abs(top['share']):.1%} of "
+            f"the vectors of {top['layer']}. Where a cell is empty or a layer is missing, the "
+            "result does not list the dimension there."
+            f"{left_out_words(more, 'dimensions')}",
+            extremes_map(shares, abs(top["share"]) or 1.0),
+            shares,
+            {"dimension": "dimension", "layer": "layer", **EXTREMES},
+            "{:.2%}".format,
+        )
+    ]
 
 
 def chosen(cells: list[Cell], ranked: list[int]) -> tuple[list[int], int]:
@@ -149,7 +147,8 @@ def chosen(cells: list[Cell], ranked: list[int]) -> tuple[list[int], int]:
 
 
 def extremes_map(shares: Marks, limit: float) -> Spec:
-    """Write the map: blue where a dimension is the minimum, orange where it is the maximum."""
+    """Return the map: blue where a dimension is the minimum, orange where it is the maximum."""
+    # Symmetric, so that no share at all is the neutral colour in the middle.
     scale = {"scheme": AROUND_ZERO, "domain": [-limit, limit]}
     return heat_map(
         shares,
