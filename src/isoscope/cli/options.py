@@ -1,14 +1,15 @@
 """Options that several commands share, and groups of options that become flat ones.
 
-The options of a command are the fields of a frozen dataclass, in the order of the help. A field may
-be such a group itself: `command` expands it where it stands, and packs the values again when the
-command is called.
+The options of a command are the fields of a frozen dataclass, in the order of the help: each is
+declared by ``option``, ``flag`` or ``argument``, or has one of the types below, which several
+commands share. A field may be such a group itself: ``command`` expands it where it stands, and
+packs the values again when the command is called.
 """
 
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -38,12 +39,12 @@ class Options:
         What is only about showing is left out: the verb computes, the command line shows.
         """
         given: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for one in fields(self):
+            value = getattr(self, one.name)
             if isinstance(value, Options):
                 given |= value.arguments()
-            elif field.name != "debug":  # which the frame looks for before options are parsed
-                given[field.name] = value
+            elif one.name != "debug":  # which the frame looks for before options are parsed
+                given[one.name] = value
         return given
 
 
@@ -69,16 +70,60 @@ def command(function: Callable[[Group], None]) -> Callable[..., None]:
     return run
 
 
+DECLARED = "declared"
+"""Under which a field keeps how its option is declared to typer, given the name of the field."""
+
+
+def option(default: Any, about: str, *names: str, panel: str | None = None, **settings: Any) -> Any:
+    """Declare an option, as a field of a group.
+
+    Parameters
+    ----------
+    default : object
+        Its value unless a user gives another; ``...`` where a user must give one.
+    about : str
+        What the help says of it.
+    *names : str
+        What it is called, such as ``--shard``; by default as the field.
+    panel : str, optional
+        Heading of the help under which it stands.
+    **settings
+        What else ``typer.Option`` takes, such as ``min``.
+    """
+    shown = typer.Option(*names, help=about, rich_help_panel=panel, **settings)
+    needed = default is ...
+    return field(default=MISSING if needed else default, metadata={DECLARED: lambda _: shown})
+
+
+def flag(about: str, *names: str, panel: str | None = None) -> Any:
+    """Declare an option without a value, as ``option`` does; it is False unless it is given."""
+
+    def declared(name: str) -> Any:
+        # Named here, as typer would add a second name that switches it off.
+        called = names or (f"--{name.replace('_', '-')}",)
+        return typer.Option(*called, help=about, rich_help_panel=panel)
+
+    return field(default=False, metadata={DECLARED: declared})
+
+
+def argument(metavar: str, about: str) -> Any:
+    """Declare what a command must be given, by place and not by name."""
+    shown = typer.Argument(metavar=metavar, help=about, show_default=False)
+    return field(metadata={DECLARED: lambda _: shown})
+
+
 def flat(kind: type[Options]) -> Iterator[Parameter]:
     """Give out the options of a group as parameters, those of groups inside it where they stand."""
     hints = get_type_hints(kind, include_extras=True)
-    for field in fields(kind):
-        hint = hints[field.name]
+    for one in fields(kind):
+        hint = hints[one.name]
         if is_group(hint):
             yield from flat(hint)
-        else:
-            default = Parameter.empty if field.default is MISSING else field.default
-            yield Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+            continue
+        if DECLARED in one.metadata:
+            hint = Annotated[hint, one.metadata[DECLARED](one.name)]
+        default = Parameter.empty if one.default is MISSING else one.default
+        yield Parameter(one.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def packed(kind: type[Group], values: dict[str, Any]) -> Group:
@@ -86,10 +131,8 @@ def packed(kind: type[Group], values: dict[str, Any]) -> Group:
     hints = get_type_hints(kind)
     return kind(
         **{
-            field.name: packed(hints[field.name], values)
-            if is_group(hints[field.name])
-            else values[field.name]
-            for field in fields(kind)
+            name: packed(hint, values) if is_group(hint) else values[name]
+            for name, hint in hints.items()
         }
     )
 
@@ -215,36 +258,30 @@ class Scale(Options):
     """Who reads vectors."""
 
     engine: Engine = "local"
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            help="Threads, or actors of Ray. Default: one per core. The numbers are the same with "
-            "any.",
-            min=1,
-            rich_help_panel=SCALE,
-        ),
-    ] = None
+    workers: int | None = option(
+        None,
+        "Threads, or actors of Ray. Default: one per core. The numbers are the same with any.",
+        min=1,
+        panel=SCALE,
+    )
     on_error: OnError = "stop"
-    shard_rows: Annotated[
-        int | None,
-        typer.Option(
-            "--shard",
-            metavar="ROWS",
-            help="Rows that a worker reads at a time. Default: 64 batches of 1.5 million numbers.",
-            min=1,
-            rich_help_panel=SCALE,
-        ),
-    ] = None
+    shard_rows: int | None = option(
+        None,
+        "Rows that a worker reads at a time. Default: 64 batches of 1.5 million numbers.",
+        "--shard",
+        metavar="ROWS",
+        min=1,
+        panel=SCALE,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compute(Options):
     """How and where models compute."""
 
-    dtype: Annotated[
-        Literal["float32", "float16", "bfloat16", "float64"],
-        typer.Option(help="In what models compute."),
-    ] = "float32"
+    dtype: Literal["float32", "float16", "bfloat16", "float64"] = option(
+        "float32", "In what models compute."
+    )
     device: Device = None
 
 
@@ -262,16 +299,10 @@ class Checkpoints(Options):
     """Which checkpoints of a training are read, and where they are kept."""
 
     every: Every = None
-    keep: Annotated[
-        int | None,
-        typer.Option(
-            help="Checkpoints of the hub on disk at a time. Default: 1, or all with --cache.",
-            min=1,
-        ),
-    ] = None
-    cache: Annotated[
-        Path | None, typer.Option(help="Folder for fetched checkpoints. Default: a temporary one.")
-    ] = None
+    keep: int | None = option(
+        None, "Checkpoints of the hub on disk at a time. Default: 1, or all with --cache.", min=1
+    )
+    cache: Path | None = option(None, "Folder for fetched checkpoints. Default: a temporary one.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,50 +310,33 @@ class WordLookup(Options):
     """How words are found among vectors."""
 
     words: Words = None
-    vocabulary: Annotated[
-        Path | None,
-        typer.Option(
-            help="Words of a matrix without labels: a line per row, or JSON of words and rows."
-        ),
-    ] = None
-    lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Lower-case the benchmarks' words.")
-    ] = False
-    prefix: Annotated[
-        str, typer.Option(help="What the vocabulary writes before a whole word, such as Ġ.")
-    ] = ""
+    vocabulary: Path | None = option(
+        None, "Words of a matrix without labels: a line per row, or JSON of words and rows."
+    )
+    lowercase: bool = flag("Lower-case the benchmarks' words.")
+    prefix: str = option("", "What the vocabulary writes before a whole word, such as Ġ.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Queries(Options):
     """Queries beside documents."""
 
-    queries: Annotated[
-        str | None, typer.Option(help="Vectors of queries, where the source holds documents.")
-    ] = None
-    centres: Annotated[
-        Literal["shared", "own", "both"] | None,
-        typer.Option(
-            help="Centre queries on the documents' mean, on their own, or try both. Default: both."
-        ),
-    ] = None
+    queries: str | None = option(None, "Vectors of queries, where the source holds documents.")
+    centres: Literal["shared", "own", "both"] | None = option(
+        None, "Centre queries on the documents' mean, on their own, or try both. Default: both."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Watch(Showing):
     """What is shown on standard error while a command works."""
 
-    progress: Annotated[
-        Mode | None,
-        typer.Option(
-            "--progress",
-            help="A bar, lines of JSON for programs, or nothing, on standard error. Default: "
-            "ISOSCOPE_PROGRESS, or auto: a bar on a terminal.",
-        ),
-    ] = None
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Write nothing but errors to standard error.")
-    ] = False
+    progress: Mode | None = option(
+        None,
+        "A bar, lines of JSON for programs, or nothing, on standard error. Default: "
+        "ISOSCOPE_PROGRESS, or auto: a bar on a terminal.",
+    )
+    quiet: bool = flag("Write nothing but errors to standard error.", "--quiet", "-q")
 
 
 PICTURE_PACKAGES = ("jinja2", "vl_convert")
@@ -333,14 +347,12 @@ PAGE_ENDINGS = (".html", ".htm")
 class Pictures(Showing):
     """Where a page and pictures go; None for nowhere."""
 
-    html: Annotated[
-        Path | None,
-        typer.Option(help="Also write one .html page with pictures, which opens anywhere."),
-    ] = None
-    figures: Annotated[
-        Path | None,
-        typer.Option(help="Also write every picture into this folder, as .png, .svg and .pdf."),
-    ] = None
+    html: Path | None = option(
+        None, "Also write one .html page with pictures, which opens anywhere."
+    )
+    figures: Path | None = option(
+        None, "Also write every picture into this folder, as .png, .svg and .pdf."
+    )
 
     @property
     def wanted(self) -> bool:
@@ -368,7 +380,7 @@ class Pictures(Showing):
 class Shown(Showing):
     """How a result is shown: as JSON, on a page, in pictures."""
 
-    as_json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")] = False
+    as_json: bool = flag("Print the whole result as JSON.", "--json")
     pictures: Pictures
 
 
@@ -376,9 +388,7 @@ class Shown(Showing):
 class Output(Shown):
     """How a result is shown, and the file that it is written to."""
 
-    out: Annotated[
-        Path | None, typer.Option(help="Also write the result to this .json or .md file.")
-    ] = None
+    out: Path | None = option(None, "Also write the result to this .json or .md file.")
 
     def __post_init__(self) -> None:
         """Refuse a file that could not be written, before any work is done."""

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 import isoscope
 from isoscope.cli import options
@@ -35,70 +32,40 @@ isoscope advise vectors.npy
 class AdviseOptions(options.Options):
     """What ``isoscope advise`` takes."""
 
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL|SOURCE",
-            help="A model, where pairs or documents are texts; a file of vectors, where pairs name "
-            "its rows.",
-            show_default=False,
-        ),
-    ]
-    pairs: Annotated[
-        Path | None,
-        typer.Option(
-            help="Your pairs (.tsv .csv .jsonl): two texts or two rows, and a score or yes/no."
-        ),
-    ] = None
-    task: Annotated[
-        str | None, typer.Option(help="A task of isoscope list tasks, such as sts-b.")
-    ] = None
-    retrieval: Annotated[
-        Path | None,
-        typer.Option(help="Your folder with corpus.jsonl, queries.jsonl and qrels/test.tsv."),
-    ] = None
-    second: Annotated[
-        str | None,
-        typer.Option(help="A second file of vectors: the other side of pairs."),
-    ] = None
+    source: str = options.argument(
+        "MODEL|SOURCE",
+        "A model, where pairs or documents are texts; a file of vectors, where pairs name its "
+        "rows.",
+    )
+    pairs: Path | None = options.option(
+        None, "Your pairs (.tsv .csv .jsonl): two texts or two rows, and a score or yes/no."
+    )
+    task: str | None = options.option(None, "A task of isoscope list tasks, such as sts-b.")
+    retrieval: Path | None = options.option(
+        None, "Your folder with corpus.jsonl, queries.jsonl and qrels/test.tsv."
+    )
+    second: str | None = options.option(None, "A second file of vectors: the other side of pairs.")
     of_queries: options.Queries
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the recommended correction here (.safetensors); nothing is written where "
-            "none is recommended."
-        ),
-    ] = None
-    corrections: Annotated[
-        str | None,
-        typer.Option(
-            help="What to try, with commas. Default: all but the flow.", rich_help_panel=TRIED
-        ),
-    ] = None
-    flow: Annotated[
-        bool,
-        typer.Option("--flow", help="Try the flow as well (minutes).", rich_help_panel=TRIED),
-    ] = False
-    worthwhile: Annotated[
-        float,
-        typer.Option(
-            help="Smallest gain that is worth a change; 0 recommends any that is no chance.",
-            min=0.0,
-            max=1.0,
-            rich_help_panel=TRIED,
-        ),
-    ] = 0.01
-    folds: Annotated[
-        int,
-        typer.Option(help="Folds of the cross-fitting.", min=2, max=20, rich_help_panel=TRIED),
-    ] = 5
-    fit_on: Annotated[
-        str | None,
-        typer.Option(
-            help="Further texts to fit corrections on: .txt .jsonl .csv .tsv .parquet.",
-            rich_help_panel=TRIED,
-        ),
-    ] = None
+    out: Path | None = options.option(
+        None,
+        "Write the recommended correction here (.safetensors); nothing is written where none is "
+        "recommended.",
+    )
+    corrections: str | None = options.option(
+        None, "What to try, with commas. Default: all but the flow.", panel=TRIED
+    )
+    flow: bool = options.flag("Try the flow as well (minutes).", panel=TRIED)
+    worthwhile: float = options.option(
+        0.01,
+        "Smallest gain that is worth a change; 0 recommends any that is no chance.",
+        min=0.0,
+        max=1.0,
+        panel=TRIED,
+    )
+    folds: int = options.option(5, "Folds of the cross-fitting.", min=2, max=20, panel=TRIED)
+    fit_on: str | None = options.option(
+        None, "Further texts to fit corrections on: .txt .jsonl .csv .tsv .parquet.", panel=TRIED
+    )
     seed: options.Seed = 0
     layer: options.Layer = "last"
     pooling: options.Pooling = "mean"
@@ -110,9 +77,7 @@ class AdviseOptions(options.Options):
     data: options.Data = None
     drop_invalid: options.DropInvalid = False
     shown: options.Shown
-    save: Annotated[
-        Path | None, typer.Option(help="Write the ranking to this .json or .md file.")
-    ] = None
+    save: Path | None = options.option(None, "Write the ranking to this .json or .md file.")
     debug: options.Debug = False
 
 

@@ -104,18 +104,15 @@ class FitOptions(options.Options):
     """What ``isoscope correct fit`` takes."""
 
     source: SourceArgument
-    correction: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME[:option=value]",
-            help="What to fit; see isoscope list corrections.",
-            show_default=False,
-        ),
-    ]
-    out: Annotated[
-        str,
-        typer.Option(help="The correction is written to this .safetensors file.", metavar="FILE"),
-    ]
+    correction: str = options.option(
+        ...,
+        "What to fit; see isoscope list corrections.",
+        metavar="NAME[:option=value]",
+        show_default=False,
+    )
+    out: str = options.option(
+        ..., "The correction is written to this .safetensors file.", metavar="FILE"
+    )
     reading: Reading
     printed: Printed
     scale: options.Scale
@@ -137,26 +134,22 @@ class ApplyOptions(options.Options):
 
     correction: FileArgument
     source: SourceArgument
-    out: Annotated[
-        str,
-        typer.Option(
-            help="A file of the same kind as SOURCE, or a folder, into which files go under "
-            "their own names. For a PostgreSQL table a new column of it, or a new table. FAISS "
-            "indexes are written as .npy, packaged clouds as well, or as .txt with their words."
-        ),
-    ]
+    out: str = options.option(
+        ...,
+        "A file of the same kind as SOURCE, or a folder, into which files go under their own "
+        "names. For a PostgreSQL table a new column of it, or a new table. FAISS indexes are "
+        "written as .npy, packaged clouds as well, or as .txt with their words.",
+    )
     column: options.ArrayColumn = None
     printed: Printed
     engine: options.Engine = "local"
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            help="Processes, or actors of Ray, that write a file at a time each. Default: this "
-            "process with all its threads; with Ray one per core. The files are the same with any.",
-            min=1,
-            rich_help_panel=options.SCALE,
-        ),
-    ] = None
+    workers: int | None = options.option(
+        None,
+        "Processes, or actors of Ray, that write a file at a time each. Default: this process "
+        "with all its threads; with Ray one per core. The files are the same with any.",
+        min=1,
+        panel=options.SCALE,
+    )
     on_error: options.OnError = "stop"
     running: Running
 
@@ -176,10 +169,7 @@ class RefreshOptions(options.Options):
 
     correction: FileArgument
     source: SourceArgument
-    out: Annotated[
-        str | None,
-        typer.Option(help="Write here, and leave FILE as it is.", metavar="FILE2"),
-    ] = None
+    out: str | None = options.option(None, "Write here, and leave FILE as it is.", metavar="FILE2")
     reading: Reading
     printed: Printed
     scale: options.Scale

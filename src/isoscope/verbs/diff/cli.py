@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 import isoscope
 from isoscope.cli import options
 from isoscope.cli.output import give, running
 
-about_rows = partial(typer.Option, rich_help_panel="The rows")
-about_reuse = partial(typer.Option, rich_help_panel="What is kept")
-about_texts = partial(typer.Option, rich_help_panel=options.OF_TEXTS)
+ROWS = "The rows"
+KEEPING = "What is kept"
 
 EXAMPLES = """Examples:
 
@@ -33,73 +28,57 @@ isoscope diff package:minilm package:minilm --layer-b "block 3" --text sentences
 class DiffOptions(options.Options):
     """What ``isoscope diff`` takes."""
 
-    a: Annotated[
-        str,
-        typer.Argument(
-            metavar="A",
-            help="A file of vectors, as isoscope measure takes them; a model with --text.",
-            show_default=False,
-        ),
-    ]
-    b: Annotated[
-        str, typer.Argument(metavar="B", help="What A is compared with.", show_default=False)
-    ]
-    same_rows: Annotated[
-        bool | None,
-        about_rows(
-            "--same-rows/--other-rows",
-            help="Row i of both is one thing seen twice, or rows have nothing to do with each "
-            "other. Default: the same ids, or as many rows, are the same rows.",
-        ),
-    ] = None
-    ids: Annotated[
-        str | None,
-        about_rows(
-            metavar="LABEL", help="Label that names rows. Default: id, word, or the only one."
-        ),
-    ] = None
-    documents: Annotated[
-        str | None,
-        about_rows(
-            metavar="LABEL",
-            help="Label that tells which rows are from one document; tests and intervals allow "
-            "for it. Default: document, where rows have it.",
-        ),
-    ] = None
-    k: Annotated[
-        int, typer.Option("--k", help="Neighbours of each row, for the same rows.", min=1)
-    ] = 10
-    correction: Annotated[
-        Path | None,
-        about_reuse(
-            help="A correction fitted on A (.safetensors). Default: centring and whitening are "
-            "fitted."
-        ),
-    ] = None
-    threshold: Annotated[
-        float | None,
-        about_reuse(
-            help="Cosine from which on rows count as related, after --correction where that is "
-            "given. Default: the one that 1 % of A's random pairs exceed."
-        ),
-    ] = None
-    text: Annotated[
-        str | None,
-        about_texts(
-            help="Texts that A and B, which are models, both read: .txt .jsonl .csv .tsv .parquet."
-        ),
-    ] = None
-    layer: Annotated[str, about_texts(help="Layer of the models.")] = "last"
-    layer_b: Annotated[str | None, about_texts(help="Layer of B, where it is another.")] = None
+    a: str = options.argument(
+        "A", "A file of vectors, as isoscope measure takes them; a model with --text."
+    )
+    b: str = options.argument("B", "What A is compared with.")
+    same_rows: bool | None = options.option(
+        None,
+        "Row i of both is one thing seen twice, or rows have nothing to do with each other. "
+        "Default: the same ids, or as many rows, are the same rows.",
+        "--same-rows/--other-rows",
+        panel=ROWS,
+    )
+    ids: str | None = options.option(
+        None,
+        "Label that names rows. Default: id, word, or the only one.",
+        metavar="LABEL",
+        panel=ROWS,
+    )
+    documents: str | None = options.option(
+        None,
+        "Label that tells which rows are from one document; tests and intervals allow for it. "
+        "Default: document, where rows have it.",
+        metavar="LABEL",
+        panel=ROWS,
+    )
+    k: int = options.option(10, "Neighbours of each row, for the same rows.", min=1)
+    correction: Path | None = options.option(
+        None,
+        "A correction fitted on A (.safetensors). Default: centring and whitening are fitted.",
+        panel=KEEPING,
+    )
+    threshold: float | None = options.option(
+        None,
+        "Cosine from which on rows count as related, after --correction where that is given. "
+        "Default: the one that 1 % of A's random pairs exceed.",
+        panel=KEEPING,
+    )
+    text: str | None = options.option(
+        None,
+        "Texts that A and B, which are models, both read: .txt .jsonl .csv .tsv .parquet.",
+        panel=options.OF_TEXTS,
+    )
+    layer: str = options.option("last", "Layer of the models.", panel=options.OF_TEXTS)
+    layer_b: str | None = options.option(
+        None, "Layer of B, where it is another.", panel=options.OF_TEXTS
+    )
     encoding: options.Encoding
     column: options.Column = None
-    column_b: Annotated[str | None, typer.Option(help="The same for B, where it is another.")] = (
-        None
+    column_b: str | None = options.option(None, "The same for B, where it is another.")
+    sample: int = options.option(
+        10_000, "Most rows of each that are compared with each other.", min=50
     )
-    sample: Annotated[
-        int,
-        typer.Option(help="Most rows of each that are compared with each other.", min=50),
-    ] = 10_000
     seed: options.Seed = 0
     drop_invalid: options.DropInvalid = False
     output: options.Output

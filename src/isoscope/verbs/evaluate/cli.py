@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
-
-import typer
+from typing import Literal
 
 import isoscope
 from isoscope.cli import options
@@ -34,117 +32,85 @@ isoscope evaluate package:minilm --tasks sts-b,sick-r --workers 4 --data benchma
 """
 
 
+def names(text: str) -> list[str]:
+    """Read names with commas between them."""
+    return listed(text, ())
+
+
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions(options.Options):
     """What ``isoscope evaluate`` takes."""
 
-    source: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL|SOURCE…",
-            help="Word vectors: a file with words as labels, package:glove or package:minilm. For "
-            "tasks on texts a model: a hub id, a folder, a .gguf file, package:minilm.",
-            show_default=False,
-        ),
-    ]
-    tasks: Annotated[
-        str | None,
-        typer.Option(
-            help="Names, with commas; see isoscope list tasks. word-similarity:FILE is a file of "
-            "your own: two words and a score a line. Default: all whose data are in the folder."
-        ),
-    ] = None
-    corrections: Annotated[
-        str,
-        typer.Option(
-            help="Spaces to score, with commas; see isoscope list corrections. Each is fitted on "
-            "the whole vocabulary, or for tasks on texts as --fit-on says, and compared with none "
-            "where that is listed."
-        ),
-    ] = "none,center,all-but-the-top,whiten"
-    layers: Annotated[
-        str | None,
-        typer.Option(
-            help="On texts: all, last, or names with commas, such as 'block 5,block 6'.",
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = None
+    source: list[str] = options.argument(
+        "MODEL|SOURCE…",
+        "Word vectors: a file with words as labels, package:glove or package:minilm. For tasks on "
+        "texts a model: a hub id, a folder, a .gguf file, package:minilm.",
+    )
+    tasks: str | None = options.option(
+        None,
+        "Names, with commas; see isoscope list tasks. word-similarity:FILE is a file of your own: "
+        "two words and a score a line. Default: all whose data are in the folder.",
+    )
+    corrections: str = options.option(
+        "none,center,all-but-the-top,whiten",
+        "Spaces to score, with commas; see isoscope list corrections. Each is fitted on the whole "
+        "vocabulary, or for tasks on texts as --fit-on says, and compared with none where that is "
+        "listed.",
+    )
+    layers: str | None = options.option(
+        None,
+        "On texts: all, last, or names with commas, such as 'block 5,block 6'.",
+        panel=ON_TEXTS,
+    )
     pooling: options.Pooling = "mean"
     special_tokens: options.SpecialTokens = True
-    correct_at: Annotated[
-        Literal["sentence", "token"],
-        typer.Option(
-            help="Whether corrections change pooled vectors, or tokens before they are pooled.",
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = "sentence"
-    fit_on: Annotated[
-        str | None,
-        typer.Option(
-            help="Texts to fit corrections on: .txt .jsonl .csv .tsv .parquet. Default: the task's "
-            "train split. Texts that are scored are left out.",
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = None
-    transductive: Annotated[
-        bool,
-        typer.Option(
-            "--transductive",
-            help="Fit corrections on the texts that are scored, as papers do.",
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = False
-    longest: Annotated[
-        int | None,
-        typer.Option(
-            help="Cut texts behind this many tokens. Default: the model's limit.",
-            min=1,
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = None
+    correct_at: Literal["sentence", "token"] = options.option(
+        "sentence",
+        "Whether corrections change pooled vectors, or tokens before they are pooled.",
+        panel=ON_TEXTS,
+    )
+    fit_on: str | None = options.option(
+        None,
+        "Texts to fit corrections on: .txt .jsonl .csv .tsv .parquet. Default: the task's train "
+        "split. Texts that are scored are left out.",
+        panel=ON_TEXTS,
+    )
+    transductive: bool = options.flag(
+        "Fit corrections on the texts that are scored, as papers do.", panel=ON_TEXTS
+    )
+    longest: int | None = options.option(
+        None,
+        "Cut texts behind this many tokens. Default: the model's limit.",
+        min=1,
+        panel=ON_TEXTS,
+    )
     cache: options.KeepVectors = True
-    isotropy: Annotated[
-        str,
-        typer.Option(
-            help="Measures of the sentence vectors beside the scores, with commas; '' for none.",
-            callback=names,
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = "mean_cosine,i1_scaled"
-    relation: Annotated[
-        bool,
-        typer.Option(
-            "--relate",
-            help="Instead of scores: how scores go with isotropy, over all spaces. Takes several "
-            "models, all layers, and the measures of --isotropy.",
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = False
-    probe: Annotated[
-        Literal["logistic", "mlp"] | None,
-        typer.Option(
-            help="What learns to classify. Default: logistic; word senses by a threshold.",
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = None
-    epochs: Annotated[
-        bool,
-        typer.Option(
-            "--epochs",
-            help="Also score after every epoch, with --probe mlp.",
-            rich_help_panel=ON_TEXTS,
-        ),
-    ] = False
-    revision: Annotated[
-        str | None,
-        typer.Option(help="Branch, tag or commit of a model of the hub.", rich_help_panel=ON_TEXTS),
-    ] = None
+    isotropy: str = options.option(
+        "mean_cosine,i1_scaled",
+        "Measures of the sentence vectors beside the scores, with commas; '' for none.",
+        callback=names,
+        panel=ON_TEXTS,
+    )
+    relation: bool = options.flag(
+        "Instead of scores: how scores go with isotropy, over all spaces. Takes several models, "
+        "all layers, and the measures of --isotropy.",
+        "--relate",
+        panel=ON_TEXTS,
+    )
+    probe: Literal["logistic", "mlp"] | None = options.option(
+        None,
+        "What learns to classify. Default: logistic; word senses by a threshold.",
+        panel=ON_TEXTS,
+    )
+    epochs: bool = options.flag("Also score after every epoch, with --probe mlp.", panel=ON_TEXTS)
+    revision: str | None = options.option(
+        None, "Branch, tag or commit of a model of the hub.", panel=ON_TEXTS
+    )
     compute: options.Compute
     seed: options.Seed = 0
-    second: Annotated[
-        str | None,
-        typer.Option(help="A second file of vectors: the other side of pairs, or the queries."),
-    ] = None
+    second: str | None = options.option(
+        None, "A second file of vectors: the other side of pairs, or the queries."
+    )
     ids: options.Ids = None
     data: options.Data = None
     column: options.Column = None
@@ -155,11 +121,6 @@ class EvaluateOptions(options.Options):
     workers: options.Workers = None
     watch: options.Watch
     debug: options.Debug = False
-
-
-def names(text: str) -> list[str]:
-    """Read names with commas between them."""
-    return listed(text, ())
 
 
 @options.command

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
+from typing import Literal
 
 import isoscope
 from isoscope.cli import options
@@ -28,57 +26,42 @@ isoscope explain checkpoints/ --topic drift
 class ExplainOptions(options.Options):
     """What ``isoscope explain`` takes."""
 
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="A hub id, a folder, a .gguf file, package:minilm or package:smollm2, or a folder "
-            "of checkpoints.",
-            show_default=False,
-        ),
-    ]
-    text: Annotated[
-        str | None, typer.Option(help="Texts to read, as for isoscope profile; most topics do.")
-    ] = None
-    topics: Annotated[
-        str | None,
-        typer.Option(
-            "--topic",
-            help="With commas: frequency, position, layernorm, outliers, clusters, structure, "
-            "senses, drift. Default: all that can be answered with what is given.",
-        ),
-    ] = None
+    model: str = options.argument(
+        "MODEL",
+        "A hub id, a folder, a .gguf file, package:minilm or package:smollm2, or a folder of "
+        "checkpoints.",
+    )
+    text: str | None = options.option(
+        None, "Texts to read, as for isoscope profile; most topics do."
+    )
+    topics: str | None = options.option(
+        None,
+        "With commas: frequency, position, layernorm, outliers, clusters, structure, senses, "
+        "drift. Default: all that can be answered with what is given.",
+        "--topic",
+    )
     column: options.TextColumn = None
     data: options.Data = None
-    layer: Annotated[
-        str | None,
-        typer.Option(
-            help="Layer that topics of one look at, such as 'block 6'. Default: the last."
-        ),
-    ] = None
-    correction: Annotated[
-        str, typer.Option(help="What structure and senses are compared before and after.")
-    ] = "cluster-pc-removal"
-    frequencies: Annotated[
-        Literal["text", "wordfreq"],
-        typer.Option(help="Frequencies of the text, or of the package wordfreq (English)."),
-    ] = "text"
-    groups: Annotated[
-        Path | None,
-        typer.Option(
-            help="Groups of sentences of one structure: .jsonl with group and text, or a group, a "
-            "tab and a sentence a line. Default: 200 groups from templates."
-        ),
-    ] = None
-    tokens: Annotated[int, typer.Option(help="Tokens of the text to look at, at most.", min=1)] = (
-        20_000
+    layer: str | None = options.option(
+        None, "Layer that topics of one look at, such as 'block 6'. Default: the last."
     )
+    correction: str = options.option(
+        "cluster-pc-removal", "What structure and senses are compared before and after."
+    )
+    frequencies: Literal["text", "wordfreq"] = options.option(
+        "text", "Frequencies of the text, or of the package wordfreq (English)."
+    )
+    groups: Path | None = options.option(
+        None,
+        "Groups of sentences of one structure: .jsonl with group and text, or a group, a tab and "
+        "a sentence a line. Default: 200 groups from templates.",
+    )
+    tokens: int = options.option(20_000, "Tokens of the text to look at, at most.", min=1)
     special_tokens: options.CountSpecialTokens = False
     revision: options.Revision = None
-    revisions: Annotated[
-        str | None,
-        typer.Option(metavar="PATTERN", help="Checkpoints of a model, for drift, such as 'step*'."),
-    ] = None
+    revisions: str | None = options.option(
+        None, "Checkpoints of a model, for drift, such as 'step*'.", metavar="PATTERN"
+    )
     every: options.Every = None
     compute: options.Compute
     seed: options.Seed = 0

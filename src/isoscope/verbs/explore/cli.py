@@ -5,9 +5,6 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Annotated
-
-import typer
 
 import isoscope
 from isoscope.cli import options
@@ -30,44 +27,26 @@ isoscope explore "acts/layer_{layer}.npy" --port 8000
 class ExploreOptions(options.Options):
     """What ``isoscope explore`` takes."""
 
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="SOURCE|MODEL",
-            help="Vectors, as for isoscope measure; with --text a model, as for isoscope profile.",
-            show_default=False,
-        ),
-    ]
-    text: Annotated[
-        str | None,
-        typer.Option(help="Texts that the model reads, as for isoscope profile."),
-    ] = None
-    column: Annotated[
-        str | None,
-        typer.Option(
-            help="Which array of a file that holds several; with --text, which column of it."
-        ),
-    ] = None
-    words: options.Words = None
-    layers: Annotated[
-        str | None,
-        typer.Option(help="Layers of the model, with commas, such as 'embedding,block 6'."),
-    ] = None
-    tokens: Annotated[
-        int | None,
-        typer.Option(help="Tokens of the text to read, at most. Default: 20000.", min=2),
-    ] = None
-    drop_invalid: options.DropInvalid = False
-    sample: Annotated[
-        int, typer.Option(help="Points to draw, at random; neighbours are of all.", min=2)
-    ] = 4_000
-    seed: options.Seed = 0
-    port: Annotated[
-        int, typer.Option(help="Port of 127.0.0.1; 0 is any free one.", min=0, max=65_535)
-    ] = 0
-    open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = (
-        False
+    source: str = options.argument(
+        "SOURCE|MODEL",
+        "Vectors, as for isoscope measure; with --text a model, as for isoscope profile.",
     )
+    text: str | None = options.option(None, "Texts that the model reads, as for isoscope profile.")
+    column: str | None = options.option(
+        None, "Which array of a file that holds several; with --text, which column of it."
+    )
+    words: options.Words = None
+    layers: str | None = options.option(
+        None, "Layers of the model, with commas, such as 'embedding,block 6'."
+    )
+    tokens: int | None = options.option(
+        None, "Tokens of the text to read, at most. Default: 20000.", min=2
+    )
+    drop_invalid: options.DropInvalid = False
+    sample: int = options.option(4_000, "Points to draw, at random; neighbours are of all.", min=2)
+    seed: options.Seed = 0
+    port: int = options.option(0, "Port of 127.0.0.1; 0 is any free one.", min=0, max=65_535)
+    open_browser: bool = options.flag("Open the page in a browser.", "--open")
     debug: options.Debug = False
 
 

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -33,104 +33,76 @@ isoscope measure model.safetensors --column embed.weight --fail-if "mean_cosine>
 class Search(options.Options):
     """What is said of a search, beside the measures."""
 
-    neighbours: Annotated[
-        bool,
-        typer.Option(
-            "--neighbours",
-            help="Also say, without labels, what each correction does to a search in a sample: "
-            "neighbours kept, hubness, recall of HNSW, IVF, int8 and binary codes.",
-        ),
-    ] = False
-    reduce: Annotated[
-        str | None,
-        typer.Option(
-            metavar="M,M,…",
-            help="Also say what is kept with so many components, such as 64,128,256: truncated, "
-            "principal and whitened ones, each in float32, int8 and binary.",
-        ),
-    ] = None
-    pairs: Annotated[
-        Path | None,
-        typer.Option(
-            help="With --reduce: labelled pairs of rows (row1, row2, score) to score every way on."
-        ),
-    ] = None
+    neighbours: bool = options.flag(
+        "Also say, without labels, what each correction does to a search in a sample: neighbours "
+        "kept, hubness, recall of HNSW, IVF, int8 and binary codes."
+    )
+    reduce: str | None = options.option(
+        None,
+        "Also say what is kept with so many components, such as 64,128,256: truncated, principal "
+        "and whitened ones, each in float32, int8 and binary.",
+        metavar="M,M,…",
+    )
+    pairs: Path | None = options.option(
+        None, "With --reduce: labelled pairs of rows (row1, row2, score) to score every way on."
+    )
     of_queries: options.Queries
-    neighbour_sample: Annotated[
-        int, typer.Option(help="Rows of the sample of --neighbours and --reduce.", min=2)
-    ] = 10_000
-    k: Annotated[
-        int, typer.Option("--k", help="Neighbours of --neighbours and --reduce.", min=1)
-    ] = 10
+    neighbour_sample: int = options.option(
+        10_000, "Rows of the sample of --neighbours and --reduce.", min=2
+    )
+    k: int = options.option(10, "Neighbours of --neighbours and --reduce.", min=1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gates(options.Showing):
     """Conditions on the numbers, for a build."""
 
-    fail_if: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CONDITION",
-            help="Leave with 3 when true, e.g. 'mean_cosine>0.6' or 'mean_cosine@center>0.1'. "
-            "May be repeated.",
-        ),
-    ] = None
+    fail_if: list[str] | None = options.option(
+        None,
+        "Leave with 3 when true, e.g. 'mean_cosine>0.6' or 'mean_cosine@center>0.1'. May be "
+        "repeated.",
+        metavar="CONDITION",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureOptions(options.Options):
     """What ``isoscope measure`` takes."""
 
-    cloud: Annotated[
-        str,
-        typer.Argument(
-            metavar="source",
-            help="A file (.npy .npz .safetensors .parquet .feather .txt .vec .bin .fvecs .jsonl "
-            ".faiss, or .gz or .zst of text), a pattern such as 'part-*.parquet' or "
-            "'acts/layer_{layer}.npy', an fsspec address, a PostgreSQL table "
-            "('postgresql://host/database?table=…&column=…'), package:glove or package:minilm.",
-            show_default=False,
-        ),
-    ]
-    measures: Annotated[
-        str | None,
-        typer.Option(
-            help="Names, with commas, or all; see isoscope list measures. Default: those that two "
-            "reads give."
-        ),
-    ] = None
-    corrections: Annotated[
-        str,
-        typer.Option(
-            help="Spaces to measure, with commas; see isoscope list corrections for their options."
-        ),
-    ] = "none,center,all-but-the-top,whiten"
+    cloud: str = options.argument(
+        "source",
+        "A file (.npy .npz .safetensors .parquet .feather .txt .vec .bin .fvecs .jsonl .faiss, or "
+        ".gz or .zst of text), a pattern such as 'part-*.parquet' or 'acts/layer_{layer}.npy', an "
+        "fsspec address, a PostgreSQL table ('postgresql://host/database?table=…&column=…'), "
+        "package:glove or package:minilm.",
+    )
+    measures: str | None = options.option(
+        None,
+        "Names, with commas, or all; see isoscope list measures. Default: those that two reads "
+        "give.",
+    )
+    corrections: str = options.option(
+        "none,center,all-but-the-top,whiten",
+        "Spaces to measure, with commas; see isoscope list corrections for their options.",
+    )
     column: options.Column = None
     output: options.Output
-    precision: Annotated[
-        Literal["data", "double"],
-        typer.Option(help="Project in the precision of the data, or in double."),
-    ] = "data"
+    precision: Literal["data", "double"] = options.option(
+        "data", "Project in the precision of the data, or in double."
+    )
     drop_invalid: options.DropInvalid = False
     gates: Gates
-    documents: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LABEL",
-            help="Column that tells which rows are from one document; intervals allow for it.",
-        ),
-    ] = None
-    intervals: Annotated[
-        bool | None,
-        typer.Option(
-            "--intervals/--no-intervals",
-            help="Give 95 % intervals. Default: for all but whole vocabularies.",
-        ),
-    ] = None
-    sample: Annotated[
-        int | None, typer.Option(help="Measure a random sample of this many rows.", min=2)
-    ] = None
+    documents: str | None = options.option(
+        None,
+        "Column that tells which rows are from one document; intervals allow for it.",
+        metavar="LABEL",
+    )
+    intervals: bool | None = options.option(
+        None,
+        "Give 95 % intervals. Default: for all but whole vocabularies.",
+        "--intervals/--no-intervals",
+    )
+    sample: int | None = options.option(None, "Measure a random sample of this many rows.", min=2)
     search: Search
     seed: options.Seed = 0
     scale: options.Scale

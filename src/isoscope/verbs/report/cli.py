@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
+from typing import Literal
 
 import isoscope
 from isoscope.cli import options
@@ -30,44 +28,24 @@ isoscope report run.json --rows part --columns 'i1*' --format csv --out table.cs
 class ReportOptions(options.Options):
     """What ``isoscope report`` takes."""
 
-    results: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RESULT.json…", help="Results that --out wrote.", show_default=False
-        ),
-    ]
-    format: Annotated[
-        Literal["markdown", "csv", "latex"],
-        typer.Option(help="csv has all digits; latex needs the package booktabs."),
-    ] = "markdown"
-    rows: Annotated[
-        str,
-        typer.Option(
-            help="What lines differ in, with commas: some of model, part, correction, protocol."
-        ),
-    ] = "model,part"
-    columns: Annotated[
-        str,
-        typer.Option(help="Measures, with commas; * stands for any letters, as in 'i1*'."),
-    ] = "*"
-    corrections: Annotated[
-        str,
-        typer.Option(
-            "--correction",
-            help="Corrections, with commas; of several, each has its columns.",
-        ),
-    ] = "none"
-    references: Annotated[
-        bool,
-        typer.Option("--references", help="Append BibTeX of the measures and corrections shown."),
-    ] = False
+    results: list[Path] = options.argument("RESULT.json…", "Results that --out wrote.")
+    format: Literal["markdown", "csv", "latex"] = options.option(
+        "markdown", "csv has all digits; latex needs the package booktabs."
+    )
+    rows: str = options.option(
+        "model,part",
+        "What lines differ in, with commas: some of model, part, correction, protocol.",
+    )
+    columns: str = options.option(
+        "*", "Measures, with commas; * stands for any letters, as in 'i1*'."
+    )
+    corrections: str = options.option(
+        "none", "Corrections, with commas; of several, each has its columns.", "--correction"
+    )
+    references: bool = options.flag("Append BibTeX of the measures and corrections shown.")
     pictures: options.Pictures
-    out: Annotated[
-        Path | None, typer.Option(help="Write the table to this file instead of printing it.")
-    ] = None
-    digits: Annotated[
-        int, typer.Option(help="Digits behind the point, but for csv.", min=0, max=17)
-    ] = 4
+    out: Path | None = options.option(None, "Write the table to this file instead of printing it.")
+    digits: int = options.option(4, "Digits behind the point, but for csv.", min=0, max=17)
     debug: options.Debug = False
 
 

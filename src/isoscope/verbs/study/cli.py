@@ -56,101 +56,69 @@ def show_study(
 class RunOptions(options.Options):
     """What ``isoscope study run`` takes."""
 
-    names: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="ID… [[NAME=]SOURCE…]",
-            help="Studies, such as B-T1, or all of them: all. Then vectors, as for isoscope "
-            "measure, or models, as for isoscope profile; a name tells whether it is the paper's "
-            "model. Without sources: those of the scale.",
-            show_default=False,
-        ),
-    ]
-    sources: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model", metavar="[NAME=]SOURCE", help="A source, as an option; may be several."
-        ),
-    ] = None
+    names: list[str] = options.argument(
+        "ID… [[NAME=]SOURCE…]",
+        "Studies, such as B-T1, or all of them: all. Then vectors, as for isoscope measure, or "
+        "models, as for isoscope profile; a name tells whether it is the paper's model. Without "
+        "sources: those of the scale.",
+    )
+    sources: list[str] | None = options.option(
+        None, "A source, as an option; may be several.", "--model", metavar="[NAME=]SOURCE"
+    )
     data: options.Data = None
-    column: Annotated[
-        str | None, typer.Option(help="Which array or tensor of files that hold several.")
-    ] = None
+    column: str | None = options.option(None, "Which array or tensor of files that hold several.")
     lookup: options.WordLookup
-    text: Annotated[
-        str | None,
-        typer.Option(
-            help="Texts that models read, as for isoscope profile. Default: the paper's own, "
-            "where --data has it."
-        ),
-    ] = None
+    text: str | None = options.option(
+        None,
+        "Texts that models read, as for isoscope profile. Default: the paper's own, where --data "
+        "has it.",
+    )
     text_column: options.TextColumn = None
-    sample: Annotated[
-        int | None, typer.Option(help="Read so many of the texts, drawn at random.", min=1)
-    ] = None
-    revisions: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATTERN",
-            help="Which checkpoints a study of training looks at, such as 'step*'.",
-        ),
-    ] = None
+    sample: int | None = options.option(None, "Read so many of the texts, drawn at random.", min=1)
+    revisions: str | None = options.option(
+        None, "Which checkpoints a study of training looks at, such as 'step*'.", metavar="PATTERN"
+    )
     checkpoints: options.Checkpoints
     compute: options.Compute
-    last_unused: Annotated[
-        int | None,
-        typer.Option(
-            help="Take this many of the last rows for tokens that were never used (B-F3).", min=1
-        ),
-    ] = None
-    tasks: Annotated[
-        str | None,
-        typer.Option(
-            help="Which sets a study of several scores, with commas, such as rte,mrpc. Default: "
-            "those of its sets whose data are in the folder."
-        ),
-    ] = None
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            metavar="mini|paper",
-            help="What is taken where no source is named, and how large a study that trains is: "
-            "mini is what is at hand, paper the paper's own models. Default: mini.",
-            show_default=False,
-        ),
-    ] = None
-    reuse: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--from",
-            metavar="RESULT.json",
-            help="Take the finished runs of isoscope train --out instead of training; several "
-            "times for several files.",
-            show_default=False,
-        ),
-    ] = None
-    again: Annotated[
-        bool, typer.Option("--again", help="Run what the folder of --out has already.")
-    ] = False
+    last_unused: int | None = options.option(
+        None, "Take this many of the last rows for tokens that were never used (B-F3).", min=1
+    )
+    tasks: str | None = options.option(
+        None,
+        "Which sets a study of several scores, with commas, such as rte,mrpc. Default: those of "
+        "its sets whose data are in the folder.",
+    )
+    scale: str | None = options.option(
+        None,
+        "What is taken where no source is named, and how large a study that trains is: mini is "
+        "what is at hand, paper the paper's own models. Default: mini.",
+        metavar="mini|paper",
+        show_default=False,
+    )
+    reuse: list[Path] | None = options.option(
+        None,
+        "Take the finished runs of isoscope train --out instead of training; several times for "
+        "several files.",
+        "--from",
+        metavar="RESULT.json",
+        show_default=False,
+    )
+    again: bool = options.flag("Run what the folder of --out has already.")
     seed: options.Seed = 0
     shown: options.Shown
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="A .json or .md file for one study; or a folder, where every study has its file, "
-            f"and what is finished is not run again. Default for several: {USUAL}."
-        ),
-    ] = None
+    out: Path | None = options.option(
+        None,
+        "A .json or .md file for one study; or a folder, where every study has its file, "
+        f"and what is finished is not run again. Default for several: {USUAL}.",
+    )
     engine: options.Engine = "local"
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            help="Studies that run at a time, each in a process or an actor of Ray with one "
-            "thread. Of a single study, who reads its texts, as for isoscope profile.",
-            min=1,
-            rich_help_panel=options.SCALE,
-        ),
-    ] = None
+    workers: int | None = options.option(
+        None,
+        "Studies that run at a time, each in a process or an actor of Ray with one thread. Of a "
+        "single study, who reads its texts, as for isoscope profile.",
+        min=1,
+        panel=options.SCALE,
+    )
     watch: options.Watch
     debug: options.Debug = False
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 import isoscope
 from isoscope.cli import options
 from isoscope.cli.output import give, running
 from isoscope.errors import UsageError
 
-about_labels = partial(typer.Option, rich_help_panel="With labels")
+LABELS = "With labels"
 
 EXAMPLES = """Examples:
 
@@ -28,70 +24,62 @@ isoscope threshold vectors.npy --pairs rows.csv --map map.json
 """
 
 
+def scores_of(text: str | None) -> list[float]:
+    """Read numbers with commas between them."""
+    try:
+        return [float(part) for part in (text or "").split(",") if part.strip()]
+    except ValueError:
+        raise UsageError(f"--at takes cosines with commas between them, not {text!r}") from None
+
+
 @dataclass(frozen=True, kw_only=True)
 class ThresholdOptions(options.Options):
     """What ``isoscope threshold`` takes."""
 
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="SOURCE|MODEL",
-            help="Vectors, as isoscope measure takes them; a model, where pairs are texts or with "
-            "--text.",
-            show_default=False,
-        ),
-    ]
-    at: Annotated[
-        str | None,
-        typer.Option(help="Cosines to look up, with commas, such as 0.8,0.86.", callback=scores_of),
-    ] = None
+    source: str = options.argument(
+        "SOURCE|MODEL",
+        "Vectors, as isoscope measure takes them; a model, where pairs are texts or with --text.",
+    )
+    at: str | None = options.option(
+        None, "Cosines to look up, with commas, such as 0.8,0.86.", callback=scores_of
+    )
     of_queries: options.Queries
-    text: Annotated[str | None, typer.Option(help="Texts that the model turns into vectors.")] = (
-        None
+    text: str | None = options.option(None, "Texts that the model turns into vectors.")
+    store_size: int | None = options.option(
+        None, "Vectors in your store, where the source is a part of them.", min=2
     )
-    store_size: Annotated[
-        int | None,
-        typer.Option(help="Vectors in your store, where the source is a part of them.", min=2),
-    ] = None
-    corrections: Annotated[
-        str | None,
-        typer.Option(help="Spaces, with commas. Default: none,center,all-but-the-top,whiten."),
-    ] = None
-    pairs: Annotated[
-        Path | None,
-        about_labels(
-            help="Labelled pairs (.tsv .csv .jsonl): two texts, two rows, or a row of the queries "
-            "and one of the documents; and a score or yes/no."
-        ),
-    ] = None
-    positive: Annotated[
-        str | None, about_labels(metavar="CONDITION", help="Which scores are a match: '>=4'.")
-    ] = None
-    precision: Annotated[
-        float | None, about_labels(help="Precision that a threshold should reach.")
-    ] = None
-    recall: Annotated[float | None, about_labels(help="Recall that a threshold should reach.")] = (
-        None
+    corrections: str | None = options.option(
+        None, "Spaces, with commas. Default: none,center,all-but-the-top,whiten."
     )
-    confidence: Annotated[
-        float | None,
-        about_labels(
-            help="Chance that it does on other pairs, such as 0.95. Default: it does on average."
-        ),
-    ] = None
-    second: Annotated[
-        str | None,
-        about_labels(help="A second file of vectors, where the pairs are scores alone."),
-    ] = None
-    folds: Annotated[int, about_labels(help="Folds that pairs are dealt into.", min=2, max=20)] = 5
+    pairs: Path | None = options.option(
+        None,
+        "Labelled pairs (.tsv .csv .jsonl): two texts, two rows, or a row of the queries and one "
+        "of the documents; and a score or yes/no.",
+        panel=LABELS,
+    )
+    positive: str | None = options.option(
+        None, "Which scores are a match: '>=4'.", metavar="CONDITION", panel=LABELS
+    )
+    precision: float | None = options.option(
+        None, "Precision that a threshold should reach.", panel=LABELS
+    )
+    recall: float | None = options.option(
+        None, "Recall that a threshold should reach.", panel=LABELS
+    )
+    confidence: float | None = options.option(
+        None,
+        "Chance that it does on other pairs, such as 0.95. Default: it does on average.",
+        panel=LABELS,
+    )
+    second: str | None = options.option(
+        None, "A second file of vectors, where the pairs are scores alone.", panel=LABELS
+    )
+    folds: int = options.option(5, "Folds that pairs are dealt into.", min=2, max=20, panel=LABELS)
     ids: options.Ids = None
-    map_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--map", help="Write score → percentile (and probability, with pairs) to this .json."
-        ),
-    ] = None
-    sample: Annotated[int, typer.Option(help="Rows whose pairs are compared.", min=2)] = 5_000
+    map_file: Path | None = options.option(
+        None, "Write score → percentile (and probability, with pairs) to this .json.", "--map"
+    )
+    sample: int = options.option(5_000, "Rows whose pairs are compared.", min=2)
     layer: options.Layer = "last"
     column: options.Column = None
     encoding: options.Encoding
@@ -99,14 +87,6 @@ class ThresholdOptions(options.Options):
     output: options.Output
     seed: options.Seed = 0
     debug: options.Debug = False
-
-
-def scores_of(text: str | None) -> list[float]:
-    """Read numbers with commas between them."""
-    try:
-        return [float(part) for part in (text or "").split(",") if part.strip()]
-    except ValueError:
-        raise UsageError(f"--at takes cosines with commas between them, not {text!r}") from None
 
 
 @options.command

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,8 +13,8 @@ from isoscope import training
 from isoscope.cli import options
 from isoscope.cli.output import give, running
 
-of_settings = partial(typer.Option, rich_help_panel="Instead of the usual settings")
-of_size = partial(typer.Option, rich_help_panel="Instead of what the size has")
+SETTINGS = "Instead of the usual settings"
+SIZE = "Instead of what the size has"
 
 FINETUNE_EXAMPLES = """Examples:
 
@@ -65,53 +64,40 @@ train_app = options.command_group(
 class FinetuneOptions(options.Options):
     """What ``isoscope train finetune`` takes."""
 
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="A hub id, a folder, package:minilm, or made:bart (a small encoder-decoder with "
-            "random weights).",
-            show_default=False,
-        ),
-    ]
-    tasks: Annotated[
-        str,
-        typer.Option(
-            "--task",
-            help="With commas: sst-2, mrpc, cola, rte, wnli, sts-b, qnli, mnli, qqp; "
-            "translate:de-en (files of lines, such as train.de and train.en); summarize.",
-        ),
-    ]
-    calibrations: Annotated[
-        str,
-        typer.Option(
-            "--calibration",
-            help="With commas: none, cosreg, spectrum-pol, spectrum-exp, flow, i-star; options "
-            "behind a colon, such as spectrum-pol:c1=0.1:weight=10.",
-        ),
-    ] = "none,cosreg,spectrum-pol,spectrum-exp,flow"
+    model: str = options.argument(
+        "MODEL",
+        "A hub id, a folder, package:minilm, or made:bart (a small encoder-decoder with random "
+        "weights).",
+    )
+    tasks: str = options.option(
+        ...,
+        "With commas: sst-2, mrpc, cola, rte, wnli, sts-b, qnli, mnli, qqp; translate:de-en "
+        "(files of lines, such as train.de and train.en); summarize.",
+        "--task",
+    )
+    calibrations: str = options.option(
+        "none,cosreg,spectrum-pol,spectrum-exp,flow",
+        "With commas: none, cosreg, spectrum-pol, spectrum-exp, flow, i-star; options behind a "
+        "colon, such as spectrum-pol:c1=0.1:weight=10.",
+        "--calibration",
+    )
     seeds: options.Seeds = 3
-    target: Annotated[
-        Literal["head", "vocabulary", "hidden"] | None,
-        typer.Option(
-            help="Which matrix is calibrated. Default: the head of labels, or the vocabulary's "
-            "output matrix of models that write texts."
-        ),
-    ] = None
-    search: Annotated[
-        bool,
-        typer.Option(
-            "--search", help="First choose the options of each calibration, over a stated grid."
-        ),
-    ] = False
+    target: Literal["head", "vocabulary", "hidden"] | None = options.option(
+        None,
+        "Which matrix is calibrated. Default: the head of labels, or the vocabulary's output "
+        "matrix of models that write texts.",
+    )
+    search: bool = options.flag("First choose the options of each calibration, over a stated grid.")
     data: options.Data = None
-    epochs: Annotated[int | None, of_settings(help="Passes over the examples.", min=1)] = None
-    limit: Annotated[int | None, of_settings(help="Learn from this many examples.", min=1)] = None
-    batch_size: Annotated[int | None, of_settings(help="Examples a step.", min=1)] = None
-    learning_rate: Annotated[float | None, of_settings(help="Highest rate.")] = None
-    longest: Annotated[
-        int | None, of_settings(help="Cut texts behind this many tokens.", min=1)
-    ] = None
+    epochs: int | None = options.option(None, "Passes over the examples.", min=1, panel=SETTINGS)
+    limit: int | None = options.option(
+        None, "Learn from this many examples.", min=1, panel=SETTINGS
+    )
+    batch_size: int | None = options.option(None, "Examples a step.", min=1, panel=SETTINGS)
+    learning_rate: float | None = options.option(None, "Highest rate.", panel=SETTINGS)
+    longest: int | None = options.option(
+        None, "Cut texts behind this many tokens.", min=1, panel=SETTINGS
+    )
     revision: options.Revision = None
     device: options.Device = None
     resume: options.Resume = False
@@ -136,40 +122,35 @@ def finetune_command(given: FinetuneOptions) -> None:
 class Recipe(options.Options):
     """How a small model is made and trained, and on what."""
 
-    objective: Annotated[
-        Literal["mlm", "clm"], typer.Option(help="Masked tokens (BERT), or next tokens (GPT).")
-    ] = "clm"
-    size: Annotated[
-        Literal["tiny", "mini", "small", "paper"],
-        typer.Option(help="tiny: about ten minutes on two cores; paper: Luo (2021), table 3.1."),
-    ] = "tiny"
-    positions: Annotated[
-        Literal["learned", "sinusoidal", "rotary", "none"],
-        typer.Option(help="How a token knows its place; none: zero, and frozen."),
-    ] = "learned"
-    tie: Annotated[
-        bool, typer.Option("--tie/--untie", help="Whether input and output embeddings are one.")
-    ] = True
-    final_norm: Annotated[
-        Literal["layernorm", "layernorm-no-bias", "rmsnorm"],
-        typer.Option(help="The norm before the output matrix."),
-    ] = "layernorm"
-    validation: Annotated[
-        str | None, typer.Option(help="Texts for perplexities. Default: one in twenty of --text.")
-    ] = None
-    column: Annotated[
-        str | None, typer.Option("--text-column", help="Which column or field holds the texts.")
-    ] = None
-    steps: Annotated[int | None, typer.Option(help="Steps. Default: those of the size.", min=1)] = (
-        None
+    objective: Literal["mlm", "clm"] = options.option(
+        "clm", "Masked tokens (BERT), or next tokens (GPT)."
     )
-    checkpoints: Annotated[
-        int, typer.Option(help="States to keep, beside that before the first step.", min=1)
-    ] = 5
-    vocabulary: Annotated[int | None, of_size(help="Tokens of the vocabulary.", min=1)] = None
-    batch_size: Annotated[int | None, of_size(help="Blocks a step.", min=1)] = None
-    context: Annotated[int | None, of_size(help="Tokens of a block.", min=2)] = None
-    learning_rate: Annotated[float | None, of_size(help="Highest rate.")] = None
+    size: Literal["tiny", "mini", "small", "paper"] = options.option(
+        "tiny", "tiny: about ten minutes on two cores; paper: Luo (2021), table 3.1."
+    )
+    positions: Literal["learned", "sinusoidal", "rotary", "none"] = options.option(
+        "learned", "How a token knows its place; none: zero, and frozen."
+    )
+    tie: bool = options.option(
+        True, "Whether input and output embeddings are one.", "--tie/--untie"
+    )
+    final_norm: Literal["layernorm", "layernorm-no-bias", "rmsnorm"] = options.option(
+        "layernorm", "The norm before the output matrix."
+    )
+    validation: str | None = options.option(
+        None, "Texts for perplexities. Default: one in twenty of --text."
+    )
+    column: str | None = options.option(
+        None, "Which column or field holds the texts.", "--text-column"
+    )
+    steps: int | None = options.option(None, "Steps. Default: those of the size.", min=1)
+    checkpoints: int = options.option(
+        5, "States to keep, beside that before the first step.", min=1
+    )
+    vocabulary: int | None = options.option(None, "Tokens of the vocabulary.", min=1, panel=SIZE)
+    batch_size: int | None = options.option(None, "Blocks a step.", min=1, panel=SIZE)
+    context: int | None = options.option(None, "Tokens of a block.", min=2, panel=SIZE)
+    learning_rate: float | None = options.option(None, "Highest rate.", panel=SIZE)
 
     def arguments(self) -> dict[str, Any]:
         """Return what is not in the plan."""
@@ -191,21 +172,17 @@ class PretrainOptions(options.Options):
     """What ``isoscope train pretrain`` takes."""
 
     text: Text
-    out: Annotated[Path, typer.Option(help="Folder for checkpoints and result.json; it is made.")]
+    out: Path = options.option(..., "Folder for checkpoints and result.json; it is made.")
     recipe: Recipe
-    record: Annotated[
-        int,
-        typer.Option(
-            help="Record every so many steps how rows of the output matrix move (the common "
-            "enemies effect); 0 for never.",
-            min=0,
-        ),
-    ] = 0
+    record: int = options.option(
+        0,
+        "Record every so many steps how rows of the output matrix move (the common enemies "
+        "effect); 0 for never.",
+        min=0,
+    )
     seed: options.Seed = 0
     device: options.Device = None
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a training that was killed.")
-    ] = False
+    resume: bool = options.flag("Go on with a training that was killed.")
     shown: options.Shown
     debug: options.Debug = False
 
@@ -230,19 +207,17 @@ class AblateOptions(options.Options):
     """What ``isoscope train ablate`` takes."""
 
     text: Text
-    grid: Annotated[
-        str,
-        typer.Option(
-            help="Factors with commas: tie, positions, final-norm, objective; levels behind = where"
-            " others than the usual are wanted, such as positions=learned+rotary+none. The first "
-            "one is the reference."
-        ),
-    ] = "tie,positions,final-norm"
+    grid: str = options.option(
+        "tie,positions,final-norm",
+        "Factors with commas: tie, positions, final-norm, objective; levels behind = where others "
+        "than the usual are wanted, such as positions=learned+rotary+none. The first one is the "
+        "reference.",
+    )
     seeds: options.Seeds = 3
     recipe: Recipe
-    keep: Annotated[
-        Path | None, typer.Option(help="Folder in which all checkpoints stay. Default: none does.")
-    ] = None
+    keep: Path | None = options.option(
+        None, "Folder in which all checkpoints stay. Default: none does."
+    )
     device: options.Device = None
     resume: options.Resume = False
     output: options.Output
