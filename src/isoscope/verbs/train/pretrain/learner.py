@@ -122,9 +122,8 @@ class Learner:
         blocks = self.corpus.batch(self.step, shape.batch_size, plan.seed)
         question = self._ask(blocks, (plan.seed, MASKS, self.step))
         if shape.dropout:
-            torch.manual_seed(
-                int(np.random.default_rng([plan.seed, DROPOUT, self.step]).integers(2**62))
-            )
+            seeds = np.random.default_rng([plan.seed, DROPOUT, self.step])
+            torch.manual_seed(int(seeds.integers(2**62)))
         for group in self.optimiser.param_groups:
             group["lr"] = plan.rate(self.step)
         self.optimiser.zero_grad(set_to_none=True)
@@ -179,7 +178,7 @@ class Learner:
             found |= {f"{k} {name}": as_array(moments[k]) for k in MOMENTS if k in moments}
         return found
 
-    def go_on(self, state: Arrays, step: int) -> None:
+    def load_state(self, state: Arrays, step: int) -> None:
         """Take up a state that was kept after some steps."""
         with torch.no_grad():
             for name, one in self.learned.items():
@@ -334,11 +333,9 @@ def split_texts(text: Any, validation: Any, column: str | None) -> tuple[list[st
     source = open_texts(text, column)
     texts = [one.text for one in source.texts()]
     if validation is None:
-        kept = [k % HELD_OUT == HELD_OUT - 1 for k in range(len(texts))]
-        learned = [one for one, held in zip(texts, kept, strict=True) if not held]
-        return learned, [one for one, held in zip(texts, kept, strict=True) if held], source.name
-    others = [one.text for one in open_texts(validation, column).texts()]
-    return texts, others, source.name
+        learned = [one for k, one in enumerate(texts, start=1) if k % HELD_OUT]
+        return learned, texts[HELD_OUT - 1 :: HELD_OUT], source.name
+    return texts, [one.text for one in open_texts(validation, column).texts()], source.name
 
 
 def blocks(tokenizer: Any, texts: list[str], length: int) -> NDArray[np.int32]:
