@@ -63,13 +63,23 @@ LENGTH_DIGITS = 6
 
 @dataclass(frozen=True)
 class EqualityTest:
-    """A hypothesis that was tested."""
+    """A hypothesis that was tested.
+
+    Attributes
+    ----------
+    statistic : float
+        Of the labels as they are.
+    p_value : float or None
+        None where there is nothing to test.
+    p_holm : float or None
+        By Holm's correction over the tests that were made together.
+    note : str
+        Why there is nothing to test.
+    """
 
     statistic: float
     p_value: float | None
-    """None where there is nothing to test."""
     p_holm: float | None = None
-    """By Holm's correction over the tests that were made together."""
     note: str = ""
 
 

@@ -55,18 +55,28 @@ CHANCE_SEED = 0xC4A7CE
 
 @dataclass(frozen=True)
 class CorrectionKept:
-    """What fitting a correction again on B would change on B."""
+    """What fitting a correction again on B would change on B.
+
+    Attributes
+    ----------
+    old_cosine, new_cosine : Score
+        Mean cosine of random pairs of B with A's correction, and with that fitted on B.
+    cosine_change : Difference
+        Old − new.
+    kept : Score
+        Share of the neighbours that both corrections find.
+    by_chance : Score
+        The same for two fits on rows of B.
+    beyond_chance : Difference
+        What is lost beyond chance.
+    """
 
     old_cosine: Score
     new_cosine: Score
     cosine_change: Difference
-    """Old − new."""
     kept: Score
-    """Share of the neighbours that both corrections find."""
     by_chance: Score
-    """The same for two fits on rows of B."""
     beyond_chance: Difference
-    """What is lost beyond chance."""
 
     @property
     def neighbours_differ(self) -> bool:
@@ -87,14 +97,22 @@ class CorrectionKept:
 
 @dataclass(frozen=True)
 class ThresholdKept:
-    """What a threshold lets through."""
+    """What a threshold lets through.
+
+    Attributes
+    ----------
+    threshold : float
+        A cosine.
+    share_a, share_b : Score
+        Of the random pairs of A and of B, those that score above it.
+    change : Difference
+        B − A.
+    """
 
     threshold: float
-    given: bool
     share_a: Score
     share_b: Score
     change: Difference
-    """B − A."""
 
     @property
     def keep(self) -> bool:
@@ -106,11 +124,10 @@ class ThresholdKept:
 
 @dataclass(frozen=True)
 class Kept:
-    """Both answers for one space."""
+    """Both answers for one space, from so many rows of B; the space as it is has no correction."""
 
     space: str
     correction: CorrectionKept | None
-    """None for the space as it is."""
     threshold: ThresholdKept
     rows: int
 
@@ -201,7 +218,7 @@ def judged_threshold(
     limit = a.score_exceeded_by(CHANCE_MATCHES) if threshold is None else threshold
     share_a, share_b = a.share_above(limit), b.share_above(limit)
     change = difference(share_b, share_a, paired=paired)
-    return ThresholdKept(limit, threshold is not None, share_a, share_b, change)
+    return ThresholdKept(limit, share_a, share_b, change)
 
 
 def fitted_again(

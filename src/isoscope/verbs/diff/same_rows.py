@@ -21,21 +21,35 @@ from isoscope.verbs.diff.two_clouds import TwoSides
 
 @dataclass(frozen=True)
 class SameRows:
-    """The figures of two spaces with the same rows."""
+    """The figures of two spaces with the same rows.
+
+    Attributes
+    ----------
+    k : int
+        Neighbours of each row.
+    rows, sampled, without_direction : int
+        Rows in all, and sampled ones with and without a direction in both spaces.
+    overlap : Score
+        Share of the k nearest rows that both spaces have in common.
+    chance : float
+        Overlap of neighbours drawn at random: k / (n − 1).
+    cka : LinearCKA
+        Over all rows.
+    rank_correlation : Score
+        Of the cosines of random pairs.
+    to_partner : Score or None
+        Mean cosine between a row's two vectors; None where dimensions differ.
+    """
 
     k: int
     rows: int
-    """Rows all over."""
     sampled: int
-    """Sampled rows that have a direction in both."""
     without_direction: int
     overlap: Score
     chance: float
-    """Overlap of neighbours drawn at random: k / (n − 1)."""
     cka: LinearCKA
     rank_correlation: Score
     to_partner: Score | None
-    """Mean cosine between a row's two vectors; None where widths differ."""
 
 
 def compare_same_rows(two: TwoSides, k: int, seed: int) -> SameRows:

@@ -54,11 +54,18 @@ SPLIT_SEED = 0x5911
 
 @dataclass(frozen=True)
 class Outside(Estimate):
-    """Share of a cloud outside the support of another."""
+    """Share of a cloud outside the support of another.
+
+    Attributes
+    ----------
+    level : float
+        Share of the other cloud itself that lies inside.
+    held_out : int
+        Rows of the other cloud that set the limit.
+    """
 
     level: float = LEVELS[0]
     held_out: int = 0
-    """Rows of the other cloud that set the limit."""
 
     @property
     def expected(self) -> float:
