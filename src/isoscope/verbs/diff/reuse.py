@@ -57,18 +57,9 @@ CHANCE_SEED = 0xC4A7CE
 class CorrectionKept:
     """What fitting a correction again on B would change on B.
 
-    Attributes
-    ----------
-    old_cosine, new_cosine : Score
-        Mean cosine of random pairs of B with A's correction, and with that fitted on B.
-    cosine_change : Difference
-        Old − new.
-    kept : Score
-        Share of the neighbours that both corrections find.
-    by_chance : Score
-        The same for two fits on rows of B.
-    beyond_chance : Difference
-        What is lost beyond chance.
+    The mean cosine of random pairs goes from ``old_cosine`` to ``new_cosine``; its change is old −
+    new. Of the neighbours, the share ``kept`` is the same with both corrections, and ``by_chance``
+    with two fits on rows of B; ``beyond_chance`` is what is lost beyond that.
     """
 
     old_cosine: Score
@@ -97,17 +88,7 @@ class CorrectionKept:
 
 @dataclass(frozen=True)
 class ThresholdKept:
-    """What a threshold lets through.
-
-    Attributes
-    ----------
-    threshold : float
-        A cosine.
-    share_a, share_b : Score
-        Of the random pairs of A and of B, those that score above it.
-    change : Difference
-        B − A.
-    """
+    """The shares of random pairs of A and of B that score above a threshold, and B's less A's."""
 
     threshold: float
     share_a: Score

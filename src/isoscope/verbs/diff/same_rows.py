@@ -23,22 +23,10 @@ from isoscope.verbs.diff.two_clouds import TwoSides
 class SameRows:
     """The figures of two spaces with the same rows.
 
-    Attributes
-    ----------
-    k : int
-        Neighbours of each row.
-    rows, sampled, without_direction : int
-        Rows in all, and sampled ones with and without a direction in both spaces.
-    overlap : Score
-        Share of the k nearest rows that both spaces have in common.
-    chance : float
-        Overlap of neighbours drawn at random: k / (n − 1).
-    cka : LinearCKA
-        Over all rows.
-    rank_correlation : Score
-        Of the cosines of random pairs.
-    to_partner : Score or None
-        Mean cosine between a row's two vectors; None where dimensions differ.
+    ``sampled`` rows have a direction in both spaces, the others are ``without_direction``. The
+    overlap is the share of the k nearest rows that both spaces have in common; of neighbours drawn
+    at random it would be ``chance`` = k / (n − 1). ``to_partner`` is the mean cosine between a
+    row's two vectors, None where dimensions differ.
     """
 
     k: int

@@ -26,17 +26,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isoscope.compute.stats.estimates import Estimate
 from isoscope.data.sampling import row_keys
 from isoscope.typing import Ids, Matrix, Vector
-
-if TYPE_CHECKING:
-    pass
-
 
 SAMPLE = 4_000
 """Rows of each cloud, half of them reference."""

@@ -236,22 +236,11 @@ class InStepTaker:
 
 @dataclass(frozen=True)
 class Reading:
-    """How two clouds are read.
+    """How two clouds are read: what is summed, and how many rows of each are sampled.
 
-    Attributes
-    ----------
-    parts : MomentParts
-        What is summed over the rows of each.
-    sample : int
-        Rows of each that are kept.
-    seed : int
-        Of the sample.
-    documents : str, optional
-        The label by which rows belong to documents.
-    drop_invalid : bool
-        Leave out rows that are not finite, instead of stopping.
-    progress : callable, optional
-        Called with the name of the read, rows done, and rows in all.
+    ``documents`` is the label by which rows belong to documents. With ``drop_invalid``, rows that
+    are not finite are left out instead of stopping the run. ``progress`` is called with the name
+    of the read, rows done, and rows in all.
     """
 
     parts: MomentParts

@@ -45,15 +45,7 @@ STARTS = 5
 
 @dataclass(frozen=True)
 class Chosen:
-    """A threshold, or why there is none.
-
-    Attributes
-    ----------
-    threshold : float or None
-        The lowest cosine that is accepted.
-    note : str
-        Why there is none.
-    """
+    """The lowest cosine that is accepted, or a note that says why there is no threshold."""
 
     threshold: float | None
     note: str = ""

@@ -65,20 +65,11 @@ CONDITIONS: dict[str, Callable[[Vector, float], Mask]] = {
 
 @dataclass(frozen=True)
 class Judged:
-    """A threshold and how it does on pairs that did not choose it.
+    """A threshold for a goal, and how it does on pairs that did not choose it.
 
-    Attributes
-    ----------
-    goal : Goal
-        What it was chosen for.
-    chosen : Chosen
-        Chosen on all pairs, for use.
-    by_fold : tuple of float or None
-        Chosen without the pairs of each fold.
-    precision, recall, f1 : Score
-        Of all pairs, each judged by the threshold of its fold.
-    false_share : Score
-        The share of noes that are accepted.
+    ``chosen`` is the threshold for use, from all pairs, and ``by_fold`` has those that were chosen
+    without the pairs of each fold. Precision, recall, F1 and the share of noes that are accepted
+    are of all pairs, each judged by the threshold of its fold.
     """
 
     goal: Goal

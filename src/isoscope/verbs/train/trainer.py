@@ -235,11 +235,7 @@ TASK, TERM = "task_loss", "calibration"
 
 
 def calibration_term(
-    calibration: Calibration,
-    model: Any,
-    target: Target = "head",
-    outputs: Any = None,
-    attention_mask: Tensor | None = None,
+    calibration: Calibration, model: Any, target: Target, outputs: Any, mask: Tensor | None
 ) -> Tensor:
     """Return what a calibration adds to the loss of the last forward pass."""
     if isinstance(calibration, Attachable) and calibration.maps:
@@ -250,7 +246,7 @@ def calibration_term(
                 "call the model in training mode, before its term is taken"
             )
         return kept
-    return calibration(target_matrix(model, target, outputs, attention_mask))
+    return calibration(target_matrix(model, target, outputs, mask))
 
 
 def calibrated_loss(

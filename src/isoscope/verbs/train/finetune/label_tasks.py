@@ -47,16 +47,9 @@ TRAIN = "train"
 
 @dataclass(frozen=True)
 class LabelTask:
-    """How a set is scored.
+    """How a set is scored: by some metrics, of which the first decides, on some parts.
 
-    Attributes
-    ----------
-    name : str
-        As the command line calls it.
-    metrics : tuple of str
-        Scores; the first decides.
-    scored : mapping of str to str
-        What is appended to the metric's name for every part that is scored.
+    ``scored`` has what is appended to the name of a metric for every part that is scored.
     """
 
     name: str

@@ -38,18 +38,11 @@ class WrittenPair(NamedTuple):
 
 @dataclass(frozen=True)
 class PairData:
-    """The pairs of a task.
+    """The pairs of a task: those that are learned from, and those that are scored.
 
-    Attributes
-    ----------
-    train, scored : tuple of WrittenPair
-        What is learned from, and what is scored.
-    dev : tuple of WrittenPair
-        To choose settings on; empty where the data have no such part.
-    notes : tuple of str
-        What was left out, and what is scored where the data have no test set.
-    languages : tuple of str, optional
-        Of sources and of targets, where they differ.
+    ``dev`` is to choose settings on, and empty where the data have no such part. Notes say what was
+    left out, and what is scored where the data have no test set. Languages are those of sources and
+    of targets, where they differ.
     """
 
     train: tuple[WrittenPair, ...]

@@ -44,11 +44,13 @@ MASKED, SWAPPED = 0.8, 0.1
 
 @dataclass(frozen=True)
 class Question:
-    """What a network reads, where it predicts, and what would be right."""
+    """What a network reads, where it predicts, and what would be right.
+
+    ``where`` is true at the positions whose hidden states predict, texts × tokens.
+    """
 
     tokens: Tensor
     where: Tensor
-    """True at the positions whose hidden states predict, texts × tokens."""
     answers: Tensor
 
 
@@ -239,22 +241,11 @@ AT_ONCE = 10_000
 
 @dataclass(frozen=True)
 class Corpus:
-    """Blocks of tokens.
+    """Texts as blocks of tokens, to learn from and for validation.
 
-    Attributes
-    ----------
-    tokenizer : PreTrainedTokenizerFast
-        Learned from the training texts.
-    train, validation : array
-        Blocks × tokens.
-    counts : array
-        How often each token of the vocabulary is in the training blocks.
-    digest : str
-        Of all texts.
-    words : str
-        What it is, in a line.
-    held_texts : tuple of str
-        The texts for validation.
+    ``counts`` says how often each token of the vocabulary is in the training blocks, ``digest``
+    identifies all texts, ``words`` describes the corpus in a line, and ``held_texts`` are the texts
+    for validation.
     """
 
     tokenizer: Any
