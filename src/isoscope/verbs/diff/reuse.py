@@ -54,7 +54,7 @@ CHANCE_SEED = 0xC4A7CE
 
 
 @dataclass(frozen=True)
-class CorrectionKept:
+class CorrectionReuse:
     """What fitting a correction again on B would change on B.
 
     The mean cosine of random pairs goes from ``old_cosine`` to ``new_cosine``; its change is old −
@@ -87,7 +87,7 @@ class CorrectionKept:
 
 
 @dataclass(frozen=True)
-class ThresholdKept:
+class ThresholdReuse:
     """The shares of random pairs of A and of B that score above a threshold, and B's less A's."""
 
     threshold: float
@@ -104,12 +104,12 @@ class ThresholdKept:
 
 
 @dataclass(frozen=True)
-class Kept:
+class SpaceReuse:
     """Both answers for one space, from so many rows of B; the space as it is has no correction."""
 
     space: str
-    correction: CorrectionKept | None
-    threshold: ThresholdKept
+    correction: CorrectionReuse | None
+    threshold: ThresholdReuse
     rows: int
 
 
@@ -156,11 +156,11 @@ class SomeRows(WrappedGroup):
                 first += len(part.vectors)
 
 
-def space_as_it_is(two: TwoSides, threshold: float | None, seed: int) -> Kept:
+def space_as_it_is(two: TwoSides, threshold: float | None, seed: int) -> SpaceReuse:
     """Judge a threshold of cosines that are not corrected."""
     (a, units_a), (b, units_b) = two.a.first(SAMPLE), two.b.first(SAMPLE)
     pairs = PairCosines.of(a, units_a, seed), PairCosines.of(b, units_b, seed)
-    return Kept("none", None, judged_threshold(*pairs, threshold, two.paired), len(b))
+    return SpaceReuse("none", None, judge_threshold(*pairs, threshold, two.paired), len(b))
 
 
 def corrected_space(
@@ -170,7 +170,7 @@ def corrected_space(
     threshold: float | None,
     seed: int,
     progress: Progress | None = None,
-) -> Kept:
+) -> SpaceReuse:
     """Judge a correction of A, and a threshold of the cosines after it."""
     (a, units_a), (b, units_b) = two.a.first(SAMPLE), two.b.first(SAMPLE)
     # What the old one was fitted on decides, which may be more than what is here of A.
@@ -186,20 +186,20 @@ def corrected_space(
     )
     old_cosine, new_cosine = pairs_old.mean(), pairs_new.mean()
     change, lost = difference(old_cosine, new_cosine), difference(by_chance, kept)
-    correction = CorrectionKept(old_cosine, new_cosine, change, kept, by_chance, lost)
+    correction = CorrectionReuse(old_cosine, new_cosine, change, kept, by_chance, lost)
     pairs_a = PairCosines.of(old.transform(a), units_a, seed)
-    cut = judged_threshold(pairs_a, pairs_old, threshold, two.paired)
-    return Kept(name, correction, cut, len(b))
+    cut = judge_threshold(pairs_a, pairs_old, threshold, two.paired)
+    return SpaceReuse(name, correction, cut, len(b))
 
 
-def judged_threshold(
+def judge_threshold(
     a: PairCosines, b: PairCosines, threshold: float | None, paired: bool
-) -> ThresholdKept:
+) -> ThresholdReuse:
     """Compare what a threshold lets through of both clouds."""
     limit = a.score_exceeded_by(CHANCE_MATCHES) if threshold is None else threshold
     share_a, share_b = a.share_above(limit), b.share_above(limit)
     change = difference(share_b, share_a, paired=paired)
-    return ThresholdKept(limit, share_a, share_b, change)
+    return ThresholdReuse(limit, share_a, share_b, change)
 
 
 def fitted_again(

@@ -1,7 +1,18 @@
 """How alike two spaces are that hold the same rows: two models, two versions, two layers.
 
+- The overlap of neighbours, the mean over rows of |N_A(i) ∩ N_B(i)| / k, with N the k nearest rows
+  by cosine.
+- Linear CKA, see ``isoscope.verbs.diff.cka``.
+- Spearman's ρ between the cosines that random pairs of rows have in both spaces, as in
+  representational similarity analysis (Kriegeskorte et al. 2008).
+
 None of the figures needs the same axes, or as many, in both; only the cosine between a row's two
-vectors does, and it is given where widths are equal.
+vectors does, and it is given where dimensions are equal.
+
+References
+----------
+Kriegeskorte, Mur & Bandettini (2008), Representational similarity analysis: connecting the branches
+of systems neuroscience, Frontiers in Systems Neuroscience 2.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def outside(
     other = strangeness(b[chosen], reference)
     random = np.random.default_rng(seed)
     weights = resampled(units_a[held], units_b[chosen], paired, random)
-    return [judged(own, other, weights, level) for level in LEVELS]
+    return [share_outside(own, other, weights, level) for level in LEVELS]
 
 
 def strangeness(rows: Matrix, reference: Matrix) -> Vector:
@@ -111,7 +111,7 @@ def strangeness(rows: Matrix, reference: Matrix) -> Vector:
     return np.sqrt(np.maximum(found, 0.0))
 
 
-def judged(
+def share_outside(
     own: Vector, other: Vector, weights: list[tuple[Vector, Vector]], level: float
 ) -> Outside:
     """Return the share of strange rows with its interval."""

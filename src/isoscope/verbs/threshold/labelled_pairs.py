@@ -47,7 +47,7 @@ from isoscope.tasks.scores import as_row, has_output
 from isoscope.tasks.vectors import Ground, fit_words, folded_rows
 from isoscope.typing import Mask, Places, Vector
 from isoscope.verbs.threshold.chance import forms_of
-from isoscope.verbs.threshold.goals import Chosen, Goal
+from isoscope.verbs.threshold.goals import Choice, Goal
 from isoscope.verbs.threshold.names import RARE, THRESHOLD
 from isoscope.verbs.threshold.score_map import ScoreMap, probability_map
 
@@ -64,7 +64,7 @@ CONDITIONS: dict[str, Callable[[Vector, float], Mask]] = {
 
 
 @dataclass(frozen=True)
-class Judged:
+class ThresholdScores:
     """A threshold for a goal, and how it does on pairs that did not choose it.
 
     ``chosen`` is the threshold for use, from all pairs, and ``by_fold`` has those that were chosen
@@ -73,7 +73,7 @@ class Judged:
     """
 
     goal: Goal
-    chosen: Chosen
+    chosen: Choice
     by_fold: tuple[float | None, ...]
     precision: Score
     recall: Score
@@ -101,7 +101,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class PairsInFolds:
     """Pairs whose labels are known.
 
     Attributes
@@ -136,14 +136,14 @@ class Labelled:
         return widened(found, effect)
 
 
-def judged(goal: Goal, pairs: Labelled, level: float = 0.95) -> Judged:
+def score_threshold(goal: Goal, pairs: PairsInFolds, level: float = 0.95) -> ThresholdScores:
     """Choose a threshold on all pairs but those of a fold, and judge these by it, fold by fold.
 
     Parameters
     ----------
     goal : Goal
         What thresholds are chosen for.
-    pairs : Labelled
+    pairs : PairsInFolds
         Pairs, in folds.
     level : float
         Coverage of the intervals, for the precision, recall and F1 of these thresholds on other
@@ -160,16 +160,16 @@ def judged(goal: Goal, pairs: Labelled, level: float = 0.95) -> Judged:
     chosen = goal.choose(cosines, labels)
     if None in by_fold:
         none = undefined("without the pairs of some fold no threshold was found", len(cosines))
-        return Judged(goal, chosen, tuple(by_fold), none, none, none, none)
+        return ThresholdScores(goal, chosen, tuple(by_fold), none, none, none, none)
     precision = pairs.share(labels, accepted, level, "no pair is accepted")
     recall = pairs.share(accepted, labels, level, "no pair is a yes")
     false_share = pairs.share(accepted, ~labels, level, "no pair is a no")
     f1 = f1_score(labels.astype(np.intp), accepted.astype(np.intp), level, positive=1)
     f1 = widened(f1, design_effect(f1.influences, pairs.first, pairs.second))
-    return Judged(goal, chosen, tuple(by_fold), precision, recall, f1, false_share)
+    return ThresholdScores(goal, chosen, tuple(by_fold), precision, recall, f1, false_share)
 
 
-def brier(pairs: Labelled, level: float = 0.95) -> tuple[Estimate, float]:
+def brier(pairs: PairsInFolds, level: float = 0.95) -> tuple[Estimate, float]:
     """Return the mean squared error of probabilities fitted without a fold, and of the base rate.
 
     A Brier score of 0 is perfect; a probability that is always the share of yeses, p, has
@@ -203,7 +203,7 @@ class SpaceScores:
         How often a yes has the higher cosine than a no.
     change : Difference or None
         To the vectors as they are.
-    thresholds : tuple of Judged
+    thresholds : tuple of ThresholdScores
         A threshold for every goal.
     brier : Estimate
         Of probabilities fitted without the pairs that they are judged on.
@@ -216,7 +216,7 @@ class SpaceScores:
     name: str
     auc: Score
     change: Difference | None
-    thresholds: tuple[Judged, ...]
+    thresholds: tuple[ThresholdScores, ...]
     brier: Estimate
     base: float
     map: ScoreMap
@@ -330,7 +330,7 @@ class LabelledPairs:
         plain = auc(labels, spaces[NONE][usable], self.level)
         found = []
         for name, cosines in spaces.items():
-            pairs = Labelled(cosines[usable], labels, first, second, folds)
+            pairs = PairsInFolds(cosines[usable], labels, first, second, folds)
             area = plain if name == NONE else auc(labels, pairs.cosines, self.level)
             change = None if name == NONE else difference(area, plain, level=self.level)
             if change is not None and area.influences is not None and plain.influences is not None:
@@ -338,7 +338,7 @@ class LabelledPairs:
                 change = widened(change, design_effect(moved, first, second), None, self.level)
             area = widened(area, design_effect(area.influences, first, second))
             error, base = brier(pairs, self.level)
-            cuts = tuple(judged(goal, pairs, self.level) for goal in goals)
+            cuts = tuple(score_threshold(goal, pairs, self.level) for goal in goals)
             fitted = probability_map(pairs.cosines, labels, name)
             found.append(SpaceScores(name, area, change, cuts, error, base, fitted))
         return found

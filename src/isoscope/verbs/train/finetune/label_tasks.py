@@ -205,7 +205,7 @@ NARROW = 0.01
 
 
 @dataclass(frozen=True)
-class Judged:
+class LabelScores:
     """Scores of a set of predictions, whether these are all the same, and what to note."""
 
     scores: dict[str, float | None]
@@ -218,7 +218,7 @@ def judge_labels(
     predicted: Sequence[int] | Doubles,
     metrics: Sequence[str],
     labels: Sequence[str] = (),
-) -> Judged:
+) -> LabelScores:
     """Score predicted classes.
 
     Parameters
@@ -233,22 +233,24 @@ def judge_labels(
     true, said = np.asarray(truth), np.asarray(predicted)
     scores = scores_of(true, said, metrics)
     if len(np.unique(said)) > 1:
-        return Judged(scores, False)
+        return LabelScores(scores, False)
     name = labels[int(said[0])] if labels else str(said[0])
-    return Judged(scores, True, (f"every prediction is {name}",))
+    return LabelScores(scores, True, (f"every prediction is {name}",))
 
 
 def judge_numbers(
     truth: Sequence[float] | Doubles, predicted: Sequence[float] | Doubles, metrics: Sequence[str]
-) -> Judged:
+) -> LabelScores:
     """Score predicted numbers by their correlation with the true ones."""
     true, said = np.asarray(truth, np.float64), np.asarray(predicted, np.float64)
     span = float(np.ptp(said))
     if span <= ROUNDING * max(1.0, float(np.abs(said).max())):
-        return Judged(dict.fromkeys(metrics), True, ("undefined: every prediction is the same",))
+        return LabelScores(
+            dict.fromkeys(metrics), True, ("undefined: every prediction is the same",)
+        )
     narrow = span < NARROW * float(np.ptp(true))
     notes = (f"predictions span {span:.2g} only",) if narrow else ()
-    return Judged(scores_of(true, said, metrics), False, notes)
+    return LabelScores(scores_of(true, said, metrics), False, notes)
 
 
 def scores_of(true: Doubles, said: Doubles, metrics: Sequence[str]) -> dict[str, float | None]:
@@ -327,7 +329,9 @@ def with_head(model: Model, encoded: EncodedLabels) -> Any:
     return network
 
 
-def scored(network: Any, run: Run, encoded: EncodedLabels) -> tuple[dict[str, Judged], np.ndarray]:
+def scored(
+    network: Any, run: Run, encoded: EncodedLabels
+) -> tuple[dict[str, LabelScores], np.ndarray]:
     """Predict every example that is scored; return scores, and hidden states of some tokens."""
     judged, states = {}, []
     for suffix, examples in encoded.scored.items():
