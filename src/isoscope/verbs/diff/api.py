@@ -129,6 +129,7 @@ def diff(
         for source, at, which in ((a, layer, column), (b, layer_b or layer, column_b or column))
     ]
     fitted = load_correction(correction) if isinstance(correction, str | Path) else correction
+    # Rows that models make of the same texts need no ids to be the same.
     if text is not None and same_rows is None:
         matching = Matching(True, SAME_TEXTS, (opened[0], opened[1]))
     else:

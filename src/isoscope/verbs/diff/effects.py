@@ -57,6 +57,7 @@ def effects(two: TwoSides) -> Effects | None:
         return None
     step = two.b.moments.mean - two.a.moments.mean
     residuals = [side.sample.vectors - side.moments.mean for side in sides]
+    # What sampling alone makes is taken from the squares, where it adds up, and not from roots.
     shift = float(step @ step) - chance_of_means(two, traces, residuals)
     shift = math.sqrt(max(shift, 0.0)) / spread
     apart = square(covariances[0] - covariances[1])

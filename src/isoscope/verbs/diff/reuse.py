@@ -150,6 +150,7 @@ class SomeRows(WrappedGroup):
         for batches in self._group.batches():
             (batch,) = batches.values()
             rows = np.arange(batch.first_row, batch.first_row + len(batch.vectors))
+            # Hashes decide, not draws: every read gives the same rows, on any number of threads.
             part = keep(batch, row_keys(rows, CHANCE_SEED) <= self._highest)
             if len(part.vectors):
                 yield {self.names[0]: part._replace(first_row=first)}
@@ -210,6 +211,7 @@ def fitted_again(
     cloud = side.cloud if share is None else SomeRows(side.cloud, share)
     if not isinstance(new, ClosedForm):
         return new.fit_cloud(cloud, progress=progress)
+    # Sums over all rows were taken when the cloud was read; a part of them is read again.
     moments = side.moments
     if share is not None:
         moments = read_summary(cloud, new._parts(), progress=progress).moments

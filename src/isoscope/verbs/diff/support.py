@@ -84,6 +84,7 @@ def outside(
     seed : int
         Of the resampling.
     """
+    # The highest bit of a document's hash is a fair coin, and the same for all of its rows.
     held = row_keys(units_a, SPLIT_SEED) >> np.uint64(63) == 1
     chosen = held if paired else np.ones(len(b), np.bool_)
     reference = a[~held]

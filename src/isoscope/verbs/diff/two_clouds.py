@@ -261,6 +261,7 @@ class Reading:
         first = next(iter(group.batches()), None)
         if first is None:
             raise DataError(f"{a.names[0]}: no row is left to compare")
+        # Products about a point near the means lose no digits to what all rows have in common.
         shifts = [on_host(first[name].vectors, slice(None)).mean(axis=0) for name in (A, B)]
         dealer = Dealer(self.documents)
         takers = run(
@@ -275,6 +276,7 @@ class Reading:
             moments = merged([state for state in states if state is not None])
             assert moments is not None
             drawn = lowest([taker.samples[name].result() for taker in takers], self.sample)
+            # A row that is left out of one cloud is left out of the other when it is read again.
             again = SingleCloud(RowSelection(pair, drop_invalid=self.drop_invalid), name)
             sides.append(Side.of(source, again, moments, drawn))
         cross = takers[0].cross

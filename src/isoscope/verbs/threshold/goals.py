@@ -108,6 +108,7 @@ class BestF1:
         total = int(labels.sum())
         if not total:
             return Choice(None, "no pair is a yes")
+        # Accepted pairs are TP + FP and all yeses TP + FN, which is F1's denominator.
         f1 = 2 * cuts.right / (cuts.accepted + total)
         return Choice(float(cuts.thresholds[np.argmax(f1)]))
 
@@ -167,6 +168,7 @@ class Precision(ShareGoal):
             fewest = math.ceil(math.log(alpha) / math.log(self.share))
             places = np.geomspace(fewest, max(len(cosines), fewest), STARTS + 1)[:-1]
             starts = np.searchsorted(cuts.accepted, np.ceil(places))
+        # Every walk stops before it first fails; what passes below that may be luck.
         lowest = -1
         for start in starts:
             if start < len(passes) and passes[start]:

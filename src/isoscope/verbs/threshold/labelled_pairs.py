@@ -305,11 +305,11 @@ class LabelledPairs:
             rows = folded_rows(ground, self.folds, [one for c in tried for one in c.settings])
             fitting = CrossFitting(self.problem, ground.vectors, rows, self.folds, progress)
             found = {NONE: fitting.uncorrected()}
-            if not tried:
+            if not tried:  # nothing was fitted that the protocol could describe
                 self.protocol = f"{ground.protocol}; thresholds chosen in {self.count} folds"
                 return found
             self.protocol = f"{ground.protocol}; {fit_words(ground, rows, self.count)}"
-            if ground.query_rows is None:
+            if ground.query_rows is None:  # rows of one cloud have one mean
                 centres = "shared"
             own = None if centres == "shared" else own_centres_of(ground, self.folds)
             several = run_with_centres(fitting, tried, centres, own)
@@ -323,6 +323,7 @@ class LabelledPairs:
                 f"{self.problem.task}: {int(usable.sum()):,} pairs have two vectors with a "
                 f"direction; a threshold takes at least {FEWEST_PAIRS}"
             )
+        # Folds count pairs anew, without those that some space cannot score.
         number = np.cumsum(usable) - 1
         folds = [number[fold[usable[fold]]] for fold in self.folds]
         first, second = self.problem.first[usable], self.problem.second[usable]
@@ -334,6 +335,7 @@ class LabelledPairs:
             area = plain if name == NONE else auc(labels, pairs.cosines, self.level)
             change = None if name == NONE else difference(area, plain, level=self.level)
             if change is not None and area.influences is not None and plain.influences is not None:
+                # A change has influences, and so a design effect, of its own.
                 moved = area.influences - plain.influences
                 change = widened(change, design_effect(moved, first, second), None, self.level)
             area = widened(area, design_effect(area.influences, first, second))

@@ -210,6 +210,7 @@ def _encoded(
     if part == "dev":
         found = with_dev_scored(found, task)
     tokenizer = model.tokenizer
+    # Before any text is cut: some tokenizers write the codes of languages into the tokens.
     code = set_languages(tokenizer, found.languages)
     scored = tokens_of(tokenizer, found.scored, lengths)
     marked = None if code is None else int(tokenizer.convert_tokens_to_ids(code))

@@ -121,6 +121,8 @@ class Learner:
             Watches this step.
         """
         plan, shape = self.plan, self.plan.shape
+        # Texts, masks, dropout and rate follow from the number of the step alone, so that a run
+        # that goes on from a state repeats them.
         blocks = self.corpus.batch(self.step, shape.batch_size, plan.seed)
         question = self._ask(blocks, (plan.seed, MASKS, self.step))
         if shape.dropout:
@@ -140,7 +142,7 @@ class Learner:
         if enemies is not None:
             enemies.begin(read, logits, question.answers)
         loss.backward()  # type: ignore[no-untyped-call]
-        if enemies is not None:
+        if enemies is not None:  # before gradients are cut
             enemies.see_gradient()
         torch.nn.utils.clip_grad_norm_(self.learned.values(), shape.clipping)
         self.optimiser.step()
