@@ -25,6 +25,7 @@ from isoscope.results.charts.sheets import (
 from isoscope.results.charts.vega import SCHEMA, Spec, layered, logarithmic, name, number, tooltip
 from isoscope.results.numbers import shown
 from isoscope.results.tables import grouped
+from isoscope.verbs.explain.names import COSINE_WITH_UNUSED, DIFFERENCE
 
 if TYPE_CHECKING:
     from isoscope.results.result import Result, Row, Table
@@ -240,8 +241,6 @@ def band_sentence(points: Marks, where: str) -> str:
     return f"{where}, from the first band to the last: {', '.join(said) or 'undefined'}"
 
 
-COSINE = "cosine_with_unused"
-DIFFERENCE = f"{COSINE}/rare_minus_frequent"
 BIN = re.compile(r"ids ([\d,]+) to ([\d,]+)")
 AXIS = {"format": ",d", "tickCount": 4, "labelFlush": False}
 
@@ -253,7 +252,7 @@ def unused_bin_figures(result: Result) -> list[Figure]:
     bins = (
         row
         for row in result.rows
-        if row.measure == COSINE and BIN.fullmatch(row.part) and row.value is not None
+        if row.measure == COSINE_WITH_UNUSED and BIN.fullmatch(row.part) and row.value is not None
     )
     found = grouped(bins, lambda row: ((cloud_of(row)[0], ""), row.correction))
     differences = {

@@ -72,7 +72,7 @@ class Outlier:
         Shares of the vectors in which it is the minimum, and the maximum.
     mean, deviations : float
         Its entry of the mean vector, and how far that is from the others in their deviations.
-    mean_cosine : float or None
+    mean_cosine_without_it : float or None
         Of all pairs of vectors, when this dimension alone is set to zero.
     """
 
@@ -81,23 +81,12 @@ class Outlier:
     share_maximum: float
     mean: float
     deviations: float
-    mean_cosine: float | None
+    mean_cosine_without_it: float | None
 
     @property
     def share(self) -> float:
         """The larger one of both shares."""
         return max(self.share_minimum, self.share_maximum)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a row of a table."""
-        return {
-            "dimension": self.dimension,
-            "share_minimum": self.share_minimum,
-            "share_maximum": self.share_maximum,
-            "mean": self.mean,
-            "deviations": self.deviations,
-            "mean_cosine_without_it": self.mean_cosine,
-        }
 
 
 @dataclass(frozen=True)
@@ -256,7 +245,7 @@ def outliers_in(sample: TokenSample) -> Explanation:
               f"the {LARGEST_MEANS} largest entries of each layer's mean vector, and how far they "
               "are from the others in their deviations"),
         Table("", "", NONE, "outliers",
-              [{"layer": name, **one.to_dict()} for name, layer in layers.items()
+              [{"layer": name, **vars(one)} for name, layer in layers.items()
                for one in layer.outliers],
               rule_of(layers)),
         Table("", "", NONE, "persistence", persistent(behind_input(layers)),
@@ -320,7 +309,7 @@ def layer_rows(name: str, layer: ClippedLayer, sample: TokenSample) -> list[Row]
         return rows
     if len(layer.outliers) > 1:
         rows += [
-            row(clip_text([one.dimension]), "mean_cosine", one.mean_cosine)
+            row(clip_text([one.dimension]), "mean_cosine", one.mean_cosine_without_it)
             for one in layer.outliers
         ]
     rows += [
@@ -372,7 +361,7 @@ def found_sentence(name: str, layers: Layers) -> str:
     """Say what stands out in the layer where clipping does most."""
     layer = layers[name]
     # The one that does most by itself tells most; where none is None, all have a cosine.
-    lead = min(layer.outliers, key=lambda one: 1.0 if one.mean_cosine is None else one.mean_cosine)
+    lead = min(layer.outliers, key=cosine_without)
     where = sum(lead.dimension in one.dimensions for one in layers.values())
     standing = (
         f"Dimension {lead.dimension} {how(lead, len(layer.mean))} of {name} and stands out in "
@@ -386,8 +375,13 @@ def found_sentence(name: str, layers: Layers) -> str:
     others = named([k for k in layer.dimensions if k != lead.dimension])
     return (
         f"{standing}; clipping it alone takes the mean cosine of {name} from {layer.before:.2f} to "
-        f"{lead.mean_cosine:.2f}, clipping {others} as well to {layer.after:.2f}."
+        f"{lead.mean_cosine_without_it:.2f}, clipping {others} as well to {layer.after:.2f}."
     )
+
+
+def cosine_without(one: Outlier) -> float:
+    """Return the mean cosine without a dimension; the largest where it is undefined."""
+    return 1.0 if one.mean_cosine_without_it is None else one.mean_cosine_without_it
 
 
 def how(one: Outlier, width: int) -> str:
@@ -452,8 +446,5 @@ def nothing_sentence(layers: Layers) -> str:
 
 
 OUTLIERS = Topic(
-    "outliers",
-    "do a few dimensions make all vectors alike?",
-    "a text",
-    explain_outliers,
+    "outliers", "do a few dimensions make all vectors alike?", "a text", explain_outliers
 )

@@ -65,9 +65,9 @@ class PositionProbes:
     def accuracy_row(self, layer: str) -> Row:
         """Return how often a layer's probe is right."""
         score = self.probes[layer].accuracy
-        return Row(
-            "", layer, NONE, ACCURACY, score.value, low=score.low, high=score.high,
-            n=self.task.tokens, protocol=self.protocol, note=score.note, extra={"texts": score.n},
+        return Row.of(
+            score, "", layer, NONE, ACCURACY,
+            n=self.task.tokens, protocol=self.protocol, extra={"texts": score.n},
         )  # fmt: skip
 
     def baseline_rows(self, layer: str, protocol: str) -> list[Row]:
@@ -282,8 +282,6 @@ def ordinal(number: int) -> str:
 
 
 POSITION = Topic(
-    "position",
-    "do vectors tell where in a text a token stands, and by which dimensions?",
-    "a text",
-    explain_position,
-)
+    "position", "do vectors tell where in a text a token stands, and by which dimensions?",
+    "a text", explain_position,
+)  # fmt: skip

@@ -22,7 +22,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.compute.stats.estimates import FEWEST, Score, difference, quantile, standard_error
+from isoscope.compute.stats.estimates import (
+    FEWEST,
+    Estimate,
+    Score,
+    difference,
+    quantile,
+    standard_error,
+)
 from isoscope.corrections.named import NONE
 from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import MissingError
@@ -200,27 +207,23 @@ def rows_of(
     scores = {name: contrasted(vectors, *labels) for name, vectors in spaces.items()}
     rows = []
     for name, vectors in spaces.items():
-        for item, score in scores[name].items():
-            rows.append(row_of(item, score, part, name, protocol))
+        found: dict[str, Estimate] = {**scores[name]}
         if name != NONE:
             for item in (CONTRAST, RELATIVE):
-                before, after = scores[NONE][item], scores[name][item]
-                change = difference(after, before, level=LEVEL)
-                whole = Score(
-                    change.value, change.low, change.high, change.n, change.note, extra=after.extra
+                change = difference(scores[name][item], scores[NONE][item], level=LEVEL)
+                found[f"{item}/difference"] = change
+        for item, score in found.items():
+            # n counts occurrences; the units of the interval are verbs.
+            occurrences = scores[name][item.removesuffix("/difference")].extra["occurrences"]
+            rows.append(
+                Row.of(
+                    score, "", part, name, item,
+                    n=occurrences, protocol=protocol, extra={"verbs": score.n},
                 )
-                rows.append(row_of(f"{item}/difference", whole, part, name, protocol))
+            )  # fmt: skip
         i1 = measure(ArrayCloud(vectors), I1, NONE, intervals=False).row(I1)
         rows.append(replace(i1, subject="", part=part, correction=name, protocol=protocol))
     return rows, scores
-
-
-def row_of(item: str, score: Score, part: str, correction: str, protocol: str) -> Row:
-    """Write a score as a row: n counts occurrences, ``verbs`` the units of the interval."""
-    return Row(
-        "", part, correction, item, score.value, low=score.low, high=score.high,
-        n=score.extra["occurrences"], protocol=protocol, note=score.note, extra={"verbs": score.n},
-    )  # fmt: skip
 
 
 def about(verbs: Verbs, layer: str, seed: int, most: int | None = None) -> str:
@@ -309,8 +312,6 @@ def sentence_of(scores: Mapping[str, Mapping[str, Score]], layer: str) -> str:
 
 
 SENSES = Topic(
-    "senses",
-    "does tense move a verb further than its sense?",
-    "a --data folder with SemCor",
+    "senses", "does tense move a verb further than its sense?", "a --data folder with SemCor",
     explain_senses,
-)
+)  # fmt: skip

@@ -18,7 +18,8 @@ models, for errors by groups.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stats.estimates import Estimate
     from isoscope.models.model import Model
     from isoscope.progress import Progress
     from isoscope.typing import Places
@@ -257,26 +257,18 @@ def structure_rows(read: ReadGroups, corrections: Sequence[str], seed: int) -> l
     for word in WORDS:
         there = occurrences(read, word)
         extra = {"groups": len(np.unique(there.groups))}
-        blank = Row("", word, NONE, "", None, n=len(there.starts), protocol=how, extra=extra)
+        row = partial(Row.of, n=len(there.starts), protocol=how, extra=extra)
         scores = {name: share(there, vectors, seed) for name, vectors in spaces.items()}
         before = scores[NONE]
         chance = chance_of(there) if before.value is not None else None
         note = "" if before.value is not None else before.note
-        rows.append(replace(blank, measure=CHANCE, value=chance, note=note))
+        rows.append(row(chance, "", word, NONE, CHANCE, note=note))
         for name, score in scores.items():
-            rows.append(with_estimate(blank, name, SHARE, score))
+            rows.append(row(score, "", word, name, SHARE))
             if name != NONE:
                 moved = difference(score, before, level=LEVEL)
-                rows.append(with_estimate(blank, name, f"{SHARE}/difference", moved))
+                rows.append(row(moved, "", word, name, f"{SHARE}/difference"))
     return rows
-
-
-def with_estimate(blank: Row, correction: str, measure: str, found: Estimate) -> Row:
-    """Fill in a number with its interval."""
-    return replace(
-        blank, correction=correction, measure=measure, value=found.value, low=found.low,
-        high=found.high, note=found.note,
-    )  # fmt: skip
 
 
 def share(there: Occurrences, rows: NDArray[Any], seed: int) -> Score:
@@ -368,22 +360,16 @@ def told(rows: Sequence[Row], found: Sequence[str], layer: str, corrections: Seq
             f", {values[word, name, SHARE]:.1%} after {name}" for name in corrections
         )  # fmt: skip
         figures.append(f"{word!r} {before:.1%}{after} (chance {chance:.1%})")
-    listed = "; ".join(figures)
+    start = f"In {layer}, {' '.join(map(repr, found))} gather by sentence structure"
     if len(found) < ENOUGH_WORDS:
-        return (
-            f"Punctuation and stop words do not gather by sentence structure in {layer}: of their "
-            f"{NEIGHBOURS} nearest neighbours, those from sentences of the same structure are "
-            f"{listed}."
-        )
+        start = f"Punctuation and stop words do not gather by sentence structure in {layer}"
     return (
-        f"In {layer}, {' '.join(map(repr, found))} gather by sentence structure: of their "
-        f"{NEIGHBOURS} nearest neighbours, those from sentences of the same structure are {listed}."
+        f"{start}: of their {NEIGHBOURS} nearest neighbours, those from sentences of the same "
+        f"structure are {'; '.join(figures)}."
     )
 
 
 STRUCTURE = Topic(
-    "structure",
-    "whether punctuation and stop words gather by sentence structure",
-    "nothing; --groups brings groups of sentences of one's own",
-    explain_structure,
-)
+    "structure", "whether punctuation and stop words gather by sentence structure",
+    "nothing; --groups brings groups of sentences of one's own", explain_structure,
+)  # fmt: skip

@@ -93,13 +93,10 @@ def first_look(cloud: Cloud) -> FirstLook:
     for batch in cloud.read():
         total += np.asarray(batch.vectors, dtype=np.float64).sum(axis=0)
         count += len(batch.vectors)
-        if "word" in batch.labels:
-            words = batch.labels["word"]
-            named += [
-                batch.first_row + k
-                for k, word in enumerate(words)
-                if UNUSED.fullmatch(str(word))
-            ]  # fmt: skip
+        words = batch.labels.get("word", ())
+        named += [
+            batch.first_row + k for k, word in enumerate(words) if UNUSED.fullmatch(str(word))
+        ]
     return FirstLook(total / count, count, np.array(named, np.int64))
 
 
@@ -186,12 +183,12 @@ def bin_rows(cosines: Vector, correction: str, bins: Bins, protocol: str) -> lis
         )
         for ids, mean in means.items()
     ]  # fmt: skip
-    if bins.frequent is None or bins.rare is None:
-        note = "the vocabulary is too small for two bins of a thousand ids without unused tokens"
-        return [*rows, Row("", "", correction, DIFFERENCE, None, note=note)]
-    rare, frequent = means[bins.rare], means[bins.frequent]
-    value = None if rare is None or frequent is None else rare - frequent
-    note = f"{bin_name(bins.rare)} less {bin_name(bins.frequent)}"
+    value = None
+    note = "the vocabulary is too small for two bins of a thousand ids without unused tokens"
+    if bins.frequent is not None and bins.rare is not None:
+        rare, frequent = means[bins.rare], means[bins.frequent]
+        value = None if rare is None or frequent is None else rare - frequent
+        note = f"{bin_name(bins.rare)} less {bin_name(bins.frequent)}"
     return [*rows, Row("", "", correction, DIFFERENCE, value, note=note)]
 
 
@@ -271,12 +268,7 @@ def unused_rows(cloud: Cloud, frequencies: Frequencies, part: str) -> list[Row]:
         kept = ~np.isnan(shares) & ~np.isnan(cosines)
         score = spearman(cosines[kept], shares[kept])
         how = f"{of_bins[0].protocol}; over kinds of tokens; frequencies: {frequencies.source}"
-        rows += [
-            Row(
-                "", part, correction, WITH_FREQUENCY, score.value,
-                low=score.low, high=score.high, n=score.n, protocol=how,
-                note=score.note, extra={UNUSED_TOKENS: len(look.named)},
-            ),
-            *of_bins,
-        ]  # fmt: skip
+        about = {UNUSED_TOKENS: len(look.named)}
+        rows.append(Row.of(score, "", part, correction, WITH_FREQUENCY, protocol=how, extra=about))
+        rows += of_bins
     return rows

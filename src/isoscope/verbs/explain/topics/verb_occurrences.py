@@ -26,12 +26,13 @@ from isoscope.data.sampling import lowest_indices
 from isoscope.errors import DataError
 from isoscope.models.pooling import token_batches
 from isoscope.models.tokens import Mention
-from isoscope.tasks.datasets.semcor import COLUMNS, unpacked
+from isoscope.results.tables import grouped
+from isoscope.tasks.datasets.semcor import token_fields
 from isoscope.tasks.registry import find_task
 from isoscope.verbs.explain.topics.base import word_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -198,7 +199,8 @@ def read_verbs(path: Path) -> Verbs:
     texts: list[str] = []
     occurrences: list[Occurrence] = []
     left_out = Counter({SEVERAL: 0, UNTOLD: 0})
-    for _, tokens in groupby(read_lines(path), key=lambda fields: fields[:2]):
+    every = (fields for _, fields in token_fields(path))
+    for _, tokens in groupby(every, key=lambda fields: fields[:2]):
         words: list[str] = []
         start = 0
         for _, _, _, form, lemma, _, sense in tokens:
@@ -216,20 +218,6 @@ def read_verbs(path: Path) -> Verbs:
             start += len(word) + 1
         texts.append(" ".join(words))
     return Verbs(tuple(texts), tuple(occurrences), dict(left_out))
-
-
-def read_lines(path: Path) -> Iterator[list[str]]:
-    """Give out the columns of every token."""
-    for number, line in enumerate(unpacked(path).removesuffix("\n").split("\n"), start=1):
-        fields = line.removesuffix("\r").split("\t")
-        if number == 1 and tuple(fields) == COLUMNS:
-            continue
-        if len(fields) != len(COLUMNS):
-            raise DataError(
-                f"{path}: line {number} has {len(fields)} columns with tabs between them; expected "
-                f"{len(COLUMNS)}: {', '.join(COLUMNS)}"
-            )
-        yield fields
 
 
 def with_several_senses(verbs: Verbs) -> Verbs:
@@ -264,11 +252,9 @@ def drawn(verbs: Verbs, most: int | None, seed: int, each: int = OCCURRENCES_OF_
     each : int
         Occurrences of a verb at most.
     """
-    places: dict[str, list[int]] = {}
-    for place, one in enumerate(verbs.occurrences):
-        places.setdefault(one.lemma, []).append(place)
-    order = np.random.default_rng(seed).permutation(len(places))
-    of_verb = list(places.values())
+    every = verbs.occurrences
+    of_verb = list(grouped(range(len(every)), lambda place: every[place].lemma).values())
+    order = np.random.default_rng(seed).permutation(len(of_verb))
     kept: list[int] = []
     for number in order:
         own = np.array(of_verb[number])
@@ -276,7 +262,7 @@ def drawn(verbs: Verbs, most: int | None, seed: int, each: int = OCCURRENCES_OF_
         if kept and most is not None and len(kept) + len(chosen) > most:
             break
         kept += chosen
-    return verbs.only([verbs.occurrences[place] for place in sorted(kept)], NOT_DRAWN)
+    return verbs.only([every[place] for place in sorted(kept)], NOT_DRAWN)
 
 
 def verb_spaces(
