@@ -16,6 +16,7 @@ from isoscope.results.charts.vega import (
     IN_LINES,
     chart,
     in_lines,
+    layer,
     layered,
     logarithmic,
     name,
@@ -25,6 +26,7 @@ from isoscope.results.charts.vega import (
 )
 from isoscope.results.numbers import UNDEFINED, shown
 from isoscope.results.tables import grouped
+from isoscope.verbs.study.claims import OUTCOMES, UNJUDGED
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
@@ -127,9 +129,7 @@ def bells(values: list[Mark]) -> Spec:
     wide = min(ends) > 0 and max(ends) > WIDE * min(ends)
     scale = logarithmic() if wide else {"zero": False}
     down = name("what", "number", axis=IN_LINES)
-    hover = tooltip(
-        {"what": "number"}, {"from": MEASURED, "to": PRINTED, "difference": "difference"}
-    )
+    hover = tooltip(WHAT, NUMBERS)
     looks = {"color": [CATEGORIES[0], CATEGORIES[1]], "shape": ["circle", "square"]}
     names = [MEASURED, PRINTED]
 
@@ -140,23 +140,16 @@ def bells(values: list[Mark]) -> Spec:
             for key, look in looks.items()
         }  # fmt: skip
 
-    layers: list[Spec] = [
-        {
-            "mark": {"type": "rule", "opacity": 0.6},
-            "encoding": {
-                "y": down, "x": number("from", VALUE, scale=scale), "x2": {"field": "to"},
-                "tooltip": hover,
-            },
-        },
+    layers = [
+        layer(
+            {"type": "rule", "opacity": 0.6},
+            y=down, x=number("from", VALUE, scale=scale), x2={"field": "to"}, tooltip=hover,
+        ),
         *(
-            {
-                "mark": {"type": "point", "size": 60},
-                "encoding": {
-                    "y": down, "x": number(field, VALUE, scale=scale),
-                    **style(words),
-                    "tooltip": hover,
-                },
-            }
+            layer(
+                {"type": "point", "size": 60},
+                y=down, x=number(field, VALUE, scale=scale), **style(words), tooltip=hover,
+            )
             for field, words in (("from", MEASURED), ("to", PRINTED))
         ),
     ]  # fmt: skip
@@ -164,7 +157,6 @@ def bells(values: list[Mark]) -> Spec:
 
 
 CLAIMS = "claims"
-HOLDS, FAILS, UNJUDGED = OUTCOMES = ("holds", "fails", "cannot be judged")
 COLUMNS = {
     "text": "claim", "outcome": "outcome", "reason": "because",
     "others": "models that the paper did not look at",

@@ -70,9 +70,8 @@ class StudyFolder:
             if found is not None:
                 return found, True
         run = run_study(study, sources, folder=self.path / WORK, again=again, **options)
-        run = replace(
-            run, result=replace(run.result, extra={**run.result.extra, ASKED: asked})
-        )  # fmt: skip
+        extra = {**run.result.extra, ASKED: asked}
+        run = replace(run, result=replace(run.result, extra=extra))
         run.save(self.file_of(study))
         return run, False
 
@@ -205,8 +204,7 @@ def run_spread(
     for number, found in pool.run(work, shards, no_tick):
         study = studies[number]
         if isinstance(found, BadShard):
-            yield Outcome(study, None, failure=found.message)
-            continue
+            found = "", False, found.message
         content, known, failure = found
         if failure:
             yield Outcome(study, None, failure=failure)

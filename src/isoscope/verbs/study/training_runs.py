@@ -222,11 +222,9 @@ def moved(rows: Iterable[Row]) -> list[Row]:
             continue
         change = less(row.value, before.value)
         found.append(
-            Row(
-                row.subject, row.part, row.correction, row.measure + MOVED,
-                None if change is None else abs(change),
-                n=row.n, protocol=row.protocol, note=row.note or before.note,
-                extra={"unit": RUNS},
+            replace(
+                row, measure=row.measure + MOVED, value=None if change is None else abs(change),
+                log10=None, low=None, high=None, note=row.note or before.note, extra={"unit": RUNS},
             )
         )  # fmt: skip
     return found

@@ -11,6 +11,7 @@ from typing import Any
 
 import isoscope
 from isoscope.results.result import Result, Row
+from isoscope.results.tables import grouped
 from isoscope.verbs.study.claims import ALL_MODELS, Claim
 from isoscope.verbs.study.inputs import correlation_row, mean_of, measured, of_every_cloud
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
@@ -63,10 +64,10 @@ def word_similarity(request: Request) -> Result:
 def table_2(request: Request) -> Result:
     """Return the mean of the five sets, per method, with the gain over none."""
     result = word_similarity(request)
-    groups: dict[tuple[str, str, str, str], list[Row]] = {}
-    for row in result.rows:
-        _, score = row.measure.split("/", 1)
-        groups.setdefault((row.subject, row.part, row.correction, score), []).append(row)
+    groups = grouped(
+        result.rows,
+        lambda row: (row.subject, row.part, row.correction, row.measure.partition("/")[2]),
+    )
     return replace(result, rows=[average(rows, score) for (*_, score), rows in groups.items()])
 
 
