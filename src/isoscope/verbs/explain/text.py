@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from isoscope.results.fields import KIND, REMARKS, REVISION, TITLE, TOPIC
+from isoscope.results.fields import REMARKS, REVISION, TITLE, TOPIC
 from isoscope.results.numbers import cell
 from isoscope.results.tables import Grid, grouped_notes
 
@@ -28,11 +28,6 @@ WIDE = 4
 
 PROTOCOLS = 4
 """Ways in which figures were made that are shown."""
-
-
-def is_explanation(result: Result) -> bool:
-    """Whether a result is one of ``isoscope explain``."""
-    return result.extra.get(KIND) == EXPLANATION
 
 
 def explanation_grids(result: Result) -> list[Grid]:

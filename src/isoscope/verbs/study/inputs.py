@@ -103,17 +103,12 @@ def sets_to_score(request: Request, names: tuple[str, ...]) -> tuple[list[str], 
     """
     if request.tasks:
         return list(request.tasks), {}
-    absent = [name for name in names if is_absent(name, request.data)]
+    absent = [name for name in names if find_task(name).absent(request.data)]
     there = [name for name in names if name not in absent]
     if not there:
         find_task(names[0]).find(request.data)  # says what is expected where
         raise UsageError(f"{request.data} holds none of the sets {', '.join(names)}")
     return there, {f"sets without data ({', '.join(absent)})": len(absent)} if absent else {}
-
-
-def is_absent(name: str, folder: Path | None) -> bool:
-    """Whether a file of a set is missing that it needs."""
-    return bool(find_task(name).absent(folder))
 
 
 def of_every_model(request: Request, find: Callable[[Model, str], Result]) -> Result:

@@ -22,7 +22,16 @@ from isoscope.results.charts.sheets import (
     sheets,
     some_of,
 )
-from isoscope.results.charts.vega import SCHEMA, Spec, layered, logarithmic, name, number, tooltip
+from isoscope.results.charts.vega import (
+    SCHEMA,
+    Spec,
+    layer,
+    layered,
+    logarithmic,
+    name,
+    number,
+    tooltip,
+)
 from isoscope.results.numbers import shown
 from isoscope.results.tables import grouped
 from isoscope.verbs.explain.names import COSINE_WITH_UNUSED, DIFFERENCE
@@ -103,23 +112,20 @@ def layers_of(points: Marks, named: Marks) -> list[Spec]:
         "color": line["color"],
     }  # fmt: skip
     chosen = [{"filter": "!isValid(datum.said)"}]
-    layers: list[Spec] = [
-        {"transform": chosen, "mark": "line",
-         "encoding": {**axes, "strokeDash": line["strokeDash"]}},
+    along, hover = tooltip({"of": "curve"}, NUMBERS), {"type": "point", "size": 120, "opacity": 0}
+    layers = [
+        {"transform": chosen, **layer("line", **axes, strokeDash=line["strokeDash"])},
         # Lines tell only their first point: unseen points along them tell theirs.
-        {"transform": chosen, "mark": {"type": "point", "size": 120, "opacity": 0},
-         "encoding": {**axes, "tooltip": tooltip({"of": "curve"}, NUMBERS)}},
-    ]  # fmt: skip
+        {"transform": chosen, **layer(hover, **axes, tooltip=along)},
+    ]
     if not named:
         return layers
-    hover = tooltip({"of": "curve", "said": "named point"}, NUMBERS)
+    told = tooltip({"of": "curve", "said": "named point"}, NUMBERS)
     # Without a legend: rules name the numbers, the axis the shares, and hovering tells both.
     shape = name("kind", "named point", scale=SHAPES, legend=None)
-    layers.append(
-        {"transform": [{"filter": "isValid(datum.said)"}],
-         "mark": {"type": "point", "size": 90, "opacity": 1},
-         "encoding": {**axes, "shape": shape, "tooltip": hover}}
-    )  # fmt: skip
+    mark = {"type": "point", "size": 90, "opacity": 1}
+    said = [{"filter": "isValid(datum.said)"}]
+    layers.append({"transform": said, **layer(mark, **axes, shape=shape, tooltip=told)})
     asked = sorted({point["words"] for point in named if point["kind"] == ASKED_NUMBER})
     if asked:
         rules = {"values": [{"words": words, "label": f"first {shown(words)}"} for words in asked]}
@@ -127,8 +133,8 @@ def layers_of(points: Marks, named: Marks) -> list[Spec]:
         words = {"type": "text", "align": "left", "dx": 4, "dy": -8}
         label = {"y": {"datum": 0}, "text": {"field": "label", "type": "nominal"}}
         layers += [
-            {"data": rules, "mark": {"type": "rule", "strokeDash": [2, 3]}, "encoding": place},
-            {"data": rules, "mark": words, "encoding": {**place, **label}},
+            {"data": rules, **layer({"type": "rule", "strokeDash": [2, 3]}, **place)},
+            {"data": rules, **layer(words, **place, **label)},
         ]
     return layers
 
@@ -221,12 +227,9 @@ def small_chart(measure: str, bands: list[str], places: list[str]) -> Spec:
         "width": WIDTH, "height": {"step": STEP, "for": "position"},
         "transform": [{"filter": {"field": "measure", "equal": measure}}],
         "layer": [
-            {"mark": "rule",
-             "encoding": {**place, "x": number("low", title), "x2": {"field": "high"},
-                          "tooltip": hover}},
-            {"mark": {"type": "point", "size": 60, "opacity": 1},
-             "encoding": {**place, "x": axis, "shape": name("where", "part", scale=scale),
-                          "tooltip": hover}},
+            layer("rule", **place, x=number("low", title), x2={"field": "high"}, tooltip=hover),
+            layer({"type": "point", "size": 60, "opacity": 1}, **place, x=axis,
+                  shape=name("where", "part", scale=scale), tooltip=hover),
         ],
     }  # fmt: skip
 
@@ -279,15 +282,13 @@ def draw_bins(sheet: Sheet, found: Found, differences: dict[tuple[Cloud, str], R
         {"panel": sheet.apart, "space": "correction", "ids": "bin"},
         {"cosine": "mean cosine", "count": "tokens"},
     )
-    layers: list[Spec] = [
-        {"transform": [{"filter": "!datum.extra"}], "mark": "line",
-         "encoding": {**axes, "strokeDash": line["strokeDash"]}},
-        {"transform": [{"filter": "!datum.extra"}], "mark": "point",
-         "encoding": {**axes, "tooltip": hover}},
-        {"transform": [{"filter": "datum.extra"}],
-         "mark": {"type": "point", "shape": "diamond", "size": 110},
-         "encoding": {**axes, "tooltip": hover}},
-    ]  # fmt: skip
+    plain, extra = ({"transform": [{"filter": rule}]} for rule in ("!datum.extra", "datum.extra"))
+    diamond = {"type": "point", "shape": "diamond", "size": 110}
+    layers = [
+        {**plain, **layer("line", **axes, strokeDash=line["strokeDash"])},
+        {**plain, **layer("point", **axes, tooltip=hover)},
+        {**extra, **layer(diamond, **axes, tooltip=hover)},
+    ]
     said = sheet.words(
         {key: (rows, differences.get(key)) for key, rows in found.items()}, bin_sentence
     )

@@ -23,15 +23,7 @@ from isoscope.compute.stats.estimates import spearman
 from isoscope.errors import UsageError
 from isoscope.models.weights.embeddings import UNUSED
 from isoscope.results.result import Row
-from isoscope.verbs.explain.names import (
-    BY_NAME,
-    COSINE_WITH_UNUSED,
-    DIFFERENCE,
-    FREQUENT,
-    RARE,
-    WITH_FREQUENCY,
-    bin_name,
-)
+from isoscope.verbs.explain import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,8 +99,8 @@ def choose_bins(rows: int, unused: Rows) -> Bins:
     BERT's the bins are the paper's; else the first and the last thousand ids without unused ones.
     """
     every = tuple((start, min(start + BIN, rows)) for start in range(0, rows, BIN))
-    if rows >= RARE[1] and unused.max() < FREQUENT[0]:
-        return Bins(every, FREQUENT, RARE)
+    if rows >= names.RARE[1] and unused.max() < names.FREQUENT[0]:
+        return Bins(every, names.FREQUENT, names.RARE)
     taken = np.zeros(rows + 1, np.int64)
     taken[unused + 1] = 1
     before = taken.cumsum()
@@ -177,7 +169,7 @@ def bin_rows(cosines: Vector, correction: str, bins: Bins, protocol: str) -> lis
     means = {ids: mean_of(cosines[slice(*ids)]) for ids in bins.ranges()}
     rows = [
         Row(
-            "", bin_name(ids), correction, COSINE_WITH_UNUSED, mean,
+            "", names.bin_name(ids), correction, names.COSINE_WITH_UNUSED, mean,
             n=ids[1] - ids[0], protocol=protocol,
             note="" if mean is not None else "only zero vectors",
         )
@@ -188,8 +180,8 @@ def bin_rows(cosines: Vector, correction: str, bins: Bins, protocol: str) -> lis
     if bins.frequent is not None and bins.rare is not None:
         rare, frequent = means[bins.rare], means[bins.frequent]
         value = None if rare is None or frequent is None else rare - frequent
-        note = f"{bin_name(bins.rare)} less {bin_name(bins.frequent)}"
-    return [*rows, Row("", "", correction, DIFFERENCE, value, note=note)]
+        note = f"{names.bin_name(bins.rare)} less {names.bin_name(bins.frequent)}"
+    return [*rows, Row("", "", correction, names.DIFFERENCE, value, note=note)]
 
 
 def mean_of(cosines: Vector) -> float | None:
@@ -224,7 +216,7 @@ def which_unused(look: FirstLook, last: int | None, name: str) -> tuple[Rows, st
             f"{name}: no token is called [unused…]; --last-unused 1000 takes the last rows, "
             "as the paper does for RoBERTa"
         )
-    return look.named, BY_NAME
+    return look.named, names.BY_NAME
 
 
 def cosines_by_centre(
@@ -263,12 +255,14 @@ def unused_rows(cloud: Cloud, frequencies: Frequencies, part: str) -> list[Row]:
     if not len(look.named):
         return []
     rows: list[Row] = []
-    for correction, cosines, of_bins in cosines_by_centre(cloud, look, look.named, BY_NAME):
+    for correction, cosines, of_bins in cosines_by_centre(cloud, look, look.named, names.BY_NAME):
         shares = frequencies.shares[: look.rows]
         kept = ~np.isnan(shares) & ~np.isnan(cosines)
         score = spearman(cosines[kept], shares[kept])
         how = f"{of_bins[0].protocol}; over kinds of tokens; frequencies: {frequencies.source}"
         about = {UNUSED_TOKENS: len(look.named)}
-        rows.append(Row.of(score, "", part, correction, WITH_FREQUENCY, protocol=how, extra=about))
+        rows.append(
+            Row.of(score, "", part, correction, names.WITH_FREQUENCY, protocol=how, extra=about)
+        )
         rows += of_bins
     return rows
