@@ -49,11 +49,11 @@ __all__ = [
     "run_study",
 ]
 
+# What a recipe says of a result as a whole.
 KEPT = (MODELS, SETTINGS, REMARKS)
-"""What a recipe says of a result as a whole."""
 
+# Texts that are read of what stands in for a paper's own.
 SPARE_TEXTS = 300
-"""Texts that are read of what stands in for a paper's own."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
-"""Measured numbers beside those that a paper prints: two marks and a line between them.
+"""Charts of studies.
 
-What became of a paper's claims: each holds, fails, or cannot be judged.
+- Measured numbers beside those that a paper prints: two marks and a line between them.
+- What became of a paper's claims: each holds, fails, or cannot be judged.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ WHAT = {"what": "number"}
 NUMBERS = {"from": MEASURED, "to": PRINTED, "difference": "difference"}
 STUDY = "study"
 VALUE = "value"
+# Numbers in one chart.
 MOST_NUMBERS = 40
-"""Numbers in one chart."""
 
+# Times the smallest number that the largest must be for both to stand by their logarithms.
 WIDE = 1_000
-"""Times the smallest number that the largest must be for both to stand by their logarithms."""
 
+# Letters of a line of the name of a number, and pixels between two.
 LONG_LINE, CLOSE = 40, 5
-"""Letters of a line of the name of a number, and pixels between two."""
 
 
 def study_name(result: Result) -> str:
@@ -161,13 +162,13 @@ COLUMNS = {
     "text": "claim", "outcome": "outcome", "reason": "because",
     "others": "models that the paper did not look at",
 }  # fmt: skip
+# Letters of a line of a claim, and pixels between two claims.
 LINE, BETWEEN = 30, 14
-"""Letters of a line of a claim, and pixels between two claims."""
 
 OUTCOME_STEP = 58
+# Claims in one chart, and those that words tell one by one.
 MOST_CLAIMS = 25
 MOST_TOLD = 6
-"""Claims in one chart, and those that words tell one by one."""
 
 
 def claim_figures(result: Result) -> list[Figure]:

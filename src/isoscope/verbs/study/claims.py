@@ -25,8 +25,8 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
 }
 HOLDS, FAILS, UNJUDGED = OUTCOMES = ("holds", "fails", "cannot be judged")
+# Subject of a figure over models, such as a correlation; it is no model itself.
 ALL_MODELS = "all models"
-"""Subject of a figure over models, such as a correlation; it is no model itself."""
 
 FIELDS = ("subject", "part", "correction", "measure")
 

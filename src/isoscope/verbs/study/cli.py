@@ -11,8 +11,8 @@ import typer
 from isoscope.cli import options
 from isoscope.registry import load
 
+# Where studies are looked for, and several are kept, unless a user says otherwise.
 USUAL = "studies"
-"""Where studies are looked for, and several are kept, unless a user says otherwise."""
 
 EXAMPLES = """Examples:
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from isoscope.verbs.study.api import StudyRun
 
 
+# Figures that a page shows of a claim; the page of the study has more.
 CASES = 3
-"""Figures that a page shows of a claim; the page of the study has more."""
 
+# Measured numbers beside printed ones that a page shows of a study; JSON has all.
 SHOWN = 10
-"""Measured numbers beside printed ones that a page shows of a study; JSON has all."""
 
 
 @dataclass(frozen=True)

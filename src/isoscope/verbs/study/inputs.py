@@ -193,8 +193,8 @@ def less(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one - other
 
 
+# Rows of layers without their massive tokens, which no claim is about.
 ORDINARY = {"part": "*, ordinary tokens"}
-"""Rows of layers without their massive tokens, which no claim is about."""
 
 
 def profiled(
@@ -247,8 +247,8 @@ STS_B_FOLDERS = ("STS/STSBenchmark", "STSBenchmark", "stsbenchmark", "")
 WIKITEXT_FOLDERS = ("wikitext2", "wikitext-2", "wikitext-2-raw", "wikitext-2-raw-v1")
 CNN_DM_FOLDERS = ("cnndm", "cnn_dailymail", "cnn-dailymail")
 SST_2_FOLDERS = ("glue/SST-2", "GLUE/SST-2", "SST-2")
+# Genre, file, year, number, score and two sentences; some rows name their licences after that.
 STS_B_FIELDS = 7
-"""Genre, file, year, number, score and two sentences; some rows name their licences after that."""
 
 
 def find_text(
@@ -375,8 +375,8 @@ CNN_DM = TextNeed("CNN/DailyMail", cnn_dm)
 OWN = TextNeed("The Pile's smaller sources")
 
 
+# Files of a folder that are looked at.
 MOST_FILES = 5_000
-"""Files of a folder that are looked at."""
 
 
 def stamp(value: Any) -> Any:

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 DESCRIPTIVE = "The paper shows this and claims nothing that could fail."
 
+# Field of rows whose value is a whole number, such as a rank.
 WHOLE = "whole"
-"""Field of rows whose value is a whole number, such as a rank."""
 
+# Fields of rows about one of several layers or thresholds: which one.
 LAYER, ABOVE = "layer", "above"
-"""Fields of rows about one of several layers or thresholds: which one."""
 
+# Parts of a model that are named one by one.
 SHOWN_PARTS = 3
-"""Parts of a model that are named one by one."""
 
+# Figures shown under a claim; JSON has all.
 SHOWN_CASES = 12
-"""Figures shown under a claim; JSON has all."""
 
 
 def study_markdown(study: Study, result: Result, verdicts: Sequence[Verdict]) -> str:

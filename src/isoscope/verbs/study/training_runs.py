@@ -81,10 +81,10 @@ def kept_run(
     return train(journal=journal, resume=True, save=lambda result: result.save(path))
 
 
+# Runs of each, as in the paper.
 SEEDS = 3
-"""Runs of each, as in the paper."""
+# End of a measure: how far it is from that without calibration, on either side.
 MOVED = "/moved"
-"""End of a measure: how far it is from that without calibration, on either side."""
 
 
 @dataclass(frozen=True)
@@ -231,12 +231,12 @@ def moved(rows: Iterable[Row]) -> list[Row]:
 
 
 PRETRAIN_SEEDS = {MINI: 2, AS_PAPER: 3}
+# Of the mini scale: minutes for a model, enough to see where it goes, not where it ends.
 SMALL = {"batch_size": 16, "context": 64}
 SMALL_STEPS = 200
-"""Of the mini scale: minutes for a model, enough to see where it goes, not where it ends."""
 
+# Of a model whose training is followed: more steps, and more states on the way.
 FOLLOWED = {"steps": 400, "checkpoints": 10}
-"""Of a model whose training is followed: more steps, and more states on the way."""
 
 
 def plan_of(request: Request, subject: Subject, **options: object) -> Plan:
@@ -365,8 +365,8 @@ def last_step(result: Result) -> list[Row]:
     return [row for row in result.rows if row.extra.get("step") == ends.get(row.subject)]
 
 
+# Checkpoints from which on thirds of a training mean something.
 FEWEST = 4
-"""Checkpoints from which on thirds of a training mean something."""
 
 
 @dataclass(frozen=True)

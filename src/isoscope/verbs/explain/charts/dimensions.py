@@ -1,9 +1,7 @@
-"""Entries of dimensions from layer to layer, the ones that stand out with their numbers.
+"""Charts of the entries of dimensions from layer to layer, such as those of mean vectors.
 
 A few dimensions have a colour and a line, which breaks where a layer does not list them; all
 others are grey, and the largest of each layer has its number beside it.
-
-The mean vector of every layer: its largest entries, with the dimensions that they are of.
 """
 
 from __future__ import annotations
@@ -33,8 +31,8 @@ if TYPE_CHECKING:
 
 
 OTHERS = "others"
+# Layers whose largest entry is put into words.
 MOST_TOLD = 8
-"""Layers whose largest entry is put into words."""
 
 
 @dataclass(frozen=True)

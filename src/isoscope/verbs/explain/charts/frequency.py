@@ -1,8 +1,8 @@
-"""How much of a text its most frequent words cover, with the points that people quote.
+"""Charts of explanations by frequency.
 
-How evenly tokens of like frequency fill their space, band by band.
-
-Which tokens those that were never used lie close to: mean cosines by ids, raw and centred.
+- How much of a text its most frequent words cover, with the points that people quote.
+- How evenly tokens of similar frequency fill their space, band by band.
+- Which tokens the unused ones are close to: mean cosines by ids, raw and centred.
 """
 
 from __future__ import annotations

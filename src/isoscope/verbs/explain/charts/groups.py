@@ -1,8 +1,8 @@
-"""What clusters of tokens contain: shares of punctuation, stop words and other tokens.
+"""Charts of tokens in groups: clusters, sentences of one structure, occurrences of a verb.
 
-Whether words gather by the structure of their sentences, before and after a correction.
-
-How far apart occurrences of a verb are: by tense and by sense, before and after a correction.
+- What clusters of tokens contain: shares of punctuation, stop words and other tokens.
+- Whether words gather by the structure of their sentences, before and after a correction.
+- How far apart occurrences of a verb are, by tense and by sense, before and after a correction.
 """
 
 from __future__ import annotations

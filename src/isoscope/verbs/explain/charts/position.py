@@ -1,6 +1,7 @@
-"""How well a linear probe reads positions from layer to layer, beside reading without vectors.
+"""Charts of positions from layer to layer.
 
-Which dimensions tell positions from layer to layer, and where outlier dimensions are in this.
+- How well a linear probe reads positions, beside what is possible without vectors.
+- Which dimensions contribute to this, and the ranks of outlier dimensions among them.
 """
 
 from __future__ import annotations

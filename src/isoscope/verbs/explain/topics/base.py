@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from isoscope.typing import Vector
 
 
+# What topics that compare before and after compare, unless a user says otherwise.
 CORRECTION = "cluster-pc-removal"
-"""What topics that compare before and after compare, unless a user says otherwise."""
 
+# Tokens that topics look at together, where memory allows.
 MOST_TOKENS = 20_000
-"""Tokens that topics look at together, where memory allows."""
 
+# Tokens below which a dimension stands out by chance.
 FEWEST_TOKENS = 50
-"""Tokens below which a dimension stands out by chance."""
 
 
 def word_file(name: str) -> str:

@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from isoscope.typing import Vector
 
 
+# Mean lengths by which the mean must move away to have drifted. Of n random rows the mean is 1/√n
+# of a length from the origin, below 0.02 for a vocabulary.
 FURTHER = 0.1
-"""Mean lengths by which the mean must move away to have drifted. Of n random rows the mean is
-1/√n of a length from the origin, below 0.02 for a vocabulary."""
 
+# Times by which σ₁/σ₂ must grow with it: a shift that does not make one direction larger than the
+# others is no common direction.
 WIDER = 1.1
-"""Times by which σ₁/σ₂ must grow with it: a shift that does not make one direction larger than the
-others is no common direction."""
 
 CENTER = "center"
 SHIFT, TOWARDS, MOVED, RATIO = "shift", "mean/cosine_with_last", "mean/moved", "singular_ratio"
@@ -88,15 +88,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Drift:
-    """A matrix over a training.
-
-    Attributes
-    ----------
-    part : str
-        What results call the matrix.
-    places : tuple of Place
-        One for every checkpoint, in order.
-    """
+    """A matrix over a training: its name in results, and its place at each checkpoint, in order."""
 
     part: str
     places: tuple[Place, ...]

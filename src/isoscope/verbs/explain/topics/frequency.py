@@ -62,8 +62,8 @@ UNKNOWN = -1
 MEASURES = ("mean_cosine", "i1_scaled", "mean_norm")
 WITH_MEAN = "cosine_with_mean"
 
+# Of fewer vectors a mean cosine or an I1 says more about the draw than about the band.
 FEWEST_ROWS = 30
-"""Of fewer vectors a mean cosine or an I1 says more about the draw than about the band."""
 
 
 def band_numbers(frequencies: Frequencies) -> NDArray[np.int64]:
@@ -142,8 +142,8 @@ def rows_of(
 
 
 COMPONENTS = 3
+# Tokens of a scatter plot.
 POINTS = 2_000
-"""Tokens of a scatter plot."""
 
 
 @dataclass(frozen=True)
@@ -238,14 +238,14 @@ def absolute(score: Score) -> Score:
     return replace(score, value=abs(score.value), low=low, high=ends[1])
 
 
+# A correlation that is worth a sentence: below it frequency explains less than a tenth of what
+# varies.
 STRONG = 0.3
-"""A correlation that is worth a sentence: below it frequency explains less than a tenth of what
-varies."""
+# The interval must stay above this: several relations are looked at, and the strongest of them is
+# above 0 by chance.
 SURELY = 0.1
-"""The interval must stay above this: several relations are looked at, and the strongest of them is
-above 0 by chance."""
+# Over fewer kinds of tokens a few frequent ones decide.
 FEWEST_KINDS = 100
-"""Over fewer kinds of tokens a few frequent ones decide."""
 
 FIRST_WORDS = 100
 HALF = 0.5

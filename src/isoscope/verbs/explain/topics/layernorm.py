@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from isoscope.models.model import Model
 
 
+# The largest entries of a gain or bias: 1 % of them, and no fewer than three.
 TOP_SHARE, TOP_FEWEST = 0.01, 3
-"""The largest entries of a gain or bias: 1 % of them, and no fewer than three."""
 
+# Share of the norms in which a dimension must be among the largest.
 ENOUGH_NORMS = 0.5
-"""Share of the norms in which a dimension must be among the largest."""
 
+# Norms of a model are alike, so that chances of single norms do not multiply. What counts is how
+# likely as many of any so many dimensions are at the top of half of the norms (hypergeometric):
+# where outliers have nothing to do with norms, something is found in one of twenty models at most.
 RARE = 0.05
-"""Norms of a model are alike, so that chances of single norms do not multiply. What counts is how
-likely as many of any so many dimensions are at the top of half of the norms (hypergeometric): where
-outliers have nothing to do with norms, something is found in one of twenty models at most."""
 
 ALL_NORMS = "all norms"
 

@@ -1,21 +1,15 @@
-"""Dimensions that stand out in the vectors of a layer, and the mean cosine without them.
+"""Whether a few dimensions make the vectors of a model alike.
+
+A dimension that is the minimum or the maximum of nearly all vectors has the same sign in all of
+them, and adds to the cosine of any two. The mean cosine after setting it to zero shows how much.
 
 With u_i = x_i / ‖x_i‖ the mean cosine of all pairs is (‖Σ u_i‖² − n) / (n² − n). Clipping sets
-dimensions to zero, which changes lengths too: the sum is taken anew for every set of dimensions.
+dimensions to zero, which changes norms too: the sum is taken anew for every set of dimensions.
 
 References
 ----------
 Luo et al. (2021), Positional artefacts propagate through masked language model embeddings, who
 choose the dimensions by eye; the rule here is ours.
-
-Whether a few dimensions make the vectors of a model alike.
-
-A dimension that is the minimum or the maximum of nearly all vectors has the same sign in all of
-them, and adds to the cosine of any two. Set to zero, it shows how much.
-
-References
-----------
-Luo et al. (2021), Positional artefacts propagate through masked language model embeddings.
 """
 
 from __future__ import annotations
@@ -46,18 +40,18 @@ if TYPE_CHECKING:
     Layers = Mapping[str, "ClippedLayer"]
 
 
+# A dimension is the minimum in 1/d of the vectors by chance. Below 80 dimensions 10 % is no more
+# than a few such shares, and the largest gain of a random norm reaches it.
 EVEN_SHARES = 8.0
-"""A dimension is the minimum in 1/d of the vectors by chance. Below 80 dimensions 10 % is no more
-than a few such shares, and the largest gain of a random norm reaches it."""
 
+# In a few dimensions a share that stands out whatever the number of even shares is.
 ALMOST_ALL = 0.9
-"""In a few dimensions a share that stands out whatever the number of even shares is."""
 
+# Share of random directions whose largest entry is larger than we take chance to make it.
 RARE = 0.01
-"""Share of random directions whose largest entry is larger than we take chance to make it."""
 
+# Vectors that are clipped together: in float64 they stay in the cache.
 AT_ONCE = 512
-"""Vectors that are clipped together: in float64 they stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -220,13 +214,13 @@ def fall_by_chance(clipped: int, width: int) -> float:
     return float((1 - np.sqrt(1 - share)) ** 2 / share)
 
 
+# A fall of the mean cosine that matters: below it, vectors with and without the outliers look
+# equally alike. Where chance alone could give more, as in few dimensions, more is asked for.
 MARGIN = 0.05
-"""A fall of the mean cosine that matters: below it, vectors with and without the outliers look
-equally alike. Where chance alone could give more, as in few dimensions, more is asked for."""
 
 LARGEST_MEANS = 8
+# Dimensions that a sentence names.
 MOST_NAMED = 4
-"""Dimensions that a sentence names."""
 
 CHANGE = "mean_cosine/change"
 

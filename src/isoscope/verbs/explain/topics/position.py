@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     Probes = Mapping[str, PositionProbe]
 
 
+# By how much the lower end of an accuracy must be above both baselines. The tokens of a text,
+# without their order, tell its length and what it is about, and so a little more of positions than
+# a token alone: probes of MiniLM with its positional embeddings set to zero gained up to 0.02 so.
 MARGIN = 0.05
-"""By how much the lower end of an accuracy must be above both baselines. The tokens of a text,
-without their order, tell its length and what it is about, and so a little more of positions than a
-token alone: probes of MiniLM with its positional embeddings set to zero gained up to 0.02 so."""
 
+# Contributions that are listed for every layer.
 LARGEST = 10
-"""Contributions that are listed for every layer."""
 
 
 @dataclass(frozen=True)

@@ -176,15 +176,15 @@ def is_of(word: str, token: str, of_text: str) -> bool:
     return bare == word and token.lstrip(MARKERS) not in MARKS
 
 
+# As many as a word that occurs once a sentence can have in its group of six.
 NEIGHBOURS = 5
-"""As many as a word that occurs once a sentence can have in its group of six."""
 
+# How far a share is above chance where structure matters: one neighbour in twenty. Chance itself is
+# about half a percent with 200 groups, so that less would be found in a space of little use.
 MARGIN = 0.05
-"""How far a share is above chance where structure matters: one neighbour in twenty. Chance itself
-is about half a percent with 200 groups, so that less would be found in a space of little use."""
 
+# Words that must show it: one alone may be an accident of its position.
 ENOUGH_WORDS = 2
-"""Words that must show it: one alone may be an accident of its position."""
 NONE = "none"
 LEVEL = 0.95
 

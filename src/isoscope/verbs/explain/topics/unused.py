@@ -38,25 +38,15 @@ if TYPE_CHECKING:
 
 
 BIN = 1_000
+# How many there are, beside the correlation.
 UNUSED_TOKENS = "unused_tokens"
-"""How many there are, beside the correlation."""
 
 Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class FirstLook:
-    """What one read of a vocabulary tells.
-
-    Attributes
-    ----------
-    mean : array
-        Of all rows.
-    rows : int
-        How many there are.
-    named : array
-        Those whose names say that they were never used.
-    """
+class VocabularySummary:
+    """What one read of a vocabulary tells: mean and number of rows, and those named as unused."""
 
     mean: Vector
     rows: int
@@ -77,7 +67,7 @@ class Bins:
         return list(dict.fromkeys([*self.every, *compared]))
 
 
-def first_look(cloud: Cloud) -> FirstLook:
+def summarise(cloud: Cloud) -> VocabularySummary:
     """Read a vocabulary whose rows are labelled ``word``; without labels none is named."""
     total = np.zeros(cloud.width)
     named: list[int] = []
@@ -89,7 +79,7 @@ def first_look(cloud: Cloud) -> FirstLook:
         named += [
             batch.first_row + k for k, word in enumerate(words) if UNUSED.fullmatch(str(word))
         ]
-    return FirstLook(total / count, count, np.array(named, np.int64))
+    return VocabularySummary(total / count, count, np.array(named, np.int64))
 
 
 def choose_bins(rows: int, unused: Rows) -> Bins:
@@ -200,32 +190,32 @@ def unused_cosines(cloud: Cloud, last: int | None = None) -> list[Row]:
     last : int, optional
         Take this many of the last rows for unused, instead of those that are called so.
     """
-    look = first_look(cloud)
-    unused, how = which_unused(look, last, cloud.name)
-    return [row for _, _, rows in cosines_by_centre(cloud, look, unused, how) for row in rows]
+    summary = summarise(cloud)
+    unused, how = which_unused(summary, last, cloud.name)
+    return [row for _, _, rows in cosines_by_centre(cloud, summary, unused, how) for row in rows]
 
 
-def which_unused(look: FirstLook, last: int | None, name: str) -> tuple[Rows, str]:
+def which_unused(summary: VocabularySummary, last: int | None, name: str) -> tuple[Rows, str]:
     """Return the rows of unused tokens and how they were found: by name, or as the last rows."""
     if last is not None:
-        if not 0 < last < look.rows:
-            raise UsageError(f"{name} has {look.rows:,} rows; {last:,} of them cannot be unused")
-        return np.arange(look.rows - last, look.rows), "last ones taken for unused"
-    if not len(look.named):
+        if not 0 < last < summary.rows:
+            raise UsageError(f"{name} has {summary.rows:,} rows; {last:,} of them cannot be unused")
+        return np.arange(summary.rows - last, summary.rows), "last ones taken for unused"
+    if not len(summary.named):
         raise UsageError(
             f"{name}: no token is called [unused…]; --last-unused 1000 takes the last rows, "
             "as the paper does for RoBERTa"
         )
-    return look.named, names.BY_NAME
+    return summary.named, names.BY_NAME
 
 
 def cosines_by_centre(
-    cloud: Cloud, look: FirstLook, unused: Rows, how: str
+    cloud: Cloud, summary: VocabularySummary, unused: Rows, how: str
 ) -> Iterator[tuple[str, Vector, list[Row]]]:
     """Yield what is subtracted, the cosine of every row then, and the rows of all bins."""
-    bins = choose_bins(look.rows, unused)
-    protocol = f"{look.rows:,} rows; {len(unused):,} {how}"
-    for correction, centre in (("none", np.zeros_like(look.mean)), ("center", look.mean)):
+    bins = choose_bins(summary.rows, unused)
+    protocol = f"{summary.rows:,} rows; {len(unused):,} {how}"
+    for correction, centre in (("none", np.zeros_like(summary.mean)), ("center", summary.mean)):
         cosines = cosines_with_unused(cloud, unused, centre)
         yield correction, cosines, bin_rows(cosines, correction, bins, protocol)
 
@@ -251,16 +241,18 @@ def unused_rows(cloud: Cloud, frequencies: Frequencies, part: str) -> list[Row]:
     list of Row
         Empty where no token is named as unused.
     """
-    look = first_look(cloud)
-    if not len(look.named):
+    summary = summarise(cloud)
+    if not len(summary.named):
         return []
     rows: list[Row] = []
-    for correction, cosines, of_bins in cosines_by_centre(cloud, look, look.named, names.BY_NAME):
-        shares = frequencies.shares[: look.rows]
+    for correction, cosines, of_bins in cosines_by_centre(
+        cloud, summary, summary.named, names.BY_NAME
+    ):
+        shares = frequencies.shares[: summary.rows]
         kept = ~np.isnan(shares) & ~np.isnan(cosines)
         score = spearman(cosines[kept], shares[kept])
         how = f"{of_bins[0].protocol}; over kinds of tokens; frequencies: {frequencies.source}"
-        about = {UNUSED_TOKENS: len(look.named)}
+        about = {UNUSED_TOKENS: len(summary.named)}
         rows.append(
             Row.of(score, "", part, correction, names.WITH_FREQUENCY, protocol=how, extra=about)
         )

@@ -117,17 +117,17 @@ def irregular(word: str, base: str) -> Tense | None:
     return None
 
 
+# The task that reads the same file.
 SEMCOR = "semcor-pos"
-"""The task that reads the same file."""
 
 SENSES_OF_A_VERB = 2
 OCCURRENCES_OF_A_SENSE = 10
+# More of a verb are drawn at random: *be* alone is more than a quarter of all, and tells no more of
+# verbs than another.
 OCCURRENCES_OF_A_VERB = 100
-"""More of a verb are drawn at random: *be* alone is more than a quarter of all, and tells no more
-of verbs than another."""
 
+# What marks a verb in the keys of WordNet.
 VERB_KEY = "%2:"
-"""What marks a verb in the keys of WordNet."""
 
 SEVERAL = "tagged with several senses"
 UNTOLD = "tense not told by the form"

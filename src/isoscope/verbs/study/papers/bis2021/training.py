@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from isoscope.models.model import Model
 
 
+# What counts as 1: rows that hardly move are known to six digits in double precision.
 EXACT = 1 - 1e-6
-"""What counts as 1: rows that hardly move are known to six digits in double precision."""
 
+# Steps between two records; 50 where a training is long.
 RECORDED = {MINI: 20}
-"""Steps between two records; 50 where a training is long."""
 
 SHARES = ("share_against_h", "share_of_non_targets", "pair_cosine_of_non_targets")
 

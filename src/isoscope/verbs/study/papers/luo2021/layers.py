@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from isoscope.models.token_table import ReadLayer
 
 
+# One token of each makes a thousand pairs.
 SENTENCES = 2_000
-"""One token of each makes a thousand pairs."""
+# Below this a mean over pairs is left undefined.
 FEWEST_PAIRS = 4
-"""Below this a mean over pairs is left undefined."""
 
 COSINE = "random_pair_cosine"
 SHARE = "top_variance_share"

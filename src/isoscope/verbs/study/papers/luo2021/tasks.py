@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 SETS = ("sts-b", "sick-r", "sts-12", "sts-13", "sts-14", "sts-15", "sts-16")
 NONE, CLIP, WHITEN = "none", "clip", "whiten"
 SPEARMAN = "cosine/spearman"
+# Over all pairs of a set, and the mean over its subsets.
 SIMILARITY_SCORES = (SPEARMAN, f"{SPEARMAN}/mean")
-"""Over all pairs of a set, and the mean over its subsets."""
 
 BEST = "best layer"
 OVER_GLOVE = "above_printed_glove"
@@ -157,17 +157,16 @@ def over_glove(best: Row) -> list[Row]:
     return [replace(best, measure=measure, value=best.value - glove, note=note)]
 
 
+# The best layers' scores as printed, as ρ instead of ρ × 100.
+#
+# The paper does not say whether a set is scored as a whole or by the mean over its subsets, so that
+# its figures stand beside both.
 PRINTED_BEST = partial(
     printed_numbers, "luo2021_sts_spearman",
     *(Column("spearman", ("{model}", BEST, "{method}", f"{{dataset}}/{score}"), divided_by=100)
       for score in SIMILARITY_SCORES),
     names={name.upper(): name for name in SETS},
 )  # fmt: skip
-"""The best layers' scores as printed, as ρ instead of ρ × 100.
-
-The paper does not say whether a set is scored as a whole or by the mean over its subsets, so that
-its figures stand beside both.
-"""
 
 
 def printed_table_4_2() -> dict[Key, float]:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
+# Packages that hold models; as vectors they would be embedding matrices, which have no text.
 PACKAGED = ("package:minilm", "package:smollm2")
-"""Packages that hold models; as vectors they would be embedding matrices, which have no text."""
 
 
 GPT_2, BERT, ROBERTA = "GPT-2|gpt2", "BERT|bert-base-uncased", "RoBERTa|roberta-base"
@@ -31,11 +31,11 @@ SIMILARITY_SETS = ("sts-12", "sts-13", "sts-14", "sts-15", "sts-16", "sick-r", "
 SIMILARITY_SEEDS = 5
 NONE, GLOBAL, CLUSTER = "none", "all-but-the-top", "cluster-pc-removal"
 SPEARMAN = "cosine/spearman"
+# The mean over the subsets of a set, beside the correlation over all its pairs.
 MEAN = f"{SPEARMAN}/mean"
-"""The mean over the subsets of a set, beside the correlation over all its pairs."""
 
+# What isoscope calls models and methods of the printed tables.
 NAMES = {"BERT-base": "BERT", "RoBERTa-base": "RoBERTa", "global-pc-removal": GLOBAL}
-"""What isoscope calls models and methods of the printed tables."""
 
 OVER_SEEDS = f"no interval: the mean of {SIMILARITY_SEEDS} seeds of k-means"
 
