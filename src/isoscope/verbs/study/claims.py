@@ -102,6 +102,7 @@ class Claim:
             return self._unjudged(f"no figures for {self._wanted()}")
         undefined = [case for case in cases if case.true is None]
         about = {name for case in cases for name in (case.subject, case.right_subject)}
+        # A figure over models is about all of them, so that all must be the paper's.
         about = subjects if ALL_MODELS in about else about - {""}
         others = sorted(name for name in about if name.casefold() not in own)
         if undefined:

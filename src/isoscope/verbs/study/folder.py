@@ -204,6 +204,7 @@ def run_spread(
         study = studies[number]
         if isinstance(found, BadShard):
             found = "", False, found.message
+        # A result travels as JSON: the functions of a study cannot be pickled.
         content, known, failure = found
         if failure:
             yield Outcome(study, None, failure=failure)

@@ -127,6 +127,7 @@ def of_every_model(request: Request, find: Callable[[Model, str], Result]) -> Re
     results = []
     for subject in request.subjects:
         model = open_subject(subject, request)
+        # Rows are renamed before they are joined: two models may have the same name of their own.
         found = renamed(find(model, subject.name), subject=subject.name)
         results.append(replace(found, extra={**found.extra, **provenance_of(model)}))
         del model

@@ -252,6 +252,7 @@ def add_study(
     recipe, claims, models, printed, more
         As in `Study`.
     """
+    # An id without an entry fails here, when the papers are imported, and not in a user's run.
     known = catalogue()
     about = known["studies"][name]
     place = f"{known['papers'][name[0]]['citation']}, {about['where']}"

@@ -71,6 +71,7 @@ def kept_run(
     """
     if folder is None:
         return train(journal=None, resume=False, save=None)
+    # Another version may train another model: its runs are not taken for this one's.
     text = json.dumps({**configuration, "isoscope": __version__}, sort_keys=True, default=str)
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     path = folder / RUNS / f"{name}-{digest}.json"

@@ -231,6 +231,7 @@ def dealt_relations(
 ) -> list[float]:
     """Return what clusters would have to do with values that were dealt to the vocabulary."""
     vocabulary, where = np.unique(tokens.ids, return_inverse=True)
+    # What is dealt belongs to kinds of tokens, so that occurrences of one still go together.
     of_token = np.empty(len(vocabulary))
     of_token[where] = values
     drawn = np.random.default_rng(seed)

@@ -113,6 +113,7 @@ class Drift:
 
 def singular_ratio(second_moment: NDArray[np.float64]) -> float | None:
     """Return σ₁/σ₂ from XᵀX/n, whose eigenvalues are their squares over n."""
+    # Ascending. Below the rounding of the largest eigenvalue the second one is noise, not a number.
     values = np.linalg.eigvalsh(second_moment)
     if len(values) < 2 or values[-2] <= len(values) * np.finfo(np.float64).eps * values[-1]:
         return None

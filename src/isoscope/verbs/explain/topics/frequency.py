@@ -75,6 +75,7 @@ def band_numbers(frequencies: Frequencies) -> NDArray[np.int64]:
     bands = np.full(len(shares), UNKNOWN)
     counted = np.flatnonzero(shares > 0)
     order = counted[np.argsort(-shares[counted], kind="stable")]
+    # A rank belongs to the first band whose last rank is not below it: rank 100 is still in band 0.
     bands[order] = np.searchsorted(LAST_RANKS, np.arange(1, len(order) + 1))
     bands[shares == 0] = NOT_IN_TEXT
     return bands
@@ -179,6 +180,8 @@ def frequency_directions(
         Of the points that are drawn.
     """
     cloud = ArrayCloud(vectors)
+    # Whitening keeps what is needed of the principal components: the mean, the directions, and
+    # which of them have no variance left.
     pca = corrections.Whiten().fit_cloud(cloud)
     directions = pca.components_[:COMPONENTS].T
     projections = np.concatenate(

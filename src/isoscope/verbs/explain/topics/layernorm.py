@@ -102,6 +102,7 @@ class NormTops:
         from scipy.stats import hypergeom
 
         width, hits = self.at_top.shape[1], len(self.hits(dimensions))
+        # sf is P(X > k): as many hits or more is P(X > hits − 1).
         drawn = hypergeom(width, int(self.often_at_top.sum()), len(dimensions))
         return float(drawn.sf(hits - 1))
 

@@ -155,7 +155,9 @@ def clipped_layer(vectors: NDArray[np.float32], layer: str) -> ClippedLayer:
     far = deviations(moments.mean[None])[0]
     share = np.maximum(lowest, highest) / counted
     found = np.flatnonzero((share >= often(len(far))) | (np.abs(far) > FAR))
+    # By share, then by deviations: the last key of lexsort is the first to sort by.
     found = found[np.lexsort((-np.abs(far[found]), -share[found]))]
+    # Nothing clipped, all of them clipped, and each by itself, in one pass over the vectors.
     sets = [[], [int(k) for k in found], *([int(k)] for k in found)]
     before, after, *alone = cosines_without(vectors, sets)
     outliers = tuple(
@@ -209,6 +211,8 @@ def fall_by_chance(clipped: int, width: int) -> float:
 
     if not clipped:
         return 0.0
+    # Sizes of the largest of d normal numbers by their quantiles. With RARE for the first place
+    # instead of a half, the largest is as large as in one of a hundred directions.
     places = np.arange(min(clipped, width)) + RARE
     share = min(float((ndtri(1 - places / (2 * width)) ** 2).sum()) / width, 1.0)
     return float((1 - np.sqrt(1 - share)) ** 2 / share)

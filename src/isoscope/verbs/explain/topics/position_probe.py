@@ -192,6 +192,7 @@ def position_task(
     held_out : array of bool, optional
         Which tokens are held out; by default those of a fifth of the different texts, at random.
     """
+    # Copies of a text are on the same side of the split: see the top of this module.
     different = different_texts(sentences, ids)
     if held_out is None:
         number = int(different.max()) + 1
@@ -218,6 +219,7 @@ def position_task(
 
 def different_texts(sentences: Numbers, ids: Numbers) -> Numbers:
     """Number texts by their tokens: those with the same tokens get the same number."""
+    # A stable sort keeps the tokens of a text in their order, which is what is compared.
     order = np.argsort(sentences, kind="stable")
     _, first = np.unique(sentences[order], return_index=True)
     numbers: dict[bytes, int] = {}
@@ -295,6 +297,7 @@ def trained(vectors: Tensor, positions: Tensor, epochs: int, seed: int) -> Tenso
         shuffled = torch.randperm(len(vectors), generator=order)
         for start in range(0, len(vectors), BATCH):
             batch = shuffled[start : start + BATCH]
+            # P − Y, in place: one is taken from the probability of the true position.
             errors = torch.softmax(vectors[batch] @ weights, dim=1)
             errors[torch.arange(len(batch)), positions[batch]] -= 1
             weights.grad = vectors[batch].T @ errors / len(batch)

@@ -86,6 +86,7 @@ def partner_distances(
         apart = cdist(rows, rows)
         sense = senses[own][:, None] == senses[own]
         tense = tenses[own][:, None] == tenses[own]
+        # An occurrence is no partner of itself, which only the same tense and sense could make it.
         others = ~np.eye(len(own), dtype=bool)
         for name, partners in (
             (SAME, sense & tense & others),

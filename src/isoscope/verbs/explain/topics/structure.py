@@ -158,8 +158,10 @@ def occurrences(read: ReadGroups, word: str) -> Occurrences:
             [is_of(word, t, w) for t, w in zip(read.tokens, read.words, strict=True)], np.bool_
         )
         several = np.array([" " in name for name in read.words], np.bool_)
+        # Numbers below 0 are no number of a word: such tokens are occurrences by themselves.
         keys = np.where(several, -1 - np.arange(len(chosen)), read.word_numbers)
     tokens = np.flatnonzero(chosen)
+    # Tokens of one occurrence follow each other and have the same key.
     own = keys[tokens]
     first = np.ones(len(tokens), np.bool_)
     first[1:] = own[1:] != own[:-1]

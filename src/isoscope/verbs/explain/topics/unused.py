@@ -91,6 +91,7 @@ def choose_bins(rows: int, unused: Rows) -> Bins:
     every = tuple((start, min(start + BIN, rows)) for start in range(0, rows, BIN))
     if rows >= names.RARE[1] and unused.max() < names.FREQUENT[0]:
         return Bins(every, names.FREQUENT, names.RARE)
+    # Counts of unused ids before every id: a bin is free where they are the same at both ends.
     taken = np.zeros(rows + 1, np.int64)
     taken[unused + 1] = 1
     before = taken.cumsum()
@@ -117,6 +118,7 @@ def cosines_with_unused(cloud: Cloud, unused: Rows, centre: Vector) -> Vector:
     centre : array
         What is subtracted from every row first.
     """
+    # Two reads instead of one in memory: a vocabulary of a large model has a gigabyte of vectors.
     total, count = np.zeros(cloud.width), 0
     for first, units, inside in unit_batches(cloud, centre):
         mine = unused[(unused >= first) & (unused < first + len(units))] - first

@@ -259,6 +259,7 @@ def drawn(verbs: Verbs, most: int | None, seed: int, each: int = OCCURRENCES_OF_
     for number in order:
         own = np.array(of_verb[number])
         chosen = own[lowest_indices(len(own), min(each, len(own)), seed)].tolist()
+        # Verbs are whole: of a part of one, senses and tenses would lack their partners.
         if kept and most is not None and len(kept) + len(chosen) > most:
             break
         kept += chosen
@@ -305,6 +306,7 @@ def verb_spaces(
             progress("texts", done, len(verbs.texts))
     if not sum(map(len, rows)):
         raise DataError(f"{model.name}: no verb of SemCor has a token")
+    # Texts are read by length; occurrences are put back into their order.
     occurrences = np.concatenate(rows)
     order = np.argsort(occurrences)
     kept = [verbs.occurrences[k] for k in occurrences[order]]

@@ -78,6 +78,7 @@ def recorded(name: str, result: Result, single: list[Row]) -> Result:
     tables = {table.measure: table for table in result.tables}
     if ENEMIES not in tables:
         raise UsageError(f"{name} was trained without --record: there is nothing to look at")
+    # Shares are of the last record: the first ones are of a model that has learned nothing yet.
     last = max(row["step"] for row in tables[ENEMIES].rows)
     rows = [
         Row(

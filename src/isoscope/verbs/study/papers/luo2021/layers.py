@@ -111,6 +111,7 @@ def before_and_after(layer: ReadLayer, seed: int, name: str, dimensions: list[in
     correction.fit_moments(layer.moments, layer.stored)
     if name == "clip":
         extra = {"dimensions": correction.dimensions_.tolist()}
+    # The same seed draws the same pairs, so that before and after differ by the correction alone.
     before = replace(pair_cosine(layer.tokens, seed), protocol="")
     after = replace(
         pair_cosine(np.asarray(correction.transform(layer.tokens)), seed),

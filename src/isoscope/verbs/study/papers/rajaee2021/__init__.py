@@ -94,7 +94,7 @@ class Settings:
         for row in rows:
             if row.correction == self.global_name():
                 found.append(replace(row, correction=GLOBAL))
-            elif row.correction == names[0]:
+            elif row.correction == names[0]:  # the mean stands where the first seed stood
                 found.append(over_seeds(seeds[row.measure]))
             elif row.correction not in names:
                 found.append(row)
@@ -135,6 +135,7 @@ def over_seeds(rows: Sequence[Row]) -> Row:
     logs = [row.log10 for row in rows if row.log10 is not None]
     if len(logs) < len(rows):
         return replace(whole, value=float(np.mean([row.value for row in rows])), log10=None)
+    # The largest is taken out first: 10 to the power of −400 is 0 in double precision.
     log10 = max(logs) + math.log10(np.mean([10 ** (log - max(logs)) for log in logs]))
     return replace(whole, value=10**log10, log10=log10)
 
