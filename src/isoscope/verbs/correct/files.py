@@ -1,8 +1,7 @@
-"""Where the files of a run are until they are whole.
+"""A fitted correction applied to the files of a source, on any workers.
 
-Correcting the files of a source on any workers: every file is written by one of them.
-
-A fitted correction applied to files.
+Every file is written by one worker, in a folder of unfinished files where a journal is kept, and
+moved to its place once it is whole.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Who may ask: the browser of this person on this machine, and only to look.
+"""A server on this machine for one person, until Ctrl-C.
 
-The page and what it asks for, as a web application.
-
-A server on this machine for one person, until Ctrl-C.
+It serves a page and what the page asks for. A guard lets in only the browser of this person on this
+machine, and only to look.
 """
 
 from __future__ import annotations

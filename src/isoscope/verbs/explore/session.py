@@ -1,8 +1,8 @@
-"""The plane that a cloud is drawn on: its first two principal components.
+"""The spaces of a page: every layer under every correction, made when first asked for.
 
-The spaces of a page: every layer under every correction, made when first asked for.
-
-The nearest neighbours of a row among all rows of a space, by cosine.
+A space is drawn on the plane of its first two principal components, turned so that the picture
+stays near the one before the correction (orthogonal Procrustes; Schönemann 1966). The neighbours of
+a row are those with the largest cosine among all rows.
 """
 
 from __future__ import annotations

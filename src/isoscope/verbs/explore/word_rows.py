@@ -1,8 +1,6 @@
 """What is explored: the vectors of every layer in memory, and the word of every row.
 
-From a source of vectors to what is explored.
-
-From a model and texts to what is explored: tokens in every layer.
+They come from a source of vectors, or from a model that reads texts: its tokens in every layer.
 """
 
 from __future__ import annotations

@@ -1,18 +1,16 @@
-"""How the cosines of random pairs are spread, before and after corrections.
+"""Charts of a measurement, before and after corrections.
 
-A curve through the quantiles that were measured: the share of pairs below each cosine. A density
-would need more than five quantiles; between two points the curve is only a line.
+Cosines of random pairs: a curve through the quantiles that were measured, the share of pairs below
+each cosine. A density would need more than five quantiles; between two points the curve is only a
+line.
 
-How the lengths of vectors are distributed, before and after corrections.
+Norms: bins have edges at even ratios, so that on a logarithmic axis they are equally wide and the
+share of vectors in each is a density.
 
-Bins have edges at even ratios, so that on a logarithmic axis they are equally wide and the share
-of vectors in each is a density.
+Spectrum: singular values, divided by the largest of each space.
 
-Singular values before and after corrections, divided by the largest of each space.
-
-What the points of a scatter are coloured by: an ordered number, or the group they are in.
-
-Vectors on their first two components, before and after corrections.
+Scatter: vectors on their first two components, coloured by an ordered number or by the group that
+they are in.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Queries and documents as two clouds: how far apart they lie, and what centring does about it."""
+"""Queries and documents as two clouds: how far apart they lie, and what centring does about it.
+
+Mean and quantiles of cos(q, d), cos(q, q') and cos(d, d') over random pairs, and the distance of
+the two means in spreads of the documents, ‖μ_q − μ_d‖ / √(E‖d − μ_d‖²).
+"""
 
 from __future__ import annotations
 

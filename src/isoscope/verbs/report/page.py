@@ -1,11 +1,9 @@
-"""The script that draws charts in a browser, as one piece that needs no network.
+"""Results as one page: verdict, numbers, pictures, tables, and how it was made.
 
-vl-convert puts Vega, Vega-Lite and vega-embed together, which takes seconds; so the piece is kept
-with other things that can be made again, and named by the version that made it.
-
-Results as one page: verdict, numbers, pictures, tables, and how it was made.
-
-Everything is inside the file: it opens from disk and asks no network for anything.
+Everything is inside the file: it opens from disk and needs no network. The script that draws charts
+in a browser is put together by vl-convert out of Vega, Vega-Lite and vega-embed, which takes
+seconds; so it is kept with other things that can be made again, and named by the version that made
+it.
 """
 
 from __future__ import annotations

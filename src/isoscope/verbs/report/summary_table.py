@@ -1,6 +1,6 @@
-"""Rows of several results as one table: what they are about down, measures across.
+"""Several results as one table, for a paper or a page: what they are about down, measures across.
 
-A table of several results, for a paper or a page: Markdown, CSV or LaTeX.
+It is written as Markdown, CSV or LaTeX.
 """
 
 from __future__ import annotations

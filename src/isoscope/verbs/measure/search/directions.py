@@ -1,19 +1,20 @@
-"""Unit vectors less mean; spaces of the same rows.
+"""A sample as a search by cosine sees it, in several spaces of the same rows.
 
-A sample as a search by cosine sees it.
-
-Several spaces of the same rows.
+Vectors become unit vectors u = x / ‖x‖ less a common vector. Their distances order as cosines do,
+‖u − v‖² = 2 − 2 cos(u, v), and rows that have no direction in one space are left out of all, so
+that differences between spaces are paired.
 """
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
-from isoscope.compute.threads import in_parallel
+from isoscope.compute.threads import in_parallel, one_blas_thread
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isoscope.progress import Progress
     from isoscope.typing import Ids, Mask, Matrix, Single
 
 Codes: TypeAlias = "NDArray[np.uint8]"
+Found = TypeVar("Found")
 Change: TypeAlias = "Callable[[Matrix], Matrix]"
 
 
@@ -178,3 +181,40 @@ def spaces_together(
         for name, (space, _, _) in zip(makers, made, strict=True)
     }
     return spaces, without
+
+
+def search_all(
+    spaces: Mapping[str, SearchSpace],
+    search: Callable[[SearchSpace, Callable[[], None]], Found],
+    stage: str,
+    steps: int,
+    progress: Progress | None,
+) -> dict[str, Found]:
+    """Search every space, as many at a time as there are cores.
+
+    Parameters
+    ----------
+    spaces : mapping of str to SearchSpace
+        Of the same rows.
+    search : callable
+        Searches a space on one thread; its second argument is to be called after every step.
+    stage : str
+        What progress calls it.
+    steps : int
+        Steps of a search.
+    progress : callable, optional
+        Called with the stage, rows done, and rows in all.
+    """
+    rows = next(iter(spaces.values())).rows
+    done, lock = 0, threading.Lock()
+
+    def step() -> None:
+        nonlocal done
+        with lock:  # so that counts are reported in their order
+            done += 1
+            if progress is not None:
+                progress(stage, done * rows // steps, rows * len(spaces))
+
+    calls = [partial(search, space, step) for space in spaces.values()]
+    with one_blas_thread():  # the same sums on any number of cores
+        return dict(zip(spaces, in_parallel(calls), strict=True))

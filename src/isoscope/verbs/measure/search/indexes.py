@@ -1,14 +1,11 @@
-"""HNSW, IVF, int8, binary codes.
+"""HNSW, IVF, int8 and binary codes: approximate searches with a fixed effort.
 
-Indexes that find most of the nearest at a fraction of the work, with their effort fixed.
+Indexes find most of the nearest at a fraction of the work. A change of the space changes how much
+they find at the same effort; what they could find with more effort is another question.
 
-A change of the space changes how much they find at that effort; what they could find with more is
-another question.
-
-Short codes in place of vectors: a byte a dimension, or a bit.
-
-What a code finds is the list that is sorted by it; ``RESCORED`` times as many candidates, sorted by
-their true distance, are what it finds with rescoring.
+Codes take the place of vectors: a byte a dimension, or a bit. What a code finds is the list that is
+sorted by it; ``RESCORED`` times as many candidates, sorted by their true distance, are what it
+finds with rescoring.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""What one space means for a search: lists of neighbours, and the figures that they give.
+"""What corrections do to a search, without a label: neighbours kept, what indexes still find.
 
-What corrections do to a search, without a label: neighbours kept, what indexes still find.
+The recall of a search is the share of the k exact nearest neighbours that it finds,
+|found ∩ exact| / k, averaged over queries. Hubness is the skewness of how often rows are found
+(Radovanović, Nanopoulos & Ivanović 2010, Hubs in space).
 """
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,6 @@ import numpy as np
 
 from isoscope.compute.nearest_neighbours import load_faiss, one_faiss_thread
 from isoscope.compute.stats.estimates import Estimate, difference, mean_score
-from isoscope.compute.threads import in_parallel, one_blas_thread
 from isoscope.corrections.affine import Centring, centred_on
 from isoscope.corrections.estimators.center import Center
 from isoscope.corrections.named import NONE, NamedCorrection, named
@@ -23,7 +23,12 @@ from isoscope.measures.families.neighbours import CHANGES, EQUALLY_OFTEN, skewne
 from isoscope.measures.views import DEFAULT_CORRECTIONS
 from isoscope.results.result import Result, Row
 from isoscope.verbs.measure.search import names
-from isoscope.verbs.measure.search.directions import Change, SearchSpace, spaces_together
+from isoscope.verbs.measure.search.directions import (
+    Change,
+    SearchSpace,
+    search_all,
+    spaces_together,
+)
 from isoscope.verbs.measure.search.exact import Neighbours, exact_neighbours
 from isoscope.verbs.measure.search.indexes import RESCORED, by_bits, by_hnsw, by_int8, by_ivf
 from isoscope.verbs.measure.search.sample import SearchOptions, check_rows, draw_sample
@@ -81,17 +86,17 @@ class Lists:
         return found
 
 
-def search(space: SearchSpace, k: int, seed: int, step: Callable[[], None]) -> Lists:
+def search(k: int, seed: int, space: SearchSpace, step: Callable[[], None]) -> Lists:
     """Search one space in every way, on one thread.
 
     Parameters
     ----------
-    space : SearchSpace
-        What to search.
     k : int
         How many neighbours.
     seed : int
         Of the cells of IVF.
+    space : SearchSpace
+        What to search.
     step : callable
         Called after every list.
     """
@@ -172,7 +177,8 @@ def neighbours(
             makers.pop(name.removesuffix(OWN))
     spaces, without = spaces_together(makers, drawn.rows, asked, of_queries)
     check_rows(drawn.name, spaces[NONE].rows, options.k)
-    found = searched(spaces, options)
+    find = partial(search, options.k, options.seed)
+    found = search_all(spaces, find, "search", names.STEPS, options.progress)
     protocol = how_searched(spaces[NONE], drawn, options, own=asked is None)
     if without:
         protocol += f"; {counted(without, 'vector')} left out, without a direction in some space"
@@ -190,24 +196,6 @@ def with_own_centres(
         for one in corrections
         if isinstance(one.transformer, Centring)
     }
-
-
-def searched(spaces: Mapping[str, SearchSpace], options: SearchOptions) -> dict[str, Lists]:
-    """Search every space, as many at a time as there are cores."""
-    progress = options.progress
-    rows = spaces[NONE].rows
-    total, steps, lock = rows * len(spaces), 0, threading.Lock()
-
-    def step() -> None:
-        nonlocal steps
-        with lock:
-            steps += 1
-            if progress is not None:
-                progress("search", steps * rows // names.STEPS, total)
-
-    calls = [partial(search, space, options.k, options.seed, step) for space in spaces.values()]
-    with one_blas_thread():  # the same sums on any number of cores
-        return dict(zip(spaces, in_parallel(calls), strict=True))
 
 
 def figure_rows(lists: Mapping[str, Lists], subject: str, protocol: str) -> list[Row]:

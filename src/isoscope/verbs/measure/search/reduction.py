@@ -1,10 +1,8 @@
-"""Fewer components, fewer bits, and their cost.
+"""How short may vectors be? Fewer components, fewer bits, and what a search then still finds.
 
-Fewer components: the first ones, the principal ones, or these with variance 1.
-
-The score of labelled pairs of rows, whose similarity is taken from codes.
-
-How short may vectors be? Fewer components, fewer bits, and what a search then still finds.
+Components are the first ones (Kusupati et al. 2022, Matryoshka representation learning), the
+principal ones, or these with variance 1; codes are float32, a byte or a bit a component. Labelled
+pairs of rows are scored by the similarity of their codes.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ import numpy as np
 
 from isoscope.compute.nearest_neighbours import load_faiss, one_faiss_thread
 from isoscope.compute.stats.estimates import Estimate, Score, difference, mean_score
-from isoscope.compute.threads import in_parallel, one_blas_thread
+from isoscope.compute.threads import one_blas_thread
 from isoscope.corrections.named import named
 from isoscope.data.open import open_cloud
 from isoscope.errors import UsageError
@@ -29,6 +27,7 @@ from isoscope.verbs.measure.search.directions import (
     SHORTEST,
     SearchSpace,
     lengths_of,
+    search_all,
     spaces_together,
     unit_rows,
 )
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.corrections.estimators.whiten import Whiten
-    from isoscope.progress import Progress
     from isoscope.typing import Ids, Mask, Matrix
 
 
@@ -294,57 +292,40 @@ def reduce(
     full, k = spaces["none"], options.k
     check_rows(drawn.name, full.rows, k)
     protocol = how_reduced(full, drawn, options, without)
-    found = candidates(spaces, indexes.RESCORED * k, options.progress)
+    find = partial(by_codes, indexes.RESCORED * k)
+    found = search_all(spaces, find, "reduce", 1, options.progress)
     with one_blas_thread(), one_faiss_thread():
         truth = exact_neighbours(full, k, names.SEARCHES)
-    shares = {
-        names.REDUCED_KEPT: {
-            key: mean_score(truth.recall(lists[:, :k])) for key, lists in found.items()
-        },
-        names.REDUCED_RESCORED: {
-            key: mean_score(truth.recall(lists)) for key, lists in found.items()
-        },
-    }
     scores = {} if labelled is None else scored(labelled, ways, drawn)
     rows = []
     for one in ways:
         for code in CODES:
             row_of = partial(one.row, drawn.name, code, protocol)
             rows.append(row_of(names.REDUCED_BYTES, float(one.bytes(code))))
-            rows += [
+            lists = found[one.name][code]
+            for measure, some in (
+                (names.REDUCED_KEPT, lists[:, :k]),
+                (names.REDUCED_RESCORED, lists),
+            ):
                 # Rows of shares do not say why one has no interval.
-                row_of(measure, replace(some[one.name, code], note=""), unit="queries")
-                for measure, some in shares.items()
-            ]
+                share = replace(mean_score(truth.recall(some)), note="")
+                rows.append(row_of(measure, share, unit="queries"))
             if labelled is not None:
                 rows += labelled.rows(row_of, scores, (one.name, code))
     return drawn.result(rows, options, names.REDUCE, reduction_remarks(rows), full.rows)
 
 
-def candidates(
-    spaces: Mapping[str, SearchSpace], most: int, progress: Progress | None
-) -> dict[tuple[str, str], Ids]:
-    """Search every space by every code, as many at a time as there are cores."""
-    rows = next(iter(spaces.values())).rows
-    done: list[str] = []
-
-    def search(name: str, space: SearchSpace) -> dict[tuple[str, str], Ids]:
-        count = min(most, space.findable)
-        with one_faiss_thread():
-            found = {
-                (name, "float32"): nearest(space, count, names.SEARCHES)[0],
-                (name, "int8"): indexes.by_int8(space, count, names.SEARCHES),
-                (name, "binary"): indexes.by_bits(space, count, names.SEARCHES),
-            }
-        done.append(name)
-        if progress is not None:
-            progress("reduce", len(done) * rows, len(spaces) * rows)
-        return found
-
-    calls = [partial(search, name, space) for name, space in spaces.items()]
-    with one_blas_thread():  # the same sums on any number of cores
-        several = in_parallel(calls)
-    return {key: lists for one in several for key, lists in one.items()}
+def by_codes(most: int, space: SearchSpace, step: Callable[[], None]) -> dict[Code, Ids]:
+    """Return the candidates that every code finds in one space, on one thread."""
+    count = min(most, space.findable)
+    with one_faiss_thread():
+        found: dict[Code, Ids] = {
+            "float32": nearest(space, count, names.SEARCHES)[0],
+            "int8": indexes.by_int8(space, count, names.SEARCHES),
+            "binary": indexes.by_bits(space, count, names.SEARCHES),
+        }
+    step()
+    return found
 
 
 def scored(

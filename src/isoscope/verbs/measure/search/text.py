@@ -1,10 +1,7 @@
-"""What corrections do to a search, for people: figures down, corrections across.
+"""Tables and sentences about neighbours and about shorter vectors, for people.
 
-Shorter vectors for people: every way of making them down, what it costs and keeps across.
-
-What a person should take from figures about neighbours, in sentences.
-
-What a person should take from figures about shorter vectors, in sentences.
+Neighbours: figures down, corrections across. Shorter vectors: every way of making them down, what
+it costs and keeps across. Sentences say what a person should take from either.
 """
 
 from __future__ import annotations
