@@ -227,7 +227,7 @@ def as_array(tensor: Tensor) -> NDArray[Any]:
 
 
 def copied(array: NDArray[Any]) -> Tensor:
-    """Return a tensor with a copy of an array, which a journal may hold for reading only."""
+    """Return a tensor that shares no memory with the array it is a copy of."""
     return torch.from_numpy(np.array(array))
 
 
