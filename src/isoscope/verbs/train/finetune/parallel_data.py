@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from isoscope.data.location import Location
 from isoscope.data.texts.readers import records, text_lines
@@ -56,16 +56,32 @@ class PairData:
         return tuple(first_shuffled(self.train, limit))
 
 
-def whole_pairs(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[WrittenPair, ...], int]:
-    """Keep the pairs that have both texts; return them, and how many have not."""
+Pairs: TypeAlias = tuple[WrittenPair, ...]
+Notes: TypeAlias = tuple[str, ...]
+
+
+def whole_pairs(pairs: Iterable[tuple[str, str]], name: str, nothing: str) -> tuple[Pairs, Notes]:
+    """Keep the pairs that have both texts, and say how many have not.
+
+    Parameters
+    ----------
+    pairs : iterable of tuple of str
+        Sources and targets.
+    name : str
+        What the note calls their file.
+    nothing : str
+        The error where no pair has both.
+    """
     stripped = [WrittenPair(source.strip(), target.strip()) for source, target in pairs]
     kept = tuple(pair for pair in stripped if pair.source and pair.target)
-    return kept, len(stripped) - len(kept)
+    if not kept:
+        raise DataError(nothing)
+    count = len(stripped) - len(kept)
+    what = "pair that has" if count == 1 else "pairs that have"
+    return kept, (f"{count:,} {what} an empty side left out of {name}",) if count else ()
 
 
-def hold_out(
-    pairs: tuple[WrittenPair, ...], one_in: int, where: str
-) -> tuple[tuple[WrittenPair, ...], tuple[WrittenPair, ...]]:
+def hold_out(pairs: Pairs, one_in: int, where: str) -> tuple[Pairs, Pairs]:
     """Cut off the last pairs, one in so many; they are scored, and never learned from."""
     count = len(pairs) // one_in
     if not count:
@@ -74,14 +90,6 @@ def hold_out(
             "scoring"
         )
     return pairs[:-count], pairs[-count:]
-
-
-def left_out_note(count: int, where: str) -> tuple[str, ...]:
-    """Say how many pairs had an empty side, where any had."""
-    if not count:
-        return ()
-    what = "pair that has" if count == 1 else "pairs that have"
-    return (f"{count:,} {what} an empty side left out of {where}",)
 
 
 TRANSLATE = "translate"
@@ -209,7 +217,7 @@ def lone_sides(
                     yield path, f"{path} has no {stem}.{missing} beside it"
 
 
-def aligned(sides: Sides) -> tuple[tuple[WrittenPair, ...], tuple[str, ...]]:
+def aligned(sides: Sides) -> tuple[Pairs, Notes]:
     """Read the lines of two files that belong together; return pairs, and notes about them."""
     texts = [lines_of(path) for path in sides]
     if len(texts[0]) != len(texts[1]):
@@ -217,10 +225,8 @@ def aligned(sides: Sides) -> tuple[tuple[WrittenPair, ...], tuple[str, ...]]:
             f"{sides.source} has {len(texts[0]):,} lines, but {sides.target} has "
             f"{len(texts[1]):,}: they are not aligned"
         )
-    pairs, empty = whole_pairs(zip(*texts, strict=True))
-    if not pairs:
-        raise DataError(f"{sides.source} and {sides.target} have no line with a text in both")
-    return pairs, left_out_note(empty, sides.source.name)
+    nothing = f"{sides.source} and {sides.target} have no line with a text in both"
+    return whole_pairs(zip(*texts, strict=True), sides.source.name, nothing)
 
 
 def lines_of(path: Path) -> list[str]:
@@ -278,7 +284,7 @@ def whole_set(folder: Path) -> PairData:
     return PairData(train, scored, chosen, (*notes, *more, *rest))
 
 
-def summaries(path: Path) -> tuple[tuple[WrittenPair, ...], tuple[str, ...]]:
+def summaries(path: Path) -> tuple[Pairs, Notes]:
     """Read the pairs of one table, and notes about them."""
     with records(Location(str(path))) as table:
         _, header = next(table, (0, []))
@@ -298,7 +304,5 @@ def summaries(path: Path) -> tuple[tuple[WrittenPair, ...], tuple[str, ...]]:
                     f"{path}: line {line} has {len(fields)} fields, the header has {len(header)}"
                 )
             found.append((fields[places[0]], fields[places[1]]))
-    pairs, empty = whole_pairs(found)
-    if not pairs:
-        raise DataError(f"{path} has no row with both {columns[0]} and {columns[1]}")
-    return pairs, left_out_note(empty, path.name)
+    nothing = f"{path} has no row with both {columns[0]} and {columns[1]}"
+    return whole_pairs(found, path.name, nothing)

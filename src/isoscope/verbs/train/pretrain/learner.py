@@ -186,11 +186,11 @@ class Learner:
         """Take up a state that was kept after some steps."""
         with torch.no_grad():
             for name, one in self.learned.items():
-                one.copy_(torch.from_numpy(np.array(state[f"weight {name}"])))
+                one.copy_(copied(state[f"weight {name}"]))
                 if step and f"{MOMENTS[0]} {name}" in state:
                     self.optimiser.state[one] = {
                         "step": torch.tensor(float(step), device=one.device),
-                        **{k: as_tensor(state[f"{k} {name}"], one) for k in MOMENTS},
+                        **{k: copied(state[f"{k} {name}"]).to(one.device) for k in MOMENTS},
                     }
         self.step = step
 
@@ -226,9 +226,9 @@ def as_array(tensor: Tensor) -> NDArray[Any]:
     return found
 
 
-def as_tensor(array: NDArray[Any], like: Tensor) -> Tensor:
-    """Return a copy of an array where another tensor is."""
-    return torch.from_numpy(np.array(array)).to(like.device)
+def copied(array: NDArray[Any]) -> Tensor:
+    """Return a tensor that shares no memory with the array it is a copy of."""
+    return torch.from_numpy(np.array(array))
 
 
 HELD_OUT = 20
