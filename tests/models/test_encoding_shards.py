@@ -12,7 +12,7 @@ import pytest
 from pooled_for_tests import pooled
 
 from isoscope.compute.pool import Here, Tick, no_tick
-from isoscope.compute.vector_cache import ENDING, VectorCache, VectorFile, text_keys
+from isoscope.compute.vector_cache import ENDING, VectorCache, lookup, text_keys
 from isoscope.errors import DataError, UsageError
 from isoscope.models import encode as encoding_shards
 from isoscope.models import runtime as precision
@@ -120,7 +120,7 @@ def test_a_shard_is_computed_whole_and_what_is_held_stays(bert: Model, tmp_path:
     # One layer of one shard is lost: that shard runs again, whole, and keeps only what is lost.
     lost = cache.folder / encoder.space("block 2")
     key = text_keys([TEXTS[13]])
-    path = next(path for path in lost.iterdir() if len(VectorFile(path).lookup(key)[0]))
+    path = next(path for path in lost.iterdir() if len(lookup(path, key)[0]))
     path.unlink()
     before = set(cache.folder.rglob(f"*{ENDING}"))
     assert same(encoder.encode(TEXTS, layers), expected)

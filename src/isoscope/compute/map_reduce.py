@@ -345,8 +345,7 @@ class KeptShards(WrappedGroup):
     def batches(self) -> Iterator[Batches]:
         """Read from the start."""
         for shard in self._shards:
-            for chunk in chunks(shard, CHUNK):
-                yield from chunk
+            yield from chain.from_iterable(chunks(shard, CHUNK))
 
 
 Taker = TypeVar("Taker", bound=Accumulator[Batches])

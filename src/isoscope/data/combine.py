@@ -172,16 +172,13 @@ class JoinedCloud(Cloud):
 
 def check_alike(cloud: Cloud, first: Cloud, name: str) -> None:
     """Refuse a cloud that does not go together with the first one."""
+    apart = ""
     if cloud.width != first.width:
-        raise DataError(
-            f"{cloud.where} has {cloud.width} dimensions, {first.where} has {first.width}: "
-            f"{name} is not one cloud"
-        )
-    if cloud.dtype != first.dtype:
-        raise DataError(
-            f"{cloud.where} holds {cloud.dtype}, {first.where} holds {first.dtype}: "
-            f"{name} is not one cloud"
-        )
+        apart = f"has {cloud.width} dimensions, {first.where} has {first.width}"
+    elif cloud.dtype != first.dtype:
+        apart = f"holds {cloud.dtype}, {first.where} holds {first.dtype}"
+    if apart:
+        raise DataError(f"{cloud.where} {apart}: {name} is not one cloud")
 
 
 class LabelledCloud(Cloud):

@@ -69,7 +69,9 @@ def test_intervals_are_widened_on_their_scale() -> None:
 
 def test_a_difference_keeps_its_test_in_step() -> None:
     found = Difference(0.1, 0.02, 0.18, 200, p_value=0.015)
-    wide = widened(found, 4.0, None)
+    with pytest.raises(ValueError, match="needs the level of its interval"):
+        widened(found, 4.0, None)  # which is not 0.95 because nobody says another
+    wide = widened(found, 4.0, None, 0.95)
     assert (wide.low, wide.high) == (pytest.approx(-0.06), pytest.approx(0.26))
     from isoscope.compute.stats.estimates import quantile
 

@@ -511,7 +511,10 @@ def design_effect(influences: Vector | None, first: Rows, second: Rows) -> float
 
 
 def widened(
-    found: Found, effect: float, bounds: tuple[float, float] | None = SHARE, level: float = LEVEL
+    found: Found,
+    effect: float,
+    bounds: tuple[float, float] | None = SHARE,
+    level: float | None = None,
 ) -> Found:
     """Return an estimate whose interval allows for a design effect.
 
@@ -523,8 +526,9 @@ def widened(
         By how much its variance is too small.
     bounds : tuple of float, optional
         What it cannot leave; its interval is then widened on the scale of log odds.
-    level : float
-        Coverage of the interval, from which the p-value of a difference takes its error.
+    level : float, optional
+        Coverage of the interval, from which the p-value of a difference takes its error; a
+        difference must have it.
     """
     if effect <= 1 or found.value is None or found.low is None or found.high is None:
         return found
@@ -536,6 +540,8 @@ def widened(
             stretched(found.value, end, stretch, bounds) for end in (found.low, found.high)
         )
     if isinstance(found, Difference) and found.p_value is not None:
+        if level is None:
+            raise ValueError("the p-value of a difference needs the level of its interval")
         error = stretch * (found.high - found.low) / 2 / quantile(level, found.n)
         return replace(found, low=low, high=high, p_value=p_value(found.value / error, found.n))
     return replace(found, low=low, high=high)

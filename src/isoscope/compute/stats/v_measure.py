@@ -85,11 +85,12 @@ def with_interval(
     n = len(influences)
     if n < FEWEST:
         return Score(value, None, None, n, f"no interval from fewer than {FEWEST} items")
+    note = ""
     if np.ptp(influences) <= ROUNDING:
         note = "no interval: no item moves the score"
-        return Score(value, None, None, n, note, influences, seed_variance=seed_variance)
-    if n < ITEMS_A_CELL * cells:
+    elif n < ITEMS_A_CELL * cells:
         note = f"no interval from fewer than {ITEMS_A_CELL} items for each of {cells:,} cells"
+    if note:
         return Score(value, None, None, n, note, influences, seed_variance=seed_variance)
     middle = value + float(np.mean(influences))
     half = quantile(level, n) * math.hypot(standard_error(influences), math.sqrt(seed_variance))
