@@ -23,20 +23,17 @@ isoscope explain gpt2 --topic senses --data benchmarks --out senses.json
 isoscope explain checkpoints/ --topic drift
 """
 
+MODEL_HELP = (
+    "A hub id, a folder, a .gguf file, package:minilm or package:smollm2, or a folder of "
+    "checkpoints."
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainOptions(options.Options):
     """What ``isoscope explain`` takes."""
 
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="A hub id, a folder, a .gguf file, package:minilm or package:smollm2, or a folder "
-            "of checkpoints.",
-            show_default=False,
-        ),
-    ]
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP, show_default=False)]
     text: Annotated[
         str | None, typer.Option(help="Texts to read, as for isoscope profile; most topics do.")
     ] = None

@@ -52,19 +52,20 @@ def show_study(
     load("isoscope.cli.studies:show_study")(name, as_json=as_json)
 
 
+NAMES_HELP = (
+    "Studies, such as B-T1, or all of them: all. Then vectors, as for isoscope measure, or models, "
+    "as for isoscope profile; a name tells whether it is the paper's model. Without sources: those "
+    "of the scale."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(options.Options):
     """What ``isoscope study run`` takes."""
 
     names: Annotated[
         list[str],
-        typer.Argument(
-            metavar="ID… [[NAME=]SOURCE…]",
-            help="Studies, such as B-T1, or all of them: all. Then vectors, as for isoscope "
-            "measure, or models, as for isoscope profile; a name tells whether it is the paper's "
-            "model. Without sources: those of the scale.",
-            show_default=False,
-        ),
+        typer.Argument(metavar="ID… [[NAME=]SOURCE…]", help=NAMES_HELP, show_default=False),
     ]
     sources: Annotated[
         list[str] | None,
