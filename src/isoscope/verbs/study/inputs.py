@@ -39,6 +39,7 @@ from isoscope.tasks.registry import find_task
 from isoscope.verbs.measure.api import measure
 from isoscope.verbs.profile.api import profile
 from isoscope.verbs.study.registry import Request, Study, Subject, TextNeed
+from isoscope.wording import listed
 
 if TYPE_CHECKING:
     from isoscope.data.base import CloudGroup
@@ -87,7 +88,7 @@ def chosen_tasks(study: Study, given: str | None) -> tuple[str, ...]:
         return ()
     if not study.tasks:
         raise UsageError(f"{study.id} has no sets to choose from; leave --tasks out")
-    names = {name.strip().lower() for name in given.split(",") if name.strip()}
+    names = {name.lower() for name in listed(given, ())}
     if not names:
         raise UsageError(f"name at least one set of {study.id}: {', '.join(study.tasks)}")
     for name in names:

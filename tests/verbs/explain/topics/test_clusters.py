@@ -24,7 +24,7 @@ from isoscope.verbs.explain.topics.clusters import (
     FREQUENCY,
     INFORMATION,
     POSITION,
-    Described,
+    TokenTable,
     cluster_rows,
     cluster_table,
     clusters_of,
@@ -136,7 +136,7 @@ def test_figures_of_clusters_that_are_known() -> None:
     labels = np.repeat([0, 1, 2], [4, 3, 3])
     kinds = ["punctuation"] * 3 + ["other"] + ["stop word"] * 2 + ["punctuation"] + ["other"] * 3
     names = [".", ".", ",", "x", "the", "of", ",", "x", "y", "y"]
-    given = Described(
+    given = TokenTable(
         labels, np.array([0, 0, 1, 2, 3, 4, 1, 2, 5, 5]), np.array(kinds, object),
         np.array(names, object), np.arange(10.0), np.log10([2, 2, 2, 2, 1, 1, 2, 2, 2, 2]),
     )  # fmt: skip

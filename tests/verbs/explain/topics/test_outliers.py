@@ -13,7 +13,7 @@ from isoscope.errors import MissingError
 from isoscope.models.token_table import TokenSample
 from isoscope.results.result import Result
 from isoscope.verbs.explain.topics.base import Question
-from isoscope.verbs.explain.topics.outliers import MARGIN, OUTLIERS, named, outliers_in
+from isoscope.verbs.explain.topics.outliers import MARGIN, OUTLIERS, list_dimensions, outliers_in
 
 Folder = Callable[[str], Path]
 PLANTED = 11
@@ -204,10 +204,10 @@ def test_vectors_without_a_direction_have_no_cosine() -> None:
 
 
 def test_named_dimensions() -> None:
-    assert named([4]) == "4"
-    assert named([4, 7]) == "4 and 7"
-    assert named([1, 2, 3, 4]) == "1, 2, 3 and 4"
-    assert named([1, 2, 3, 4, 5, 6]) == "1, 2, 3, 4 and 2 more"
+    assert list_dimensions([4]) == "4"
+    assert list_dimensions([4, 7]) == "4 and 7"
+    assert list_dimensions([1, 2, 3, 4]) == "1, 2, 3 and 4"
+    assert list_dimensions([1, 2, 3, 4, 5, 6]) == "1, 2, 3, 4 and 2 more"
 
 
 def test_it_needs_a_text() -> None:

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope import corrections
 from isoscope.errors import DataError
 from isoscope.results.result import Row, Table
 from isoscope.verbs.explain.topics.base import Explanation, Question, Topic, word_file
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from isoscope.typing import Vector
 
     Labels = NDArray[np.intp]
+    Relation = Callable[[Vector, Labels], float | None]
 
 
 # Function words of English: articles, pronouns, prepositions, conjunctions, auxiliaries, and
@@ -98,7 +100,7 @@ POSITION, FREQUENCY = "variance_explained/position", "variance_explained/log_fre
 
 
 @dataclass(frozen=True)
-class Described:
+class TokenTable:
     """What is known of every token, beside its cluster.
 
     Attributes
@@ -131,31 +133,28 @@ def explain_clusters(question: Question) -> Explanation:
         )
     labels = clusters_of(sample.layers[layer], wanted, question.seed)
     special = question.model.tokenizer.all_special_ids if question.special_tokens else ()
-    tokens = described(sample, labels, special)
+    tokens = token_table(sample, labels, special)
     protocol = (
         f"{sample.protocol}; {layer}; k-means with {tokens.clusters.max() + 1} clusters, "
         f"seed {question.seed}"
     )
     rows = cluster_rows(tokens, layer, protocol, question.seed)
-    found, sentence = told(rows, int(tokens.clusters.max()) + 1, layer)
+    found, sentence = finding(rows, int(tokens.clusters.max()) + 1, layer)
     table = Table("", layer, NONE, "clusters", cluster_table(tokens), protocol)
     return Explanation(found, sentence, rows, [table])
 
 
 def clusters_of(vectors: NDArray[Any], clusters: int, seed: int) -> Labels:
     """Return the cluster of every vector: those that cluster-pc-removal finds with this seed."""
-    from isoscope.corrections.estimators.cluster_pc_removal import (
-        ClusterRemoval,  # imports scikit-learn
-    )
-
+    removal = corrections.ClusterRemoval(clusters, 0, random_state=seed)
     with warnings.catch_warnings():
         # Fewer clusters, where vectors repeat, are seen by their number.
         warnings.filterwarnings("ignore", message=".*clusters are used", category=UserWarning)
-        found = ClusterRemoval(clusters, 0, random_state=seed).fit(vectors).assign(vectors)
+        found = removal.fit(vectors).assign(vectors)
     return np.unique(found, return_inverse=True)[1].astype(np.intp)
 
 
-def described(sample: TokenSample, clusters: Labels, special_ids: Container[int]) -> Described:
+def token_table(sample: TokenSample, clusters: Labels, special_ids: Container[int]) -> TokenTable:
     """Put together what is known of every token of a sample."""
     every = zip(sample.ids.tolist(), sample.tokens, sample.words, strict=True)
     kinds = np.empty(len(sample), object)
@@ -165,10 +164,12 @@ def described(sample: TokenSample, clusters: Labels, special_ids: Container[int]
     ]
     _, where, counts = np.unique(sample.ids, return_inverse=True, return_counts=True)
     positions = sample.positions.astype(np.float64)
-    return Described(clusters, sample.ids, kinds, sample.tokens, positions, np.log10(counts[where]))
+    return TokenTable(
+        clusters, sample.ids, kinds, sample.tokens, positions, np.log10(counts[where])
+    )
 
 
-def cluster_rows(tokens: Described, layer: str, protocol: str, seed: int) -> list[Row]:
+def cluster_rows(tokens: TokenTable, layer: str, protocol: str, seed: int) -> list[Row]:
     """Return what all clusters together show."""
     sizes = np.bincount(tokens.clusters)
     marks, stops = tokens.kinds == PUNCTUATION, tokens.kinds == STOP_WORD
@@ -193,12 +194,12 @@ def cluster_rows(tokens: Described, layer: str, protocol: str, seed: int) -> lis
     ]
 
 
-def relation_rows(tokens: Described, blank: Row, seed: int) -> list[Row]:
+def relation_rows(tokens: TokenTable, blank: Row, seed: int) -> list[Row]:
     """Return how far clusters go with kind, position and frequency, and with dealt ones.
 
     Parameters
     ----------
-    tokens : Described
+    tokens : TokenTable
         What is known of the tokens.
     blank : Row
         What all these rows have in common.
@@ -217,7 +218,7 @@ def relation_rows(tokens: Described, blank: Row, seed: int) -> list[Row]:
         rows.append(replace(blank, measure=measure, value=found, note=note))
         if measure == POSITION or found is None:
             continue
-        dealt = dealt_relations(values, tokens, relation, seed)
+        dealt = permuted_relations(values, tokens, relation, seed)
         note = f"mean, least and most of {DEALS} times dealt to the vocabulary at random"
         mean, low, high = float(np.mean(dealt)), min(dealt), max(dealt)
         rows.append(
@@ -226,8 +227,8 @@ def relation_rows(tokens: Described, blank: Row, seed: int) -> list[Row]:
     return rows
 
 
-def dealt_relations(
-    values: Vector, tokens: Described, relation: Callable[[Vector, Labels], float | None], seed: int
+def permuted_relations(
+    values: Vector, tokens: TokenTable, relation: Relation, seed: int
 ) -> list[float]:
     """Return what clusters would have to do with values that were dealt to the vocabulary."""
     vocabulary, where = np.unique(tokens.ids, return_inverse=True)
@@ -260,7 +261,7 @@ def variance_explained(values: Vector, clusters: Labels) -> float | None:
     return 1 - float(away @ away) / total * (len(values) - 1) / (len(values) - len(sizes))
 
 
-def cluster_table(tokens: Described) -> list[dict[str, Any]]:
+def cluster_table(tokens: TokenTable) -> list[dict[str, Any]]:
     """List what every cluster contains, the largest first."""
     sizes = np.bincount(tokens.clusters)
     rows = []
@@ -288,7 +289,7 @@ def commonest(tokens: NDArray[np.object_]) -> str:
     return " ".join(token for token, _ in counts[:LISTED])
 
 
-def told(rows: list[Row], clusters: int, layer: str) -> tuple[bool, str]:
+def finding(rows: list[Row], clusters: int, layer: str) -> tuple[bool, str]:
     """Return whether clusters go with anything, and the finding in a sentence."""
     by_measure = {row.measure: row for row in rows}
     with_these: list[str] = []

@@ -24,7 +24,7 @@ from isoscope.results.fields import PARTS
 from isoscope.results.model_rows import norm_ranks, norm_result
 from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.explain.topics.base import Explanation, Question, Topic
-from isoscope.verbs.explain.topics.outliers import behind_input, clipped_layers, named
+from isoscope.verbs.explain.topics.outliers import clipped_layers, list_dimensions, non_input
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +118,7 @@ def explain_norms(question: Question) -> Explanation:
     dimensions: list[int] = []
     found, said = False, "Without a text it is not known which dimensions of the vectors stand out."
     if question.texts is not None:
-        layers = behind_input(clipped_layers(question.enough("outliers beside norms")))
+        layers = non_input(clipped_layers(question.enough("outliers beside norms")))
         width = len(next(iter(question.sample.layers.values()))[0])
         dimensions = sorted({k for layer in layers.values() for k in layer.dimensions})
         tops = NormTops.of(norms_of_vectors(model, width), width)
@@ -160,13 +160,13 @@ def judged(tops: NormTops, dimensions: Sequence[int]) -> tuple[bool, str]:
     if not hits:
         best = max(dimensions, key=lambda k: int(counts[k]))
         return False, (
-            f"No dimension that stands out in the vectors ({named(list(dimensions))}) is {largest} "
-            f"of at least {tops.enough} of {tops.norms} norms; {best} comes nearest with "
+            f"No dimension that stands out in the vectors ({list_dimensions(dimensions)}) is "
+            f"{largest} of at least {tops.enough} of {tops.norms} norms; {best} comes nearest with "
             f"{counts[best]}."
         )
     first = max(hits, key=lambda k: int(counts[k]))
     others = [k for k in hits if k != first]
-    also = f", and {named(others)} of at least {tops.enough}" if others else ""
+    also = f", and {list_dimensions(others)} of at least {tops.enough}" if others else ""
     chance, all_such = tops.chance(dimensions), int(tops.often_at_top.sum())
     said = (
         f"Dimension {first}, which stands out in the vectors, is {largest} of {counts[first]} of "

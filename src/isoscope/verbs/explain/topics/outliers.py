@@ -246,12 +246,12 @@ def outliers_in(sample: TokenSample) -> Explanation:
               [{"layer": name, **vars(one)} for name, layer in layers.items()
                for one in layer.outliers],
               rule_of(layers)),
-        Table("", "", NONE, "persistence", persistent(behind_input(layers)),
+        Table("", "", NONE, "persistence", persistent(non_input(layers)),
               f"{rule_of(layers)}; without the input; shares over all these layers"),
     ]  # fmt: skip
-    found = most_lowered(behind_input(layers))
+    found = most_lowered(non_input(layers))
     sentence = (
-        not_found_sentence(layers) if found is None else found_sentence(found, behind_input(layers))
+        not_found_sentence(layers) if found is None else found_sentence(found, non_input(layers))
     )
     return Explanation(found is not None, sentence, rows, tables)
 
@@ -261,7 +261,7 @@ def clipped_layers(sample: TokenSample) -> dict[str, ClippedLayer]:
     return {name: clipped_layer(vectors, name) for name, vectors in sample.layers.items()}
 
 
-def behind_input(layers: Layers) -> dict[str, ClippedLayer]:
+def non_input(layers: Layers) -> dict[str, ClippedLayer]:
     """Return the layers that a block or norm gives out."""
     return {name: layer for name, layer in layers.items() if not name.endswith(EMBEDDING)}
 
@@ -271,15 +271,15 @@ def margin(layer: ClippedLayer) -> float:
     return max(MARGIN, fall_by_chance(len(layer.outliers), len(layer.mean)))
 
 
-def fall(layer: ClippedLayer) -> float:
+def cosine_drop(layer: ClippedLayer) -> float:
     """Return by how much clipping lowers the mean cosine; 0 where there is none."""
     return -(layer.change or 0.0)
 
 
 def most_lowered(layers: Layers) -> str | None:
     """Return the layer whose mean cosine clipping lowers most, None if nowhere by enough."""
-    lowered = [name for name, layer in layers.items() if fall(layer) > margin(layer)]
-    return max(lowered, key=lambda name: fall(layers[name]), default=None)
+    lowered = [name for name, layer in layers.items() if cosine_drop(layer) > margin(layer)]
+    return max(lowered, key=lambda name: cosine_drop(layers[name]), default=None)
 
 
 def rule_of(layers: Layers) -> str:
@@ -362,7 +362,7 @@ def found_sentence(name: str, layers: Layers) -> str:
     lead = min(layer.outliers, key=cosine_without)
     where = sum(lead.dimension in one.dimensions for one in layers.values())
     standing = (
-        f"Dimension {lead.dimension} {how(lead, len(layer.mean))} of {name} and stands out in "
+        f"Dimension {lead.dimension} {describe(lead, len(layer.mean))} of {name} and stands out in "
         f"{where} of {len(layers)} layers"
     )
     if len(layer.outliers) == 1:
@@ -370,7 +370,7 @@ def found_sentence(name: str, layers: Layers) -> str:
             f"{standing}; clipping it takes the mean cosine of {name} from {layer.before:.2f} to "
             f"{layer.after:.2f}."
         )
-    others = named([k for k in layer.dimensions if k != lead.dimension])
+    others = list_dimensions([k for k in layer.dimensions if k != lead.dimension])
     return (
         f"{standing}; clipping it alone takes the mean cosine of {name} from {layer.before:.2f} to "
         f"{lead.mean_cosine_without_it:.2f}, clipping {others} as well to {layer.after:.2f}."
@@ -382,7 +382,7 @@ def cosine_without(one: Outlier) -> float:
     return 1.0 if one.mean_cosine_without_it is None else one.mean_cosine_without_it
 
 
-def how(one: Outlier, width: int) -> str:
+def describe(one: Outlier, width: int) -> str:
     """Say how a dimension stands out in the vectors of a layer that is named behind."""
     if one.share < often(width):
         return f"has a mean {abs(one.deviations):.1f} deviations from the others in the vectors"
@@ -395,7 +395,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def named(dimensions: list[int]) -> str:
+def list_dimensions(dimensions: Sequence[int]) -> str:
     """Name dimensions, the first few of many."""
     shown = [str(k) for k in dimensions[:MOST_NAMED]]
     if len(dimensions) > MOST_NAMED:
@@ -405,14 +405,14 @@ def named(dimensions: list[int]) -> str:
 
 def not_found_sentence(layers: Layers) -> str:
     """Say that nothing stands out behind the input, or that clipping it does not do much."""
-    behind = behind_input(layers)
+    behind = non_input(layers)
     if not behind:
         return "There is no layer behind the input to look at."
     listed = persistent(behind)
     if not listed:
         return nothing_sentence(behind)
     first = listed[0]
-    name = max((k for k in behind if behind[k].outliers), key=lambda k: fall(behind[k]))
+    name = max((k for k in behind if behind[k].outliers), key=lambda k: cosine_drop(behind[k]))
     layer = behind[name]
     many = "Dimensions stand" if len(listed) > 1 else "A dimension stands"
     said = (

@@ -13,6 +13,7 @@ from isoscope.verbs.explain.topics.outliers import OUTLIERS
 from isoscope.verbs.explain.topics.position import POSITION
 from isoscope.verbs.explain.topics.senses import SENSES
 from isoscope.verbs.explain.topics.structure import STRUCTURE
+from isoscope.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,10 +31,7 @@ TOPICS: dict[str, Topic] = {
 
 def chosen_topics(names: str | Iterable[str] | None) -> list[Topic]:
     """Return topics by name, with commas or as a list, in their own order; all by default."""
-    if names is None:
-        return list(TOPICS.values())
-    parts = names.split(",") if isinstance(names, str) else list(names)
-    wanted = {part.strip().casefold() for part in parts if part.strip()}
+    wanted = {name.casefold() for name in listed(names, tuple(TOPICS))}
     if not wanted:
         raise UsageError(f"name at least one topic: {', '.join(TOPICS)}")
     for name in wanted:

@@ -14,8 +14,7 @@ Biś et al. (2021), Too much in common, figure 3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -44,8 +43,7 @@ UNUSED_TOKENS = "unused_tokens"
 Range = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class VocabularySummary:
+class VocabularySummary(NamedTuple):
     """What one read of a vocabulary tells: mean and number of rows, and those named as unused."""
 
     mean: Vector
@@ -53,8 +51,7 @@ class VocabularySummary:
     named: Rows
 
 
-@dataclass(frozen=True)
-class Bins:
+class Bins(NamedTuple):
     """Ids to look at: all in bins of a thousand, and the two that are compared."""
 
     every: tuple[Range, ...]
