@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isoscope.corrections.base import Correction
 from isoscope.corrections.fit import (
+    FIT,
     Precision,
     Summary,
     checked_weights,
@@ -22,7 +23,6 @@ from isoscope.corrections.fit import (
     fitted_on,
     forgotten_if_refused,
     read_summary,
-    read_with_sample,
 )
 from isoscope.corrections.parameters import Slot, plain_parameters
 from isoscope.corrections.registry import names_from_sums
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from isoscope.corrections.parameters import Slots
     from isoscope.data.base import CloudGroup
     from isoscope.progress import Progress
-    from isoscope.typing import Matrix
 
     Arrays = dict[str, NDArray[Any]]
 
@@ -69,7 +68,7 @@ class ClosedForm(Correction):
 
     from_sums = True
     parts: ClassVar[MomentParts] = MomentParts()
-    """Which sums a correction needs."""
+    stage: ClassVar[str] = FIT
     _solution: Arrays | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -170,10 +169,6 @@ class ClosedForm(Correction):
         check_is_fitted(self)
         return fitted_on(self.moments_, self.stored_)
 
-    def _parts(self) -> MomentParts:
-        """Return which sums this correction needs, with its parameters."""
-        return self.parts
-
     def _solve(self, summary: Summary) -> Arrays:
         """Work out what to apply, as named arrays."""
         raise NotImplementedError
@@ -208,20 +203,12 @@ class ClosedForm(Correction):
         weights = checked_weights(sample_weight, len(vectors))
         return read_summary(as_cloud(vectors, "X"), self._parts(), weights=weights)
 
-    def _fit_group(
-        self,
-        group: CloudGroup,
-        progress: Progress | None = None,
-        plan: Run | None = None,
-        sample_size: int = 0,
-    ) -> Matrix:
-        """Learn from the one read that tells all."""
-        summary, sample = read_with_sample(
-            group, self._parts(), sample_size, progress=progress, plan=plan
-        )
+    def _learn(self, group: CloudGroup, progress: Progress | None) -> None:
+        """Read nothing more: everything follows from the sums that are taken anyway."""
+
+    def _take(self, summary: Summary, plan: Run) -> None:
         with forgotten_if_refused(plan):
             self._fit_summary(summary)
-        return sample
 
     def _fit_summary(self, summary: Summary) -> Self:
         """Bring a fit to its end from the sums that it follows from."""

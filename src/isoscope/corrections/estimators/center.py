@@ -20,10 +20,7 @@ class Center(OneToOneFeatureMixin, Centring, Invertible):  # type: ignore[misc]
 
     Takes a common offset away, and with it the part of the mean cosine that comes from one.
 
-    Parameters
-    ----------
-    renormalize : bool
-        Bring corrected vectors to length 1.
+    ``renormalize=True`` brings corrected vectors to length 1.
 
     Attributes
     ----------

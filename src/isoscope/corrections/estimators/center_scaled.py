@@ -30,10 +30,7 @@ class ScaledCenter(OneToOneFeatureMixin, ClosedForm):  # type: ignore[misc]
     m̂ is the mean of x / ‖x‖ over the vectors that are not zero. Long and short vectors lose the
     same share of themselves, where plain centring takes most of a short one.
 
-    Parameters
-    ----------
-    renormalize : bool
-        Bring corrected vectors to length 1.
+    With ``renormalize=True`` corrected vectors are brought to length 1; there is no inverse then.
 
     Attributes
     ----------

@@ -25,10 +25,7 @@ class Standardize(OneToOneFeatureMixin, Centring, Invertible):  # type: ignore[m
     variance is at most (eps · root mean square entry)² with the eps of the stored type (float32's
     for half precision), would be nothing but stretched rounding: they become 0.
 
-    Parameters
-    ----------
-    renormalize : bool
-        Bring corrected vectors to length 1.
+    With ``renormalize=True`` corrected vectors are brought to length 1.
 
     Attributes
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,39 +40,59 @@ def safe_exponent(dtype: DTypeLike, rows: int) -> float:
     return float(np.log(np.finfo(dtype).max)) - math.log(max(rows, 1)) - 1.0
 
 
-def moments_from(
-    *,
-    norms: Vector,
-    weight: Vector,
-    mean: Vector,
-    unit_sum: Vector,
-    unit_square_sum: Vector | None,
-    extremes: tuple[Indices, Indices] | None,
-    blocks: BlockSums | None,
-) -> Moments:
-    """Put the moments of a batch together, all but the scatter, which kernels sum in place."""
-    width = len(mean)
-    nonzero = norms > 0
-    unit_weight = weight[nonzero]
-    low, high = extremes if extremes is not None else (None, None)
-    return Moments(
-        rows=len(norms),
-        zero_rows=int(len(norms) - nonzero.sum()),
-        weight=float(weight.sum()),
-        unit_weight=float(unit_weight.sum()),
-        unit_weight_squares=float((unit_weight * unit_weight).sum()),
-        mean=mean,
-        unit_sum=unit_sum,
-        norm_sum=float(weight @ norms),
-        norm_square_sum=float(weight @ (norms * norms)),
-        norm_max=float(norms.max()),
-        norm_counts=count_norms(norms[nonzero]),
-        scatter=None,
-        unit_square_sum=unit_square_sum,
-        minimum_counts=None if low is None else count(low, width),
-        maximum_counts=None if high is None else count(high, width),
-        blocks=blocks,
-    )
+@dataclass(frozen=True)
+class RowNorms:
+    """What both kernels know of the rows of a batch before they sum over them."""
+
+    norms: Vector
+    weight: Vector
+    scale: Vector
+    """w_i / ‖x_i‖, 0 for zero vectors."""
+
+    @classmethod
+    def of(cls, squares: Vector, weights: Any) -> RowNorms:
+        """Take squared norms, and weights where there are any."""
+        if not (squares < LONGEST**2).all():
+            raise DataError(
+                f"squared lengths overflow: a vector is longer than {LONGEST:.0e}; "
+                "divide the vectors by a constant"
+            )
+        norms = np.sqrt(squares)
+        weight = np.ones(len(squares)) if weights is None else np.asarray(weights, np.float64)
+        scale = np.divide(weight, norms, out=np.zeros_like(norms), where=squares > 0)
+        return cls(norms, weight, scale)
+
+    def moments(
+        self,
+        mean: Vector,
+        unit_sum: Vector,
+        unit_square_sum: Vector | None,
+        extremes: tuple[Indices, Indices] | None,
+        blocks: BlockSums | None,
+    ) -> Moments:
+        """Put the moments of a batch together, all but the scatter, which kernels sum in place."""
+        norms, weight, width = self.norms, self.weight, len(mean)
+        nonzero = norms > 0
+        unit_weight = weight[nonzero]
+        low, high = (None, None) if extremes is None else (count(one, width) for one in extremes)
+        return Moments(
+            rows=len(norms),
+            zero_rows=int(len(norms) - nonzero.sum()),
+            weight=float(weight.sum()),
+            unit_weight=float(unit_weight.sum()),
+            unit_weight_squares=float((unit_weight * unit_weight).sum()),
+            mean=mean,
+            unit_sum=unit_sum,
+            norm_sum=float(weight @ norms),
+            norm_square_sum=float(weight @ (norms * norms)),
+            norm_max=float(norms.max()),
+            norm_counts=count_norms(norms[nonzero]),
+            scatter=None,
+            unit_square_sum=unit_square_sum,
+            minimum_counts=low,
+            maximum_counts=high,
+            blocks=blocks,
+        )
 
 
 def count(indices: Indices, width: int) -> Indices:
@@ -109,18 +129,6 @@ class MomentsKernel(ABC):
         if self._total is None or self._scatter is None:
             return self._total
         return replace(self._total, scatter=self._on_host(self._scatter))
-
-
-def weighted_norms(squares: Vector, weights: Any) -> tuple[Vector, Vector, Vector]:
-    """Return ‖x_i‖, w_i and w_i / ‖x_i‖ (0 for zero vectors), from squared norms."""
-    if not (squares < LONGEST**2).all():
-        raise DataError(
-            f"squared lengths overflow: a vector is longer than {LONGEST:.0e}; "
-            "divide the vectors by a constant"
-        )
-    norms = np.sqrt(squares)
-    weight = np.ones(len(squares)) if weights is None else np.asarray(weights, dtype=np.float64)
-    return norms, weight, np.divide(weight, norms, out=np.zeros_like(norms), where=squares > 0)
 
 
 class ViewSums:
