@@ -1,5 +1,8 @@
 """Corrections that follow from sums over the rows: they merge, and they take new rows exactly.
 
+The sums of two disjoint sets of rows combine to those of both (Chan, Golub & LeVeque 1983), so that
+a correction fitted on A and updated with B is the one fitted on A and B together.
+
 What is kept is the ``Moments``; what is applied is solved from them when it is first needed, so
 that a stream of small batches costs no decomposition each.
 """
@@ -226,6 +229,7 @@ class ClosedForm(Correction):
             raise UsageError(f"{self.name} needs moments that were taken with the dimensions")
         if not moments.weight > 0:
             raise DataError("the weights of all vectors sum to zero")
+        # Sums that this correction does not need would make files and merges larger.
         self.moments_ = with_parts(moments, parts)
         self.stored_, self.precision_ = summary.stored, summary.precision
         self._solution = None

@@ -165,6 +165,7 @@ class Jackknife:
         unit = moments.unit_sum - sums.unit_sum[block]
         spectrum = space.spectrum
         if spectrum is not None and self._variances is not None:
+            # Without a block two close eigenvalues may change places.
             variances = np.sort(self._variances[block])[::-1]
             spectrum = Spectrum(variances, spectrum.second_moments, spectrum.null)
         return replace(
@@ -198,6 +199,7 @@ class Jackknife:
         centred = (sums.vector_sum - weight * moments.mean) @ geometry.centred.vectors
         left = moments.weight - weight
         total = found.block_squares.sum(axis=0)
+        # Without a block the mean moves by −centred/left, and variances are around that mean.
         variances: Matrix = (total - found.block_squares) / left - (centred / left) ** 2
         return np.maximum(variances, 0.0)
 

@@ -1,4 +1,8 @@
-"""x − μ"""
+"""y = x − μ
+
+The common offset is what makes unrelated vectors look alike in embedding matrices: taking the mean
+off restores isotropy (Biś et al. 2021; Machina & Mercer 2024).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""x − ‖x‖ m̂"""
+"""y = x − ‖x‖ m̂, where m̂ is the mean of x / ‖x‖ (Biś et al. 2021, section 5.2).
+
+With r = ‖x‖ the inverse solves ‖y + r m̂‖ = r, a quadratic equation in r: since ‖m̂‖ < 1 unless all
+vectors point the same way, exactly one of its roots is positive.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The dominant directions of every cluster, removed cluster by cluster."""
+"""y = x − μ_c − Σ_k≤D (v_ck · (x − μ_c)) v_ck: the top components of every cluster c removed.
+
+Rajaee & Pilehvar 2021: contextual embeddings form clusters, each with dominant directions of its
+own, which removal over the whole cloud misses.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""An invertible network that makes a cloud as normal as it can."""
+"""z = f(x) ~ N(0, I): an invertible network that makes a cloud as normal as it can.
+
+BERT-flow (Li et al. 2020) with the steps of Glow (Kingma & Dhariwal 2018), trained to maximise
+ln p(x) = ln N(f(x); 0, I) + ln |det ∂f/∂x|. The network itself is in ``corrections/flow``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Every dimension to mean 0 and variance 1."""
+"""y_j = (x_j − μ_j) / σ_j: every dimension to mean 0 and variance 1.
+
+Timkey & van Schijndel 2021 standardize embeddings so that a few rogue dimensions no longer decide
+every cosine.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Cosines between the vectors of a cloud: their mean over all pairs in O(n), others of a sample."""
+"""Cosines between the vectors of a cloud: their mean over all pairs in O(n), others of a sample.
+
+With u = x / ‖x‖ the cosines of all pairs sum to ‖Σ u‖² − n, so that their mean needs no pair
+(Machina & Mercer 2024, eq. 7). What is not a sum over rows (quantiles, the potential of Wang &
+Isola 2020) is taken of the pairs of a sample, with the error of a U-statistic (Hoeffding 1948).
+"""
 
 from __future__ import annotations
 
@@ -134,6 +139,7 @@ class Pairs:
             parts = (rows - mean) / len(of_pairs)
         else:
             parts = 2 * (np.nanmean(of_pairs, axis=1) - mean) / len(of_pairs)
+        # Rows of a document are alike: their parts add up before they are squared.
         totals = np.bincount(self.blocks, parts, BLOCKS)
         filled = len(np.unique(self.blocks))
         return math.sqrt(filled / (filled - 1) * float(totals @ totals))

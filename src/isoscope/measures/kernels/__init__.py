@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MomentsKernel", "Projector", "moments_kernel_for", "projector_for"]
 
-# Imported where the first tensor comes: importing torch takes longer than most reads.
+# Imported by name when the first tensor comes, as the core does not need torch.
 TORCH = "isoscope.measures.kernels.torch_kernel"
 
 Projector: TypeAlias = "Callable[[Array, Dealt | None], Projections]"

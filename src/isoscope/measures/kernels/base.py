@@ -103,8 +103,8 @@ def count(indices: Indices, width: int) -> Indices:
 class MomentsKernel(ABC):
     """The first read's arithmetic, with its working memory.
 
-    The scatter is summed in place, beside the other moments: a copy of a d × d matrix for every
-    batch would take as long as a small batch itself.
+    The scatter is summed in place, beside the other moments: merging it with them would make a new
+    d × d matrix for every batch.
     """
 
     def __init__(self, parts: MomentParts, *, double: bool) -> None:
