@@ -132,13 +132,14 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Correct vectors; the result has the type, and for tensors the device, of ``X``."""
         check_is_fitted(self)
         vectors = self._vectors(X, reset=False)
-        return corrected_rows(
-            vectors,
-            self._correct,
-            self._output_width,
-            renormalize=self.renormalize,
-            threads=not self.own_threads,
-        )
+        return self._changed(vectors, self._correct, self._output_width, self.renormalize)
+
+    def _changed(
+        self, vectors: Array, change: Callable[[Array], Array], width: int, renormalize: bool
+    ) -> Array:
+        """Change rows in blocks, on several threads unless one block uses them all."""
+        threads = not self.own_threads
+        return corrected_rows(vectors, change, width, renormalize=renormalize, threads=threads)
 
     def save(self, path: str | Path) -> None:
         """Write to a ``.safetensors`` file that ``isoscope.load_correction`` reads.
@@ -301,13 +302,7 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"corrected vectors have {self._output_width} dimensions; these have the shape "
                 f"{tuple(vectors.shape)}"
             )
-        return corrected_rows(
-            vectors,
-            undo,
-            int(self.n_features_in_),
-            renormalize=False,
-            threads=not self.own_threads,
-        )
+        return self._changed(vectors, undo, int(self.n_features_in_), renormalize=False)
 
     def _correct(self, rows: Array) -> Array:
         """Correct some rows, float32 or float64, array or tensor; never in place.

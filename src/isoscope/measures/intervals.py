@@ -187,11 +187,8 @@ class Jackknife:
     @cached_property
     def _variances(self) -> Matrix | None:
         """Variance along each eigenvector without each block, around the mean without it."""
-        moments, found, geometry = (
-            self._reads.moments,
-            self._reads.projections,
-            self._reads.geometry,
-        )
+        reads = self._reads
+        moments, found, geometry = reads.moments, reads.projections, reads.geometry
         sums = moments.blocks
         if found is None or geometry is None or sums is None or not found.block_squares.any():
             return None

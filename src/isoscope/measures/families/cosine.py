@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.measures.space import Space, SpaceSample
-    from isoscope.typing import Vector
-
-    Indices = NDArray[np.int64]
+    from isoscope.typing import Ids, Vector
 
 
 @register(direction="lower", alias="inter_sim", interval="sums")
@@ -73,10 +71,10 @@ class Directions:
     """Sampled rows that are not zero, divided by their lengths, in random order."""
 
     units: Vector
-    groups: Indices
+    groups: Ids
 
     @property
-    def blocks(self) -> Indices:
+    def blocks(self) -> Ids:
         """The block of each row."""
         return self.groups % BLOCKS
 
@@ -100,7 +98,7 @@ class Pairs:
 
     cosines: NDArray[np.floating[Any]]
     """(rows, rows) with NaN on the diagonal, or (half, half)."""
-    blocks: Indices
+    blocks: Ids
     """Block of each row, those of the first half before those of the second."""
 
     @classmethod
@@ -145,7 +143,7 @@ class Pairs:
         return math.sqrt(filled / (filled - 1) * float(totals @ totals))
 
 
-def reason_against(space: Space, blocks: Indices) -> str:
+def reason_against(space: Space, blocks: Ids) -> str:
     """Say why a sample allows no interval; nothing where it does."""
     if space.correction != "none":
         return FITTED

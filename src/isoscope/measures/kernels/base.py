@@ -14,15 +14,13 @@ from isoscope.measures.reads.moments import Moments, count_norms
 from isoscope.measures.reads.projections import Projections
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
+    from numpy.typing import DTypeLike
 
     from isoscope.data.base import Array
     from isoscope.data.blocks import Dealt
     from isoscope.measures.reads.moments import BlockSums, MomentParts
     from isoscope.measures.reads.projections import ProjectionPlan
-    from isoscope.typing import Matrix, Vector
-
-    Indices = NDArray[np.int64]
+    from isoscope.typing import Ids, Matrix, Vector
 
 
 # How many roundings of its length a projected vector may be off.
@@ -67,7 +65,7 @@ class RowNorms:
         mean: Vector,
         unit_sum: Vector,
         unit_square_sum: Vector | None,
-        extremes: tuple[Indices, Indices] | None,
+        extremes: tuple[Ids, Ids] | None,
         blocks: BlockSums | None,
     ) -> Moments:
         """Put the moments of a batch together, all but the scatter, which kernels sum in place."""
@@ -95,7 +93,7 @@ class RowNorms:
         )
 
 
-def count(indices: Indices, width: int) -> Indices:
+def count(indices: Ids, width: int) -> Ids:
     """How often each index occurs."""
     return np.bincount(indices, minlength=width).astype(np.int64)
 
@@ -161,7 +159,7 @@ class ViewSums:
         shape = self._plan.views[view]
         self.found.unit_sum[view] += shape.gains * weighted + shape.offset * weights
 
-    def add_extremes(self, view: int, lowest: Indices, highest: Indices) -> None:
+    def add_extremes(self, view: int, lowest: Ids, highest: Ids) -> None:
         """Take the extreme dimension of each corrected vector that is not zero."""
         self.found.minimum_counts[view] += count(lowest, len(self._plan.mean))
         self.found.maximum_counts[view] += count(highest, len(self._plan.mean))

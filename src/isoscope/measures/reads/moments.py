@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isoscope.data.blocks import Dealt
-    from isoscope.typing import Matrix, Vector
-
-    Counts = NDArray[np.int64]
+    from isoscope.typing import Ids, Matrix, Vector
 
 
 @dataclass(frozen=True)
@@ -144,15 +142,15 @@ class Moments(Summed):
     """Σ w_i ‖x_i‖²"""
     norm_max: float
     """Largest length."""
-    norm_counts: Counts
+    norm_counts: Ids
     """Rows per length bin, see ``norm_bins``; zero vectors are in none."""
     scatter: Matrix | None
     """Σ w_i (x_i − mean)(x_i − mean)ᵀ"""
     unit_square_sum: Vector | None
     """Σ w_i² u_ij² for each dimension j"""
-    minimum_counts: Counts | None
+    minimum_counts: Ids | None
     """Rows, not zero, whose smallest entry is in dimension j (the first of equals)."""
-    maximum_counts: Counts | None
+    maximum_counts: Ids | None
     """Rows, not zero, whose largest entry is in dimension j (the first of equals)."""
     blocks: BlockSums | None = None
     """The same sums for each block of rows, where intervals are wanted."""
