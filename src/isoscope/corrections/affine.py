@@ -1,4 +1,4 @@
-"""Corrections of the form y = x A + b.
+"""Corrections of the form y = x A + b, kept as y = L(x − c) + s.
 
 A is seldom a full matrix: centring has none, and taking away a few directions is two thin
 products. So the map is kept in the form in which it is cheap and exact to apply.

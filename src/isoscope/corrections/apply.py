@@ -61,7 +61,7 @@ class CorrectedCloud(Cloud):
 class Placed(Generic[Parts]):
     """Something that is applied to rows, with its parts in the type and on the device of these.
 
-    The parts are prepared once for each place, as copying them takes longer than a small batch.
+    The parts are prepared once for each place, so that not every batch pays for copying them.
     Files and other processes get the object without them.
     """
 
@@ -109,6 +109,7 @@ def corrected_rows(
     out = np.empty((len(vectors), width), vectors.dtype)
     step = rows_per_batch(max(width, vectors.shape[1]))
     blocks = [slice(first, first + step) for first in range(0, len(vectors), step)]
+    # A few blocks are not worth starting threads for.
     lanes = cores() if threads and len(blocks) >= WORTH_A_THREAD else 1
     accumulate(blocks, [Blocks(vectors, out, correct, renormalize) for _ in range(lanes)])
     return out
@@ -158,6 +159,7 @@ class Applying:
         if correction.own_threads:
             lanes, step = 1, max(len(rows), 1)
         pieces = [slice(first, first + step) for first in range(0, len(rows), step)]
+        # One object for all threads: it has no state of its own, and pieces do not overlap.
         lane = Blocks(rows, out, correction._correct, correction.renormalize)
         lanes = max(min(lanes, len(pieces)), 1)
         deal(((k % lanes, piece) for k, piece in enumerate(pieces)), [lane] * lanes)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.corrections.fit import FittedOn
+    from isoscope.corrections.fit import FittedOn, Summary
     from isoscope.corrections.parameters import Rule, Slots
     from isoscope.data.base import Array, CloudGroup
     from isoscope.progress import Progress
@@ -59,6 +59,11 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Arrays come back as arrays, tensors as tensors on their device; float16, float32 and float64
     keep their type (half precision is computed in single), integers become float64.
+
+    Parameters
+    ----------
+    renormalize : bool
+        Bring corrected vectors to length 1; zero stays 0.
     """
 
     name: ClassVar[str]
@@ -71,6 +76,10 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Whether ``_correct`` uses several threads itself; otherwise blocks are spread over cores."""
     records: ClassVar[frozenset[str]] = frozenset()
     """Fitted arrays that are kept for people and never applied: they may hold NaN."""
+    parts: ClassVar[MomentParts] = MomentParts(scatter=False, dimensions=False, mean=False)
+    """Which sums it needs; the cheapest tell what it was fitted on."""
+    stage: ClassVar[str] = NOTE
+    """What progress calls the read that takes them."""
     rules: ClassVar[Mapping[str, Rule]] = {}
     """What parameters may be, whatever the cloud; ``renormalize`` has its rule already."""
 
@@ -123,13 +132,14 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Correct vectors; the result has the type, and for tensors the device, of ``X``."""
         check_is_fitted(self)
         vectors = self._vectors(X, reset=False)
-        return corrected_rows(
-            vectors,
-            self._correct,
-            self._output_width,
-            renormalize=self.renormalize,
-            threads=not self.own_threads,
-        )
+        return self._changed(vectors, self._correct, self._output_width, self.renormalize)
+
+    def _changed(
+        self, vectors: Array, change: Callable[[Array], Array], width: int, renormalize: bool
+    ) -> Array:
+        """Change rows in blocks, on several threads unless one block uses them all."""
+        threads = not self.own_threads
+        return corrected_rows(vectors, change, width, renormalize=renormalize, threads=threads)
 
     def save(self, path: str | Path) -> None:
         """Write to a ``.safetensors`` file that ``isoscope.load_correction`` reads.
@@ -259,16 +269,24 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._complete = True
         return sample
 
+    def _parts(self) -> MomentParts:
+        """Return which sums the read takes that tells what the correction was fitted on."""
+        return self.parts
+
     def _note(
         self, group: CloudGroup, progress: Progress | None, plan: Run, sample_size: int
     ) -> Matrix:
-        """Note what a group holds."""
-        parts = MomentParts(scatter=False, dimensions=False, mean=False)
+        """Note what a group holds, and return some of its rows at random."""
         summary, sample = read_with_sample(
-            group, parts, sample_size, progress=progress, plan=plan, stage=NOTE
+            group, self._parts(), sample_size, progress=progress, plan=plan, stage=self.stage
         )
-        self._fitted_on = fitted_on(summary.moments, group.dtypes[0])
+        self._take(summary, plan)
         return sample
+
+    def _take(self, summary: Summary, plan: Run) -> None:
+        """Take the sums of the read that tells what the correction was fitted on."""
+        del plan
+        self._fitted_on = fitted_on(summary.moments, summary.stored)
 
     def _check_invertible(self) -> None:
         """Refuse to undo a correction that is not fitted, or after which lengths are gone."""
@@ -284,13 +302,7 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"corrected vectors have {self._output_width} dimensions; these have the shape "
                 f"{tuple(vectors.shape)}"
             )
-        return corrected_rows(
-            vectors,
-            undo,
-            int(self.n_features_in_),
-            renormalize=False,
-            threads=not self.own_threads,
-        )
+        return self._changed(vectors, undo, int(self.n_features_in_), renormalize=False)
 
     def _correct(self, rows: Array) -> Array:
         """Correct some rows, float32 or float64, array or tensor; never in place.

@@ -1,5 +1,8 @@
 """Corrections that follow from sums over the rows: they merge, and they take new rows exactly.
 
+The sums of two disjoint sets of rows combine to those of both (Chan, Golub & LeVeque 1983), so that
+a correction fitted on A and updated with B is the one fitted on A and B together.
+
 What is kept is the ``Moments``; what is applied is solved from them when it is first needed, so
 that a stream of small batches costs no decomposition each.
 """
@@ -15,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isoscope.corrections.base import Correction
 from isoscope.corrections.fit import (
+    FIT,
     Precision,
     Summary,
     checked_weights,
@@ -22,7 +26,6 @@ from isoscope.corrections.fit import (
     fitted_on,
     forgotten_if_refused,
     read_summary,
-    read_with_sample,
 )
 from isoscope.corrections.parameters import Slot, plain_parameters
 from isoscope.corrections.registry import names_from_sums
@@ -42,7 +45,6 @@ if TYPE_CHECKING:
     from isoscope.corrections.parameters import Slots
     from isoscope.data.base import CloudGroup
     from isoscope.progress import Progress
-    from isoscope.typing import Matrix
 
     Arrays = dict[str, NDArray[Any]]
 
@@ -69,7 +71,7 @@ class ClosedForm(Correction):
 
     from_sums = True
     parts: ClassVar[MomentParts] = MomentParts()
-    """Which sums a correction needs."""
+    stage: ClassVar[str] = FIT
     _solution: Arrays | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -170,10 +172,6 @@ class ClosedForm(Correction):
         check_is_fitted(self)
         return fitted_on(self.moments_, self.stored_)
 
-    def _parts(self) -> MomentParts:
-        """Return which sums this correction needs, with its parameters."""
-        return self.parts
-
     def _solve(self, summary: Summary) -> Arrays:
         """Work out what to apply, as named arrays."""
         raise NotImplementedError
@@ -208,20 +206,12 @@ class ClosedForm(Correction):
         weights = checked_weights(sample_weight, len(vectors))
         return read_summary(as_cloud(vectors, "X"), self._parts(), weights=weights)
 
-    def _fit_group(
-        self,
-        group: CloudGroup,
-        progress: Progress | None = None,
-        plan: Run | None = None,
-        sample_size: int = 0,
-    ) -> Matrix:
-        """Learn from the one read that tells all."""
-        summary, sample = read_with_sample(
-            group, self._parts(), sample_size, progress=progress, plan=plan
-        )
+    def _learn(self, group: CloudGroup, progress: Progress | None) -> None:
+        """Read nothing more: everything follows from the sums that are taken anyway."""
+
+    def _take(self, summary: Summary, plan: Run) -> None:
         with forgotten_if_refused(plan):
             self._fit_summary(summary)
-        return sample
 
     def _fit_summary(self, summary: Summary) -> Self:
         """Bring a fit to its end from the sums that it follows from."""
@@ -239,6 +229,7 @@ class ClosedForm(Correction):
             raise UsageError(f"{self.name} needs moments that were taken with the dimensions")
         if not moments.weight > 0:
             raise DataError("the weights of all vectors sum to zero")
+        # Sums that this correction does not need would make files and merges larger.
         self.moments_ = with_parts(moments, parts)
         self.stored_, self.precision_ = summary.stored, summary.precision
         self._solution = None

@@ -113,6 +113,8 @@ class LloydTaker:
         moved, scores = self._nearest.scored(to_host(batch.vectors))
         labels = scores.argmax(axis=1)
         rows = np.arange(len(labels))
+        # Sums by cluster as one product with a matrix of zeros and ones, which BLAS takes; around
+        # the origin, so that a common offset costs no digits.
         members = np.zeros((len(self.counts), len(labels)), moved.dtype)
         members[labels, rows] = 1.0
         self.counts += np.bincount(labels, minlength=len(self.counts))

@@ -75,6 +75,7 @@ def has_unit_length(moments: Moments, stored: str) -> bool:
     """Whether lengths are 1 up to rounding: none is above, and their mean is not below."""
     if not moments.unit_weight > 0:
         return False
+    # The mean tells of short vectors, the maximum of long ones: no pass over the rows is needed.
     tolerance = max(2 * EPSILON[stored], NORMALIZED_ELSEWHERE)
     mean_length = moments.norm_sum / moments.unit_weight
     return moments.norm_max <= 1 + tolerance and mean_length >= 1 - tolerance
@@ -86,6 +87,7 @@ def fingerprint_of(moments: Moments) -> str:
     sums = (moments.weight, moments.norm_sum, moments.norm_square_sum, moments.norm_max)
     facts = [str(moments.rows), str(moments.zero_rows), *(f"{x:.{DECIMALS}e}" for x in sums)]
     digest.update(" ".join(facts).encode())
+    # In a fixed byte order, so that a fingerprint is the same on every machine.
     digest.update(moments.norm_counts.astype("<i8").tobytes())
     direction = moments.unit_sum / (moments.unit_weight or 1.0)
     # Adding zero turns −0 into 0: which of them rounding gives says nothing.

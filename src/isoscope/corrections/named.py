@@ -11,7 +11,7 @@ from isoscope.corrections.fit import fit_together
 from isoscope.corrections.registry import make_correction
 from isoscope.data.arrays import is_tensor
 from isoscope.errors import DataError, UsageError
-from isoscope.measures.views import NONE
+from isoscope.measures.views import NONE as NONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,17 +20,6 @@ if TYPE_CHECKING:
 
     from isoscope.data.base import CloudGroup
     from isoscope.progress import Progress
-
-
-__all__ = [
-    "NONE",
-    "CorrectionLike",
-    "NamedCorrection",
-    "Transformer",
-    "fitted",
-    "in_memory",
-    "named",
-]
 
 
 class Transformer(Protocol):

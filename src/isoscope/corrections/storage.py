@@ -81,6 +81,7 @@ class Header:
             raise DataError("its header is not JSON") from error
         if not isinstance(values, dict):
             raise DataError("its header is not a JSON object")
+        # First: a later format may have another checksum, and the error should say to upgrade.
         check_version(values)
         found = values.pop("checksum", None)
         if found != checksum(values):
@@ -232,6 +233,7 @@ def rebuilt(header: Header, arrays: Arrays) -> Correction:
         raise DataError("it was changed or damaged: its tensors do not match their fingerprint")
     check_finite(arrays, kind.records)
     parameters = restored_parameters(kind, header.parameters)
+    # What was fitted on is not among the arrays of every correction: it comes from the header.
     correction = kind.from_state(parameters, arrays)
     if header.feature_names is not None:
         correction.feature_names_in_ = np.array(header.feature_names, dtype=object)

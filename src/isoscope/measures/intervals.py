@@ -165,6 +165,7 @@ class Jackknife:
         unit = moments.unit_sum - sums.unit_sum[block]
         spectrum = space.spectrum
         if spectrum is not None and self._variances is not None:
+            # Without a block two close eigenvalues may change places.
             variances = np.sort(self._variances[block])[::-1]
             spectrum = Spectrum(variances, spectrum.second_moments, spectrum.null)
         return replace(
@@ -186,11 +187,8 @@ class Jackknife:
     @cached_property
     def _variances(self) -> Matrix | None:
         """Variance along each eigenvector without each block, around the mean without it."""
-        moments, found, geometry = (
-            self._reads.moments,
-            self._reads.projections,
-            self._reads.geometry,
-        )
+        reads = self._reads
+        moments, found, geometry = reads.moments, reads.projections, reads.geometry
         sums = moments.blocks
         if found is None or geometry is None or sums is None or not found.block_squares.any():
             return None
@@ -198,6 +196,7 @@ class Jackknife:
         centred = (sums.vector_sum - weight * moments.mean) @ geometry.centred.vectors
         left = moments.weight - weight
         total = found.block_squares.sum(axis=0)
+        # Without a block the mean moves by −centred/left, and variances are around that mean.
         variances: Matrix = (total - found.block_squares) / left - (centred / left) ** 2
         return np.maximum(variances, 0.0)
 

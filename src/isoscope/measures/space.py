@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.typing import Vector
-
-    Counts = NDArray[np.int64]
+    from isoscope.typing import Ids, Vector
 
 
 Part = TypeVar("Part")
@@ -60,7 +58,7 @@ class Lengths:
     mean: float
     root_mean_square: float
     largest: float
-    counts: Counts
+    counts: Ids
 
 
 @dataclass(frozen=True)
@@ -84,8 +82,8 @@ class Dimensions:
     variance: Vector
     unit_sum: Vector
     unit_square_sum: Vector
-    minimum_counts: Counts
-    maximum_counts: Counts
+    minimum_counts: Ids
+    maximum_counts: Ids
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,9 @@
 """Corrections that are views: measured from the two reads, without a corrected copy.
 
+With the covariance V Λ Vᵀ a view is y = V (g ∘ Vᵀ(x − μ) + o). Centring has g = 1; removing the top
+components g = 0 for those (Mu & Viswanath 2018; Biś et al. 2021, eq. 9-11); whitening g = λ^(−1/2)
+(Su et al. 2021), given out on the components themselves.
+
 A correction is written ``name`` or ``name:option=value:option=value``.
 """
 

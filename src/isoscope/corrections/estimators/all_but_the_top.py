@@ -1,4 +1,8 @@
-"""Centre, then take the top components away."""
+"""y = x − μ − Σ_k≤D (v_k · (x − μ)) v_k: centre, then take the top D components away.
+
+Mu & Viswanath 2018 (all-but-the-top), with D = d/100; Biś et al. 2021, eq. 9-11, project the
+centred vector where the original algorithm projects the vector itself.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""x − μ"""
+"""y = x − μ
+
+The common offset is what makes unrelated vectors look alike in embedding matrices: taking the mean
+off restores isotropy (Biś et al. 2021; Machina & Mercer 2024).
+"""
 
 from __future__ import annotations
 
@@ -20,10 +24,7 @@ class Center(OneToOneFeatureMixin, Centring, Invertible):  # type: ignore[misc]
 
     Takes a common offset away, and with it the part of the mean cosine that comes from one.
 
-    Parameters
-    ----------
-    renormalize : bool
-        Bring corrected vectors to length 1.
+    ``renormalize=True`` brings corrected vectors to length 1.
 
     Attributes
     ----------

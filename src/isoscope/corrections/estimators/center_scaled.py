@@ -1,4 +1,8 @@
-"""x − ‖x‖ m̂"""
+"""y = x − ‖x‖ m̂, where m̂ is the mean of x / ‖x‖ (Biś et al. 2021, section 5.2).
+
+With r = ‖x‖ the inverse solves ‖y + r m̂‖ = r, a quadratic equation in r: since ‖m̂‖ < 1 unless all
+vectors point the same way, exactly one of its roots is positive.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +34,7 @@ class ScaledCenter(OneToOneFeatureMixin, ClosedForm):  # type: ignore[misc]
     m̂ is the mean of x / ‖x‖ over the vectors that are not zero. Long and short vectors lose the
     same share of themselves, where plain centring takes most of a short one.
 
-    Parameters
-    ----------
-    renormalize : bool
-        Bring corrected vectors to length 1.
+    With ``renormalize=True`` corrected vectors are brought to length 1; there is no inverse then.
 
     Attributes
     ----------

@@ -1,4 +1,8 @@
-"""Outlier dimensions set to zero."""
+"""y_j = 0 for outlier dimensions j, y_j = x_j for all others (Luo et al. 2021).
+
+A dimension k is an outlier by its share of the mean cosine, Σ_{i≠j} u_ik u_jk / (n² − n) with
+u = x / ‖x‖, or by its share of the squared norm of unit vectors, Σ_i u_ik² / n.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The dominant directions of every cluster, removed cluster by cluster."""
+"""y = x − μ_c − Σ_k≤D (v_ck · (x − μ_c)) v_ck: the top components of every cluster c removed.
+
+Rajaee & Pilehvar 2021: contextual embeddings form clusters, each with dominant directions of its
+own, which removal over the whole cloud misses.
+"""
 
 from __future__ import annotations
 
@@ -120,30 +124,16 @@ class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
                 UserWarning,
                 stacklevel=4,
             )
-        self._set_clusters(
-            np.array([part.center for part in parts]),
-            np.array([part.rows for part in parts]),
-            np.array([part.mean for part in parts]),
-            [part.components for part in parts],
-            sum(part.inertia for part in parts),
+        self._restore(
+            {
+                "centers": np.array([part.center for part in parts]),
+                "counts": np.array([part.rows for part in parts]),
+                "means": np.array([part.mean for part in parts]),
+                "components": np.concatenate([part.components for part in parts]),
+                "removed": np.array([len(part.components) for part in parts]),
+                "inertia": np.asarray(sum(part.inertia for part in parts)),
+            }
         )
-
-    def _set_clusters(
-        self,
-        centers: Matrix,
-        counts: NDArray[np.int64],
-        means: Matrix,
-        components: list[Matrix],
-        inertia: float,
-    ) -> None:
-        self.cluster_centers_, self.counts_, self.means_ = centers, counts, means
-        self.components_, self.inertia_ = components, inertia
-        self._nearest = Nearest(centers)
-        zero = np.zeros(centers.shape[1])
-        self._maps = [
-            AffineMap(center=mean, shift=zero, removed=rows.T if len(rows) else None)
-            for mean, rows in zip(means, components, strict=True)
-        ]
 
     def _correct(self, rows: Array) -> Array:
         labels = self._nearest(rows)
@@ -159,14 +149,7 @@ class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
         return corrected
 
     def _fitted_arrays(self) -> dict[str, NDArray[Any]]:
-        return {
-            "centers": self.cluster_centers_,
-            "counts": self.counts_,
-            "means": self.means_,
-            "components": np.concatenate(self.components_),
-            "removed": np.array([len(rows) for rows in self.components_]),
-            "inertia": np.asarray(self.inertia_),
-        }
+        return dict(self._arrays)
 
     def _slots(self, width: int) -> Slots:
         return {
@@ -179,17 +162,19 @@ class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
         }
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._arrays = {name: arrays[name] for name in self._slots(self.n_features_in_)}
         removed = arrays["removed"]
         if not len(removed) or (removed < 0).any() or removed.sum() != len(arrays["components"]):
             raise DataError("the tensor removed does not share all components out to clusters")
-        edges = np.cumsum(removed)[:-1]
-        self._set_clusters(
-            arrays["centers"],
-            arrays["counts"],
-            arrays["means"],
-            np.split(arrays["components"], edges),
-            float(arrays["inertia"]),
-        )
+        self.cluster_centers_, self.counts_ = arrays["centers"], arrays["counts"]
+        self.means_, self.inertia_ = arrays["means"], float(arrays["inertia"])
+        self.components_ = np.split(arrays["components"], np.cumsum(removed)[:-1])
+        self._nearest = Nearest(self.cluster_centers_)
+        zero = np.zeros(self.n_features_in_)
+        self._maps = [
+            AffineMap(center=mean, shift=zero, removed=rows.T if len(rows) else None)
+            for mean, rows in zip(self.means_, self.components_, strict=True)
+        ]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""An invertible network that makes a cloud as normal as it can."""
+"""z = f(x) ~ N(0, I): an invertible network that makes a cloud as normal as it can.
+
+BERT-flow (Li et al. 2020) with the steps of Glow (Kingma & Dhariwal 2018), trained to maximise
+ln p(x) = ln N(f(x); 0, I) + ln |det ∂f/∂x|. The network itself is in ``corrections/flow``.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from isoscope.corrections.base import Correction
 from isoscope.corrections.parameters import Rule, whole_number
 from isoscope.errors import UsageError
+from isoscope.registry import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -225,8 +230,7 @@ class Flow(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
 
     def _learn(self, group: CloudGroup, progress: Progress | None) -> None:
         require_extra()
-        from isoscope.corrections.flow.likelihood import fit_flow
-
+        fit_flow = load("isoscope.corrections.flow.likelihood:fit_flow")
         self._flow, self.history_ = fit_flow(self, group, progress)
 
     def _fitted(self) -> FlowMap:
@@ -242,9 +246,8 @@ class Flow(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         require_extra()
-        from isoscope.corrections.flow.mapping import FlowMap
-
-        self._flow, self.history_ = FlowMap.from_arrays(arrays), np.asarray(arrays["history"])
+        kind: type[FlowMap] = load("isoscope.corrections.flow.mapping:FlowMap")
+        self._flow, self.history_ = kind.from_arrays(arrays), np.asarray(arrays["history"])
 
 
 def is_between(value: Any, low: float, high: float) -> bool:

@@ -1,4 +1,8 @@
-"""Every dimension to mean 0 and variance 1."""
+"""y_j = (x_j − μ_j) / σ_j: every dimension to mean 0 and variance 1.
+
+Timkey & van Schijndel 2021 standardize embeddings so that a few rogue dimensions no longer decide
+every cosine.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +29,7 @@ class Standardize(OneToOneFeatureMixin, Centring, Invertible):  # type: ignore[m
     variance is at most (eps · root mean square entry)² with the eps of the stored type (float32's
     for half precision), would be nothing but stretched rounding: they become 0.
 
-    Parameters
-    ----------
-    renormalize : bool
-        Bring corrected vectors to length 1.
+    With ``renormalize=True`` corrected vectors are brought to length 1.
 
     Attributes
     ----------

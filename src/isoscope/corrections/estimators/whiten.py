@@ -1,4 +1,9 @@
-"""Every principal direction brought to variance 1."""
+"""y = (x − μ) V Λ^(−1/2): every principal direction brought to variance 1.
+
+V Λ Vᵀ is the covariance. Su et al. 2021 whiten sentence embeddings, Luo et al. 2021 layers of BERT,
+Yokoi et al. 2024 word vectors weighted by frequency; Kessy, Lewin & Strimmer 2018 compare the
+rotations that whitening leaves open, of which PCA and ZCA are two.
+"""
 
 from __future__ import annotations
 
@@ -114,6 +119,8 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, Centring, Invertible):  # type: ig
         check_most(self, count, len(mean))
         view = whiten(summary.geometry, mean)
         gains, basis = view.gains[:count], system.vectors[:, :count]
+        # The largest gain times the norm of centred vectors: by so much whitening may stretch the
+        # rounding of single precision.
         stretch = float(gains.max()) * math.sqrt(float(system.values.sum()))
         solution = {
             "center": mean,
@@ -129,6 +136,7 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, Centring, Invertible):  # type: ig
 
     def _prepare(self, solution: Arrays) -> None:
         if self.kind == "pca":
+            # It follows from two arrays that are stored anyway, and is as large as one of them.
             product = np.ascontiguousarray(solution["components"].T) * solution["gains"]
             solution = {**solution, "product": product}
         super()._prepare(solution)

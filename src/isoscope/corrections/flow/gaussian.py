@@ -1,5 +1,9 @@
 """The first, linear step of the flow: the best Gaussian, found in closed form.
 
+With the correlation matrix R = V Λ Vᵀ of the dimensions and their deviations σ, the step is
+w = ((x − μ) / σ) V ((1 − a) Λ + a)^(−1/2): whitening with R drawn towards the identity by a share
+a, as Ledoit & Wolf 2004 draw a covariance, but by what makes held-out vectors likeliest.
+
 Gradient steps would need long to learn a covariance that one decomposition gives. What is left to
 the network is what no Gaussian has.
 """

@@ -3,7 +3,8 @@
 Which words are frequent is known only at the end, so the vectors of a word are kept from its first
 occurrence on. Of each word those at the places with the lowest keys are kept, up to a number; of
 the words those with the lowest hashes, as many as fit, and only until enough of them are frequent.
-Both limits only ever fall, and so what is left depends on the set of occurrences alone.
+Both limits only ever fall, and so what is left depends on the set of occurrences alone: a bottom-k
+sample (Cohen & Kaplan 2007).
 """
 
 from __future__ import annotations

@@ -318,12 +318,7 @@ class ContextualTaker:
     @classmethod
     def from_arrays(cls, arrays: Arrays, facts: Mapping[str, Any]) -> ContextualTaker:
         """Rebuild the state that ``to_arrays`` and ``facts`` took apart."""
-        taker = cls(
-            facts["layers"],
-            subwords=facts["subwords"],
-            limit_bytes=facts["limit_bytes"],
-            seed=facts["seed"],
-        )
+        taker = cls(**facts)
         type_highest, word_highest = (int(number) for number in arrays["highest"])
         ids = arrays["types.ids"].tolist()
         texts = texts_from_arrays(arrays, "words.texts")

@@ -1,4 +1,9 @@
-"""Cosines between the vectors of a cloud: their mean over all pairs in O(n), others of a sample."""
+"""Cosines between the vectors of a cloud: their mean over all pairs in O(n), others of a sample.
+
+With u = x / ‖x‖ the cosines of all pairs sum to ‖Σ u‖² − n, so that their mean needs no pair
+(Machina & Mercer 2024, eq. 7). What is not a sum over rows (quantiles, the potential of Wang &
+Isola 2020) is taken of the pairs of a sample, with the error of a U-statistic (Hoeffding 1948).
+"""
 
 from __future__ import annotations
 
@@ -27,9 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.measures.space import Space, SpaceSample
-    from isoscope.typing import Vector
-
-    Indices = NDArray[np.int64]
+    from isoscope.typing import Ids, Vector
 
 
 @register(direction="lower", alias="inter_sim", interval="sums")
@@ -68,10 +71,10 @@ class Directions:
     """Sampled rows that are not zero, divided by their lengths, in random order."""
 
     units: Vector
-    groups: Indices
+    groups: Ids
 
     @property
-    def blocks(self) -> Indices:
+    def blocks(self) -> Ids:
         """The block of each row."""
         return self.groups % BLOCKS
 
@@ -95,7 +98,7 @@ class Pairs:
 
     cosines: NDArray[np.floating[Any]]
     """(rows, rows) with NaN on the diagonal, or (half, half)."""
-    blocks: Indices
+    blocks: Ids
     """Block of each row, those of the first half before those of the second."""
 
     @classmethod
@@ -134,12 +137,13 @@ class Pairs:
             parts = (rows - mean) / len(of_pairs)
         else:
             parts = 2 * (np.nanmean(of_pairs, axis=1) - mean) / len(of_pairs)
+        # Rows of a document are alike: their parts add up before they are squared.
         totals = np.bincount(self.blocks, parts, BLOCKS)
         filled = len(np.unique(self.blocks))
         return math.sqrt(filled / (filled - 1) * float(totals @ totals))
 
 
-def reason_against(space: Space, blocks: Indices) -> str:
+def reason_against(space: Space, blocks: Ids) -> str:
     """Say why a sample allows no interval; nothing where it does."""
     if space.correction != "none":
         return FITTED

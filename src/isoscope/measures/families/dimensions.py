@@ -1,4 +1,9 @@
-"""Single dimensions that stand out: extreme ones, and dead ones."""
+"""Single dimensions that stand out: extreme ones, and dead ones.
+
+The mean cosine is a sum over dimensions, Σ_k Σ_{i≠j} u_ik u_jk / (n² − n) with u = x / ‖x‖, so that
+each has its part of it (Timkey & van Schijndel 2021); Luo et al. 2021 count how often a dimension
+is the minimum or the maximum of a vector.
+"""
 
 from __future__ import annotations
 

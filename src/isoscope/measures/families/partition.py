@@ -53,13 +53,7 @@ def i1(space: Space) -> Value:
     return log_value(
         log_i1(found),
         note=basis_note(found),
-        extra={
-            "sign_low": math.exp(low),
-            "sign_high": math.exp(high),
-            "sign_low_log10": low / LN10,
-            "sign_high_log10": high / LN10,
-            **basis_extra(found),
-        },
+        extra={**range_fields("sign", low, high), **basis_extra(found)},
     )
 
 
@@ -214,11 +208,14 @@ def choice_note(found: Partition) -> str:
 def basis_extra(found: Partition) -> dict[str, float | None]:
     """Return the range over random bases as fields of a result row."""
     spread = found.basis_range
-    if spread is None:
-        return {}
+    return {} if spread is None else range_fields("basis", spread.low, spread.high)
+
+
+def range_fields(kind: str, low: float, high: float) -> dict[str, float | None]:
+    """Return a range of I1, given by its logarithms, as fields of a result row."""
     return {
-        "basis_low": math.exp(spread.low),
-        "basis_high": math.exp(spread.high),
-        "basis_low_log10": spread.low / LN10,
-        "basis_high_log10": spread.high / LN10,
+        f"{kind}_low": math.exp(low),
+        f"{kind}_high": math.exp(high),
+        f"{kind}_low_log10": low / LN10,
+        f"{kind}_high_log10": high / LN10,
     }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from isoscope.data.arrays import is_tensor
 from isoscope.measures.kernels import numpy_kernel
 from isoscope.measures.kernels.base import MomentsKernel
+from isoscope.registry import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,23 +23,22 @@ if TYPE_CHECKING:
 
 __all__ = ["MomentsKernel", "Projector", "moments_kernel_for", "projector_for"]
 
+# Imported by name when the first tensor comes, as the core does not need torch.
+TORCH = "isoscope.measures.kernels.torch_kernel"
+
 Projector: TypeAlias = "Callable[[Array, Dealt | None], Projections]"
 """The second read's arithmetic for one plan: projects a batch, with sums for each block of rows."""
 
 
 def moments_kernel_for(vectors: Array, parts: MomentParts, *, double: bool) -> MomentsKernel:
     """Build the kernel that computes where these vectors are."""
-    if is_tensor(vectors):
-        from isoscope.measures.kernels import torch_kernel
-
-        return torch_kernel.TorchMoments(parts, double=double)
-    return numpy_kernel.NumpyMoments(parts, double=double)
+    kind = load(f"{TORCH}:TorchMoments") if is_tensor(vectors) else numpy_kernel.NumpyMoments
+    kernel: MomentsKernel = kind(parts, double=double)
+    return kernel
 
 
 def projector_for(vectors: Array, plan: ProjectionPlan) -> Projector:
     """Build the projector that computes where these vectors are."""
-    if is_tensor(vectors):
-        from isoscope.measures.kernels import torch_kernel
-
-        return torch_kernel.TorchProjector(plan)
-    return numpy_kernel.NumpyProjector(plan)
+    kind = load(f"{TORCH}:TorchProjector") if is_tensor(vectors) else numpy_kernel.NumpyProjector
+    projector: Projector = kind(plan)
+    return projector

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,15 +14,13 @@ from isoscope.measures.reads.moments import Moments, count_norms
 from isoscope.measures.reads.projections import Projections
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
+    from numpy.typing import DTypeLike
 
     from isoscope.data.base import Array
     from isoscope.data.blocks import Dealt
     from isoscope.measures.reads.moments import BlockSums, MomentParts
     from isoscope.measures.reads.projections import ProjectionPlan
-    from isoscope.typing import Matrix, Vector
-
-    Indices = NDArray[np.int64]
+    from isoscope.typing import Ids, Matrix, Vector
 
 
 # How many roundings of its length a projected vector may be off.
@@ -40,42 +38,62 @@ def safe_exponent(dtype: DTypeLike, rows: int) -> float:
     return float(np.log(np.finfo(dtype).max)) - math.log(max(rows, 1)) - 1.0
 
 
-def moments_from(
-    *,
-    norms: Vector,
-    weight: Vector,
-    mean: Vector,
-    unit_sum: Vector,
-    unit_square_sum: Vector | None,
-    extremes: tuple[Indices, Indices] | None,
-    blocks: BlockSums | None,
-) -> Moments:
-    """Put the moments of a batch together, all but the scatter, which kernels sum in place."""
-    width = len(mean)
-    nonzero = norms > 0
-    unit_weight = weight[nonzero]
-    low, high = extremes if extremes is not None else (None, None)
-    return Moments(
-        rows=len(norms),
-        zero_rows=int(len(norms) - nonzero.sum()),
-        weight=float(weight.sum()),
-        unit_weight=float(unit_weight.sum()),
-        unit_weight_squares=float((unit_weight * unit_weight).sum()),
-        mean=mean,
-        unit_sum=unit_sum,
-        norm_sum=float(weight @ norms),
-        norm_square_sum=float(weight @ (norms * norms)),
-        norm_max=float(norms.max()),
-        norm_counts=count_norms(norms[nonzero]),
-        scatter=None,
-        unit_square_sum=unit_square_sum,
-        minimum_counts=None if low is None else count(low, width),
-        maximum_counts=None if high is None else count(high, width),
-        blocks=blocks,
-    )
+@dataclass(frozen=True)
+class RowNorms:
+    """What both kernels know of the rows of a batch before they sum over them."""
+
+    norms: Vector
+    weight: Vector
+    scale: Vector
+    """w_i / ‖x_i‖, 0 for zero vectors."""
+
+    @classmethod
+    def of(cls, squares: Vector, weights: Any) -> RowNorms:
+        """Take squared norms, and weights where there are any."""
+        if not (squares < LONGEST**2).all():
+            raise DataError(
+                f"squared lengths overflow: a vector is longer than {LONGEST:.0e}; "
+                "divide the vectors by a constant"
+            )
+        norms = np.sqrt(squares)
+        weight = np.ones(len(squares)) if weights is None else np.asarray(weights, np.float64)
+        scale = np.divide(weight, norms, out=np.zeros_like(norms), where=squares > 0)
+        return cls(norms, weight, scale)
+
+    def moments(
+        self,
+        mean: Vector,
+        unit_sum: Vector,
+        unit_square_sum: Vector | None,
+        extremes: tuple[Ids, Ids] | None,
+        blocks: BlockSums | None,
+    ) -> Moments:
+        """Put the moments of a batch together, all but the scatter, which kernels sum in place."""
+        norms, weight, width = self.norms, self.weight, len(mean)
+        nonzero = norms > 0
+        unit_weight = weight[nonzero]
+        low, high = (None, None) if extremes is None else (count(one, width) for one in extremes)
+        return Moments(
+            rows=len(norms),
+            zero_rows=int(len(norms) - nonzero.sum()),
+            weight=float(weight.sum()),
+            unit_weight=float(unit_weight.sum()),
+            unit_weight_squares=float((unit_weight * unit_weight).sum()),
+            mean=mean,
+            unit_sum=unit_sum,
+            norm_sum=float(weight @ norms),
+            norm_square_sum=float(weight @ (norms * norms)),
+            norm_max=float(norms.max()),
+            norm_counts=count_norms(norms[nonzero]),
+            scatter=None,
+            unit_square_sum=unit_square_sum,
+            minimum_counts=low,
+            maximum_counts=high,
+            blocks=blocks,
+        )
 
 
-def count(indices: Indices, width: int) -> Indices:
+def count(indices: Ids, width: int) -> Ids:
     """How often each index occurs."""
     return np.bincount(indices, minlength=width).astype(np.int64)
 
@@ -83,8 +101,8 @@ def count(indices: Indices, width: int) -> Indices:
 class MomentsKernel(ABC):
     """The first read's arithmetic, with its working memory.
 
-    The scatter is summed in place, beside the other moments: a copy of a d × d matrix for every
-    batch would take as long as a small batch itself.
+    The scatter is summed in place, beside the other moments: merging it with them would make a new
+    d × d matrix for every batch.
     """
 
     def __init__(self, parts: MomentParts, *, double: bool) -> None:
@@ -109,18 +127,6 @@ class MomentsKernel(ABC):
         if self._total is None or self._scatter is None:
             return self._total
         return replace(self._total, scatter=self._on_host(self._scatter))
-
-
-def weighted_norms(squares: Vector, weights: Any) -> tuple[Vector, Vector, Vector]:
-    """Return ‖x_i‖, w_i and w_i / ‖x_i‖ (0 for zero vectors), from squared norms."""
-    if not (squares < LONGEST**2).all():
-        raise DataError(
-            f"squared lengths overflow: a vector is longer than {LONGEST:.0e}; "
-            "divide the vectors by a constant"
-        )
-    norms = np.sqrt(squares)
-    weight = np.ones(len(squares)) if weights is None else np.asarray(weights, dtype=np.float64)
-    return norms, weight, np.divide(weight, norms, out=np.zeros_like(norms), where=squares > 0)
 
 
 class ViewSums:
@@ -153,7 +159,7 @@ class ViewSums:
         shape = self._plan.views[view]
         self.found.unit_sum[view] += shape.gains * weighted + shape.offset * weights
 
-    def add_extremes(self, view: int, lowest: Indices, highest: Indices) -> None:
+    def add_extremes(self, view: int, lowest: Ids, highest: Ids) -> None:
         """Take the extreme dimension of each corrected vector that is not zero."""
         self.found.minimum_counts[view] += count(lowest, len(self._plan.mean))
         self.found.maximum_counts[view] += count(highest, len(self._plan.mean))

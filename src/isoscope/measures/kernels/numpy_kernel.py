@@ -18,13 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.data.arrays import square_norms, within_single_range
-from isoscope.measures.kernels.base import (
-    MomentsKernel,
-    ViewSums,
-    moments_from,
-    safe_exponent,
-    weighted_norms,
-)
+from isoscope.measures.kernels.base import MomentsKernel, RowNorms, ViewSums, safe_exponent
 from isoscope.measures.reads.moments import BlockSums
 
 if TYPE_CHECKING:
@@ -148,31 +142,23 @@ class NumpyMoments(MomentsKernel):
         if x.dtype == np.float32 and not within_single_range(squares):
             x = x.astype(np.float64)
             squares = square_norms(x)
-        norms, weight, scale = weighted_norms(squares, weights)
-        unit_square_sum, extremes = self._dimensions(x, scale)
-        blocks = None if dealt is None else self._blocks(x, norms, weight, scale, dealt)
-        batch = moments_from(
-            norms=norms,
-            weight=weight,
-            mean=self._mean(x, weight),
-            unit_sum=np.asarray(scale.astype(x.dtype) @ x, dtype=np.float64),
-            unit_square_sum=unit_square_sum,
-            extremes=extremes,
-            blocks=blocks,
+        rows = RowNorms.of(squares, weights)
+        unit_sum = np.asarray(rows.scale.astype(x.dtype) @ x, dtype=np.float64)
+        blocks = None if dealt is None else self._blocks(x, rows, dealt)
+        batch = rows.moments(
+            self._mean(x, rows.weight), unit_sum, *self._dimensions(x, rows.scale), blocks
         )
         if self._parts.scatter:
-            batch = self._add_scatter(batch, weight if weights is not None else None)
+            batch = self._add_scatter(batch, None if weights is None else rows.weight)
         self._total = batch if self._total is None else self._total.merge(batch)
 
-    def _blocks(
-        self, x: Floats, norms: Doubles, weight: Doubles, scale: Doubles, dealt: Dealt
-    ) -> BlockSums:
+    def _blocks(self, x: Floats, rows: RowNorms, dealt: Dealt) -> BlockSums:
         if self._parts.scatter or self._parts.mean:
-            vector_sum, unit_sum = dealt.sums(x, weight, scale)
+            vector_sum, unit_sum = dealt.sums(x, rows.weight, rows.scale)
         else:
-            (unit_sum,) = dealt.sums(x, scale)
+            (unit_sum,) = dealt.sums(x, rows.scale)
             vector_sum = np.zeros_like(unit_sum)
-        return BlockSums.of_batch(dealt, norms, weight, vector_sum, unit_sum)
+        return BlockSums.of_batch(dealt, rows.norms, rows.weight, vector_sum, unit_sum)
 
     def _mean(self, x: Floats, weight: Doubles) -> Doubles:
         total = float(weight.sum())

@@ -15,13 +15,7 @@ import torch
 
 from isoscope.data.arrays import like, within_single_range
 from isoscope.data.blocks import BLOCKS
-from isoscope.measures.kernels.base import (
-    MomentsKernel,
-    ViewSums,
-    moments_from,
-    safe_exponent,
-    weighted_norms,
-)
+from isoscope.measures.kernels.base import MomentsKernel, RowNorms, ViewSums, safe_exponent
 from isoscope.measures.reads.moments import BlockSums
 
 if TYPE_CHECKING:
@@ -94,30 +88,25 @@ class TorchMoments(MomentsKernel):
         if x.dtype == torch.float32 and not within_single_range(squares):
             x = x.to(widest(x.device))
             squares = host((x * x).sum(dim=1))
-        norms, weight, scale = weighted_norms(squares, weights)
+        rows = RowNorms.of(squares, weights)
         wide = x.to(widest(x.device))
-        on_device = like(wide, weight)
+        on_device = like(wide, rows.weight)
         vector_sums = sums_of(wide, on_device, dealt)
-        mean = vector_sums.sum(dim=0) / max(float(weight.sum()), 1e-300)
+        mean = vector_sums.sum(dim=0) / max(float(rows.weight.sum()), 1e-300)
         unit_square_sum = extremes = None
-        factors = like(x, scale)
+        factors = like(x, rows.scale)
         if self._parts.dimensions:
             unit_square_sum = host((factors * factors) @ (x * x))
-            nonzero = scale > 0
+            nonzero = rows.scale > 0
             lowest, highest = x.argmin(dim=1).cpu().numpy(), x.argmax(dim=1).cpu().numpy()
             extremes = lowest[nonzero], highest[nonzero]
         unit_sums = host(sums_of(x, factors, dealt))
-        batch = moments_from(
-            norms=norms,
-            weight=weight,
-            mean=host(mean),
-            unit_sum=unit_sums.sum(axis=0),
-            unit_square_sum=unit_square_sum,
-            extremes=extremes,
-            blocks=None
-            if dealt is None
-            else BlockSums.of_batch(dealt, norms, weight, host(vector_sums), unit_sums),
-        )
+        blocks = None
+        if dealt is not None:
+            sums = host(vector_sums)
+            blocks = BlockSums.of_batch(dealt, rows.norms, rows.weight, sums, unit_sums)
+        unit_sum = unit_sums.sum(axis=0)
+        batch = rows.moments(host(mean), unit_sum, unit_square_sum, extremes, blocks)
         if self._parts.scatter:
             batch = self._add_scatter(batch, wide - mean, on_device)
         self._total = batch if self._total is None else self._total.merge(batch)

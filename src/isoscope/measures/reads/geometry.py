@@ -1,6 +1,7 @@
 """Between the two reads: the directions in which a cloud is measured.
 
-The partition function is taken over the eigenvectors of the second moment. Where eigenvalues
+The covariance is S = Σ w_i (x_i − μ)(x_i − μ)ᵀ / Σ w_i = V Λ Vᵀ, the second moment S + μ μᵀ. The
+partition function is taken over the eigenvectors of the second moment. Where eigenvalues
 repeat, eigenvectors are whatever the LAPACK build made of the rounding; here such a group gets a
 basis that rounding cannot change, and the measures say that it was a choice.
 """
@@ -112,6 +113,7 @@ def null_variance(moments: Moments, stored: str, largest: float) -> float:
 def eigen_system(symmetric: Matrix) -> EigenSystem:
     """Decompose a covariance-like matrix, with settled bases where eigenvalues repeat."""
     values, vectors = np.linalg.eigh(symmetric)
+    # Rounding may make the smallest eigenvalues of a covariance negative.
     values, vectors = np.maximum(values[::-1], 0.0), np.ascontiguousarray(vectors[:, ::-1])
     null = SUM_ROUNDINGS * values[0] * len(values) * EPSILON["float64"]
     repeated = repeated_runs(values, null)

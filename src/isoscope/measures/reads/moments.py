@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isoscope.data.blocks import Dealt
-    from isoscope.typing import Matrix, Vector
-
-    Counts = NDArray[np.int64]
+    from isoscope.typing import Ids, Matrix, Vector
 
 
 @dataclass(frozen=True)
@@ -79,6 +77,7 @@ EDGES: NDArray[np.float64] = np.concatenate(
 
 def count_norms(norms: NDArray[np.float64]) -> NDArray[np.int64]:
     """Count positive lengths per bin; bin k holds EDGES[k] ≤ length < EDGES[k + 1]."""
+    # The edges are powers of 2^(1/16), so that the logarithm itself tells the bin.
     position = np.floor(np.log2(norms) * PER_OCTAVE) + OCTAVES * PER_OCTAVE + 1
     bins = np.clip(position, 0, BINS - 1).astype(np.int64)
     return np.bincount(bins, minlength=BINS).astype(np.int64)
@@ -143,15 +142,15 @@ class Moments(Summed):
     """Σ w_i ‖x_i‖²"""
     norm_max: float
     """Largest length."""
-    norm_counts: Counts
+    norm_counts: Ids
     """Rows per length bin, see ``norm_bins``; zero vectors are in none."""
     scatter: Matrix | None
     """Σ w_i (x_i − mean)(x_i − mean)ᵀ"""
     unit_square_sum: Vector | None
     """Σ w_i² u_ij² for each dimension j"""
-    minimum_counts: Counts | None
+    minimum_counts: Ids | None
     """Rows, not zero, whose smallest entry is in dimension j (the first of equals)."""
-    maximum_counts: Counts | None
+    maximum_counts: Ids | None
     """Rows, not zero, whose largest entry is in dimension j (the first of equals)."""
     blocks: BlockSums | None = None
     """The same sums for each block of rows, where intervals are wanted."""
@@ -214,6 +213,7 @@ class Moments(Summed):
         )
 
     def _merged_blocks(self, other: Moments) -> BlockSums | None:
+        # No rows have no blocks either, which must not lose those of the other side.
         if self.rows == 0 or other.rows == 0:
             return other.blocks if self.rows == 0 else self.blocks
         if self.blocks is None or other.blocks is None:
@@ -223,6 +223,7 @@ class Moments(Summed):
     def step_to(self, other: Moments) -> tuple[Vector, float]:
         """Return the step δ between two means and the weight w of the scatter w δδᵀ of them."""
         total = self.weight + other.weight
+        # Divided first: the product of two large weights could overflow.
         weight = self.weight * (other.weight / total) if total > 0 else 0.0
         return other.mean - self.mean, weight
 
@@ -252,6 +253,7 @@ def _merged_scatter(
 ) -> Matrix | None:
     if one is None or other is None:
         return None
+    # In place: every sum of two d × d matrices would otherwise be a third one.
     merged = np.multiply.outer(step * weight, step)
     merged += one
     merged += other

@@ -166,6 +166,7 @@ def plan_second_read(
     if raw:
         add_space(NONE, "raw", ones, root_mean_square(moments))
     for view in views:
+        # A removed direction has Z = n exactly, whatever was summed there: its gain may be 1.
         gains = ones if np.isin(view.shape.gains, (0.0, 1.0)).all() else view.shape.gains
         add_space(view.correction, "centred", gains, view.root_mean_square)
     raw_wanted = any(correction == NONE for correction, _ in families)
