@@ -26,9 +26,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -66,22 +67,11 @@ def token_counts(tokenizer: Any, texts: TextSource, size: int | None = None) -> 
         Rows of the vocabulary's matrix, where it has more than the tokenizer has tokens.
     """
     counts = np.zeros(max(len(tokenizer), size or 0), np.int64)
-    for some in in_batches(texts):
+    every = (text.text for text in texts.texts())
+    while some := list(islice(every, AT_ONCE)):
         found = tokenizer(some, add_special_tokens=False, verbose=False)["input_ids"]
         counts += np.bincount([token for ids in found for token in ids], minlength=len(counts))
     return counts
-
-
-def in_batches(texts: TextSource) -> Iterator[list[str]]:
-    """Yield texts, some at a time."""
-    some: list[str] = []
-    for text in texts.texts():
-        some.append(text.text)
-        if len(some) == AT_ONCE:
-            yield some
-            some = []
-    if some:
-        yield some
 
 
 PACKAGE = "wordfreq"

@@ -350,11 +350,8 @@ class Model:
         }
 
 
-class LastReopened:
-    """The model that a worker has: all that is done with one shares its weights."""
-
-    key: tuple[str, ...] = ()
-    model: Model | None = None
+_REOPENED: dict[tuple[str, ...], Model] = {}
+"""The one model that a worker has: all that is done with it shares its weights."""
 
 
 def reopened(source: Source, dtype: str, device: Any) -> Model:
@@ -363,12 +360,12 @@ def reopened(source: Source, dtype: str, device: Any) -> Model:
     On another machine its files may be elsewhere: there it is looked for as the user named it.
     """
     key = (str(source.folder), str(source.gguf), source.name, dtype, str(device))
-    if LastReopened.model is None or key != LastReopened.key:
-        LastReopened.model = None  # two models may not fit beside each other
+    if key not in _REOPENED:
+        _REOPENED.clear()  # two models may not fit beside each other
         if not source.folder.exists():
             source = replace(find_source(source.origin, source.revision), name=source.name)
-        LastReopened.model, LastReopened.key = Model(source, dtype, device), key
-    return LastReopened.model
+        _REOPENED[key] = Model(source, dtype, device)
+    return _REOPENED[key]
 
 
 def refuse_missing(name: str, keys: Iterable[str]) -> None:

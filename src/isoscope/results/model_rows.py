@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from isoscope.measures.layer_norm import FAR, deviations
 from isoscope.measures.registry import Value
 from isoscope.measures.views import NONE
-from isoscope.models.structure.norm_layers import norm_name, norm_weights
+from isoscope.models.structure.norm_layers import norm_name, weighted_norms
 from isoscope.results.fields import KIND, MODEL, PARTS, REVISION, STEP
 from isoscope.results.result import Result, Row, Table, versions
 
@@ -58,10 +58,7 @@ def position_extremes(model: str, part: str, matrix: NDArray[Any], table: Positi
 def norm_result(model: Model) -> Result:
     """Measure gain and bias of every norm, in the order in which they compute."""
     rows, outliers = [], []
-    for norm in model.parts.norms:
-        weights = norm_weights(model, norm)
-        if weights is None:
-            continue
+    for norm, weights in weighted_norms(model):
         part, far = norm_name(norm), weights.outliers()
         values = {
             **weights.values(),
@@ -83,10 +80,7 @@ def norm_result(model: Model) -> Result:
 def norm_ranks(model: Model, dimensions: Sequence[int]) -> Table:
     """Rank some dimensions in every norm's gain and bias: 1 is the largest."""
     rows = []
-    for norm in model.parts.norms:
-        weights = norm_weights(model, norm)
-        if weights is None:
-            continue
+    for norm, weights in weighted_norms(model):
         for name, ranks in weights.ranks([k for k in dimensions if k < len(weights.gain)]).items():
             rows += [
                 {"norm": norm_name(norm), "of": name, "dimension": k, "rank": rank}

@@ -155,8 +155,8 @@ class CrossFitting:
         inner: dict[tuple[str, int], Outputs],
         outer: dict[str, Outputs],
     ) -> CrossFitted:
-        names = [one.name for one in candidate.settings]
-        by_name = dict(zip(names, candidate.settings, strict=True))
+        by_name = {one.name: one for one in candidate.settings}
+        names = list(by_name)
         everywhere = self._best({name: outer[name] for name in names}, self._items)
         chosen: list[str] = []
         outputs = np.full_like(outer[names[0]], np.nan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -156,6 +156,14 @@ def norm_weights(model: Model, norm: Norm) -> NormWeights | None:
     gain = np.asarray(model.tensor(norm.gain), dtype=np.float64) + norm.gain_offset
     bias = None if norm.bias is None else np.asarray(model.tensor(norm.bias), dtype=np.float64)
     return NormWeights(gain, bias, centres=norm.kind == LAYER_NORM)
+
+
+def weighted_norms(model: Model) -> Iterator[tuple[Norm, NormWeights]]:
+    """Yield the norms that have weights, in the order in which they compute, with their weights."""
+    for norm in model.parts.norms:
+        weights = norm_weights(model, norm)
+        if weights is not None:
+            yield norm, weights
 
 
 def norm_name(norm: Norm) -> str:
