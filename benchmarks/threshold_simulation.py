@@ -17,7 +17,7 @@ from scipy.stats import norm
 from isoscope.compute.stats.estimates import Estimate
 from isoscope.compute.stats.pair_cosines import RandomPairs
 from isoscope.verbs.threshold.goals import BestF1, Goal, Precision, Recall
-from isoscope.verbs.threshold.labelled_pairs import Judged, Labelled, judged
+from isoscope.verbs.threshold.labelled_pairs import PairsInFolds, ThresholdScores, score_threshold
 
 Vector = NDArray[np.float64]
 
@@ -57,7 +57,9 @@ DESIGNS = (
 )
 
 
-def truth(design: Design, cut: Judged, folds: list[NDArray[np.intp]]) -> tuple[float, float, float]:
+def truth(
+    design: Design, cut: ThresholdScores, folds: list[NDArray[np.intp]]
+) -> tuple[float, float, float]:
     """Precision, recall and F1 of the thresholds of all folds on pairs without end."""
     yes = no = 0.0
     for held, threshold in zip(folds, cut.by_fold, strict=True):
@@ -79,7 +81,7 @@ def labelled(design: Design, goal: Goal, runs: int) -> str:
         order = rng.permutation(design.pairs)
         folds = [np.sort(order[k::FOLDS]) for k in range(FOLDS)]
         rows = np.arange(2 * design.pairs).reshape(2, -1)  # no row is in two pairs
-        cut = judged(goal, Labelled(cosines, labels, rows[0], rows[1], folds))
+        cut = score_threshold(goal, PairsInFolds(cosines, labels, rows[0], rows[1], folds))
         if cut.chosen.threshold is None or None in cut.by_fold:
             missing += 1
             continue

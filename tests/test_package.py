@@ -118,6 +118,64 @@ def test_packages_import_only_from_their_left() -> None:
                 assert package in allowed, f"{path} imports {node.module}"
 
 
+ROOMS = (
+    *("measure", "correct", "profile", "evaluate", "advise", "threshold", "diff", "train"),
+    *("explain", "study", "report", "explore"),
+)
+
+
+def imports_of(path: Path) -> set[str]:
+    """Return the modules that a file imports, also those imported from their package by name."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            modules = {name for name in inside if is_module(name)}
+            found |= modules if len(modules) == len(inside) else {node.module, *modules}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+def is_module(name: str) -> bool:
+    """Whether a dotted name is a module or a package of the project."""
+    path = SOURCE.parent / name.replace(".", "/")
+    return path.is_dir() or path.with_suffix(".py").exists()
+
+
+def test_rooms_are_those_that_are_known() -> None:
+    assert {path.name for path in (SOURCE / "verbs").iterdir() if path.is_dir()} - {
+        "__pycache__"
+    } == set(ROOMS)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_only_api_and_names_of_rooms_to_its_left(room: str) -> None:
+    for path in (SOURCE / "verbs" / room).rglob("*.py"):
+        for module in imports_of(path):
+            parts = module.split(".")
+            if parts[:2] != ["isoscope", "verbs"] or parts[2:3] == [room]:
+                continue
+            assert len(parts) == 4, f"{path} imports {module}"
+            assert parts[3] in ("api", "names"), f"{path} imports {module}"
+            assert ROOMS.index(parts[2]) < ROOMS.index(room), f"{path} imports {module}"
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_command_line_is_imported_by_nobody(room: str) -> None:
+    """It is found by its name, when its command is called."""
+    for path in SOURCE.rglob("*.py"):
+        assert f"isoscope.verbs.{room}.cli" not in imports_of(path), path
+
+
+def test_a_command_line_takes_what_it_calls_from_the_top_of_the_package() -> None:
+    for room in ROOMS:
+        path = SOURCE / "verbs" / room / "cli.py"
+        for module in imports_of(path):
+            if module.startswith("isoscope.verbs."):
+                assert module.startswith(f"isoscope.verbs.{room}."), f"{path} imports {module}"
+
+
 WITH_EXAMPLES = sorted(
     path.relative_to(SOURCE).with_suffix("").as_posix().replace("/", ".")
     for path in SOURCE.rglob("*.py")

@@ -47,6 +47,13 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     return UsageError(f"no {kind} is called {name!r}; {hint}{listed}")
 
 
+def check_name(kind: str, name: str, known: Iterable[str]) -> None:
+    """Refuse a name that does not exist, as ``unknown_name`` says it."""
+    names = tuple(known)
+    if name not in names:
+        raise unknown_name(kind, name, names)
+
+
 def at_least(name: str, value: int, least: int) -> None:
     """Refuse a number that is too small.
 

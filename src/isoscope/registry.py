@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from isoscope.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 Item = TypeVar("Item")
 
@@ -84,7 +84,7 @@ class Registry(Generic[Item]):
 
 
 def lazy_names(
-    package: str, modules: Mapping[str, str], moved: Mapping[str, str] | None = None
+    package: str, modules: Mapping[str, Iterable[str]], moved: Mapping[str, str] | None = None
 ) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a package whose names are imported when they are used.
 
@@ -93,16 +93,17 @@ def lazy_names(
     package : str
         Its ``__name__``.
     modules : mapping
-        For every public name, the module that defines it.
+        For every module, the public names that it defines.
     moved : mapping, optional
         For every name that is now a name of ``isoscope`` itself, its place as ``module:name``.
 
     Examples
     --------
-    >>> find = lazy_names("isoscope", {"open_cloud": "isoscope.data.open"})
+    >>> find = lazy_names("isoscope", {"isoscope.data.open": ["open_cloud"]})
     >>> find("open_cloud").__module__
     'isoscope.data.open'
     """
+    module_of = {name: module for module, names in modules.items() for name in names}
 
     def find(name: str) -> Any:
         if moved is not None and name in moved:
@@ -112,9 +113,9 @@ def lazy_names(
                 stacklevel=2,
             )
             return load(moved[name])
-        if name not in modules:
+        if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(modules[name]), name)
+        return getattr(import_module(module_of[name]), name)
 
     return find
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isoscope.corrections import load_correction, make_correction
-from isoscope.corrections.affine import centred_on, has_centre
+from isoscope.corrections.affine import Centring, centred_on
 from isoscope.corrections.closed_form import refreshed
 from isoscope.errors import DataError, UsageError
 
@@ -45,7 +45,7 @@ def test_a_borrowed_centre_cannot_be_refreshed() -> None:
 
 def test_corrections_without_a_mean_are_refused() -> None:
     clip = make_correction("clip").fit(DOCUMENTS)
-    assert not has_centre(clip)
+    assert not isinstance(clip, Centring)
     with pytest.raises(UsageError, match="clip subtracts no mean"):
         centred_on(clip, np.zeros(6))
     with pytest.raises(DataError, match="5 dimensions does not fit a correction of 6"):

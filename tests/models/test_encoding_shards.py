@@ -197,7 +197,7 @@ def test_a_worker_computes_as_the_vectors_are_kept(
     bert: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = EncodingWork(bert, ("block 1",), "mean", True, None)
-    (shard, *_) = cut_entries(Entries.texts(TEXTS), np.ones(len(TEXTS), np.bool_))
+    (shard, *_) = cut_entries(Entries.of(TEXTS), np.ones(len(TEXTS), np.bool_))
     assert shard.name == "texts 1 to 6"
     sent = pickle.loads(pickle.dumps(work))
     done: list[int] = []
@@ -218,7 +218,7 @@ def test_a_worker_computes_as_the_vectors_are_kept(
 
 
 def test_shards_are_cut_by_order_alone() -> None:
-    wanted = Entries.texts([*TEXTS, TEXTS[0]])
+    wanted = Entries.of([*TEXTS, TEXTS[0]])
     missing = np.zeros(len(TEXTS), np.bool_)
     assert cut_entries(wanted, missing) == []
     missing[[7, 19]] = True

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from isoscope.errors import UsageError
-from isoscope.tasks.probes import Lesson, MlpProbe, require_torch
+from isoscope.tasks.probes import Lesson, MlpProbe
 
 torch = pytest.importorskip("torch")
 
@@ -111,6 +111,6 @@ def test_the_papers_settings_are_the_default() -> None:
 def test_bad_settings_and_a_missing_torch_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="1 or more"):
         MlpProbe(epochs=0)
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(UsageError, match=r"pip install 'isoscope\[models\]'"):
-        require_torch()
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(UsageError, match=r"needs torch.*pip install 'isoscope\[models\]'"):
+        MlpProbe().predict(Lesson(np.eye(4), np.array([0, 1, 0, 1]), np.eye(4)))

@@ -9,11 +9,12 @@ packs the values again when the command is called.
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import partial, wraps
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 
@@ -22,9 +23,6 @@ from isoscope.data.output import check_place
 from isoscope.errors import UsageError
 from isoscope.registry import load
 from isoscope.results.result import check_writable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 Group = TypeVar("Group", bound="Options")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rich.table import Table
 
-from isoscope.cli.options import Watch
+from isoscope.cli.options import Pictures, Shown, Watch
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.streams import (
     command_line,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from isoscope.cli.options import Pictures, Shown
     from isoscope.progress import Progress
     from isoscope.results.render import Line
     from isoscope.results.result import Result

@@ -7,16 +7,14 @@ import os
 import shlex
 import sys
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any, TextIO
+from typing import IO, Any, TextIO
 
 from rich.console import Console
 from rich.padding import Padding
 
 from isoscope.data.location import ADDRESS, redacted, redacted_argument
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def silence(stream: IO[str]) -> None:

@@ -7,9 +7,11 @@ as the run lasts.
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, TypedDict, get_args
+from pathlib import Path
+from typing import Any, TypedDict, get_args
 
 from isoscope.compute.journal import journal_while
 from isoscope.compute.map_reduce import Run
@@ -17,11 +19,7 @@ from isoscope.compute.pool import Here, OpenPool, Pool
 from isoscope.compute.stage import OnError
 from isoscope.data.base import CloudGroup, identity_of, is_portable
 from isoscope.errors import UsageError, at_least, one_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
+from isoscope.registry import load
 
 LOCAL, RAY = "local", "ray"
 
@@ -44,15 +42,13 @@ def open_pool(
     address = ray_address(engine)
     if workers is not None:
         at_least("workers", workers, 1)
+    pool: OpenPool = Here()
     if address is not None:
-        from isoscope.compute.ray import RayActors
-
-        return RayActors(address, workers, accelerators=accelerators)
-    if workers is None:
-        return Here()
-    from isoscope.compute.processes import Processes
-
-    return Processes(workers)
+        actors = load("isoscope.compute.ray:RayActors")
+        pool = actors(address, workers, accelerators=accelerators)
+    elif workers is not None:
+        pool = load("isoscope.compute.processes:Processes")(workers)
+    return pool
 
 
 def on_accelerators(device: str | None) -> bool:
@@ -82,18 +78,17 @@ def check_scale(
         raise UsageError(f"a shard has at least one of its {what}, not {shard}")
 
 
-@contextmanager
-def readers(engine: str, workers: int | None, source: CloudGroup) -> Iterator[Pool | None]:
+def readers(
+    engine: str, workers: int | None, source: CloudGroup
+) -> AbstractContextManager[Pool | None]:
     """Give out the workers that read vectors; None for the threads of this process.
 
     A source that no other process can read, such as a table seen through a connection, is left to
     the threads of this one whatever the engine is.
     """
     if ray_address(engine) is None or not is_portable(source):
-        yield None
-        return
-    with open_pool(engine, workers) as pool:
-        yield pool
+        return nullcontext()
+    return open_pool(engine, workers)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,12 @@
-"""The journal of a long run: its steps, their files, and the lock of its folder.
+"""The journal of a long run: what it has done so far, so that it can be resumed.
 
-One run per folder.
+A journal is a folder beside the output, for one run at a time. It contains the configuration of the
+run and one file per step with arrays and facts. ``kill -9`` at any moment leaves each file as it
+was or as it was to be; any other damage is noticed by a checksum.
 
-One step of a journal as a file: arrays and facts under a checksum over every byte.
-
-The file is a valid ``.safetensors`` file, written and read here by hand so that a state of a
-gigabyte is never copied. The checksum stands at a fixed place in the header, and is the SHA-256 of
-the whole file with zeros in that place.
-
-What a long run has done so far, in a folder beside its output, so that it can be continued.
-
-A journal has the run's configuration and a file per step. ``kill -9`` at any moment leaves each
-file as it was or as it was to be; what is damaged otherwise is noticed by its checksum.
+The file of a step is a valid ``.safetensors`` file, written and read here by hand so that a state
+of a gigabyte is never copied. The checksum stands at a fixed place in the header, and is the
+SHA-256 of the whole file with zeros in that place.
 """
 
 from __future__ import annotations
@@ -63,6 +58,8 @@ class FolderLock:
                     + (f", process {holder}" if holder else "")
                     + "; wait for it, or name another output"
                 )
+            # The last holder may have deleted the file between our open() and our lock: then the
+            # lock is on a file that nobody else will ever see, and we try again.
             if self._is_current(file):
                 file.truncate(0)
                 file.write(str(os.getpid()).encode())
@@ -381,11 +378,7 @@ class Journal:
 
 @contextmanager
 def journal_while(
-    folder: str | Path | None,
-    configuration: Mapping[str, Any],
-    *,
-    resume: bool,
-    worth: float = 0.0,
+    folder: str | Path | None, configuration: Mapping[str, Any], *, resume: bool, worth: float = 0.0
 ) -> Iterator[Journal | None]:
     """Give out the journal of a run, which goes when all went well, and when it holds nothing.
 

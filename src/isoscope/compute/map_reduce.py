@@ -17,6 +17,7 @@ from functools import reduce
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
+from isoscope.compute.pool import Pool, Tick
 from isoscope.compute.stage import (
     Gathered,
     MergeTree,
@@ -43,8 +44,6 @@ from isoscope.progress import Progress, report
 
 if TYPE_CHECKING:
     from isoscope.compute.journal import Journal
-    from isoscope.compute.pool import Pool, Tick
-
 
 Batches: TypeAlias = Mapping[str, Batch]
 StateOut = TypeVar("StateOut", covariant=True)
@@ -206,6 +205,7 @@ class Collector(Generic[StoredState]):
         with self._lock:
             if shard in self._bad:
                 return
+            # Threads finish chunks in any order; the tree merges them by their numbers.
             self._trees.setdefault(shard, MergeTree()).add(chunk, state)
             self._counts[shard] += 1
             self._settle(shard)
@@ -269,6 +269,7 @@ def read_in_lanes(
         lanes = lane_count(group, workers, work.chunk, first.batches or {})
         takers = [LaneTaker(work, collector) for _ in range(lanes)]
         numbered = in_turn(chain([first], stream), lanes)
+        # Room for a whole chunk and its end, so that reading goes on while a thread computes.
         deal(numbered, takers, depth=work.chunk + 1)
     return stage.result()
 

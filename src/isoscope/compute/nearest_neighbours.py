@@ -1,38 +1,33 @@
-"""The nearest documents of every query by cosine, exactly, in bounded memory.
+"""The nearest rows by cosine, of queries or of other rows, exactly and in bounded memory.
 
-Written by hand because ties must not depend on chance: scikit-learn's neighbours keep whichever of
-two equal documents a partition leaves in front. Here they are in the order of the documents.
+The cosine of x and y is x·y / (‖x‖ ‖y‖), so that rows are divided by their norms once and a block
+of products gives all cosines of its rows.
 
-faiss, which few calls need: brought in when one does, and held to a thread.
+Documents of a query are searched by hand because ties must not depend on chance: scikit-learn's
+neighbours keep whichever of two equal documents a partition puts first. Here the order of the
+documents decides. Rows among themselves are searched by hand because a row must not find itself,
+and one stripe of products and a partition is all it takes; an index would have to be built first.
+faiss, which few calls need, is imported when one does, and limited to one thread.
 
-The nearest other rows of every row by cosine, exactly, and how many two spaces share.
-
-An interval of the mean overlap is for further rows that are searched among these same rows, as
-queries are in an index that stays. Other rows to search in would add to its error: in simulations
-of 400 and 2,000 rows the standard deviation over new clouds was 1.2 to 1.3 times the standard error
-(the jackknife, which leaves rows out of the lists of others as well, made it 1.6 times too large).
-
-Written by hand: the rows are searched among themselves, a row must not find itself, and one stripe
-of products and a partition is all it takes; an index would have to be built first.
+An interval of the mean overlap of two searches is for further rows that are searched among these
+same rows, as queries are in an index that stays. Other rows to search in would add to its error: in
+simulations of 400 and 2,000 rows the standard deviation over new clouds was 1.2 to 1.3 times the
+standard error (the jackknife, which leaves rows out of the lists of others as well, made it 1.6
+times too large).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.data.arrays import unit_rows
 from isoscope.errors import require
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from isoscope.typing import Places, Vector
-
+from isoscope.typing import Places, Vector
 
 QUERIES_AT_ONCE, DOCUMENTS_AT_ONCE = 256, 4096
 DECIMALS = 12

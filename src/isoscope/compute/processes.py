@@ -8,16 +8,14 @@ import os
 import pickle
 import tempfile
 import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from isoscope.compute.pool import BadShard, Shard, Tick, Value, Work, Worker, packed
 from isoscope.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 
 class Processes:

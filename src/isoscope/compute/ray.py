@@ -12,20 +12,17 @@ import logging
 import os
 import pickle
 import socket
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from isoscope.compute.pool import BadShard, Shard, Tick, Value, Work, Worker, packed
 from isoscope.compute.threads import cores
 from isoscope.data.location import first_line
 from isoscope.errors import DataError, UsageError, require
 from isoscope.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 RETRIES = 20
 """How often a call is repeated whose worker died: more are no accident, but the call's doing."""

@@ -12,29 +12,18 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Generic,
-    Literal,
-    NamedTuple,
-    Protocol,
-    Self,
-    TypeAlias,
-    TypeVar,
-    cast,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isoscope.compute.pool import BadShard, Pool, Work
+from isoscope.data.base import OnError as OnError
 from isoscope.data.base import total_rows
 from isoscope.errors import DataError
 from isoscope.progress import Progress, report
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # or the help of a command would load all that a journal takes
     from isoscope.compute.journal import Journal
 
 State = TypeVar("State")
@@ -90,6 +79,7 @@ class MergeTree(Generic[State]):
         """Take the state of a whole node, merged before."""
         while (sibling := Node(node.level, node.place ^ 1)) in self.nodes:
             other = self.nodes.pop(sibling)
+            # An odd place is the right child: the earlier shards always come first.
             state = self._merged(state, other) if sibling.place & 1 else self._merged(other, state)
             node = Node(node.level + 1, node.place >> 1)
         self.nodes[node] = state
@@ -107,7 +97,7 @@ class MergeTree(Generic[State]):
         return self._merge(left, right)
 
 
-Entry: TypeAlias = tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]
+Entry = tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]
 """Arrays, and facts that JSON holds."""
 
 
@@ -137,7 +127,7 @@ class Summed:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Rebuild what ``to_arrays`` took apart; arrays of other names are left alone."""
         values: dict[str, Any] = {}
-        for item in fields(cast("Any", cls)):
+        for item in fields(cls):  # type: ignore[arg-type]
             array = arrays.get(item.name)
             values[item.name] = array if array is None or array.ndim else array.item()
         return cls(**values)
@@ -253,9 +243,6 @@ class ShardJournal(Generic[StoredState]):
 
     def _step(self, node: Node) -> str:
         return f"{self._stage} {node.level}-{node.place}"
-
-
-OnError = Literal["stop", "skip"]
 
 
 class Named(Protocol):

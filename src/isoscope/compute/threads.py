@@ -11,14 +11,11 @@ import os
 import queue
 import sys
 import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from threadpoolctl import ThreadpoolController
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
 
 Item = TypeVar("Item")
 ItemIn = TypeVar("ItemIn", contravariant=True)

@@ -1,17 +1,14 @@
-"""Vectors of texts by content, on disk.
-
-One file of vectors under their keys, every part of it checked before it is believed.
-
-It has a line of JSON (rows, width, type, SHA-256 of the index), the index (the keys, then the
-CRC-32 of every vector), and the vectors. So the vectors of a few keys are read without the others.
-
-Vectors of texts on disk, so that a text goes through a model once.
+"""Vectors of texts on disk, so that a text goes through a model once.
 
 A *space* is a digest of all that decides a vector but the text: the model's bytes, its layer,
 pooling and so on; a *key* is the SHA-256 of the text. Every call that adds vectors writes one file
-(`vector_file`) into the folder of its space, and files are never changed. So nothing has to be
-locked: a file that another process deletes, or that is damaged, is as good as one that was never
-written. Everything may be deleted at any time.
+into the folder of its space, and files are never changed. So nothing has to be locked: a file that
+another process deletes, or that is damaged, is as good as one that was never written. Everything
+may be deleted at any time.
+
+A file has a line of JSON (rows, width, type, SHA-256 of the index), the index (the keys, then the
+CRC-32 of every vector), and the vectors. So the vectors of a few keys are read without the others,
+and every part is checked before it is used.
 """
 
 from __future__ import annotations
@@ -22,24 +19,20 @@ import os
 import sys
 import warnings
 import zlib
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.data.base import add_text
 from isoscope.data.output import write_atomically
 from isoscope.errors import IsoscopeError, UsageError
+from isoscope.typing import Keys, Mask
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from isoscope.typing import Keys
-
-    Vectors = NDArray[np.floating[Any]]
+Vectors = NDArray[np.floating[Any]]
 
 FORMAT = "isoscope vectors 1"
 KEY_BYTES = 32
@@ -145,9 +138,7 @@ class VectorCache:
         given = default_folder() if folder is None else Path(folder)
         self.folder, self.limit = given.expanduser() / FOLDER, limit
 
-    def get(
-        self, space: str, keys: Keys
-    ) -> tuple[NDArray[np.bool_], NDArray[np.floating[Any]] | None]:
+    def get(self, space: str, keys: Keys) -> tuple[Mask, Vectors | None]:
         """Look vectors up.
 
         Parameters
@@ -165,7 +156,7 @@ class VectorCache:
             The vectors, zeros where there is none; None where no vector was found.
         """
         found = np.zeros(len(keys), np.bool_)
-        vectors: NDArray[np.floating[Any]] | None = None
+        vectors: Vectors | None = None
         for path in sorted((self.folder / space).glob(f"*{ENDING}")):
             missing = np.flatnonzero(~found)
             if not len(missing):
@@ -188,7 +179,7 @@ class VectorCache:
             found[missing[places]] = True
         return found, vectors
 
-    def put(self, space: str, keys: Keys, vectors: NDArray[np.floating[Any]]) -> None:
+    def put(self, space: str, keys: Keys, vectors: Vectors) -> None:
         """Keep vectors, and delete what was not used for longest where there is no room.
 
         A folder that cannot be written to is a warning: the work goes on without a cache.

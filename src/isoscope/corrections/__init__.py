@@ -44,13 +44,12 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        **{name: module for module, name in (place.split(":") for place in CLASSES.values())},
-        "CorrectedCloud": "isoscope.corrections.apply",
-        "Correction": "isoscope.corrections.base",
-        "all_corrections": "isoscope.corrections.registry",
-        "fit_together": "isoscope.corrections.fit",
-        "load_correction": "isoscope.corrections.storage",
-        "make_correction": "isoscope.corrections.registry",
-        "refreshed": "isoscope.corrections.closed_form",
+        **{module: [name] for module, name in (place.split(":") for place in CLASSES.values())},
+        "isoscope.corrections.apply": ["CorrectedCloud"],
+        "isoscope.corrections.base": ["Correction"],
+        "isoscope.corrections.closed_form": ["refreshed"],
+        "isoscope.corrections.fit": ["fit_together"],
+        "isoscope.corrections.registry": ["all_corrections", "make_correction"],
+        "isoscope.corrections.storage": ["load_correction"],
     },
 )

@@ -188,6 +188,8 @@ class Invertible(AffineCorrection):
 class Centring(AffineCorrection):
     """An affine correction that begins by subtracting a mean: y = W (x − μ).
 
+    Another cloud could have its own mean; see ``centred_on``.
+
     Attributes
     ----------
     mean_ : array of shape (n_features_in_,)
@@ -198,11 +200,6 @@ class Centring(AffineCorrection):
     def mean_(self) -> Vector:
         """The mean that is subtracted."""
         return self._affine().center
-
-
-def has_centre(correction: Any) -> bool:
-    """Whether a correction subtracts a mean, so that another cloud could have its own."""
-    return isinstance(correction, Centring)
 
 
 def centred_on(correction: Any, mean: Vector) -> ClosedForm:

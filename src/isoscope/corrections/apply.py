@@ -86,8 +86,8 @@ class Placed(Generic[Parts]):
         return {name: value for name, value in self.__dict__.items() if name != "_placed"}
 
 
+# Blocks from which on several threads pay.
 WORTH_A_THREAD = 4
-"""Blocks from which on several threads pay."""
 
 
 def corrected_rows(
@@ -134,8 +134,8 @@ class Blocks:
         self.out[block] = normalized(corrected) if self.renormalize else corrected
 
 
+# Pieces of a batch, which threads share.
 PIECES = 8
-"""Pieces of a batch, which threads share."""
 
 
 @dataclass(frozen=True)

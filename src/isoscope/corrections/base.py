@@ -39,26 +39,19 @@ if TYPE_CHECKING:
 
 
 try:
-    from sklearn.utils.validation import validate_data as _validate_data
+    from sklearn.utils.validation import validate_data
 except ImportError:  # before scikit-learn 1.6 it was a method
-    _validate_data = None
+    validate_data = BaseEstimator._validate_data
 
 
-def validate_data(estimator: Any, X: Any, **checks: Any) -> Any:
-    """Check vectors, and set or compare the number and names of features."""
-    if _validate_data is None:
-        return estimator._validate_data(X, **checks)
-    return _validate_data(estimator, X, **checks)
-
-
+# Types that come out as they went in; everything else becomes the first.
 FLOATS = (np.float64, np.float32, np.float16)
-"""Types that come out as they went in; everything else becomes the first."""
 
+# What progress calls the read that tells what a correction was fitted on.
 NOTE = "note"
-"""What progress calls the read that tells what a correction was fitted on."""
 
+# Name of the number of dimensions among the arrays for a file.
 WIDTH = "n_features_in"
-"""Name of the number of dimensions among the arrays for a file."""
 
 
 class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]

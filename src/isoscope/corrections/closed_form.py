@@ -47,11 +47,11 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
 
+# Stands before the names of the moments among the fitted arrays.
 MOMENTS = "moments."
-"""Stands before the names of the moments among the fitted arrays."""
 
+# Fitted texts, kept as arrays of their bytes.
 TEXTS = ("stored", "precision")
-"""Fitted texts, kept as arrays of their bytes."""
 
 
 class ClosedForm(Correction):

@@ -1,5 +1,9 @@
 """k-means over a cloud of any size, and mean and scatter of every cluster that it finds.
 
+Centres c_k minimise Σ_i min_k ‖x_i − c_k‖² (Lloyd 1982), from a start by k-means++ (Arthur &
+Vassilvitskii 2007). Which centre is nearest follows from products, as ‖x − c‖² = ‖x‖² − 2 (x·c −
+‖c‖²/2), and only the last term differs between centres.
+
 k-means++ and Lloyd's iterations until nothing moves are affordable on a sample only; from there a
 few iterations over all rows come within a fraction of a percent of where hundreds would end.
 
@@ -17,9 +21,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from isoscope.compute.map_reduce import run, with_progress
+from isoscope.compute.map_reduce import run
 from isoscope.compute.threads import accumulate, cores
 from isoscope.corrections.apply import Placed
+from isoscope.corrections.fit import only_cloud
 from isoscope.data.arrays import like, square_norms, to_host
 from isoscope.data.sampling import SampleTaker
 from isoscope.errors import DataError
@@ -33,24 +38,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.compute.map_reduce import Batches
-    from isoscope.data.base import Array, CloudGroup
+    from isoscope.data.base import Array, Batch, CloudGroup
     from isoscope.progress import Progress
     from isoscope.typing import Matrix
 
 
+# Rows of the sample for each cluster, where they fit into memory.
 SAMPLED_PER_CLUSTER = 256
-"""Rows of the sample for each cluster, where they fit into memory."""
 
 SAMPLE_BYTES = 2**28
 FEWEST_PER_CLUSTER = 8
 
+# Starts on the sample; the best one goes on.
 STARTS = 3
-"""Starts on the sample; the best one goes on."""
 
 MOST_PASSES = 10
+
+# Passes end when moving the centres to the means of their rows lowers the sum of squared distances
+# by less than this share.
 ENOUGH = 5e-4
-"""Passes end when moving the centres to the means of their rows lowers the sum of squared
-distances by less than this share."""
 
 
 class Nearest(Placed[tuple[Any, ...]]):
@@ -115,31 +121,17 @@ class LloydTaker:
         self.inertia += float(np.maximum(distances, 0.0).sum())
 
 
-class SampledRows:
-    """Collects the sample on one thread."""
-
-    def __init__(self, group: CloudGroup, size: int, seed: int) -> None:
-        rows = getattr(group, "certain_rows", group.rows)
-        self.taker = SampleTaker(group.widths[0], size, seed, rows)
-        self.rows = 0
-
-    def add(self, batches: Batches, /) -> None:
-        """Take one batch into account."""
-        (batch,) = batches.values()
-        self.rows += len(batch.vectors)
-        self.taker.add(batch)
-
-
 def find_centers(
     group: CloudGroup, n_clusters: int, seed: int, progress: Progress | None = None
 ) -> Matrix:
     """Return the centres of at most ``n_clusters`` clusters; fewer where rows repeat."""
-    taker = SampledRows(group, sample_size(n_clusters, group.widths[0]), seed)
-    run(group, lambda: taker, 1, progress, "sample")
-    if not taker.rows:
+    width, rows = group.widths[0], getattr(group, "certain_rows", group.rows)
+    taker = SampleTaker(width, sample_size(n_clusters, width), seed, rows)
+    for batch in only_cloud(group, progress, "sample"):
+        taker.add(batch)
+    sample = taker.result().vectors.astype(working_type(group))
+    if not len(sample):
         raise DataError(f"{group.names[0]}: no row is left to learn from")
-    dtype = np.float64 if group.dtypes[0] == "float64" else np.float32
-    sample = taker.taker.result().vectors.astype(dtype)
     centers = start(sample, n_clusters, seed)
     for _ in range(MOST_PASSES):
         found = lloyd_pass(group, Nearest(centers), progress)
@@ -147,6 +139,11 @@ def find_centers(
         if found.gain <= ENOUGH * found.inertia:
             break
     return centers
+
+
+def working_type(group: CloudGroup) -> np.dtype[Any]:
+    """Return the precision in which rows are clustered: half precision becomes single."""
+    return np.dtype(np.float64 if group.dtypes[0] == "float64" else np.float32)
 
 
 def sample_size(n_clusters: int, width: int) -> int:
@@ -178,12 +175,12 @@ def lloyd_pass(group: CloudGroup, nearest: Nearest, progress: Progress | None) -
     return Clustering(counts, means, inertia, float(counts @ moved))
 
 
+# Rows of one cluster that wait for a product.
 BUFFERED = 1_024
-"""Rows of one cluster that wait for a product."""
 
+# Memory for buffers and for scatter matrices; more clusters than fit take another pass.
 BUFFER_BYTES = 2**26
 SCATTER_BYTES = 2**28
-"""Memory for buffers and for scatter matrices; more clusters than fit take another pass."""
 
 
 class RunningMoments:
@@ -275,7 +272,7 @@ def one_pass(
     scatter matrix for each cluster whatever the number of threads.
     """
     width = group.widths[0]
-    dtype = np.dtype(np.float64 if group.dtypes[0] == "float64" else np.float32)
+    dtype = working_type(group)
     room = BUFFER_BYTES // (len(chosen) * width * dtype.itemsize)
     buffered = max(64, min(BUFFERED, room))
     running = {cluster: RunningMoments(width, dtype, buffered) for cluster in chosen}
@@ -284,15 +281,14 @@ def one_pass(
         ClustersTaker({cluster: running[cluster] for cluster in chosen[lane::lanes]})
         for lane in range(lanes)
     ]
-    batches = labelled(with_progress(group, progress, "clusters"), nearest)
+    batches = labelled(only_cloud(group, progress, "clusters"), nearest)
     accumulate((batch for batch in batches for _ in takers), takers)
     return running
 
 
-def labelled(stream: Iterator[Batches], nearest: Nearest) -> Iterator[LabelledRows]:
+def labelled(batches: Iterator[Batch], nearest: Nearest) -> Iterator[LabelledRows]:
     """Assign the rows of every batch."""
-    for batches in stream:
-        (batch,) = batches.values()
+    for batch in batches:
         rows = to_host(batch.vectors)
         labels = nearest(rows)
         order = np.argsort(labels, kind="stable")

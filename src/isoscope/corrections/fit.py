@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from isoscope.compute.map_reduce import Run, merged, read, run, without_skipped
+from isoscope.compute.map_reduce import Run, merged, read, run, with_progress, without_skipped
 from isoscope.data.arrays import is_tensor
 from isoscope.data.base import EPSILON
 from isoscope.data.open import one_cloud
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from isoscope.compute.map_reduce import Batches
     from isoscope.corrections.base import Correction
     from isoscope.corrections.closed_form import ClosedForm
-    from isoscope.data.base import Array, CloudGroup
+    from isoscope.data.base import Batch, CloudGroup
     from isoscope.measures.kernels import MomentsKernel
     from isoscope.measures.reads.geometry import CentredGeometry
     from isoscope.measures.reads.moments import Moments
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from isoscope.typing import Matrix, Vector
 
 
+# Vectors brought to length 1 in single precision miss it by less, whatever they are stored in.
 NORMALIZED_ELSEWHERE = 1e-5
-"""Vectors brought to length 1 in single precision miss it by less, whatever they are stored in."""
 
+# Digits of sums in a fingerprint; the number of threads changes the ones far behind them.
 DECIMALS = 8
-"""Digits of sums in a fingerprint; the number of threads changes the ones far behind them."""
 
 
+# By less than this do sums of the same vectors differ, relative to their size.
 ROUNDING = 1e-6
-"""By less than this do sums of the same vectors differ, relative to their size."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,8 @@ class FittedOn:
 
 def fitted_on(moments: Moments, stored: str) -> FittedOn:
     """Tell what moments say about the vectors they were summed over."""
-    return FittedOn(
-        rows=moments.rows,
-        dtype=stored,
-        unit_length=has_unit_length(moments, stored),
-        fingerprint=fingerprint_of(moments),
-    )
+    unit_length = has_unit_length(moments, stored)
+    return FittedOn(moments.rows, stored, unit_length, fingerprint_of(moments))
 
 
 def has_unit_length(moments: Moments, stored: str) -> bool:
@@ -115,9 +111,9 @@ def same_vectors(one: Moments, other: Moments) -> bool:
 
 Precision = Literal["double", "single"]
 
+# Products in single precision are off by about one eps(float32) of the largest variance; up to
+# this many of them an eigenvalue is rounding.
 SINGLE_ROUNDINGS = 8
-"""Products in single precision are off by about one eps(float32) of the largest variance; up to
-this many of them an eigenvalue is rounding."""
 
 
 @dataclass(frozen=True)
@@ -153,8 +149,15 @@ def single_floor(largest: float) -> float:
     return SINGLE_ROUNDINGS * EPSILON["float32"] * largest
 
 
+def only_cloud(group: CloudGroup, progress: Progress | None, stage: str) -> Iterator[Batch]:
+    """Yield the batches of a group of one cloud."""
+    for batches in with_progress(group, progress, stage):
+        (batch,) = batches.values()
+        yield batch
+
+
+# What progress and journals call the read that a correction follows from.
 FIT = "fit"
-"""What progress and journals call the read that a correction follows from."""
 
 
 class WeightedTaker:
@@ -168,19 +171,17 @@ class WeightedTaker:
         """Take one batch into account."""
         (batch,) = batches.values()
         if self.kernel is None:
-            self.kernel = self._kernel_for(batch.vectors)
+            narrow = not is_tensor(batch.vectors) and batch.vectors.dtype.itemsize <= 4
+            if self._precision == "single" and self._parts.scatter and narrow:
+                self.kernel = SingleMoments(self._parts)
+            else:
+                self.kernel = moments_kernel_for(batch.vectors, self._parts, double=False)
         weights = None
         if self._weights is not None:
             weights = self._weights[batch.first_row : batch.first_row + len(batch.vectors)]
             if len(weights) < len(batch.vectors):
                 raise UsageError(f"there are more rows than the {len(self._weights):,} weights")
         self.kernel.add(batch.vectors, weights)
-
-    def _kernel_for(self, vectors: Array) -> MomentsKernel | SingleMoments:
-        narrow = not is_tensor(vectors) and vectors.dtype.itemsize <= 4
-        if self._precision == "single" and self._parts.scatter and narrow:
-            return SingleMoments(self._parts)
-        return moments_kernel_for(vectors, self._parts, double=False)
 
 
 def read_summary(

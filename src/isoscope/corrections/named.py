@@ -78,12 +78,8 @@ def fitted(
     """
     from sklearn.base import clone
 
-    copies = [
-        NamedCorrection(
-            one.name, None if one.transformer is None else clone(one.transformer, safe=False)
-        )
-        for one in corrections
-    ]
+    # None, for vectors as they are, is copied as None.
+    copies = [NamedCorrection(one.name, clone(one.transformer, safe=False)) for one in corrections]
     transformers = [one.transformer for one in copies if one.transformer is not None]
     own = [one for one in transformers if hasattr(one, "from_sums")]
     if own:
@@ -97,30 +93,26 @@ def fitted(
 
 
 def named(corrections: Iterable[CorrectionLike]) -> tuple[NamedCorrection, ...]:
-    """Make corrections of names and transformers, without repeats, in the order given."""
+    """Make corrections of names and transformers, without repeats, in the order given.
+
+    A transformer has the name that it prints.
+    """
     found: dict[str, NamedCorrection] = {}
     for given in corrections:
-        one = from_name(given.strip()) if isinstance(given, str) else from_transformer(given)
+        if isinstance(given, str):
+            name = given.strip()
+            one = NamedCorrection(name, None if name == NONE else make_correction(name))
+        elif hasattr(given, "fit") and hasattr(given, "transform"):
+            one = NamedCorrection(" ".join(str(given).split()), given)
+        else:
+            raise UsageError(
+                "a correction is a name or has fit and transform, which "
+                f"{type(given).__name__} has not"
+            )
         found.setdefault(one.name, one)
     if not found:
         raise UsageError("name at least one correction; 'none' evaluates the vectors as they are")
     return tuple(found.values())
-
-
-def from_name(text: str) -> NamedCorrection:
-    """Make a correction of its name and options."""
-    if text == NONE:
-        return NamedCorrection(NONE, None)
-    return NamedCorrection(text, make_correction(text))
-
-
-def from_transformer(given: Any) -> NamedCorrection:
-    """Take a transformer as it is, under the name that it prints."""
-    if not (hasattr(given, "fit") and hasattr(given, "transform")):
-        raise UsageError(
-            f"a correction is a name or has fit and transform, which {type(given).__name__} has not"
-        )
-    return NamedCorrection(" ".join(str(given).split()), given)
 
 
 def in_memory(cloud: CloudGroup) -> NDArray[Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from isoscope.corrections.affine import centred_on, has_centre
+from isoscope.corrections.affine import Centring, centred_on
 from isoscope.corrections.estimators.center import Center
 from isoscope.corrections.fit import fit_together
 from isoscope.corrections.named import in_memory
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 Centres = Literal["shared", "own", "both"]
 """Whether queries are centred on the documents' mean, on their own, or each is tried."""
 
+# Stands behind a correction whose queries have a centre of their own.
 OWN = " (own centres)"
-"""Stands behind a correction whose queries have a centre of their own."""
 
 
 def check_centres(centres: str) -> None:
@@ -98,7 +98,7 @@ def two_sided_spaces(
     shared = [TwoSided(name, fitted.get(name), fitted.get(name)) for name in corrections]
     if queries is None or centres == "shared":
         return shared
-    with_centre = [one for one in shared if has_centre(one.documents)]
+    with_centre = [one for one in shared if isinstance(one.documents, Centring)]
     if not with_centre:
         return shared
     mean = Center().fit_cloud(queries, progress=progress).mean_
@@ -106,7 +106,7 @@ def two_sided_spaces(
         TwoSided(one.name + OWN, one.documents, centred_on(one.documents, mean))
         for one in with_centre
     ]
-    kept = [one for one in shared if centres == "both" or not has_centre(one.documents)]
+    kept = [one for one in shared if centres == "both" or not isinstance(one.documents, Centring)]
     return [*kept, *own]
 
 

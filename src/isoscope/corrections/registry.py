@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from isoscope.corrections.base import Correction
 
+# Where every correction is, in the order in which they are listed. The next one is a line here.
 CLASSES = {
     "center": "isoscope.corrections.estimators.center:Center",
     "center-scaled": "isoscope.corrections.estimators.center_scaled:ScaledCenter",
@@ -28,7 +29,6 @@ CLASSES = {
     "standardize": "isoscope.corrections.estimators.standardize:Standardize",
     "flow": "isoscope.corrections.estimators.flow:Flow",
 }
-"""Where every correction is, in the order in which they are listed. The next one is a line here."""
 
 
 def all_corrections() -> dict[str, type[Correction]]:

@@ -95,6 +95,7 @@ class Header:
         return cls(**values)
 
 
+# What a JSON value must be for each type of field.
 KINDS = {
     "str": lambda value: isinstance(value, str),
     "bool": lambda value: isinstance(value, bool),
@@ -104,7 +105,6 @@ KINDS = {
         value is None or (isinstance(value, list) and all(isinstance(name, str) for name in value))
     ),
 }
-"""What a JSON value must be for each type of field."""
 
 
 def check_version(values: Mapping[str, Any]) -> None:
@@ -141,8 +141,8 @@ def fingerprint_of(
     return digest.hexdigest()
 
 
+# What a class may raise over arrays that it did not write, besides TypeError and ValueError.
 WRONG_STATE = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError)
-"""What a class may raise over arrays that it did not write, besides TypeError and ValueError."""
 
 
 def save_correction(correction: Correction, path: str | Path) -> None:

@@ -1,7 +1,4 @@
-"""Where vectors come from.
-
-Writing clouds: a file becomes another of its kind, with its vectors changed.
-"""
+"""Sources of vectors, and files that are written in the format in which they were read."""
 
 from __future__ import annotations
 
@@ -29,13 +26,9 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "Batch": "isoscope.data.base",
-        "Change": "isoscope.data.rewrite",
-        "Cloud": "isoscope.data.base",
-        "CloudGroup": "isoscope.data.base",
-        "RowSelection": "isoscope.data.selection",
-        "Written": "isoscope.data.rewrite",
-        "open_cloud": "isoscope.data.open",
-        "rewrite_files": "isoscope.data.rewrite",
+        "isoscope.data.base": ["Batch", "Cloud", "CloudGroup"],
+        "isoscope.data.open": ["open_cloud"],
+        "isoscope.data.rewrite": ["Change", "Written", "rewrite_files"],
+        "isoscope.data.selection": ["RowSelection"],
     },
 )

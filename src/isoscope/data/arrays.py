@@ -120,12 +120,7 @@ class ArrayCloud(Cloud):
     """The rows of a numpy array; nothing is copied until a batch is computed on."""
 
     def __init__(
-        self,
-        array: np.ndarray,
-        name: str = "array",
-        *,
-        fewest: int = 2,
-        labels: Labels = NO_LABELS,
+        self, array: np.ndarray, name: str = "array", *, fewest: int = 2, labels: Labels = NO_LABELS
     ) -> None:
         rows, width = checked_shape(array.shape, name, fewest)
         super().__init__(name, rows, width, stored_type(array.dtype, name))
@@ -277,3 +272,15 @@ def refuse_one_shot(
 
 SHORTEST = 1e-12
 """Sampled vectors shorter than this share of the longest are zero: they have no cosine."""
+
+
+def numbered(values: Iterable[Any]) -> tuple[dict[Any, int], NDArray[np.intp]]:
+    """Number distinct values in the order in which they first appear.
+
+    Returns
+    -------
+    tuple
+        The number of every distinct value, and those of all values.
+    """
+    places: dict[Any, int] = {}
+    return places, np.array([places.setdefault(value, len(places)) for value in values], np.intp)

@@ -17,15 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import (
-    Any,
-    BinaryIO,
-    NamedTuple,
-    Protocol,
-    Self,
-    TypeAlias,
-    runtime_checkable,
-)
+from typing import Any, BinaryIO, Literal, NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -102,6 +94,9 @@ Array: TypeAlias = Any
 """A two-dimensional numpy array or torch tensor."""
 
 Labels: TypeAlias = Mapping[str, NDArray[Any]]
+
+OnError: TypeAlias = Literal["stop", "skip"]
+"""What becomes of a run with a file or a shard that cannot be read."""
 
 EPSILON = {
     "float16": 2.0**-10,
@@ -424,6 +419,8 @@ def cut_clouds(
         pieces = cloud.cut(whole_batches(rows, cloud.width))
         before: int | None = 0
         for name, piece in zip(names_of(pieces), pieces, strict=True):
+            # Behind a shard of unknown size, the shard's own number in the upper bits keeps row
+            # numbers, and with them samples and blocks, apart.
             base = len(shards) << UNCOUNTED if before is None else before
             shards.append(Shard(name, base, read(part, piece)))
             before = None if before is None or piece.rows is None else before + piece.rows
@@ -440,15 +437,11 @@ def names_of(pieces: Sequence[Cloud]) -> list[str]:
     """Name pieces by their files, and by their rows where several are of one file."""
     files = [str(piece.location or piece.where) for piece in pieces]
     counts = Counter(files)
-    return [
-        file if counts[file] == 1 else f"{file}, {row_range(piece)}"
-        for file, piece in zip(files, pieces, strict=True)
-    ]
-
-
-def row_range(piece: Cloud) -> str:
-    """Say which rows of its file a piece has."""
-    return f"rows {piece.start:,} to {piece.start + (piece.rows or 0) - 1:,}"
+    names = []
+    for file, piece in zip(files, pieces, strict=True):
+        last = piece.start + (piece.rows or 0) - 1
+        names.append(file if counts[file] == 1 else f"{file}, rows {piece.start:,} to {last:,}")
+    return names
 
 
 def total_rows(counts: Iterable[int | None]) -> int | None:

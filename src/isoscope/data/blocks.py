@@ -12,18 +12,14 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from isoscope.data.base import Batch, Labels
 from isoscope.data.sampling import row_keys
 from isoscope.errors import UsageError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from isoscope.data.base import Batch, Labels
-
 
 BLOCKS = 31
 """Enough for an error to be known within an eighth, few enough to be summed in passing."""
@@ -121,4 +117,5 @@ def hashed(values: NDArray[Any]) -> NDArray[np.int64]:
     """Return a number for each value, the same in every batch, process and version."""
     distinct, where = np.unique(np.asarray(values).astype(str), return_inverse=True)
     numbers = [zlib.crc32(str(value).encode()) for value in distinct]
+    # Not Python's hash(), which differs from process to process.
     return np.asarray(numbers, dtype=np.int64)[where]

@@ -11,16 +11,13 @@ import gzip
 import io
 import re
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from isoscope.errors import DataError, IsoscopeError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 POSTGRES = ("postgresql://", "postgres://")
 """How libpq's addresses begin."""
@@ -209,6 +206,7 @@ def steady(location: Location, size: int) -> Iterator[None]:
     """
     with readable(str(location)):
         yield
+        # After the read: a file that grows or shrinks under a reader is noticed only now.
         now = location.size()
         if now != size:
             raise DataError(

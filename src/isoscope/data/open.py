@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from isoscope.data.arrays import (
     refuse_one_shot,
 )
 from isoscope.data.base import Cloud, CloudGroup
+from isoscope.data.base import OnError as OnError
 from isoscope.data.combine import FileParts, JoinedCloud, check_alike, find_parts, is_pattern
 from isoscope.data.formats.packages import PACKAGES, PREFIX, open_package
 from isoscope.data.formats.registry import Format, opener_of, refuse_column
@@ -23,13 +25,6 @@ from isoscope.data.location import Location, first_line, is_postgres, matches, r
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError, UsageError, one_of
 from isoscope.registry import load
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-
-OnError: TypeAlias = Literal["stop", "skip"]
-"""What becomes of a file that cannot be opened."""
 
 Opened = TypeVar("Opened")
 
@@ -171,8 +166,6 @@ def open_location(text: str, column: str | None, on_error: OnError) -> CloudGrou
         found = find_parts(text)
         return FileParts({part: open_file(Location(name), column) for part, name in found.items()})
     files = [Location(text)] if Location(text).exists() else matches(text)
-    if len(files) == 1:
-        return open_file(files[0], column)
 
     def open_alike(file: Location, first: Cloud | None) -> Cloud:
         cloud = open_file(file, column)
@@ -181,7 +174,7 @@ def open_location(text: str, column: str | None, on_error: OnError) -> CloudGrou
         return cloud
 
     clouds, bad = open_all(files, open_alike, on_error)
-    return JoinedCloud(clouds, text, bad)
+    return JoinedCloud(clouds, text, bad) if len(files) > 1 else clouds[0]
 
 
 def open_file(location: Location, column: str | None) -> Cloud:

@@ -1,8 +1,7 @@
 """Files that appear whole or not at all.
 
-Writing files so that a killed run leaves the old one or the new one, never half of one.
-
-Files that appear whole or not at all: written under another name, then renamed.
+A file is written under another name in the same folder and renamed when it is complete, so that a
+killed run leaves the old file or the new one, never half of one.
 """
 
 from __future__ import annotations
@@ -12,16 +11,13 @@ import io
 import os
 import secrets
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from isoscope.data.location import Location, remote
 from isoscope.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 PREFIX = ".isoscope-"
 """How the names of temporary files begin."""
@@ -45,6 +41,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
             temporary = Path(file.name)
             yield cast("BinaryIO", file)
             file.flush()
+            # Or a crash of the machine could leave a renamed file without its content.
             os.fsync(file.fileno())
         # Temporary files are private; the result gets the rights that open() would give it.
         mask = os.umask(0)

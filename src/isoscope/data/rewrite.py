@@ -8,11 +8,13 @@ for it.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.data.arrays import at_least_single
 from isoscope.data.base import STORED_AS, Batch, Cloud, Labels, total_rows, widen_bfloat16
@@ -27,12 +29,7 @@ from isoscope.errors import DataError, UsageError
 from isoscope.progress import Progress, report
 from isoscope.registry import load
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    CarryOut = Callable[["Sequence[Plan]", Progress | None], list["Written"]]
+CarryOut = Callable[["Sequence[Plan]", Progress | None], list["Written"]]
 
 APPLY = "apply"
 """What progress calls it when vectors are changed."""
@@ -260,11 +257,7 @@ def rewrite_table(
 
 
 def planned(
-    source: str,
-    out: str,
-    change: Change,
-    column: str | None,
-    skipped: dict[str, str] | None = None,
+    source: str, out: str, change: Change, column: str | None, skipped: dict[str, str] | None = None
 ) -> list[Plan]:
     """Open every file and refuse all that can be refused before the first is written."""
     if not source or not out:

@@ -1,12 +1,14 @@
-"""Rows with the smallest hash: keys and samples.
+"""Random samples of rows that do not depend on the order in which the rows arrive.
 
-Random-looking numbers that rows get from their positions, the same wherever they are read.
+Every row gets 64 random-looking bits, its key, from its position and the seed (SplitMix64), and the
+rows with the smallest keys are the sample: a bottom-k sample. So any number of threads or machines
+draw the same one, in one read and without knowing the number of rows, and two samples merge by
+keeping the smallest keys of both.
 
-A random sample of rows that does not depend on the order in which rows arrive.
-
-Each row gets a random-looking number from its index and the seed, and the rows with the smallest
-numbers are the sample. So any number of threads or machines draw the same one, in one read,
-without knowing n.
+References
+----------
+Steele, Lea & Flood (2014), Fast splittable pseudorandom number generators, OOPSLA. Cohen & Kaplan
+(2007), Summarizing data using bottom-k sketches, PODC.
 """
 
 from __future__ import annotations
@@ -103,6 +105,7 @@ class SampleTaker:
         """Let go of the rows that cannot be in the sample any more."""
         kept = lowest(self._found, self._size)
         self._found, self._held = [kept], len(kept.keys)
+        # Nothing above the largest key of a full sample can enter it any more.
         self._highest = min(self._highest, kept.keys.max())
 
     def result(self) -> Sample:

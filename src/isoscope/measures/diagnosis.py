@@ -6,7 +6,7 @@ says that a correction will help a task: only the task can.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from isoscope.measures.families.cosine import mean_cosine
 from isoscope.measures.families.dimensions import cosine_parts, dead_dimensions, variance_shares
 from isoscope.measures.families.spectrum import effective_rank
+from isoscope.measures.space import known
 
 if TYPE_CHECKING:
     from isoscope.measures.space import Space
@@ -30,26 +31,26 @@ Cause = Literal[
     "none",
 ]
 
+# From here on unrelated vectors look related: a fifth of the way to identical.
 HIGH_COSINE = 0.2
-"""From here on unrelated vectors look related: a fifth of the way to identical."""
 
+# A few dimensions that carry this share of the mean cosine or variance are outliers.
 DOMINANT = 0.5
-"""A few dimensions that carry this share of the mean cosine or variance are outliers."""
 
+# How many dimensions are few; 1 % of the width where that is more.
 FEW = 3
-"""How many dimensions are few; 1 % of the width where that is more."""
 
+# An outlier carries at least this many times an even share (or 0.9, in few dimensions): of any
+# direction in few dimensions, a few carry half.
 STANDING_OUT = 8.0
-"""An outlier carries at least this many times an even share (or 0.9, in few dimensions): of any
-direction in few dimensions, a few carry half."""
 
 ALMOST_ALL = 0.9
 
+# A single vector with this share of all squared length decides means and variances.
 LONG = 0.1
-"""A single vector with this share of all squared length decides means and variances."""
 
+# An effective rank below this share of what n and d allow is low.
 LOW_RANK = 0.1
-"""An effective rank below this share of what n and d allow is low."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,8 @@ class Verdict:
 
 def judge(space: Space) -> Verdict:
     """Name the likely cause for the raw cloud; the first that applies, others as ``also``."""
-    if space.spectrum is None or space.dimensions is None:
-        raise ValueError("a verdict needs the spectrum and the dimensions")
-    if space.spectrum.total == 0:
+    known(space.dimensions, "the sums over dimensions")
+    if known(space.spectrum, "the spectrum").total == 0:
         return Verdict(
             "constant",
             "All vectors are the same, up to rounding.",
@@ -92,8 +92,7 @@ def judge(space: Space) -> Verdict:
     if not findings:
         return healthy(space)
     first, *rest = findings
-    also = tuple(finding.sentence for finding in rest)
-    return Verdict(first.cause, first.sentence, first.implies, first.does_not_imply, also)
+    return replace(first, also=tuple(finding.sentence for finding in rest))
 
 
 def healthy(space: Space) -> Verdict:

@@ -35,16 +35,19 @@ if TYPE_CHECKING:
 
 
 LEVEL = 0.95
+
+# Two rows for each block.
 FEWEST_ROWS = 62
-"""Two rows for each block."""
+
+# Blocks that must have rows: fewer documents say too little about how documents differ.
 FEWEST_BLOCKS = 10
-"""Blocks that must have rows: fewer documents say too little about how documents differ."""
 
 POPULATION = "these are all rows there are, not a sample of more"
 FITTED = "the correction is fitted on these very rows"
+
+# Spaces for which leaving out a block is enough: centring changes no variance, while other
+# corrections would have to be fitted anew without it.
 SAME_SPECTRUM = {"sums": ("none",), "spectrum": ("none", "center")}
-"""Spaces for which leaving out a block is enough: centring changes no variance, while other
-corrections would have to be fitted anew without it."""
 
 BIASED = "finite n alone moves the value too far, beside its error"
 FEW_ROWS = f"fewer than {FEWEST_ROWS} rows"

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from isoscope.typing import Vector
 
 
+# Kovaleva et al. 2021: an outlier of a LayerNorm is this many deviations from its mean.
 OUTLIER_DEVIATIONS = 3.0
-"""Kovaleva et al. 2021: an outlier of a LayerNorm is this many deviations from its mean."""
 
 
 @dataclass(frozen=True)
@@ -39,33 +39,31 @@ class NormWeights:
 
     def values(self) -> dict[str, Value]:
         """Return average norms, their ratio, and both parts of the bias."""
-        width = len(self.gain)
+        root = math.sqrt(len(self.gain))
         length = float(np.linalg.norm(self.gain))
-        values = {"gain_avgnorm": Value(length / math.sqrt(width), rows=width)}
+        values = {"gain_avgnorm": self._value(length / root)}
         if self.bias is None:
-            missing = Value(None, note="this norm has no bias", rows=width)
+            missing = self._value(None, "this norm has no bias")
             return values | dict.fromkeys(BIAS_MEASURES, missing)
         size = float(np.linalg.norm(self.bias))
-        values["bias_avgnorm"] = Value(size / math.sqrt(width), rows=width)
+        values["bias_avgnorm"] = self._value(size / root)
         values["bias_over_gain"] = (
-            Value(size / length, rows=width)
-            if length > 0
-            else Value(None, note="all gains are zero", rows=width)
+            self._value(size / length) if length > 0 else self._value(None, "all gains are zero")
         )
-        return values | self._parts_of_bias(size)
+        return values | self._parts_of_bias(self.bias, size)
 
-    def _parts_of_bias(self, size: float) -> dict[str, Value]:
+    def _value(self, value: float | None, note: str = "") -> Value:
+        return Value(value, note=note, rows=len(self.gain))
+
+    def _parts_of_bias(self, bias: Vector, size: float) -> dict[str, Value]:
         """‖b∥‖ = |Σ b_i/g_i| / ‖g′‖ along the normal of the hyperplane, ‖b⊥‖ within it."""
-        width, bias = len(self.gain), self.bias
-        assert bias is not None
         why = ""
         if not self.centres:
             why = "RMSNorm takes no mean off: its outputs lie in no hyperplane"
         elif not self.gain.all():
             why = f"{int((self.gain == 0).sum())} gains are zero: 1/g is not defined"
         if why:
-            missing = Value(None, note=why, rows=width)
-            return {"bias_parallel": missing, "bias_perpendicular": missing}
+            return dict.fromkeys(BIAS_MEASURES[2:], self._value(None, why))
         # Scaled by the smallest gain, whose inverse would be the largest number.
         inverse = np.abs(self.gain).min() / self.gain
         along = abs(float(bias @ inverse)) / float(np.linalg.norm(inverse))
@@ -73,8 +71,8 @@ class NormWeights:
         largest = float(np.abs(inverse).max() ** 2 / (inverse @ inverse))
         note = f"the smallest gain alone makes {largest:.0%} of the normal" if largest > 0.5 else ""
         return {
-            "bias_parallel": Value(along, rows=width, note=note),
-            "bias_perpendicular": Value(across, rows=width, note=note),
+            "bias_parallel": self._value(along, note),
+            "bias_perpendicular": self._value(across, note),
         }
 
     def outliers(self) -> list[dict[str, Any]]:
@@ -119,9 +117,9 @@ def standardized(vector: Vector) -> Vector:
     return np.asarray((vector - vector.mean()) / spread)
 
 
+# Deviations from which on an entry of a positional embedding stands out: of a thousand normal
+# numbers the largest is at three and a half.
 FAR = 6.0
-"""Deviations from which on an entry of a positional embedding stands out: of a thousand normal
-numbers the largest is at three and a half."""
 
 
 def deviations(matrix: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -58,8 +58,8 @@ class TableValue:
     note: str = ""
 
 
+# Largest bias, in errors, that is taken out of an interval.
 LARGEST_BIAS = 1.0
-"""Largest bias, in errors, that is taken out of an interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +99,8 @@ class Measure:
 
     @property
     def summary(self) -> str:
-        """What it tells, in a sentence: the first line of the function's docstring."""
-        return (self.function.__doc__ or "").strip().splitlines()[0]
+        """What it tells, in a sentence."""
+        return summary_of(self.function)
 
 
 _MEASURES = Registry[Measure]("measure", "isoscope.measures.families")
@@ -109,6 +109,17 @@ _MEASURES = Registry[Measure]("measure", "isoscope.measures.families")
 DOCUMENTED = re.compile(
     r"^(Formula|Range|Reference): (.+?)(?=\n\n|\n(?:Formula|Range|Reference): |\Z)", re.M | re.S
 )
+
+
+def documented(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return formula, range and reference of a measure from the docstring of its function."""
+    found = DOCUMENTED.findall(inspect.getdoc(function) or "")
+    return {key.lower(): " ".join(text.split()) for key, text in found}
+
+
+def summary_of(function: Callable[..., Any]) -> str:
+    """Return what a measure tells, in a sentence: the first line of its function's docstring."""
+    return (function.__doc__ or "").strip().splitlines()[0]
 
 
 def register(**description: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -121,9 +132,8 @@ def register(**description: Any) -> Callable[[Callable[..., Any]], Callable[...,
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         name = function.__name__
-        found = DOCUMENTED.findall(inspect.getdoc(function) or "")
-        documented: dict[str, Any] = {key.lower(): " ".join(text.split()) for key, text in found}
-        measure = Measure(name=name, function=function, text=name, **documented, **description)
+        written = {**documented(function), **description}
+        measure = Measure(name=name, function=function, text=name, **written)
         _MEASURES.register(name, measure, measure.alias)
         return function
 
@@ -158,8 +168,8 @@ def find_measure(name: str) -> Measure:
     return replace(found, options=options, text=":".join((wanted, *pairs)))
 
 
+# Stands for every measure, in place of names.
 ALL = "all"
-"""Stands for every measure, in place of names."""
 
 
 def choose_measures(given: Iterable[str] | str | None) -> tuple[Measure, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from isoscope.typing import Vector
 
     Counts = NDArray[np.int64]
+
+
+Part = TypeVar("Part")
+
+
+def known(part: Part | None, what: str) -> Part:
+    """Return a part of a space that a measure has asked for by its ``needs``."""
+    if part is None:
+        raise ValueError(f"the measure needs {what}")
+    return part
 
 
 @dataclass(frozen=True)

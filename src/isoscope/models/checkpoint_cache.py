@@ -84,6 +84,7 @@ class CheckpointCache:
             shutil.rmtree(folder)  # the branch has moved on
         self._make_room(folder)
         folder.mkdir(parents=True, exist_ok=True)
+        # Marked before it is filled: a download that was killed is then known as one of ours.
         write_mark(folder, {**about, "complete": False})
         fetch(checkpoint, folder)
         write_mark(folder, {**about, "complete": True})

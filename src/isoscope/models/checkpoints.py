@@ -88,6 +88,7 @@ def nearest_to_doubling(steps: Sequence[Step]) -> set[int]:
     target, end = min(known.values(), default=1), max(known.values(), default=0)
     while target <= end:
         goal = target
+        # The distance of logarithms, without logarithms: steps are exact whole numbers.
         taken.add(min(known, key=lambda k: max(known[k] / goal, goal / known[k])))
         target *= 2
     return taken

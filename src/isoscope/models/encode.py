@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,18 +21,19 @@ from numpy.typing import NDArray
 from isoscope.compute.execution import LOCAL, check_scale, on_accelerators, open_pool, ray_address
 from isoscope.compute.pool import BadShard, Pool, Shard, Tick, Value, Work
 from isoscope.compute.vector_cache import VectorCache, open_cache, space_digest, text_keys
+from isoscope.data.arrays import numbered
 from isoscope.errors import DataError, UsageError
 from isoscope.models.model import Model, reopened
 from isoscope.models.pooling import Watch, check_pooling, pooled_spaces
 from isoscope.models.runtime import device_name, dtype_name
 from isoscope.models.tokens import Mention, by_text
 from isoscope.models.weights import weight_files
-from isoscope.progress import Progress
+from isoscope.progress import Progress, report
 from isoscope.typing import Mask, Places
 from isoscope.wording import listed
 
 
-class EncodingPool:
+class EncodingPool(ExitStack):
     """Workers that are started when there is something to encode, and end with a ``with`` block.
 
     Parameters
@@ -47,28 +48,22 @@ class EncodingPool:
     """
 
     def __init__(self, engine: str, workers: int | None = None, device: Any = None) -> None:
+        super().__init__()
         check_scale(engine, workers, "stop", None)
         distant = ray_address(engine) is not None
         self.device = "cpu" if distant and device is None else device
         accelerators = on_accelerators(self.device)
         self._settles = distant and accelerators
         self._open = partial(open_pool, engine, workers, accelerators=accelerators)
-        self._opened = ExitStack()
         self._pool: Pool | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._pool = None
-        self._opened.__exit__(*error)
 
     def run(
         self, work: Work[Shard, Value], shards: Sequence[tuple[int, Shard]], tick: Tick
     ) -> Iterator[tuple[int, Value | BadShard]]:
         """Yield what became of the shards, in the order in which they are done."""
+        # Starting workers takes seconds, and vectors that are all in the cache need none.
         if self._pool is None:
-            self._pool = self._opened.enter_context(self._open())
+            self._pool = self.enter_context(self._open())
         return self._pool.run(work, shards, tick)
 
     def settle(self, model: Model, dtype: Any) -> None:
@@ -130,22 +125,19 @@ class Entries:
     words: bool
 
     @classmethod
-    def of(cls, asked: Sequence[tuple[str, int, int]], *, words: bool) -> Entries:
-        """Number what is asked for without repeats."""
-        places: dict[tuple[str, int, int], int] = {}
-        order = [places.setdefault(entry, len(places)) for entry in asked]
-        return cls(list(places), np.array(order, np.intp), words)
-
-    @classmethod
-    def texts(cls, texts: Sequence[str]) -> Entries:
-        """Encode whole texts."""
-        return cls.of([(text, 0, 0) for text in texts], words=False)
-
-    @classmethod
-    def mentions(cls, texts: Sequence[str], mentions: Sequence[Mention]) -> Entries:
-        """Encode words in texts."""
+    def of(cls, texts: Sequence[str], mentions: Sequence[Mention] | None = None) -> Entries:
+        """Number texts, or words in them, without repeats."""
+        if mentions is None:
+            return cls.distinct([(text, 0, 0) for text in texts], words=False)
         by_text(mentions, texts)
-        return cls.of([(texts[one.text], one.start, one.end) for one in mentions], words=True)
+        spans = [(texts[one.text], one.start, one.end) for one in mentions]
+        return cls.distinct(spans, words=True)
+
+    @classmethod
+    def distinct(cls, entries: Sequence[tuple[str, int, int]], *, words: bool) -> Entries:
+        """Number entries without repeats."""
+        places, order = numbered(entries)
+        return cls(list(places), order, words)
 
     @property
     def keys(self) -> list[str]:
@@ -157,13 +149,11 @@ class Entries:
     def some(self, chosen: Mask) -> Entries:
         """Return the chosen entries alone."""
         entries = [self.entries[k] for k in np.flatnonzero(chosen)]
-        return Entries.of(entries, words=self.words)
+        return Entries.distinct(entries, words=self.words)
 
     def inputs(self) -> tuple[list[str], list[Mention] | None]:
         """Return the distinct texts, and the words in them."""
-        places: dict[str, int] = {}
-        for text, _, _ in self.entries:
-            places.setdefault(text, len(places))
+        places, _ = numbered(text for text, _, _ in self.entries)
         mentions = [Mention(places[text], start, end) for text, start, end in self.entries]
         return list(places), mentions if self.words else None
 
@@ -194,10 +184,8 @@ def cut_entries(wanted: Entries, missing: Mask) -> list[EncodingShard]:
 
     All words of a text are in one shard, so that it goes through the model once.
     """
-    numbers: dict[str, int] = {}
-    of_entry = np.array(
-        [numbers.setdefault(text, len(numbers)) for text, _, _ in wanted.entries], np.intp
-    )
+    _, of_entry = numbered(text for text, _, _ in wanted.entries)
+    # By the number of the text, not of the entry: all words of a text stay in one shard.
     shard_of_entry = of_entry // SHARD_TEXTS
     in_order = np.argsort(shard_of_entry, kind="stable")
     ends = np.cumsum(np.bincount(shard_of_entry))
@@ -205,7 +193,7 @@ def cut_entries(wanted: Entries, missing: Mask) -> list[EncodingShard]:
     for number, places in enumerate(np.split(in_order, ends[:-1])):
         if missing[places].any():
             entries = [wanted.entries[place] for place in places]
-            texts, mentions = Entries.of(entries, words=wanted.words).inputs()
+            texts, mentions = Entries.distinct(entries, words=wanted.words).inputs()
             shards.append(EncodingShard(number * SHARD_TEXTS, texts, mentions, places))
     return shards
 
@@ -231,10 +219,19 @@ class EncodingWork:
             raise UsageError(
                 f"a worker cannot compute in {self.dtype}; name a --dtype that all workers have"
             )
+        return self.vectors(shard.texts, shard.mentions, lambda _, done, __: tick(done))
+
+    def vectors(
+        self,
+        texts: Sequence[str],
+        mentions: Sequence[Mention] | None,
+        progress: Progress | None,
+        watch: Watch | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """Return the vectors of texts, or of words in them, in every layer."""
         found = pooled_spaces(
-            self.model, shard.texts, self.layers, self.pooling, self.special_tokens, {},
-            mentions=shard.mentions, longest=self.longest,
-            progress=lambda _, done, __: tick(done),
+            self.model, texts, self.layers, self.pooling, self.special_tokens, {},
+            mentions=mentions, longest=self.longest, watch=watch, progress=progress,
         )  # fmt: skip
         return {layer: spaces[""] for layer, spaces in found.items()}
 
@@ -254,8 +251,7 @@ def encoded_shards(
     done, total = 0, sum(len(shard.texts) for shard in shards)
 
     def tick(within: int) -> None:
-        if progress is not None:
-            progress("texts", done + within, total)
+        report(progress, "texts", done + within, total)
 
     tick(0)
     for number, found in pool.run(work, list(enumerate(shards)), tick):
@@ -348,10 +344,7 @@ class Encoder:
             Called with the name of the read, texts done, and texts in all.
         """
         names = self.model.layer_names(layers)
-        checked_texts = [checked(text) for text in texts]
-        wanted = Entries.texts(checked_texts)
-        if mentions is not None:
-            wanted = Entries.mentions(checked_texts, mentions)
+        wanted = Entries.of([checked(text) for text in texts], mentions)
         keys = text_keys(wanted.keys)
         known: dict[str, tuple[Mask, NDArray[Any] | None]] = {
             name: (np.zeros(len(keys), np.bool_), None) for name in names
@@ -361,7 +354,7 @@ class Encoder:
             spaces = {name: self.space(name, words=wanted.words) for name in names}
             known = {name: self.cache.get(space, keys) for name, space in spaces.items()}
         missing = np.ones(len(keys), np.bool_)
-        if watch is None:
+        if watch is None:  # a watcher sees all tokens, also those of vectors that are known
             missing = ~np.logical_and.reduce([held for held, _ in known.values()])
         found = {name: rows for name, (_, rows) in known.items() if rows is not None}
         if missing.any() or not len(keys):
@@ -387,17 +380,13 @@ class Encoder:
     ) -> Iterator[tuple[Places, dict[str, NDArray[Any]]]]:
         """Yield places and vectors, some or all at a time, until nothing is missing."""
         pooling = WORD_POOLING if wanted.words else self.pooling
+        work = EncodingWork(self.model, names, pooling, self.special_tokens, self.longest)
         if self.pool is None or watch is not None or not len(missing):
             if watch is not None:
                 check_here(self.model.device)
             texts, mentions = wanted.some(missing).inputs()
-            found = pooled_spaces(
-                self.model, texts, names, pooling, self.special_tokens, {}, mentions=mentions,
-                longest=self.longest, watch=watch, progress=progress,
-            )  # fmt: skip
-            yield np.flatnonzero(missing), {layer: spaces[""] for layer, spaces in found.items()}
+            yield np.flatnonzero(missing), work.vectors(texts, mentions, progress, watch)
             return
-        work = EncodingWork(self.model, names, pooling, self.special_tokens, self.longest)
         yield from encoded_shards(self.pool, work, cut_entries(wanted, missing), progress)
 
     def space(self, layer: str, *, words: bool = False) -> str:

@@ -1,33 +1,25 @@
-"""How often words and tokens are in a text.
+"""How frequent words and tokens are: counted in a text, or from the package wordfreq.
 
-How frequent the tokens of a vocabulary are, from a text or from the package wordfreq.
-
-A text tells of every token; those that it lacks have a share of 0. wordfreq (Speer 2022) tells of
+A text says something about every token; those that it lacks have a share of 0. wordfreq knows
 English words, in any case, so that a token has a frequency where it may be a whole word: most
-vocabularies mark where words begin (``Ġword``, ``▁word``), go on (``##word``) or end
+vocabularies mark where words begin (``Ġword``, ``▁word``), continue (``##word``) or end
 (``word</w>``). A token at the start of a word may still be the first of several (``Ġpartic``); it
-gets the frequency of the word it spells, where there is one. Of tokens that differ in case alone,
-as ``Ġthe`` and ``ĠThe``, only the first has the frequency, which is that of all: vocabularies come
-with the more frequent tokens first. Special and unused tokens have no frequency in either case:
-they are not in texts as people write them.
-
-References
-----------
-Speer (2022), rspeer/wordfreq v3.0.
-
-How much of a text its most frequent words cover, and how steeply frequencies fall.
+gets the frequency of the word that it spells, where there is one. Of tokens that differ in case
+alone, such as ``Ġthe`` and ``ĠThe``, only the first has the frequency, which is that of all:
+vocabularies have the more frequent tokens first. Special and unused tokens have no frequency in
+either case: they do not occur in texts as people write them.
 
 Zipf's law says that the word of rank r has a share p_r = r^(−s) / Σ_{k ≤ V} k^(−s) of the text. The
-exponent s is that of the highest likelihood of the counts c_r in order, which solves
+exponent s is the one with the highest likelihood of the counts c_r in order, which solves
 
     Σ_r c_r ln r / N = Σ_r r^(−s) ln r / Σ_r r^(−s);
 
-a line through logarithms would give the many words that occur once all the weight.
+a line fitted to logarithms would give all the weight to the many words that occur once.
 
 References
 ----------
-Zipf (1949), Human behavior and the principle of least effort. Biś et al. (2021), Too much in
-common, figure 4.
+Speer (2022), rspeer/wordfreq v3.0. Zipf (1949), Human behavior and the principle of least effort.
+Biś et al. (2021), Too much in common, figure 4.
 """
 
 from __future__ import annotations
@@ -44,7 +36,7 @@ from numpy.typing import NDArray
 
 from isoscope.data.texts.base import TextSource
 from isoscope.errors import DataError, MissingError
-from isoscope.models.weights.embeddings import token_texts
+from isoscope.models.weights.embeddings import UNUSED, token_texts
 
 WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 """A word, with apostrophes inside, or one mark of punctuation."""
@@ -186,8 +178,6 @@ def has_wordfreq() -> bool:
 
 def ordinary_tokens(tokenizer: Any, size: int) -> NDArray[np.bool_]:
     """Tell which rows have a token that is neither special nor there for later."""
-    from isoscope.models.weights.embeddings import UNUSED  # imports torch
-
     special = set(tokenizer.all_special_ids)
     return np.array(
         [

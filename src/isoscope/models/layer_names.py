@@ -72,6 +72,7 @@ def numbered_layers(stacks: Sequence[Stack]) -> dict[str, str]:
     has no number. Of a sequence-to-sequence model the encoder is numbered.
     """
     layers = list(stacks[0].layers)
+    # transformers overwrites the last block's output with what the final norm makes of it.
     if layers[-1].endswith("final norm"):
         del layers[-2]
     return {layer: f"layer {number}" for number, layer in enumerate(layers)}

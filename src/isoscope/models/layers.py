@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from isoscope.data.base import Batch, Labels, LazyLabels
 from isoscope.data.texts.base import TextSource
-from isoscope.errors import UsageError
+from isoscope.errors import UsageError, at_least
 from isoscope.models.layer_names import EMBEDDING, FINAL_NORM
 from isoscope.models.tokens import (
     NO_WORD,
@@ -52,19 +52,11 @@ def captured(
     """
     handles = []
 
-    def input_hook(layer: str) -> Callable[..., None]:
-        def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-            del module
-            take(layer, args[0] if args else kwargs["hidden_states"])
+    def take_input(layer: str, _: nn.Module, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        take(layer, args[0] if args else named["hidden_states"])
 
-        return hook
-
-    def output_hook(layer: str) -> Callable[..., None]:
-        def hook(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-            del module, args
-            take(layer, output[0] if isinstance(output, tuple) else output)
-
-        return hook
+    def take_output(layer: str, _: nn.Module, __: tuple[Any, ...], output: Any) -> None:
+        take(layer, output[0] if isinstance(output, tuple) else output)
 
     try:
         for stack in stacks:
@@ -73,10 +65,10 @@ def captured(
                     continue
                 module = network.get_submodule(path)
                 if layer.endswith(EMBEDDING):
-                    hook = input_hook(layer)
+                    hook = partial(take_input, layer)
                     handles.append(module.register_forward_pre_hook(hook, with_kwargs=True))
                 else:
-                    handles.append(module.register_forward_hook(output_hook(layer)))
+                    handles.append(module.register_forward_hook(partial(take_output, layer)))
         yield
     finally:
         for handle in handles:
@@ -105,8 +97,7 @@ class TokenRule:
     of a decoder is often a sink."""
 
     def __post_init__(self) -> None:
-        if self.skip_first < 0:
-            raise UsageError(f"skip-first is at least 0, not {self.skip_first}")
+        at_least("skip-first", self.skip_first, 0)
 
     def counts(self, text: TokenizedText) -> Mask:
         """Tell which tokens of a text count."""
@@ -271,30 +262,18 @@ class LayerClouds:
             return joined(np.full(len(text), text.text.document, dtype=object) for text in texts)
 
         numbered = np.where(words == NO_WORD, NO_WORD, sentences * WORDS_PER_TEXT + words)
-        return Remembered(
+        return LazyLabels(
             {
                 "token id": lambda: ids,
-                "token": partial(self.tokenizer.token_texts, ids),
-                "word": word_texts,
+                # Every layer asks for the labels: those that take time are made once.
+                "token": cache(partial(self.tokenizer.token_texts, ids)),
+                "word": cache(word_texts),
                 "word index": lambda: numbered,
                 "sentence": lambda: sentences,
-                "document": documents,
+                "document": cache(documents),
                 "position": lambda: positions,
             }
         )
-
-
-class Remembered(LazyLabels):
-    """Labels that are made once, though every layer asks for them."""
-
-    def __init__(self, makers: Mapping[str, Any]) -> None:
-        super().__init__(makers)
-        self._made: dict[str, NDArray[Any]] = {}
-
-    def __getitem__(self, key: str) -> NDArray[Any]:
-        if key not in self._made:
-            self._made[key] = super().__getitem__(key)
-        return self._made[key]
 
 
 def with_words(text: TokenizedText) -> NDArray[np.object_]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from isoscope.errors import DataError, unknown_name
+from isoscope.errors import DataError, check_name
 from isoscope.models.runtime import (
     computable,
     device_name,
@@ -232,6 +232,7 @@ class Model:
     def release(self) -> None:
         """Let go of the network's weights; they are loaded again when they are asked for."""
         self.__dict__.pop("network", None)
+        # At once: the next model may not fit beside this one.
         gc.collect()  # a network and its modules refer to each other
 
     @cached_property
@@ -303,8 +304,7 @@ class Model:
         known = tuple(layer for stack in self.stacks for layer in stack.layers)
         wanted = known if layers is None else tuple(layers)
         for layer in wanted:
-            if layer not in known:
-                raise unknown_name(f"layer of {self.name}", layer, known)
+            check_name(f"layer of {self.name}", layer, known)
         return tuple(layer for layer in known if layer in wanted)
 
     @property

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from isoscope.data.arrays import at_least_single
 from isoscope.data.base import Array
 from isoscope.data.texts.base import Text, TextRow, TextSource, check_unicode
-from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.errors import DataError, UsageError, check_name
 from isoscope.models.layers import LayerClouds, TokenRule
 from isoscope.models.tokens import TOKEN_BUDGET, Mention, by_text, mentioned_tokens
-from isoscope.progress import Progress
+from isoscope.progress import Progress, report
 from isoscope.typing import Ids
 
 if TYPE_CHECKING:
@@ -129,8 +130,7 @@ def pooled_spaces(
         raise UsageError("pass a list of texts, not one string")
     names = model.layer_names(layers)
     for layer in corrections:
-        if layer not in names:
-            raise unknown_name("layer that is pooled", layer, names)
+        check_name("layer that is pooled", layer, names)
     found: dict[str, dict[str, NDArray[Any]]] = {name: {} for name in names}
     total = len(texts) if mentions is None else len(mentions)
     done = 0
@@ -150,8 +150,7 @@ def pooled_spaces(
                     found[layer][name] = np.full((total, rows.shape[1]), np.nan, rows.dtype)
                 found[layer][name][batch.rows] = rows
         done += batch.texts
-        if progress is not None:
-            progress("texts", done, len(texts))
+        report(progress, "texts", done, len(texts))
     kind = np.float64 if model.dtype == "float64" else np.float32
     for layer in names:
         for name in corrections.get(layer, {"": None}):
@@ -163,7 +162,7 @@ def pool(tokens: torch.Tensor, counts: Ids, pooling: str) -> NDArray[Any]:
     """Pool the vectors of tokens, text after text; half precision becomes single."""
     import torch
 
-    wide = tokens.float() if tokens.element_size() < 4 else tokens
+    wide = at_least_single(tokens)
     ends = torch.from_numpy(np.cumsum(counts)).to(wide.device)
     lengths = torch.from_numpy(counts).to(wide.device)
     if pooling == "cls":
@@ -200,5 +199,4 @@ def corrected(tokens: torch.Tensor, correction: Any, layer: str) -> torch.Tensor
 
 def check_pooling(pooling: str) -> None:
     """Refuse a pooling that there is not."""
-    if pooling not in POOLINGS:
-        raise unknown_name("pooling", pooling, POOLINGS)
+    check_name("pooling", pooling, POOLINGS)

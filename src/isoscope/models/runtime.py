@@ -10,23 +10,17 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.errors import DataError, UsageError, check_name, require
 
 TALKATIVE = ("transformers", "huggingface_hub")
 
 
 def library(name: str) -> Any:
     """Import a library that only models need, or say what to install."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise UsageError(
-            f"models need {name.partition('.')[0]}; pip install 'isoscope[models]'"
-        ) from error
+    return require(name, f"models need {name.partition('.')[0]}; pip install 'isoscope[models]'")
 
 
 @contextmanager
@@ -82,8 +76,7 @@ for rows in (1, 7, 64):
 def dtype_name(dtype: Any) -> str:
     """Return the name of a type that is given by name or as torch's own; float32 for None."""
     name = "float32" if dtype is None else str(dtype).removeprefix("torch.")
-    if name not in DTYPES:
-        raise unknown_name("dtype of a model", name, DTYPES)
+    check_name("dtype of a model", name, DTYPES)
     return name
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from isoscope.data.formats.packages import PREFIX, installed_folder
-from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.errors import DataError, UsageError, check_name
 from isoscope.models.runtime import first_line, library, quietly
 from isoscope.models.weights.weight_files import places
 
@@ -102,8 +102,7 @@ def gguf_file(called: str, origin: str, path: Path) -> Source:
 def packaged(name: str) -> Source:
     """Find ``package:NAME``."""
     wanted = name.removeprefix(PREFIX)
-    if wanted not in PACKAGES:
-        raise unknown_name("packaged model", wanted, PACKAGES)
+    check_name("packaged model", wanted, PACKAGES)
     return PACKAGES[wanted](name)
 
 
@@ -143,7 +142,7 @@ class HubSource(Source):
     def fetch_weights(self) -> None:
         """Bring the weights into the snapshot, safetensors rather than pickles."""
         for patterns in WEIGHTS:
-            if self._is_complete():
+            if self._is_complete():  # pickles are fetched only where no safetensors came
                 return
             self._fetch([*SMALL_FILES, patterns])
 
@@ -206,21 +205,19 @@ def refusal(name: str, revision: str | None, error: Exception) -> UsageError:
     """Say in one line why a model cannot be had from the hub, and what to do."""
     errors: Any = library("huggingface_hub").errors
     at = "" if revision is None else f" at revision {revision}"
-    if isinstance(error, errors.HFValidationError):
-        return UsageError(
-            f"{name}: there is no such folder, and no model of the hub has such a name"
-        )
-    if isinstance(error, errors.GatedRepoError):
-        return UsageError(
-            f"{name} is gated: accept its terms on its page, then set HF_TOKEN or run hf auth login"
-        )
-    if isinstance(error, errors.RevisionNotFoundError):
-        return UsageError(f"{name} has no revision {revision}")
-    if isinstance(error, errors.RepositoryNotFoundError):
-        return UsageError(
-            f"{name}: there is no such folder, and no such public model on the hub "
-            "(a private one needs HF_TOKEN)"
-        )
+    answers = {
+        errors.HFValidationError: f"{name}: there is no such folder, and no model of the hub has "
+        "such a name",
+        errors.GatedRepoError: f"{name} is gated: accept its terms on its page, then set HF_TOKEN "
+        "or run hf auth login",
+        errors.RevisionNotFoundError: f"{name} has no revision {revision}",
+        errors.RepositoryNotFoundError: f"{name}: there is no such folder, and no such public "
+        "model on the hub (a private one needs HF_TOKEN)",
+    }
+    # In this order: a gated repository is also one that is not found.
+    for kind, answer in answers.items():
+        if isinstance(error, kind):
+            return UsageError(answer)
     unreached = isinstance(error, errors.LocalEntryNotFoundError)
     if isinstance(error, errors.EntryNotFoundError) and not unreached:
         return UsageError(f"{name}{at} is not a transformers model: it has no {CONFIG}")

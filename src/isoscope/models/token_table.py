@@ -1,8 +1,8 @@
 """Tokens of texts in the layers of a model, in memory.
 
-- Whole texts, drawn at random, in every layer: a token's position and neighbours are real.
-- All tokens of the last layer.
-- Sums of every layer, and one random token of every text, in one pass.
+Three ways to read them: whole texts drawn at random, in every layer, so that a token's position and
+neighbours are real (``read_tokens``); all tokens of the last layer (``read_last_layer``); and, in
+one pass, the sums of every layer with one random token of every text (``read_layers``).
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.data.arrays import on_host
+from isoscope.data.arrays import on_host, to_host
 from isoscope.data.sampling import lowest_indices, row_keys
 from isoscope.data.texts.base import TextSource
 from isoscope.data.texts.readers import MadeTexts
 from isoscope.errors import DataError
+from isoscope.measures.kernels import MomentsKernel, moments_kernel_for
 from isoscope.measures.reads.moments import MomentParts, Moments
 from isoscope.models.layer_names import numbered_layers
 from isoscope.models.layers import LayerClouds, TokenRule
 from isoscope.models.model import Model, provenance_of
 from isoscope.models.pooling import Watch, token_batches
 from isoscope.models.tokens import TextTokenizer
-from isoscope.progress import Progress
+from isoscope.progress import Progress, report
 
 MEMORY = 2 * 10**9
 """Bytes that vectors of all layers may take; of large models fewer tokens are read."""
@@ -152,8 +153,7 @@ def in_reading_order(
         known = next(iter(batches.values())).labels
         for name in names:
             labels.setdefault(name, []).append(np.asarray(known[name]))
-        if progress is not None:
-            progress(unit, group.so_far.texts, total)
+        report(progress, unit, group.so_far.texts, total)
     if not vectors:
         return {}, {}
     joined = {name: np.concatenate(values) for name, values in labels.items()}
@@ -231,11 +231,9 @@ def read_last_layer(
         tokens = batch.layers[layer]
         if watch is not None:
             watch(layer, tokens)
-        wide = tokens.float() if tokens.element_size() < 4 else tokens
-        parts.append(wide.cpu().numpy())
+        parts.append(to_host(tokens))
         done += batch.texts
-        if progress is not None:
-            progress("texts", done, len(texts))
+        report(progress, "texts", done, len(texts))
     if not parts:
         raise DataError(f"{name}: no token is left to measure ({rule})")
     rows = np.concatenate(parts)
@@ -292,42 +290,31 @@ def read_layers(
 ) -> ReadLayers:
     """Sum every layer over all tokens, and draw one token of every text.
 
-    Parameters
-    ----------
-    model, texts
-        What is read.
-    seed : int
-        Of the draw. The same tokens are drawn in every layer, whatever the size of batches.
-    special : bool
-        Whether tokens that the tokenizer adds count.
-    scatter : bool
-        Whether covariances are wanted.
-    layers : iterable of str, optional
-        Numbered layers, such as ``layer 12``; all by default.
-    progress : callable, optional
-        Called with the name of the read, texts done, and texts in all.
+    The same tokens are drawn in every layer, whatever the size of batches. ``layers`` are numbered,
+    such as ``layer 12``, and ``scatter`` says whether covariances are wanted; the other parameters
+    are as in ``read_tokens``.
     """
-    from isoscope.measures.kernels.torch_kernel import TorchMoments
-
     names = numbered_layers(model.stacks)
     wanted = set(names.values() if layers is None else layers)
     names = {layer: number for layer, number in names.items() if number in wanted}
     group = LayerClouds(model, texts, TokenRule(special=special), layers=names)
     total = texts.survey().texts
-    sums = {layer: TorchMoments(MomentParts(scatter=scatter), double=False) for layer in names}
+    parts = MomentParts(scatter=scatter)
+    sums: dict[str, MomentsKernel] = {}
     drawn: dict[str, list[NDArray[np.float64]]] = {layer: [] for layer in names}
     for batches in group.batches():
         first = next(iter(batches.values()))
         chosen = one_of_each(first.labels["sentence"], first.labels["position"], seed)
         for layer, batch in batches.items():
+            if layer not in sums:
+                sums[layer] = moments_kernel_for(batch.vectors, parts, double=False)
             sums[layer].add(batch.vectors)
             drawn[layer].append(on_host(batch.vectors, chosen))
-        if progress is not None:
-            progress("first read", group.so_far.texts, total)
+        report(progress, "first read", group.so_far.texts, total)
     stored = dict(zip(group.names, group.dtypes, strict=True))
     found = {}
     for layer, number in names.items():
-        moments = sums[layer].result()
+        moments = sums[layer].result() if layer in sums else None
         if moments is None:
             raise DataError(f"{texts.name}: no token is left to measure ({group.rule})")
         found[number] = ReadLayer(moments, np.concatenate(drawn[layer]), stored[layer])

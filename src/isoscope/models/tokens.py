@@ -42,6 +42,7 @@ def batched(
         )
         batch: list[TokenizedText] = []
         for text in ready:
+            # Texts come by length: the new one would be the longest, to which all are padded.
             if batch and (len(batch) + 1) * len(text) > budget:
                 yield batch
                 batch = []

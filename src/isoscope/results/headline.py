@@ -120,6 +120,7 @@ def numbers_of(results: Sequence[Result]) -> list[Number]:
     for measure in CARRYING:
         of_measure = [row for row in rows if row.measure == measure and row.correction == "none"]
         chosen += of_measure[-1:]  # of layers the last one, which people use
+    # Results without these measures, such as scores, open with their first numbers.
     chosen += [row for row in rows if row not in chosen]
     return [number_of(row) for row in chosen[:NUMBERS]]
 

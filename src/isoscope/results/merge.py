@@ -38,6 +38,7 @@ def joined(results: Iterable[Result]) -> Result:
         seeds |= result.seeds
         known |= result.versions
         for name, value in result.extra.items():
+            # Mappings, such as the provenance of models, are merged; of others the last one stays.
             several = isinstance(value, dict) and isinstance(extra.get(name), dict)
             extra[name] = extra[name] | value if several else value
     return Result(

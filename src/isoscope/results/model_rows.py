@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isoscope.measures.layer_norm import FAR, deviations
+from isoscope.measures.registry import Value
 from isoscope.measures.views import NONE
 from isoscope.models.structure.norm_layers import norm_name, norm_weights
 from isoscope.results.fields import KIND, MODEL, PARTS, REVISION, STEP
@@ -61,22 +62,19 @@ def norm_result(model: Model) -> Result:
         weights = norm_weights(model, norm)
         if weights is None:
             continue
-        part = norm_name(norm)
+        part, far = norm_name(norm), weights.outliers()
+        values = {
+            **weights.values(),
+            "outliers_3sd": Value(float(len(far)), rows=len(weights.gain)),
+        }
         rows += [
             Row(
                 model.name, part, NONE, name, value.value,
                 n=value.rows, protocol=f"{norm.kind}, {norm.path}", note=value.note,
                 extra={PARTS: "norm"},
             )
-            for name, value in weights.values().items()
+            for name, value in values.items()
         ]  # fmt: skip
-        far = weights.outliers()
-        rows.append(
-            Row(
-                model.name, part, NONE, "outliers_3sd", float(len(far)),
-                n=len(weights.gain), protocol=f"{norm.kind}, {norm.path}", extra={PARTS: "norm"},
-            )
-        )  # fmt: skip
         outliers += [{"norm": part, **row} for row in far]
     note = "entries of gain or bias more than 3 deviations from their mean (Kovaleva et al. 2021)"
     return Result(rows, [Table(model.name, "", NONE, "norm_outliers", outliers, note)])
@@ -108,8 +106,4 @@ def model_header(model: Model, kind: str) -> dict[str, Any]:
 
 def fields_of(checkpoint: Checkpoint) -> dict[str, Any]:
     """Return what rows, tables and verdicts say of their checkpoint."""
-    return {
-        MODEL: checkpoint.model,
-        REVISION: checkpoint.revision,
-        STEP: checkpoint.step,
-    }
+    return {MODEL: checkpoint.model, REVISION: checkpoint.revision, STEP: checkpoint.step}

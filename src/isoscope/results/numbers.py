@@ -26,6 +26,7 @@ def cell(row: Row | None, *, error: bool = False) -> str:
         return UNDEFINED
     if "unit" in row.extra:
         return with_interval(row, ".4f")
+    # I1 of a large space may be below the smallest float: its logarithm is known all the same.
     if row.log10 is not None and abs(row.value) < SMALLEST_SHOWN:
         return f"10^{row.log10:.4f}" if row.log10 > -100 else f"10^{row.log10:.1f}"
     if row.value == 0:
@@ -43,6 +44,7 @@ def plus_minus(row: Row) -> str:
     reach = max(row.high - row.value, row.value - row.low)
     if reach <= SMALLEST_REACH * abs(row.value):
         return ""
+    # The second significant digit of the reach, but no more than the four that values have.
     digits = min(max(1 - math.floor(math.log10(reach)), 0), 4)
     return f" ±{reach:.{digits}f}" if reach >= SMALLEST_SHOWN else f" ±{reach:.0e}"
 

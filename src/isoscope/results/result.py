@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 import numpy as np
 
 from isoscope.data.output import check_place, write_atomically
-from isoscope.errors import DataError, UsageError
+from isoscope.errors import DataError, UsageError, require
 from isoscope.measures.registry import find_measure
 from isoscope.registry import load
 from isoscope.version import __version__
@@ -248,6 +248,7 @@ class Result(Record):
             values = json.loads(text)
             if not isinstance(values, dict) or "schema_version" not in values:
                 raise DataError("this is not an isoscope result")
+            # Newer files may mean something else by the same fields; unknown fields are harmless.
             version = values.get("schema_version")
             if not isinstance(version, int) or version > SCHEMA_VERSION:
                 raise DataError(
@@ -282,11 +283,9 @@ class Result(Record):
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the rows as a data frame."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise UsageError("to_pandas needs pandas; pip install pandas") from error
-        return pandas.DataFrame(self.to_rows())
+        library = require("pandas", "to_pandas needs pandas; pip install pandas")
+        frame: pandas.DataFrame = library.DataFrame(self.to_rows())
+        return frame
 
     def __repr__(self) -> str:
         return self._rendered("plain")
@@ -311,6 +310,7 @@ def _first(
 
 
 def _finite(value: Any) -> Any:
+    # json.dumps would write NaN and Infinity, which are not JSON and stop other readers.
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):

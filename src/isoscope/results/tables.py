@@ -242,6 +242,7 @@ def previews(result: Result) -> list[Grid]:
         tells = found.correction == UNCORRECTED and (
             found.measure in TELLING or telling is not None
         )
+        # Where there are no numbers at all, even an empty table is an answer.
         if (tells and found.rows) or not result.rows:
             subject = found.subject if several else ""
             where = ", ".join(word for word in (subject, found.part, found.correction) if word)
@@ -269,6 +270,7 @@ def runs(names: Sequence[str]) -> list[str]:
     for name in names:
         stem, _, number = name.rpartition(" ")
         before, _, last = found[-1][-1].rpartition(" ") if found else ("", "", "")
+        # A run goes on where the name is the same and its number is the next one.
         follows = number.isdecimal() and last.isdecimal() and int(number) == int(last) + 1
         if found and follows and stem == before:
             found[-1].append(name)

@@ -16,10 +16,8 @@ __all__ = ["SentenceProtocol", "Task", "all_tasks", "find_task"]
 __getattr__ = lazy_names(
     __name__,
     {
-        "SentenceProtocol": "isoscope.tasks.protocol",
-        "Task": "isoscope.tasks.registry",
-        "all_tasks": "isoscope.tasks.registry",
-        "find_task": "isoscope.tasks.registry",
+        "isoscope.tasks.protocol": ["SentenceProtocol"],
+        "isoscope.tasks.registry": ["Task", "all_tasks", "find_task"],
     },
     moved={
         "evaluate": "isoscope.verbs.evaluate.api:evaluate",

@@ -1,31 +1,40 @@
-"""Outputs of every item from corrections that were fitted, and whose settings were chosen, without it.
+"""Outputs of items from corrections that were fitted, and whose settings were chosen, without them.
 
 For every fold k each correction is fitted on the rows that no item of k stands on. Where a
-correction has several settings, the one is taken that scores best on the other folds, each of these
-again scored with a fit that has seen neither it nor k: what decides is never what is decided on.
+correction has several settings, the one that scores best on the other folds j ≠ k is used, each j
+scored by a fit that has seen neither j nor k: what a setting is chosen on is never what it is
+scored on (nested cross-validation). A fit without j and k serves both orders of the pair, so that K
+folds take K + K (K − 1) / 2 fits.
 
-Queries that are centred on their own mean, fold by fold, beside documents on theirs.
-"""  # noqa: E501
+Where queries have a centre of their own, their mean is also taken without the queries of the fold.
+
+References
+----------
+Varma & Simon (2006), Bias in error estimation when using cross-validation for model selection, BMC
+Bioinformatics 7:91.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.corrections.affine import centred_on, has_centre
-from isoscope.corrections.named import NamedCorrection
+from isoscope.corrections.affine import Centring, centred_on
+from isoscope.corrections.named import NONE, NamedCorrection
 from isoscope.corrections.query_centre import OWN, Centres
 from isoscope.errors import DataError, UsageError
-from isoscope.progress import Progress
+from isoscope.progress import Progress, report
 from isoscope.tasks.fits import FoldedRows
 from isoscope.tasks.problem import Items, Outputs, Problem
 from isoscope.tasks.scores import has_output
 from isoscope.tasks.vectors import Ground
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -88,12 +97,10 @@ class CrossFitting:
 
     def uncorrected(self) -> Outputs:
         """Return the outputs of the vectors as they are."""
-        found = None
-        for fold, held in enumerate(self.folds):
-            some = self._outputs(None, (fold,), held)
-            found = self._placed(found, held, some)
-        assert found is not None
-        return found
+        found: dict[str, Outputs] = {}
+        for fold in range(len(self.folds)):
+            self._add(found, NONE, None, (fold,), fold)
+        return found[NONE]
 
     def run(self, candidates: Sequence[Candidate]) -> list[CrossFitted]:
         """Try every candidate."""
@@ -104,26 +111,20 @@ class CrossFitting:
             one for candidate in candidates if len(candidate.settings) > 1
             for one in candidate.settings
         ]  # fmt: skip
-        numbers = range(len(self.folds))
-        self._done, self._total = 0, len(self.folds)
+        folds = range(len(self.folds))
+        # A fit without two folds serves both: each is scored by what has seen neither of them.
+        pairs = list(combinations(folds, 2)) if several else []
+        self._done, self._total = 0, len(folds) + len(pairs)
         inner: dict[tuple[str, int], Outputs] = {}
-        if several:
-            pairs = list(combinations(numbers, 2))
-            self._total += len(pairs)
-            for pair in pairs:
-                for one in self._fit(several, pair):
-                    for outer, scored in (pair, pair[::-1]):
-                        held = self.folds[scored]
-                        some = self._outputs(one, pair, held)
-                        key = (one.name, outer)
-                        inner[key] = self._placed(inner.get(key), held, some)
-        outer_outputs: dict[str, Outputs] = {}
-        for fold in numbers:
+        for pair in pairs:
+            for one in self._fit(several, pair):
+                for outer, scored in (pair, pair[::-1]):
+                    self._add(inner, (one.name, outer), one, pair, scored)
+        outputs: dict[str, Outputs] = {}
+        for fold in folds:
             for one in self._fit(settings, (fold,)):
-                held = self.folds[fold]
-                some = self._outputs(one, (fold,), held)
-                outer_outputs[one.name] = self._placed(outer_outputs.get(one.name), held, some)
-        return [self._chosen(candidate, inner, outer_outputs) for candidate in candidates]
+                self._add(outputs, one.name, one, (fold,), fold)
+        return [self._chosen(candidate, inner, outputs) for candidate in candidates]
 
     def _one_fit_serves_all(self) -> bool:
         """Whether folds differ neither in what is fitted on nor in what is learned from."""
@@ -139,11 +140,8 @@ class CrossFitting:
         outputs = {
             one.name: self._outputs(one, (0,), self._items) for one in self._fit(settings, ())
         }
-        inner = {
-            (name, fold): found
-            for name, found in outputs.items()
-            for fold in range(len(self.folds))
-        }
+        folds = range(len(self.folds))
+        inner = {(name, fold): found for name, found in outputs.items() for fold in folds}
         return [self._chosen(candidate, inner, outputs) for candidate in candidates]
 
     def space(self, correction: NamedCorrection) -> NDArray[np.float64]:
@@ -185,8 +183,7 @@ class CrossFitting:
     ) -> tuple[NamedCorrection, ...]:
         found = self.rows.fit(settings, () if self.transductive else without)
         self._done += 1
-        if self.progress is not None:
-            self.progress("try corrections", self._done, self._total)
+        report(self.progress, "try corrections", self._done, self._total)
         return found
 
     def _outputs(
@@ -206,11 +203,19 @@ class CrossFitting:
         space[rows] = changed
         return self.problem.outputs(space, learn, held)
 
-    def _placed(self, whole: Outputs | None, held: Items, some: Outputs) -> Outputs:
-        if whole is None:
-            whole = np.full((len(self._items), *some.shape[1:]), np.nan)
-        whole[held] = some
-        return whole
+    def _add(
+        self,
+        found: dict[Key, Outputs],
+        key: Key,
+        correction: NamedCorrection | None,
+        without: tuple[int, ...],
+        fold: int,
+    ) -> None:
+        """Put the outputs of the items of a fold in their places among those of all items."""
+        some = self._outputs(correction, without, self.folds[fold])
+        if key not in found:
+            found[key] = np.full((len(self._items), *some.shape[1:]), np.nan)
+        found[key][self.folds[fold]] = some
 
 
 FLOW = "flow"
@@ -304,7 +309,7 @@ def with_own_centres(tried: Sequence[Candidate]) -> tuple[Candidate, ...]:
     return tuple(
         Candidate(one.name + OWN, one.settings)
         for one in tried
-        if all(has_centre(setting.transformer) for setting in one.settings)
+        if all(isinstance(setting.transformer, Centring) for setting in one.settings)
     )
 
 

@@ -1,19 +1,18 @@
-"""Corrections fitted on all rows but those of some folds, from one read of the rows.
+"""Corrections fitted without the rows of some folds, or on the tokens of every layer.
 
-Rows are put together by the folds that stand on them. The sums of each such group are taken once,
-and merged anew for every fit; corrections that do not follow from sums get the rows themselves.
+Corrections that follow from sums (n, Σx, Σxxᵀ) see every row: the sums of each group of rows are
+taken once, in one read, and merged anew for every fit. All others (clusters, flows, transformers
+of somebody else) see a random sample of at most 50,000 rows, as all of them may not fit in memory.
 
-Corrections fitted on the tokens of texts, in every layer, from one pass over them.
-
-Corrections that follow from sums see every token. Others (clusters, flows, anybody else's) see a
-random sample of at most so many tokens a layer, as all of them would not fit in memory.
+For folds, rows are grouped by the set of folds that stand on them: a fit without fold k merges the
+groups whose set does not contain k.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +24,8 @@ from isoscope.corrections.named import NamedCorrection, fitted
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.sampling import TokenSample
 from isoscope.errors import DataError
-from isoscope.measures.kernels import moments_kernel_for
+from isoscope.measures.kernels import MomentsKernel, moments_kernel_for
 from isoscope.measures.reads.moments import MomentParts, Moments
-
-if TYPE_CHECKING:
-    from isoscope.measures.kernels.torch_kernel import TorchMoments
-
 
 MOST_ROWS = 50_000
 """Rows that a correction sees which does not follow from sums."""
@@ -113,6 +108,7 @@ class FoldedRows:
         parts: MomentParts,
         background: Background | None = None,
     ) -> None:
+        # Bit k of a row's mask says that fold k stands on it; there are at most 20 folds.
         masks = np.zeros(len(vectors), np.int64)
         for number, rows in enumerate(folds):
             masks[rows] |= 1 << number
@@ -166,6 +162,7 @@ class FoldedRows:
     def _sample(self, without: Collection[int]) -> NDArray[Any]:
         parts = [self._rows[mask] for mask in self._kept(without)]
         behind = self._background
+        # The same rows for every correction of a fold: some_rows always draws with one seed.
         if behind is None or behind.moments is None:
             return some_rows(np.concatenate(parts), MOST_ROWS)
         sample = behind.sample.astype(parts[0].dtype if parts else np.float32)
@@ -226,7 +223,7 @@ class TokenFits:
         self._closed = [one for one in corrections if isinstance(one.transformer, ClosedForm)]
         self._others = [one for one in corrections if sees_a_sample(one)]
         self._most, self._seed = most, seed
-        self._sums: dict[str, TorchMoments] = {}
+        self._sums: dict[str, MomentsKernel] = {}
         self._samples: dict[str, TokenSample] = {}
         self.tokens = 0
         """Tokens of a layer so far."""
@@ -235,13 +232,12 @@ class TokenFits:
 
     def add(self, layer: str, tokens: Any) -> None:
         """Take some tokens of a layer into account."""
-        from isoscope.measures.kernels.torch_kernel import TorchMoments
-
         self._first = self._first or layer
         self._stored = str(tokens.dtype).removeprefix("torch.")
         if self._closed:
             if layer not in self._sums:
-                self._sums[layer] = TorchMoments(parts_of(self._closed), double=False)
+                parts = parts_of(self._closed)
+                self._sums[layer] = moments_kernel_for(tokens, parts, double=False)
             self._sums[layer].add(tokens)
         if self._others:
             sample = self._samples.setdefault(layer, TokenSample(self._most, self._seed))

@@ -38,6 +38,7 @@ def dealt(problem: Problem, folds: int = FOLDS, seed: int = 0) -> list[Items]:
         )
     groups = connected(problem)
     sizes = np.bincount(groups)
+    # One large group, as where all pairs share a text, would leave a single fold with everything.
     if sizes.max() > LARGEST_GROUP * count / folds or len(sizes) < folds:
         groups, sizes = np.arange(count), np.ones(count, np.intp)
     turn = np.random.default_rng(seed).permutation(len(sizes))
@@ -59,6 +60,7 @@ def connected(problem: Problem) -> NDArray[np.intp]:
     items = np.repeat(np.arange(len(rows)), [len(some) for some in rows])
     ends = len(rows) + np.concatenate(rows)
     size = int(ends.max()) + 1
+    # Items and what they stand on are the two sides of a graph; its components are the groups.
     graph = coo_array((np.ones(len(items)), (items, ends)), shape=(size, size))
     _, labels = connected_components(graph, directed=False)
     _, numbered = np.unique(labels[: len(rows)], return_inverse=True)

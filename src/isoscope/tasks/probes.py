@@ -1,42 +1,37 @@
-"""What a probe is asked, and what it answers.
+"""Classifiers of frozen features: multinomial logistic regression, and a small network.
 
-What is done to features before a classifier learns from them.
+Logistic regression minimises, over weights W and intercepts b,
 
-An invertible linear change of features changes no unregularised linear classifier: it can undo
+    C Σ_i −ln softmax(W x_i + b)_{y_i} + ‖W‖² / 2
+
+An invertible linear change of features changes no unregularised linear classifier, which can undo
 the change in its weights. What a correction can do to a *regularised* one is to make some
 directions cheaper than others, and scaling does the same. Dividing each feature by its own
-standard deviation is itself a correction (``standardize``): were it always done, the vectors as
+standard deviation is itself a correction (``standardize``): if it were always done, the vectors as
 they are would never be scored. So the shape of a space is kept by default: features are centred,
 which an intercept makes harmless, and divided by *one* number, so that the same strengths of
-regularisation mean the same in spaces of any length. Where features are several blocks, as u and
-u ∘ v, each block has its own number: of vectors of unit length, products are smaller than entries
-by the square root of the width, and would hardly count.
+regularisation mean the same in spaces of any norm. Where features consist of several blocks, such
+as u and u ∘ v, each block has its own number: for vectors of unit norm, products are smaller than
+entries by the square root of the dimension, and would hardly count.
 
-Logistic regression on frozen features.
-
-The small network that Rajaee & Pilehvar train on frozen features.
-
-Probes by name.
-
-Classifiers of frozen features.
+References
+----------
+Conneau & Kiela (2018), SentEval: an evaluation toolkit for universal sentence representations,
+LREC. Rajaee & Pilehvar (2021), A cluster-based approach for improving isotropy in contextual
+embedding space, ACL.
 """
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isoscope.compute.stats.folds import dealt_by_class
-from isoscope.errors import UsageError, unknown_name
-
-if TYPE_CHECKING:
-    import torch
-
+from isoscope.errors import UsageError, check_name, require
 
 Matrix = NDArray[np.floating[Any]]
 Codes = NDArray[np.intp]
@@ -163,8 +158,7 @@ class Scale:
 
 def check_scaling(kind: str) -> None:
     """Refuse a scaling that does not exist."""
-    if kind not in get_args(Scaling):
-        raise unknown_name("scaling", kind, get_args(Scaling))
+    check_name("scaling", kind, get_args(Scaling))
 
 
 STRENGTHS = (1e-5, 1e-4, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
@@ -230,6 +224,7 @@ class LogisticProbe:
         """Choose C, fit, and classify."""
         back = lesson.held_back(self.seed)
         model = self.chosen(lesson, back)
+        # A release's dev part is for choosing alone; rows held back at random are learned from too.
         kept = ~back if back is lesson.choosing else np.ones(len(back), np.bool_)
         scale = Scale.of(lesson.features[kept], self.scaling, lesson.blocks)
         model.fit(scale(lesson.features[kept]), lesson.codes[kept])
@@ -367,13 +362,18 @@ class MlpProbe:
         self, features: Matrix, codes: Codes, blocks: int, asked: tuple[Matrix, ...]
     ) -> Iterator[tuple[float, tuple[Codes, ...]]]:
         """Train, and give out the mean loss of every epoch and what it says of several matrices."""
-        require_torch()
-        import torch
+        torch = require(
+            "torch",
+            "the probe mlp needs torch, which is not installed; pip install 'isoscope[models]'",
+        )
+
+        def tensor(matrix: Matrix) -> Any:
+            return torch.from_numpy(np.ascontiguousarray(scale(matrix), np.float32))
 
         scale = Scale.of(features, self.scaling, blocks)
         present, targets = np.unique(codes, return_inverse=True)
-        inputs, classes = tensor(scale(features)), torch.from_numpy(targets)
-        questions = [tensor(scale(matrix)) for matrix in asked]
+        inputs, classes = tensor(features), torch.from_numpy(targets)
+        questions = [tensor(matrix) for matrix in asked]
         with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
             torch.manual_seed(self.seed)
             network = torch.nn.Sequential(
@@ -381,6 +381,8 @@ class MlpProbe:
                 torch.nn.ReLU(),
                 torch.nn.Linear(self.hidden, len(present)),
             )
+        # Batches have a generator of their own: weights of larger spaces draw more numbers, and the
+        # batches must be the same in all of them.
         optimiser = torch.optim.Adam(network.parameters(), lr=self.rate)
         shuffled = torch.Generator().manual_seed(self.seed)
         for _ in range(self.epochs):
@@ -389,27 +391,12 @@ class MlpProbe:
             for rows in torch.split(order, self.batch):
                 optimiser.zero_grad()
                 loss = torch.nn.functional.cross_entropy(network(inputs[rows]), classes[rows])
-                loss.backward()  # type: ignore[no-untyped-call]
+                loss.backward()
                 optimiser.step()
                 total += loss.item() * len(rows)
             with torch.no_grad():
                 said = [network(question).argmax(dim=1).numpy() for question in questions]
             yield total / len(inputs), tuple(present[one] for one in said)
-
-
-def tensor(matrix: Matrix) -> torch.Tensor:
-    """Return a matrix as the network takes it."""
-    import torch
-
-    return torch.from_numpy(np.ascontiguousarray(matrix, np.float32))
-
-
-def require_torch() -> None:
-    """Say what to install where torch is missing."""
-    if importlib.util.find_spec("torch") is None:
-        raise UsageError(
-            "the probe mlp needs torch, which is not installed; pip install 'isoscope[models]'"
-        )
 
 
 PROBES: dict[str, type[LogisticProbe] | type[MlpProbe]] = {
@@ -425,8 +412,7 @@ def probe_names() -> tuple[str, ...]:
 
 def find_probe(name: str, seed: int = 0) -> Probe:
     """Return a probe by its name, with its default settings."""
-    if name not in PROBES:
-        raise unknown_name("probe", name, PROBES)
+    check_name("probe", name, PROBES)
     return PROBES[name](seed=seed)
 
 

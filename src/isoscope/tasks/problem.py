@@ -9,7 +9,8 @@ outputs of each fold from what was learned without it, then one score of them al
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -127,15 +128,20 @@ class Problem(ABC):
         return np.unique([self.mentions[row].text for row in rows]).astype(np.intp)
 
 
+@dataclass(frozen=True)
 class PairedRows(Problem):
     """A problem whose items are pairs of rows.
 
     Attributes
     ----------
+    task, texts
+        As in ``Problem``.
     first, second : array of int
         The two rows of every pair.
     """
 
+    task: str
+    texts: tuple[str, ...]
     first: Places
     second: Places
 
@@ -151,9 +157,3 @@ def pair_cosines(vectors: NDArray[Any], first: Places, second: Places) -> Vector
     """
     units = unit_rows(np.asarray(vectors, np.float64))
     return np.asarray(np.einsum("ij,ij->i", units[first], units[second]))
-
-
-def numbered(values: Iterable[Any]) -> tuple[dict[Any, int], Places]:
-    """Number distinct values in the order in which they first appear."""
-    places: dict[Any, int] = {}
-    return places, np.array([places.setdefault(value, len(places)) for value in values], np.intp)

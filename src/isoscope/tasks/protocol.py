@@ -1,12 +1,9 @@
-"""How texts become vectors, and what corrections of them are fitted on.
+"""How texts become vectors, on which splits a task is scored, and what corrections are fitted on.
 
-Which texts a correction of sentence vectors is fitted on: not those that it is scored on.
-
-A correction sees no human score, but it does see the texts: fitted on those that are scored
-(*transductive*), it knows their mean and their spectrum, which a deployed one does not. Papers do
-it; here it has to be asked for.
-
-What is scored of a task, on which splits, and what corrections are fitted on.
+A correction sees no human score, but it does see the texts. Fitted on those that are scored
+(*transductive*), it knows their mean and their spectrum, which a deployed correction does not.
+Papers do it; here it has to be requested. By default corrections are fitted on a train split, or on
+all folds but the one that is scored.
 """
 
 from __future__ import annotations
@@ -260,6 +257,7 @@ def fit_texts(plan: TaskPlan, split: Split, named: FitTexts | None, transductive
     if source is None:
         name = f"the {problem.unit} to learn from" if len(plan.splits) == 1 else "the other folds"
         source = FitTexts(tuple(problem.texts_of(split.learn)), name)
+    # Documents are scored too, but they are known before a query is asked: nothing is left out.
     if source.together:
         return replace(source, texts=tuple(dict.fromkeys(source.texts)))
     return FitTexts.apart(source.texts, source.source, scored)

@@ -1,8 +1,8 @@
-"""The folder in which a user keeps benchmark data.
+"""Tasks by name: their data files, what an example of each kind is, and how to find them.
 
-Every task with what a reader must know before trusting its score.
-
-What the readers of data sets give out: one example of a task each.
+A task is a benchmark as its authors released it, with what a reader must know before trusting its
+score: files, sizes, layout, licence, citation and protocol. isoscope ships none of the data: they
+are read from a folder that the user names with ``--data`` or in the environment.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar, get_args
 
-from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.errors import DataError, UsageError, check_name, unknown_name
 from isoscope.registry import Registry
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def lookup(folder: Path, name: str) -> list[Path]:
     for place in own:
         if (place / name).is_file():
             return [place / name]
+    # Sorted, as a message lists them: the order of a file system is not the same everywhere.
     return sorted(path for path in folder.glob(f"*/{name}") if path.is_file())
 
 
@@ -472,8 +473,7 @@ class PartedTask(Task, Generic[Example]):
         """Return some parts, which must exist, or those that are scored."""
         wanted = self.scored if parts is None else tuple(parts)
         for part in wanted:
-            if part not in self.parts:
-                raise unknown_name(f"part of {self.name}", part, self.parts)
+            check_name(f"part of {self.name}", part, self.parts)
         return wanted
 
     def read_files(self, paths: Mapping[DataFile, Path]) -> list[Example]:

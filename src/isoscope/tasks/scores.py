@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isoscope.compute.stats.estimates import Estimate, Score, difference
 from isoscope.corrections.named import NONE
 from isoscope.results.fields import MAIN, PART_OF_TASK
 from isoscope.results.result import Row
 from isoscope.tasks.problem import Items, Outputs, Problem
+from isoscope.typing import Mask
 
 Noted = TypeVar("Noted", Score, Row)
 
@@ -48,16 +48,16 @@ def problem_rows(
     level : float
         Coverage of the intervals.
     """
+
+    def scores(correction: str, usable: Mask) -> Mapping[str, Score]:
+        return problem.scores(spaces[correction][usable], items[usable], level)
+
     rows: list[Row] = []
     plain = has_output(spaces[NONE]) if NONE in spaces else None
-    uncorrected: Mapping[str, Score] = {}
-    if plain is not None:
-        uncorrected = problem.scores(spaces[NONE][plain], items[plain], level)
+    uncorrected = {} if plain is None else scores(NONE, plain)
     for correction, outputs in spaces.items():
         usable = has_output(outputs)
-        found = uncorrected
-        if correction != NONE:
-            found = problem.scores(outputs[usable], items[usable], level)
+        found = uncorrected if correction == NONE else scores(correction, usable)
         left_out = len(items) - int(usable.sum())
         scored = {
             name: as_row(where, correction, f"{problem.task}/{name}", score, problem.unit,
@@ -69,12 +69,10 @@ def problem_rows(
         rows += scored.values()
         if correction == NONE or plain is None:
             continue
+        # A difference is paired: both scores are of the items that have an output in both spaces.
         both = usable & plain
-        before, after = uncorrected, found
-        if not np.array_equal(both, plain):
-            before = problem.scores(spaces[NONE][both], items[both], level)
-        if not np.array_equal(both, usable):
-            after = problem.scores(outputs[both], items[both], level)
+        before = uncorrected if np.array_equal(both, plain) else scores(NONE, both)
+        after = found if np.array_equal(both, usable) else scores(correction, both)
         left_out = len(items) - int(both.sum())
         for name, score in after.items():
             change = difference(score, before[name], level=level)
@@ -85,7 +83,7 @@ def problem_rows(
     return rows
 
 
-def has_output(outputs: Outputs) -> NDArray[np.bool_]:
+def has_output(outputs: Outputs) -> Mask:
     """Tell which items have an output."""
     return np.asarray(np.isfinite(outputs.reshape(len(outputs), -1)).all(axis=1))
 

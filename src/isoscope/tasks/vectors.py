@@ -1,8 +1,7 @@
-"""What advice stands on: a problem with its vectors, and which of them no fit may see.
+"""The vectors of a problem: those of a model's texts, or rows of a source of vectors.
 
-The vectors that advice stands on: of a model's texts, or rows of a source with all others.
-
-Reads what a task stands on: vectors of a model's texts, or rows of a source.
+Rows of a source that no item stands on are summed up while the others are read: they belong to the
+same space, and corrections are fitted on them in every fold.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from isoscope.errors import DataError, UsageError
 from isoscope.measures.kernels import MomentsKernel, moments_kernel_for
 from isoscope.measures.reads.moments import MomentParts
 from isoscope.models.model import Model
-from isoscope.progress import Progress
+from isoscope.progress import Progress, report
 from isoscope.tasks.datasets.beir import RetrievalSet
 from isoscope.tasks.datasets.own_pairs import OwnPairProblem, OwnPairs, OwnPairTask
 from isoscope.tasks.encoding import one_layer_encoder, open_source
@@ -200,6 +199,7 @@ class VectorSource:
         whole = OwnPairProblem.of_rows(task, pairs, rows, labels)
         used = np.union1d(whole.first, whole.second)
         vectors, background = self._read(group, used)
+        # Only the rows in pairs are in memory: their numbers become places among these.
         problem = replace(
             whole,
             first=np.searchsorted(used, whole.first),
@@ -231,29 +231,33 @@ class VectorSource:
 
     def pairs_of_two_files(self, task: str, pairs: OwnPairs) -> Ground:
         """Put row k of two files side by side."""
-        if self.second is None:
-            raise UsageError(
-                f"{pairs.path} holds scores alone: name the other file of vectors with --second "
-                "(second=), whose row k belongs to row k of the source"
-            )
-        group, others = self._both()
-        vectors, second_rows = self._stacked(self._all(group), self._all(others))
+        name, vectors, second_rows = self._whole_files(
+            f"{pairs.path} holds scores alone: name the other file of vectors with --second "
+            "(second=), whose row k belongs to row k of the source"
+        )
         first = len(vectors) - len(second_rows)
         problem = OwnPairProblem.of_two_files(task, pairs, first, len(second_rows))
-        return Ground(problem, vectors, group.names[0], "row k of two files")
+        return Ground(problem, vectors, name, "row k of two files")
 
     def search(self, task: str, data: RetrievalSet) -> Ground:
         """Take the documents' vectors from the source, and the queries' from the second file."""
-        if self.second is None:
-            raise UsageError(
-                f"{task} has ids and no texts: the source should hold the vectors of the documents,"
-                " and the file named with --queries (queries=) those of the queries"
-            )
-        group, asking = self._both()
-        vectors, query_rows = self._stacked(self._all(group), self._all(asking))
+        name, vectors, query_rows = self._whole_files(
+            f"{task} has ids and no texts: the source should hold the vectors of the documents,"
+            " and the file named with --queries (queries=) those of the queries"
+        )
         problem = RetrievalProblem.of_vectors(task, data, len(vectors))
         words = f"{len(vectors) - len(query_rows):,} documents"
-        return Ground(problem, vectors, group.names[0], words, query_rows=query_rows)
+        return Ground(problem, vectors, name, words, query_rows=query_rows)
+
+    def _whole_files(self, missing: str) -> tuple[str, NDArray[Any], NDArray[np.intp]]:
+        """Return the source's name, all rows of both files, and which of them are the second's.
+
+        ``missing`` is what is said where there is no second file.
+        """
+        if self.second is None:
+            raise UsageError(missing)
+        group, others = self._both()
+        return group.names[0], *self._stacked(self._all(group), self._all(others))
 
     def _both(self) -> tuple[CloudGroup, CloudGroup]:
         """Open both, with all their rows: pairs name them by number."""
@@ -301,8 +305,7 @@ class VectorSource:
                     kernel = moments_kernel_for(others, self.parts, double=False)
                 kernel.add(others)
                 sample.add_rows(others)
-            if self.progress is not None:
-                self.progress("read vectors", read, group.rows)
+            report(self.progress, "read vectors", read, group.rows)
         if found < len(wanted):
             raise DataError(
                 f"{group.names[0]} has {read:,} rows, from 0; there is no row {int(wanted.max()):,}"

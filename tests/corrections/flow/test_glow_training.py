@@ -8,19 +8,15 @@ import pytest
 torch = pytest.importorskip("torch", reason="the extra flow is not installed")
 pytest.importorskip("zuko", reason="the extra flow is not installed")
 
-from isoscope.corrections.flow.likelihood import Training, mean_log_likelihood, train  # noqa: E402
+from isoscope.corrections.estimators.flow import Flow  # noqa: E402
+from isoscope.corrections.flow.likelihood import mean_log_likelihood, train  # noqa: E402
 from isoscope.corrections.flow.network import Glow  # noqa: E402
 
 
-def settings(**changes: object) -> Training:
-    values = {
-        "max_iter": 40,
-        "batch_size": 16,
-        "learning_rate": 1e-2,
-        "n_iter_no_change": 3,
-        "seed": 0,
-    }
-    return Training(**{**values, **changes})  # type: ignore[arg-type]
+def settings(**changes: object) -> Flow:
+    flow = Flow(max_iter=40, batch_size=16, learning_rate=1e-2, n_iter_no_change=3)
+    flow.set_params(**changes)
+    return flow
 
 
 def ring(rows: int, seed: int) -> torch.Tensor:
@@ -39,7 +35,7 @@ def test_the_best_epoch_is_restored() -> None:
     """Few rows and long steps: the network soon learns them by heart."""
     network = Glow(2, n_steps=3, hidden_features=(16,))
     held_out = ring(40, 2)
-    history = train(network, ring(40, 1), held_out, settings(), nothing)
+    history = train(network, ring(40, 1), held_out, settings(), 0, nothing)
     best = int(np.argmax(history))
     assert 0 < best == len(history) - 1 - 3
     assert mean_log_likelihood(network, held_out) == history[best]
@@ -49,7 +45,7 @@ def test_the_first_state_is_restored_where_nothing_beats_it() -> None:
     network = Glow(2, n_steps=2, hidden_features=(8,))
     before = {key: value.clone() for key, value in network.state_dict().items()}
     held_out = torch.zeros(5, 2)
-    history = train(network, 3 + ring(20, 1), held_out, settings(), nothing)
+    history = train(network, 3 + ring(20, 1), held_out, settings(), 0, nothing)
     assert len(history) == 1 + 3
     assert all(torch.equal(before[key], value) for key, value in network.state_dict().items())
 
@@ -59,7 +55,7 @@ def test_training_ends_with_a_likelihood_that_is_not_finite() -> None:
     rows = ring(40, 1)
     rows[3] = torch.inf
     held_out = ring(40, 2)
-    history = train(network, rows, held_out, settings(), nothing)
+    history = train(network, rows, held_out, settings(), 0, nothing)
     assert len(history) == 2
     assert mean_log_likelihood(network, held_out) == history[0]
 
@@ -73,6 +69,7 @@ def test_max_iter_bounds_the_epochs_and_each_is_reported() -> None:
         ring(50, 1),
         ring(20, 2),
         limits,
+        0,
         lambda epoch, found: reports.append((epoch, found)),
     )
     assert reports == list(enumerate(history))[1:]

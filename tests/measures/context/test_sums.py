@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 
 from isoscope.data.base import Batch
 from isoscope.errors import DataError, UsageError
+from isoscope.measures.context import definitions
 from isoscope.measures.context.definitions import CONTEXTUAL_MEASURES, Contextual
+from isoscope.measures.context.massive_tokens import LISTED, MASSIVE
 from isoscope.measures.context.sums import ContextualTaker
 
 pytest.importorskip("torch")
@@ -373,3 +375,12 @@ def test_every_value_is_described() -> None:
     for one in CONTEXTUAL_MEASURES:
         assert one.summary.endswith(".")
         assert all((one.formula, one.range, one.reference))
+
+
+def test_formulas_name_the_numbers_that_are_used() -> None:
+    formulas = {one.name: one.formula for one in CONTEXTUAL_MEASURES}
+    words = f"at most {definitions.WORDS:,} words, {definitions.MINIMUM} to {definitions.PER_WORD} "
+    assert words in formulas["max_explainable_variance"]
+    longest = f"above {MASSIVE:g} times the median; the {LISTED} longest"
+    assert longest in formulas["massive_activations"]
+    assert f"at least {definitions.OUTLIER_SHARE:.0%} of the" in formulas["persistence"]

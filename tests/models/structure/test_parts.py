@@ -8,7 +8,7 @@ import pytest
 import isoscope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from isoscope.models.structure.norm_layers import Norm
@@ -236,13 +236,17 @@ def parts_of(name: str, suffix: str = "ForCausalLM", **changes: object) -> Parts
     return find_parts(whole_skeleton(config, causal=False))
 
 
-def ends(norms: tuple[Norm, ...]) -> list[str]:
+def norms_at(parts: Parts, layer: str) -> list[Norm]:
+    return [norm for norm in parts.norms if norm.where == layer]
+
+
+def ends(norms: Sequence[Norm]) -> list[str]:
     return [norm.path.rpartition(".")[2] for norm in norms]
 
 
 def test_norms_come_in_the_order_of_computation_not_of_definition() -> None:
     parts = parts_of("Qwen3", num_key_value_heads=2, head_dim=8)
-    first = parts.norms_at("block 1")
+    first = norms_at(parts, "block 1")
     assert ends(first) == ["input_layernorm", "q_norm", "k_norm", "post_attention_layernorm"]
     assert [norm.width for norm in first] == [32, 8, 8, 32]
 
@@ -286,7 +290,7 @@ def test_fixed_tables_are_sinusoidal() -> None:
 def test_a_network_without_a_head_has_no_unembedding() -> None:
     parts = parts_of("Bert", "Model")
     assert (parts.unembedding, parts.tied, parts.prefix) == (None, None, "")
-    assert parts.norms_at("head") == ()
+    assert norms_at(parts, "head") == []
 
 
 def test_a_head_over_classes_is_no_unembedding() -> None:
@@ -296,7 +300,7 @@ def test_a_head_over_classes_is_no_unembedding() -> None:
 
 def test_a_bloom_norm_of_the_embeddings_stands_before_the_blocks() -> None:
     parts = parts_of("Bloom", n_layer=2, n_head=4)
-    assert ends(parts.norms_at("embedding")) == ["word_embeddings_layernorm"]
+    assert ends(norms_at(parts, "embedding")) == ["word_embeddings_layernorm"]
     assert parts.norms[0].where == "embedding"
 
 

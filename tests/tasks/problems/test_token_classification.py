@@ -9,8 +9,8 @@ from isoscope.errors import DataError, UsageError
 from isoscope.tasks import find_task
 from isoscope.tasks.probes import LogisticProbe
 from isoscope.tasks.problems.classification import (
+    ClassProblem,
     TokenClassification,
-    WordProblem,
     tagged_words,
     with_splits,
     word_problem,
@@ -32,7 +32,7 @@ def sentences(documents: int = 20, each: int = 5) -> list[TaggedSentence]:
     ]
 
 
-def made(given: list[TaggedSentence], **settings: int) -> WordProblem:
+def made(given: list[TaggedSentence], **settings: int) -> ClassProblem:
     assert isinstance(TASK, TokenClassification)
     return word_problem(TASK, given, **settings)
 

@@ -21,11 +21,11 @@ def test_strangeness_is_the_distance_to_the_fifth_neighbour() -> None:
 def test_the_limit_is_the_conformal_quantile() -> None:
     own = np.arange(1.0, 100.0)  # 99 held-out rows: the 95th of them is the limit
     other = np.array([94.0, 95.0, 95.5, 200.0])
-    found = support.judged(own, other, [(np.ones(99), np.ones(4))], 0.95)
+    found = support.share_outside(own, other, [(np.ones(99), np.ones(4))], 0.95)
     assert found.value == 0.5
     assert found.low == found.high == 0.5
-    assert support.judged(own, other, [(np.ones(99), np.ones(4))], 0.99).value == 0.25
-    few = support.judged(own[:50], other, [], 0.99)
+    assert support.share_outside(own, other, [(np.ones(99), np.ones(4))], 0.99).value == 0.25
+    few = support.share_outside(own[:50], other, [], 0.99)
     assert few.value is None
     assert "needs 99 held-out rows, and there are 50" in few.note
 

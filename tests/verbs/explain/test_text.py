@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from isoscope.results.fields import KIND
+from isoscope.results.kinds import kind_of
 from isoscope.results.result import Result, Row
 from isoscope.verbs.explain.text import (
+    EXPLANATION,
     arranged,
     explanation_grids,
     figure,
-    is_explanation,
     shortened,
 )
 
@@ -68,8 +69,8 @@ def test_every_topic_ends_in_its_sentence() -> None:
     result = Result(
         rows, verdicts=verdicts, extra={KIND: "explanation", "remarks": ["senses is left out"]}
     )
-    assert is_explanation(result)
-    assert not is_explanation(Result(rows))
+    assert kind_of(result) == EXPLANATION
+    assert kind_of(Result(rows)) != EXPLANATION
     first, second = explanation_grids(result)
     assert first.title == "bert, position: and position?"
     assert first.verdict == ["Verdict: position tells."]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import logging
 import socket
+import subprocess
+import sys
 import threading
 import urllib.error
 import urllib.request
@@ -18,6 +19,7 @@ from explored_for_tests import small_spaces
 
 from isoscope.errors import UsageError
 from isoscope.verbs.explore import server as running
+from isoscope.verbs.explore.api import load_server
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -132,7 +134,20 @@ def test_every_run_has_a_token_of_its_own(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    running.check_installed()
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(UsageError, match=r"pip install 'isoscope\[report\]'"):
-        running.check_installed()
+    assert load_server() is running
+    for package in ("starlette", "uvicorn"):
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, package, None)  # importing it fails
+            with pytest.raises(UsageError, match=r"pip install 'isoscope\[report\]'"):
+                load_server()
+
+
+def test_the_call_is_there_without_what_serves_the_page() -> None:
+    code = (
+        "import sys; sys.modules['starlette'] = None\n"
+        "import isoscope\n"
+        "try: isoscope.explore([[1.0, 2.0]])\n"
+        "except ValueError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("explore needs starlette and uvicorn; pip install")

@@ -7,8 +7,13 @@ import pytest
 from scipy.stats import norm
 from sklearn.metrics import brier_score_loss, f1_score, precision_score, recall_score
 
-from isoscope.verbs.threshold.goals import BestF1, Chosen, Precision
-from isoscope.verbs.threshold.labelled_pairs import Labelled, brier, judged, precision_at
+from isoscope.verbs.threshold.goals import BestF1, Choice, Precision
+from isoscope.verbs.threshold.labelled_pairs import (
+    PairsInFolds,
+    brier,
+    precision_at,
+    score_threshold,
+)
 from isoscope.verbs.threshold.score_map import probability_map
 
 RNG = np.random.default_rng(2)
@@ -17,8 +22,8 @@ COSINES = np.clip(0.3 + 0.3 * LABELS + 0.2 * RNG.normal(size=300), -1, 1)
 FOLDS = [np.arange(k, 300, 3) for k in range(3)]
 
 
-def pairs_of(cosines: np.ndarray) -> Labelled:
-    return Labelled(cosines, LABELS, np.arange(300), 300 + np.arange(300), FOLDS)
+def pairs_of(cosines: np.ndarray) -> PairsInFolds:
+    return PairsInFolds(cosines, LABELS, np.arange(300), 300 + np.arange(300), FOLDS)
 
 
 PAIRS = pairs_of(COSINES)
@@ -32,14 +37,14 @@ class Watching:
     def __init__(self) -> None:
         self.seen: list[int] = []
 
-    def choose(self, cosines, labels) -> Chosen:
+    def choose(self, cosines, labels) -> Choice:
         del labels
         self.seen.append(len(cosines))
-        return Chosen(0.5)
+        return Choice(0.5)
 
 
 def test_scores_are_those_of_the_other_folds_thresholds() -> None:
-    found = judged(BestF1(), PAIRS)
+    found = score_threshold(BestF1(), PAIRS)
     said = np.zeros(300, np.bool_)
     for held, threshold in zip(FOLDS, found.by_fold, strict=True):
         others = np.setdiff1d(np.arange(300), held)
@@ -54,13 +59,13 @@ def test_scores_are_those_of_the_other_folds_thresholds() -> None:
 
 def test_a_fold_never_chooses_its_own_threshold() -> None:
     goal = Watching()
-    judged(goal, PAIRS)
+    score_threshold(goal, PAIRS)
     assert goal.seen == [200, 200, 200, 300]
 
 
 def test_without_a_threshold_in_some_fold_there_is_no_score() -> None:
     noise = RNG.normal(size=300)
-    found = judged(Precision(0.99), pairs_of(noise))
+    found = score_threshold(Precision(0.99), pairs_of(noise))
     assert found.chosen.threshold is None
     assert found.precision.value is None
     assert "no threshold was found" in found.precision.note
@@ -68,7 +73,7 @@ def test_without_a_threshold_in_some_fold_there_is_no_score() -> None:
 
 def test_nothing_accepted_has_no_precision() -> None:
     goal = Watching()
-    found = judged(goal, pairs_of(COSINES - 2))
+    found = score_threshold(goal, pairs_of(COSINES - 2))
     assert found.precision.value is None
     assert found.recall.value == 0
 
@@ -105,8 +110,8 @@ def test_pairs_that_share_a_query_have_wider_intervals() -> None:
         for shared in inside:
             rows = np.repeat(np.arange(queries), each) if shared else np.arange(queries * each)
             folds = [np.arange(k, queries * each, 2) for k in range(2)]
-            pairs = Labelled(cosines, labels, rows, 10_000 + np.arange(len(labels)), folds)
-            found = judged(Watching(), pairs).recall
+            pairs = PairsInFolds(cosines, labels, rows, 10_000 + np.arange(len(labels)), folds)
+            found = score_threshold(Watching(), pairs).recall
             assert found.low is not None
             assert found.high is not None
             inside[shared] += found.low <= truth <= found.high

@@ -12,8 +12,8 @@ from isoscope.tasks.datasets.own_pairs import AUC, OwnPairProblem
 from isoscope.tasks.vectors import Ground
 from isoscope.verbs.threshold.goals import BestF1
 from isoscope.verbs.threshold.labelled_pairs import (
-    Judged,
     LabelledPairs,
+    ThresholdScores,
     condition,
     with_labels,
 )
@@ -102,14 +102,16 @@ def test_precision_where_yeses_are_rare() -> None:
     chosen = BestF1().choose(np.array([1.0, 0.0]), np.array([True, False]))
     recall = mean_score(np.arange(100) < 80)
     false_share = mean_score(np.arange(200) < 20)
-    cut = Judged(BestF1(), chosen, (0.5,), recall, recall, recall, false_share)
+    cut = ThresholdScores(BestF1(), chosen, (0.5,), recall, recall, recall, false_share)
     found = cut.rare_precision
     assert found is not None
     assert found.value == pytest.approx(0.001 * 0.8 / (0.001 * 0.8 + 0.999 * 0.1))
     assert found.low is not None
     assert found.high is not None
     assert found.low < found.value < found.high
-    clean = Judged(BestF1(), chosen, (0.5,), recall, recall, recall, mean_score(np.zeros(30)))
+    clean = ThresholdScores(
+        BestF1(), chosen, (0.5,), recall, recall, recall, mean_score(np.zeros(30))
+    )
     none_wrong = clean.rare_precision
     assert none_wrong is not None
     assert none_wrong.value == 1

@@ -1,19 +1,9 @@
-"""F1, Matthews, AUC with influences.
+"""F1, Matthews' correlation and the area under the ROC curve, with the influence of every item.
 
-The area under the ROC curve: how often a yes scores higher than a no.
-
+The area is how often a yes scores higher than a no:
 AUC = P(s⁺ > s⁻) + ½ P(s⁺ = s⁻) over all pairs of a yes and a no. With V_i the share of noes below a
 yes, or of yeses above a no, ties counting half, leaving item i out of the m of its class moves the
 area by (V_i − AUC) / (m − 1). Its influence is n − 1 times that: to first order, DeLong's error.
-
-References
-----------
-DeLong, DeLong & Clarke-Pearson (1988), Comparing the areas under two or more correlated receiver
-operating characteristic curves: a nonparametric approach, Biometrics 44. Qin & Hotilovac (2008),
-Comparison of non-parametric confidence intervals for the area under the ROC curve of a
-continuous-scale diagnostic test, for the scale of log odds.
-
-F1 and Matthews' correlation of predicted classes, with the influence of every item.
 
 F1 of a class is 2 a / s, where a is the share of items that are of the class and predicted to be,
 and s the share that is of the class plus the share that is predicted to be. With t and p the
@@ -32,6 +22,10 @@ and its influence is (R − R₋ᵢ) / w, as for Pearson's r.
 
 References
 ----------
+DeLong, DeLong & Clarke-Pearson (1988), Comparing the areas under two or more correlated receiver
+operating characteristic curves: a nonparametric approach, Biometrics 44. Qin & Hotilovac (2008),
+Comparison of non-parametric confidence intervals for the area under the ROC curve of a
+continuous-scale diagnostic test, for the scale of log odds.
 van Rijsbergen (1979), Information retrieval. Matthews (1975), Comparison of the predicted and
 observed secondary structure of T4 phage lysozyme. Gorodkin (2004), Comparing two K-category
 assignments by a K-category correlation coefficient, Computational Biology and Chemistry 28.
@@ -40,9 +34,9 @@ assignments by a K-category correlation coefficient, Computational Biology and C
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from isoscope.compute.stats.estimates import (
     CORRELATION,
@@ -54,13 +48,9 @@ from isoscope.compute.stats.estimates import (
     undefined,
 )
 from isoscope.errors import DataError
+from isoscope.typing import Vector
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from isoscope.typing import Vector
-
-    Classes = NDArray[np.intp]
+Classes = NDArray[np.intp]
 
 
 def auc(labels: ArrayLike, scores: ArrayLike, level: float = 0.95) -> Score:

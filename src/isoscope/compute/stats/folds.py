@@ -7,14 +7,10 @@ fewer rows than folds is in the first ones only, so that the last fold never hol
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.intp]
+Integers = NDArray[np.intp]
 
 
 def dealt_by_class(codes: Integers, folds: int, seed: int) -> Integers:

@@ -1,28 +1,27 @@
-"""Cosines of random pairs: rows of one half of a sample with those of the other.
+"""Cosines of random pairs, which nothing relates: what a score is worth where it means nothing.
 
-A mean over such pairs is a U-statistic: to first order each row adds what the mean over its own
-pairs differs from that over all (Hoeffding 1948). So four million pairs of four thousand rows have
-the error that they deserve, which is far larger than that of four million independent pairs.
+A mean over pairs that share rows is a U-statistic: to first order each row adds what the mean over
+its own pairs differs from that over all (Hoeffding 1948). So four million pairs of four thousand
+rows get their true error, which is far larger than that of four million independent pairs.
 
-Cosines of pairs that nothing relates: what a score is worth where it means nothing.
-
-All pairs of m sampled rows, or of m sampled queries with n sampled rows. The share p of pairs with
-a cosine of at least t is a U-statistic. With h_i the share among the pairs of row i alone, its
-variance is, to second order (Hoeffding 1948),
+``PairCosines`` are the cosines of one half of a sample with the other. ``RandomPairs`` are those of
+all pairs of m sampled rows, or of m sampled queries with n sampled rows. With p the share of pairs
+whose cosine is at least t, and h_i that share among the pairs of row i alone, the variance of p is,
+to second order (Hoeffding 1948),
 
     4 Var(h) / m − 2 p (1 − p) / (m (m − 1))           for pairs of one cloud,
     Var(h) / m + Var(g) / n − p (1 − p) / (m n)        for pairs of two, g that of the other side.
 
-The last terms take out what few pairs a row add to the spread of h: without them the variance comes
-out twice too large far in the tail. They are never let below what pairs that share no row would have.
-Intervals are symmetric on the scale of log odds, and those of a quantile hold the scores whose share
-lies in the interval of the share (Woodruff 1952).
+The last terms remove what few pairs per row add to the spread of h: without them the variance is
+twice too large far in the tail. The variance is never taken to be smaller than that of pairs that
+share no row. Intervals are symmetric on the scale of log odds, and those of a quantile contain the
+scores whose share lies in the interval of the share (Woodruff 1952).
 
 References
 ----------
 Hoeffding (1948), A class of statistics with asymptotically normal distribution. Woodruff (1952),
 Confidence intervals for medians and other position measures, JASA 47.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.compute.stats.estimates import Score
-    from isoscope.typing import Single
+    from isoscope.typing import Single, Vector
 
 
 @dataclass(frozen=True)
@@ -142,20 +141,12 @@ class RandomPairs:
 
     def mean_cosine(self, level: float = 0.95) -> Estimate:
         """Return the mean cosine; its error follows from the means of single rows alone."""
-        m, n = self.cosines.shape
-        totals = self.cosines.sum(axis=1, dtype=np.float64)
-        if self.symmetric:
-            own = (totals - np.diagonal(self.cosines)) / (m - 1)
-            variance = 4 * float(np.var(own, ddof=1)) / m
-        else:
-            own = totals / n
-            of_second = np.mean(self.cosines, axis=0, dtype=np.float64)
-            variance = float(np.var(own, ddof=1)) / m + float(np.var(of_second, ddof=1)) / n
-        value = float(np.mean(own))
-        if min(m, n) < FEWEST_ROWS:
+        own, variance = self._by_rows(self.cosines)
+        value, fewest = float(np.mean(own)), min(self.cosines.shape)
+        if fewest < FEWEST_ROWS:
             note = f"no interval from fewer than {FEWEST_ROWS} rows"
             return Estimate(value, None, None, self.count, note)
-        reach = quantile(level, min(m, n)) * math.sqrt(variance)
+        reach = quantile(level, fewest) * math.sqrt(variance)
         return Estimate(value, max(value - reach, -1.0), min(value + reach, 1.0), self.count)
 
     def share_above(self, score: float, level: float = 0.95) -> Estimate:
@@ -227,18 +218,26 @@ class RandomPairs:
         return low + (place - below) * (high - low)
 
     def _error(self, score: np.float32, share: float) -> float:
-        reached = self.cosines >= score
+        """Return the standard error of the share of pairs that reach a score."""
         m, n = self.cosines.shape
         alone = share * (1 - share)
+        # What pairs that share no row would have; it is also what few pairs a row add to h.
+        least = 2 * alone / (m * (m - 1)) if self.symmetric else alone / (m * n)
+        _, variance = self._by_rows(self.cosines >= score)
+        return math.sqrt(max(variance - least, least))
+
+    def _by_rows(self, figures: NDArray[Any]) -> tuple[Vector, float]:
+        """Return the mean of every row over its own pairs, and the variance of the whole mean.
+
+        That is the variance to first order; a row is no pair with itself.
+        """
+        m, n = figures.shape
+        totals = figures.sum(axis=1, dtype=np.float64)
         if self.symmetric:
-            np.fill_diagonal(reached, False)
-            own = reached.sum(axis=1) / (m - 1)
-            least = 2 * alone / (m * (m - 1))
-            return math.sqrt(max(4 * float(np.var(own, ddof=1)) / m - least, least))
-        of_first = float(np.var(reached.mean(axis=1), ddof=1)) / m
-        of_second = float(np.var(reached.mean(axis=0), ddof=1)) / n
-        least = alone / (m * n)
-        return math.sqrt(max(of_first + of_second - least, least))
+            own = (totals - np.diagonal(figures)) / (m - 1)
+            return own, 4 * float(np.var(own, ddof=1)) / m
+        own, other = totals / n, figures.sum(axis=0, dtype=np.float64) / m
+        return own, float(np.var(own, ddof=1)) / m + float(np.var(other, ddof=1)) / n
 
 
 def expit(odds: float) -> float:

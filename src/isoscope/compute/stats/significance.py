@@ -1,8 +1,4 @@
-"""Holm; Student's two samples.
-
-Several tests at once: Holm's correction keeps the chance of any false alarm.
-
-Two samples of scores: how far apart their means are, and whether by chance.
+"""Tests: Holm's correction for several at once, and Student's test of two samples of scores.
 
 Student's two-sample test with equal variances, two-sided, as Ding et al. (2022) use it: with m runs
 of one and n of the other, s² = ((m − 1) s₁² + (n − 1) s₂²) / (m + n − 2), and
@@ -11,29 +7,27 @@ of one and n of the other, s² = ((m − 1) s₁² + (n − 1) s₂²) / (m + n 
 
 has m + n − 2 degrees of freedom. Where no run differs from another of its kind, s is 0: equal means
 are then no difference at all, and others differ beyond any chance that the runs show.
+
+References
+----------
+Student (1908), The probable error of a mean, Biometrika 6. Holm (1979), A simple sequentially
+rejective multiple test procedure, Scandinavian Journal of Statistics 6(2). Ding et al. (2022), On
+Isotropy Calibration of Transformers.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return adjusted p-values: those at most α are rejected, with a chance of at most α of any error.
 
     Sorted, the k-th of m (from 0) is max_{j ≤ k} min(1, (m − j) p_(j)).
-
-    References
-    ----------
-    Holm (1979), A simple sequentially rejective multiple test procedure, Scandinavian Journal of
-    Statistics 6(2).
 
     Examples
     --------

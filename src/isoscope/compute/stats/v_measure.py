@@ -25,9 +25,9 @@ information estimates.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from isoscope.compute.stats.estimates import (
     FEWEST,
@@ -39,13 +39,9 @@ from isoscope.compute.stats.estimates import (
     standard_error,
     undefined,
 )
+from isoscope.typing import Vector
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from isoscope.typing import Vector
-
-    Counts = NDArray[np.float64]
+Counts = NDArray[np.float64]
 
 ITEMS_A_CELL = 3
 
@@ -78,14 +74,10 @@ def with_interval(
 
     Parameters
     ----------
-    value : float
-        The score.
-    influences : array
-        The influence of every item on it.
+    value, influences, level
+        As ``bounded_score`` takes them.
     cells : int
         Pairs of a class and a cluster, in all tables that the score is taken from.
-    level : float
-        Coverage of the interval, between 0 and 1.
     seed_variance : float
         The variance of the mean that is due to seeds.
     """

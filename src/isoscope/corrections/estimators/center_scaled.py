@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from isoscope.data.base import Array
 
 
+# With 1 − ‖m̂‖² up to this all vectors point the same way, and nothing is left to turn back.
 SAME_DIRECTION = 1e-12
-"""With 1 − ‖m̂‖² up to this all vectors point the same way, and nothing is left to turn back."""
 
 
 class ScaledCenter(OneToOneFeatureMixin, ClosedForm):  # type: ignore[misc]

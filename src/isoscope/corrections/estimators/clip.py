@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from isoscope.measures.reads.moments import Moments
 
 
+# Below this mean cosine unrelated vectors do not look related, and nothing is clipped.
 NEGLIGIBLE_COSINE = 0.05
-"""Below this mean cosine unrelated vectors do not look related, and nothing is clipped."""
 
+# Of an offset in a random direction, one dimension in 16,000 carries this many even shares.
 EVEN_SHARES = 16.0
-"""Of an offset in a random direction, one dimension in 16,000 carries this many even shares."""
 
+# In few dimensions a share that stands out whatever the number of even shares is.
 ALMOST_ALL = 0.9
-"""In few dimensions a share that stands out whatever the number of even shares is."""
 
 
 class Clip(OneToOneFeatureMixin, AffineCorrection):  # type: ignore[misc]

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from isoscope.typing import Matrix, Vector
 
 
+# Shares of the identity that are tried; a fifth apart is nearer than any cloud can tell.
 SHARES = np.concatenate(([0.0], np.geomspace(1e-6, 1.0, 61)))
-"""Shares of the identity that are tried; a fifth apart is nearer than any cloud can tell."""
 
 
 @dataclass(frozen=True)

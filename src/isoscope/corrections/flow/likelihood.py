@@ -1,8 +1,7 @@
-"""Split, maximum likelihood, early stopping.
+"""From a cloud to a fitted flow: sample, split, solve the linear step, train the network.
 
-Maximum likelihood for the network, stopped by vectors that it does not see.
-
-From a cloud to a fitted flow: sample, split, solve the linear step, train the network.
+The network maximises the mean of ln p(x) = ln N(f(x); 0, I) + ln |det ∂f/∂x| over the training rows
+(Li et al. 2020) by Adam (Kingma & Ba 2015), and is stopped by vectors that it does not see.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import copy
 import math
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,22 +36,11 @@ if TYPE_CHECKING:
     from isoscope.progress import Progress
 
 
+# Gradients of the loss per dimension are cut to this length: one odd batch must not undo many.
 LONGEST_GRADIENT = 1.0
-"""Gradients of the loss per dimension are cut to this length: one odd batch must not undo many."""
 
+# Rows whose likelihood is taken at once.
 EVALUATION_ROWS = 2_048
-"""Rows whose likelihood is taken at once."""
-
-
-@dataclass(frozen=True)
-class Training:
-    """How long and how fast the network learns."""
-
-    max_iter: int
-    batch_size: int
-    learning_rate: float
-    n_iter_no_change: int
-    seed: int
 
 
 def mean_log_likelihood(network: Glow, rows: Tensor) -> float:
@@ -70,7 +57,8 @@ def train(
     network: Glow,
     rows: Tensor,
     held_out: Tensor,
-    settings: Training,
+    flow: Flow,
+    seed: int,
     report: Callable[[int, float], None],
 ) -> list[float]:
     """Train in place and leave the network as it was in its best epoch.
@@ -84,8 +72,10 @@ def train(
         The network, in its first state.
     rows, held_out : tensor
         What to learn from, and what tells when to stop.
-    settings : Training
-        How long and how fast.
+    flow : Flow
+        Its parameters say how long and how fast.
+    seed : int
+        Decides the order of the rows.
     report : callable
         Called after each epoch with its number and the held-out log-likelihood.
 
@@ -99,12 +89,12 @@ def train(
         return history
     best, best_state = 0, copy.deepcopy(network.state_dict())
     network.set_from(rows)
-    optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
-    generator = torch.Generator().manual_seed(settings.seed)
-    for epoch in range(1, settings.max_iter + 1):
+    optimizer = torch.optim.Adam(network.parameters(), lr=flow.learning_rate)
+    generator = torch.Generator().manual_seed(seed)
+    for epoch in range(1, flow.max_iter + 1):
         order = torch.randperm(len(rows), generator=generator).to(rows.device)
-        for first in range(0, len(rows), settings.batch_size):
-            batch = rows[order[first : first + settings.batch_size]]
+        for first in range(0, len(rows), flow.batch_size):
+            batch = rows[order[first : first + flow.batch_size]]
             loss = -network.log_likelihood(batch).mean() / network.width
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
@@ -114,7 +104,7 @@ def train(
         report(epoch, history[-1])
         if history[-1] > history[best]:
             best, best_state = epoch, copy.deepcopy(network.state_dict())
-        elif epoch - best >= settings.n_iter_no_change:
+        elif epoch - best >= flow.n_iter_no_change:
             break
         if not math.isfinite(history[-1]):
             break
@@ -122,8 +112,8 @@ def train(
     return history
 
 
+# Two vectors to learn a scale from, and one to hold out.
 FEWEST_ROWS = 3
-"""Two vectors to learn a scale from, and one to hold out."""
 
 
 def fit_flow(
@@ -143,13 +133,6 @@ def fit_flow(
     learned, held_out = split(rows, flow.validation_fraction, seeds[1])
     linear = solve_linear(learned, held_out, group.dtypes[0])
     network = Glow(linear.n_directions, flow.n_steps, flow.hidden_widths(), seed=seeds[2])
-    settings = Training(
-        max_iter=flow.max_iter,
-        batch_size=flow.batch_size,
-        learning_rate=flow.learning_rate,
-        n_iter_no_change=flow.n_iter_no_change,
-        seed=seeds[3],
-    )
 
     def report(epoch: int, log_likelihood: float) -> None:
         if progress is not None:
@@ -161,7 +144,7 @@ def fit_flow(
 
     step = LinearStep.at(rows.device, linear)
     whitened, unseen = (in_blocks(step.whiten, part).float() for part in (learned, held_out))
-    history = train(network.to(rows.device), whitened, unseen, settings, report)
+    history = train(network.to(rows.device), whitened, unseen, flow, seeds[3], report)
     return FlowMap(linear, network), np.array(history) + linear.log_det
 
 

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from isoscope.compute.map_reduce import with_progress
 from isoscope.corrections.apply import Placed
+from isoscope.corrections.fit import only_cloud
 from isoscope.corrections.flow.gaussian import Prewhitening
 from isoscope.corrections.flow.network import Glow
 from isoscope.data.arrays import at_least_single, is_tensor
@@ -25,11 +25,11 @@ from isoscope.data.sampling import lowest_indices
 from isoscope.data.selection import picked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from isoscope.data.base import Array, Batch, CloudGroup
+    from isoscope.data.base import Array, CloudGroup
     from isoscope.progress import Progress
 
 
@@ -50,13 +50,6 @@ def sampled_rows(group: CloudGroup, size: int, seed: int, progress: Progress | N
     return torch.cat(parts) if parts else torch.empty(0, group.widths[0])
 
 
-def only_cloud(group: CloudGroup, progress: Progress | None, stage: str) -> Iterator[Batch]:
-    """Yield the batches of a group of one cloud."""
-    for batches in with_progress(group, progress, stage):
-        (batch,) = batches.values()
-        yield batch
-
-
 def wide_tensor(vectors: Array) -> Tensor:
     """Return vectors as a tensor where they are, in float32 at least."""
     if is_tensor(vectors):
@@ -67,8 +60,8 @@ def wide_tensor(vectors: Array) -> Tensor:
     return torch.from_numpy(np.array(vectors, dtype=np.float32 if single else np.float64))
 
 
+# Stand before the names of the arrays of the two parts.
 LINEAR, NETWORK = "linear.", "network."
-"""Stand before the names of the arrays of the two parts."""
 
 
 class LinearStep(NamedTuple):

@@ -7,30 +7,25 @@ batch by batch. Nothing is normalised: vectors come as the index holds them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.data.base import (
     NO_LABELS,
     Batch,
+    Cloud,
     FileCloud,
     check_rows,
     checked_shape,
     rows_per_batch,
 )
+from isoscope.data.location import Location
 from isoscope.errors import DataError, require
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from isoscope.data.base import Cloud
-    from isoscope.data.location import Location
-
 
 BINARY = b"IB"
 """What files of binary indexes begin with."""
@@ -175,7 +170,9 @@ def faiss_errors(where: str, what: str) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, MemoryError) as error:
-        raise DataError(f"{where} cannot be {what}: {reason(error)}") from error
+        # What faiss says, without where in its code it says so.
+        said = CALL.sub("", str(error).replace("\n", " ")) or type(error).__name__
+        raise DataError(f"{where} cannot be {what}: {said}") from error
 
 
 @contextmanager
@@ -195,11 +192,6 @@ def no_larger_than(faiss: ModuleType, size: int) -> Iterator[None]:
         faiss.set_deserialization_vector_byte_limit(before)
 
 
-def reason(error: BaseException) -> str:
-    """Return what faiss says, without where in its code it says so."""
-    return CALL.sub("", str(error).replace("\n", " ")) or type(error).__name__
-
-
 def open_faiss(location: Location) -> Cloud:
     """Open an index file."""
     faiss = require(
@@ -210,12 +202,7 @@ def open_faiss(location: Location) -> Cloud:
         if file.read(2) == BINARY:
             raise DataError(f"{location} is a binary index: it holds bits, no vectors")
         file.seek(0)
-        index = read_index(faiss, location, file)
+        remote = location.is_remote
+        source = faiss.PyCallbackIOReader(file.read) if remote else str(location.path)
+        index = faiss.read_index(source)
     return FaissCloud(location, faiss, index)
-
-
-def read_index(faiss: ModuleType, location: Location, file: BinaryIO) -> Any:
-    """Read an index from this machine, or through whatever gets it here."""
-    if not location.is_remote:
-        return faiss.read_index(str(location.path))
-    return faiss.read_index(faiss.PyCallbackIOReader(file.read))

@@ -41,12 +41,11 @@ class JsonLinesCloud(StreamedCloud):
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order."""
-        for first, vectors, labels in self.stretches(self._plain):
-            columns: dict[str, np.ndarray] = {}
-            for position, name in enumerate(self._labels):
-                column = np.empty(len(labels), dtype=object)
-                column[:] = [row[position] for row in labels]
-                columns[name] = column
+        names = self._labels
+        for first, vectors, rows in self.stretches(lambda entry: list(map(entry.get, names))):
+            columns = {name: np.empty(len(rows), dtype=object) for name in names}
+            for column, values in zip(columns.values(), zip(*rows, strict=True), strict=True):
+                column[:] = values
             yield Batch(vectors, first, columns)
 
     def stretches(
@@ -65,9 +64,6 @@ class JsonLinesCloud(StreamedCloud):
                     first, vectors, kept = row + 1, [], []
         if vectors:
             yield first, np.stack(vectors), kept
-
-    def _plain(self, entry: dict[str, Any]) -> list[Any]:
-        return [entry.get(name) for name in self._labels]
 
     def _vector(self, entry: dict[str, Any], row: int) -> np.ndarray:
         """Return the vector of one object, or say what is wrong with it."""

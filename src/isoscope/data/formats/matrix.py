@@ -7,15 +7,18 @@ Files are read into fresh buffers, never mapped: mapped pages count as resident 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, BinaryIO, Self
+from typing import BinaryIO, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.data.base import (
     NO_LABELS,
     STORED_AS,
     Batch,
+    Cloud,
     FileCloud,
     Labels,
     check_rows,
@@ -24,14 +27,6 @@ from isoscope.data.base import (
 )
 from isoscope.data.location import Location, readable
 from isoscope.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from isoscope.data.base import Cloud
-
 
 GAP = 1 << 17
 """Bytes that are read although nobody wants them, because a seek would take longer."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from isoscope.data.location import Location
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.registry import load
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from isoscope.data.location import Location
-
 
 KEY = "isoscope.corrections"
 """Under this name files hold a JSON list, an object a correction, in the order of application."""

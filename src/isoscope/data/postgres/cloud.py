@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
-from psycopg import sql
+from psycopg import Cursor, sql
+from psycopg.sql import Composed
 
 from isoscope.data.base import (
     NO_LABELS,
@@ -18,7 +19,9 @@ from isoscope.data.base import (
     rows_per_batch,
 )
 from isoscope.data.postgres.connection import (
+    Column,
     PostgresAddress,
+    PostgresTable,
     Snapshot,
     existing_table,
     parse_address,
@@ -28,19 +31,10 @@ from isoscope.data.postgres.copy_format import (
     VECTOR_KINDS,
     Decoded,
     RowFormat,
+    VectorKind,
     without_header,
 )
 from isoscope.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from psycopg import Cursor
-    from psycopg.sql import Composed
-
-    from isoscope.data.postgres.connection import Column, PostgresTable
-    from isoscope.data.postgres.copy_format import VectorKind
-
 
 UNORDERED = "no primary key: rows in the order in which the table holds them"
 
@@ -85,7 +79,9 @@ class PostgresCloud(Cloud):
         if order[-1] == "ctid" and id_name is None:
             self.caveat = UNORDERED
         self._query = selecting(self.table, self.vectors, self.ids, order, only_present)
-        rows, present = self._count()
+        count = sql.SQL("SELECT count(*), count({}) FROM {}")
+        named = sql.Identifier(self.column), self.table.identifier
+        ((rows, present),) = self.snapshot.rows(count.format(*named))
         self.missing = rows - present
         """Rows whose vector is NULL."""
         if rows and not present:
@@ -125,13 +121,6 @@ class PostgresCloud(Cloud):
         if self.ids is None or decoded.ids is None:
             return NO_LABELS
         return LazyLabels({self.ids.name: partial(ID_KINDS[self.ids.type].labels, decoded.ids)})
-
-    def _count(self) -> tuple[int, int]:
-        """Count the rows, and those that have a vector."""
-        query = sql.SQL("SELECT count(*), count({}) FROM {}")
-        names = sql.Identifier(self.column), self.table.identifier
-        ((rows, present),) = self.snapshot.rows(query.format(*names))
-        return rows, present
 
     def _first_width(self, rows: int) -> int:
         """Return the width of the first vector, for a column that does not declare one."""

@@ -10,27 +10,23 @@ from __future__ import annotations
 import os
 import re
 import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 import psycopg
-from psycopg import IsolationLevel, sql
+from psycopg import Connection, Cursor, IsolationLevel, sql
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.sql import Composable, Composed
 
 from isoscope.data.formats.registry import choose
 from isoscope.data.location import OWN_PARAMETERS, redacted
 from isoscope.data.postgres.copy_format import ID_KINDS, VECTOR_KINDS
 from isoscope.errors import DataError, IsoscopeError, UsageError, unknown_name
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from psycopg import Connection, Cursor
-    from psycopg.sql import Composable, Composed
-
-    Query = Callable[..., list[tuple[Any, ...]]]
+Query = Callable[..., list[tuple[Any, ...]]]
 
 
 EXAMPLE = "postgresql://host:5432/database?table=documents&column=embedding"

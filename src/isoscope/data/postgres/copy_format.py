@@ -12,20 +12,16 @@ The formats of single values are those of the types' ``send`` functions: ``vecto
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoscope.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
 
 SIGNATURE = b"PGCOPY\n\xff\r\n\0"
 HEADER = SIGNATURE + bytes(8)

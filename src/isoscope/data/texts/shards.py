@@ -120,14 +120,7 @@ def survey_file(
     for _ in windows(counted(source, tally), most):  # each comes before the text behind it is read
         cuts.append(tally.texts)
         cut_characters.append(tally.characters)
-    return FileSurvey(
-        tally.texts,
-        tally.characters,
-        tally.blank,
-        tally.sha256,
-        tuple(cuts),
-        tuple(cut_characters),
-    )
+    return FileSurvey(*tally.facts(), tuple(cuts), tuple(cut_characters))
 
 
 def counted(source: TextSource, tally: Tally) -> Iterator[Text]:

@@ -40,7 +40,7 @@ class RowIndex:
     def of(cls, groups: BatchGroups, types: Ids, words: Ids) -> RowIndex:
         """Spread the slots of token types and of word occurrences over the rows of a batch."""
         several = groups.occurrences.counts > 1
-        joined = groups.occurrences.where(several)
+        joined = groups.occurrences.at(several)
         word_of_row = np.full(groups.rows, LEFT_OUT)
         word_of_row[groups.occurrences.first[~several]] = words[~several]
         return cls(

@@ -18,16 +18,16 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isoscope.errors import UsageError
 from isoscope.measures.context.massive_tokens import LISTED, MASSIVE, LongestTokens
-from isoscope.measures.registry import Direction, TableValue, Value
+from isoscope.measures.registry import Direction, TableValue, Value, documented, summary_of
 from isoscope.typing import Doubles
 from isoscope.wording import counted
 
@@ -37,27 +37,27 @@ if TYPE_CHECKING:
     from isoscope.measures.space import Dimensions
 
 
+# Words that are looked at.
 WORDS = 1_000
-"""Words that are looked at."""
 
+# Occurrences of each.
 PER_WORD = 100
-"""Occurrences of each."""
 
+# Where memory holds fewer, occurrences are given up for words, down to this many of each.
 FEWEST_PER_WORD = 10
-"""Where memory holds fewer, occurrences are given up for words, down to this many of each."""
 
+# Words that memory should hold before each has all its occurrences.
 WORDS_BEFORE_OCCURRENCES = 200
-"""Words that memory should hold before each has all its occurrences."""
 
+# Occurrences below which a word is left out, as in Ethayarajh 2019.
 MINIMUM = 5
-"""Occurrences below which a word is left out, as in Ethayarajh 2019."""
 
+# Matrices of random occurrences that a word is compared with; the mean over words smooths the
+# rest, and more would take as long as the words themselves.
 RANDOM_RUNS = 8
-"""Matrices of random occurrences that a word is compared with; the mean over words smooths the
-rest, and more would take as long as the words themselves."""
 
+# Occurrences of any words, to tell what random vectors of the layer have in common.
 RANDOM_OCCURRENCES = 500
-"""Occurrences of any words, to tell what random vectors of the layer have in common."""
 
 
 def occurrences_per_word(capacity: int) -> int:
@@ -124,13 +124,231 @@ def _without_zeros(vectors: NDArray[Any]) -> Doubles:
     return np.asarray(found[np.any(found != 0, axis=1)])
 
 
+@dataclass(frozen=True, kw_only=True)
+class ContextualMeasure:
+    """A measure of a model's layers over a text, and its description; JSON has it in this order."""
+
+    name: str
+    summary: str
+    formula: str
+    range: str
+    direction: Direction = "neither"
+    length_dependent: bool = False
+    reference: str
+    also: tuple[str, ...] = ()
+    """What else is reported under the same name, after a slash."""
+    table: bool = False
+
+
+# In the order in which tables show them.
+CONTEXTUAL_MEASURES: list[ContextualMeasure] = []
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def contextual(**description: Any) -> Callable[[Function], Function]:
+    """Describe a contextual measure by the docstring of the decorated function, its name by its."""
+
+    def decorate(function: Function) -> Function:
+        written = {"summary": summary_of(function), **documented(function), **description}
+        CONTEXTUAL_MEASURES.append(ContextualMeasure(name=function.__name__, **written))
+        return function
+
+    return decorate
+
+
+NO_MEAN_COSINE = "the mean cosine of the layer is not known"
+
+
+@dataclass(frozen=True)
+class Contextual:
+    """The contextual measures of one layer."""
+
+    values: Mapping[str, Value]
+    tables: Mapping[str, TableValue] = field(default_factory=dict)
+
+
+def with_corrected(name: str, value: Value, corrected: Value) -> dict[str, Value]:
+    """Return a value under its name, and what is left of it after a correction."""
+    return {name: value, f"{name}/corrected": corrected}
+
+
+def less_mean_cosine(value: Value, mean_cosine: float | None) -> Value:
+    """Subtract what any two vectors of the layer have in common (Ethayarajh 2019)."""
+    if value.value is None:
+        return value
+    if mean_cosine is None:
+        return replace(value, value=None, note=NO_MEAN_COSINE)
+    note = f"less the mean cosine of the layer, {mean_cosine:.4g}"
+    return replace(
+        value, value=value.value - mean_cosine, note="; ".join(filter(None, (note, value.note)))
+    )
+
+
+@contextual(also=("by_count", "types_seen_twice"))
+def intra_sim(within: WithinGroups, share_kept: float) -> dict[str, Value]:
+    """How alike the vectors of one token type are wherever it stands.
+
+    Formula: mean over token types seen n ≥ 2 times of (‖Σu‖² − n) / (n² − n); by_count: weighted
+        by n
+    Range: [−1, 1]
+    Reference: Machina & Mercer 2024, eq. 7
+    """
+    note = sampled_note("token types", within.groups, share_kept)
+    extra = {
+        "types": within.groups,
+        "types_seen_twice": within.groups_seen_twice,
+        "share_kept": share_kept,
+    }
+    if within.mean is None:
+        note = "no token type was seen twice"
+    common = Value(None, note=note, rows=within.members, extra=extra)
+    return {
+        "intra_sim": replace(common, value=within.mean),
+        "intra_sim/by_count": replace(common, value=within.mean_by_count),
+        "intra_sim/types_seen_twice": replace(
+            common,
+            value=within.share_seen_twice,
+            note=note if within.groups else "no vector that is not zero",
+        ),
+    }
+
+
+@contextual(also=("corrected",))
+def self_similarity(
+    within: WithinGroups, share_kept: float, subwords: str, mean_cosine: float | None
+) -> dict[str, Value]:
+    """How alike the vectors of one word are wherever it stands.
+
+    Formula: mean over words seen n ≥ 2 times of (‖Σu‖² − n) / (n² − n); corrected: less the mean
+        cosine of the layer
+    Range: [−1, 1]
+    Reference: Ethayarajh 2019; Luo et al. 2021, definition 1
+    """
+    notes = (subwords_note(subwords), sampled_note("words", within.groups, share_kept))
+    note = "; ".join(filter(None, notes))
+    if within.mean is None:
+        note = "no word was seen twice"
+    extra = {
+        "words": within.groups,
+        "words_seen_twice": within.groups_seen_twice,
+        "share_kept": share_kept,
+    }
+    value = Value(within.mean, note=note, rows=within.members, extra=extra)
+    return with_corrected("self_similarity", value, less_mean_cosine(value, mean_cosine))
+
+
+@contextual(also=("corrected",))
+def intra_sentence_similarity(
+    found: SentenceCosines, mean_cosine: float | None
+) -> dict[str, Value]:
+    """How close the tokens of a text are to their mean vector.
+
+    Formula: mean over texts of (Σu)·(Σx) / (n ‖Σx‖), n ≥ 2 tokens; corrected: less the mean cosine
+        of the layer
+    Range: [0, 1]
+    Reference: Ethayarajh 2019; Luo et al. 2021, definition 2
+    """
+    notes = []
+    if found.one_token:
+        notes.append(f"{counted(found.one_token, 'text')} of fewer than two vectors left out")
+    if found.no_mean:
+        notes.append(f"{counted(found.no_mean, 'text')} with a mean of zero left out")
+    if found.mean is None and not notes:
+        notes.append("there are no texts")
+    extra = {"sentences": found.sentences, "left_out": found.one_token + found.no_mean}
+    value = Value(found.mean, note="; ".join(notes), rows=found.tokens, extra=extra)
+    return with_corrected("intra_sentence_similarity", value, less_mean_cosine(value, mean_cosine))
+
+
+@contextual(also=("corrected",), length_dependent=True)
+def max_explainable_variance(
+    found: Explained, subwords: str, per_word: int, memory_bytes: int
+) -> dict[str, Value]:
+    """How much of a word's vectors one static vector could explain at most.
+
+    Formula: mean over at most 1,000 words, 5 to 100 occurrences each, of σ₁² / Σσ², not centred;
+        corrected: less that of as many random word occurrences
+    Range: [0, 1]
+    Reference: Ethayarajh 2019
+    """
+    within = f"within {memory_bytes / 2**20:,.0f} MB for all layers"
+    note = (
+        f"{counted(found.words, 'word')} chosen by hash, {MINIMUM} to {per_word} occurrences each, "
+        f"{within}; {subwords_note(subwords)}"
+    )
+    if found.mean is None:
+        note = f"no word with {MINIMUM} occurrences {within}"
+    extra = {"words": found.words, "random": found.random}
+    value = Value(found.mean, note=note, rows=found.occurrences, extra=extra)
+    if found.mean is None:
+        corrected = value
+    elif found.random is None:
+        corrected = replace(value, value=None, note="too few word occurrences to compare with")
+    else:
+        corrected = replace(
+            value,
+            value=found.mean - found.random,
+            note=f"less that of as many random word occurrences, {found.random:.4g}; {note}",
+        )
+    return with_corrected("max_explainable_variance", value, corrected)
+
+
+@contextual(also=("share", "count", "largest"), length_dependent=True, table=True)
+def massive_activations(found: LongestTokens) -> dict[str, Value]:
+    """The few tokens whose vectors are far longer than all others.
+
+    Formula: tokens with ‖x‖ above 5 times the median; the 20 longest, each with its largest entry
+    Range: [0, 1] for the share
+    Reference: Sun et al. 2024
+    """
+    massive, median, rows = found.massive, found.median, found.counted
+    if massive is None or median is None:
+        why = "no vector that is not zero" if not rows else "no finite median length"
+        missing = Value(None, note=why, rows=rows)
+        return {f"massive_activations/{name}": missing for name in ("share", "count", "largest")}
+    note = f"longer than {MASSIVE:g} times the median, {median:.4g}, to within a bin of 4.4 %"
+    common = Value(massive / rows, note=note, rows=rows, extra={"median": median})
+    return {
+        "massive_activations/share": common,
+        "massive_activations/count": replace(common, value=float(massive)),
+        "massive_activations/largest": replace(
+            common, value=found.tokens[0].norm / median, note=""
+        ),
+    }
+
+
+def massive_table(found: LongestTokens) -> TableValue:
+    """Return the longest vectors by name."""
+    note = f"the {LISTED} longest" if found.counted > LISTED else ""
+    return TableValue(found.rows(), note)
+
+
+def subwords_note(subwords: str) -> str:
+    """Say which vector stands for a word."""
+    return f"of a word's tokens the {subwords}"
+
+
+def sampled_note(things: str, kept: int, share: float) -> str:
+    """Say that only some groups were kept, where that is so."""
+    if share >= 1:
+        return ""
+    return f"{kept:,} {things} chosen by hash, about {share:.2g} of all, to stay within memory"
+
+
+# A dimension is an outlier of a layer where it is the minimum, or the maximum, in this share of
+# its vectors. Chance would give 1/d, and no rule is in the literature.
 OUTLIER_SHARE = 0.1
-"""A dimension is an outlier of a layer where it is the minimum, or the maximum, in this share of
-its vectors. Chance would give 1/d, and no rule is in the literature."""
 
 
+@contextual(table=True)
 def persistence(layers: Mapping[str, Dimensions], share: float = OUTLIER_SHARE) -> TableValue:
-    """Return the dimensions that are outliers somewhere, those of most layers first.
+    """Dimensions that are outliers in many layers.
+
+    Formula: per dimension: the layers in which it is the minimum, or the maximum, in at least 10%
+        of the vectors, and these shares over all layers
+    Range: [0, 1] for shares
+    Reference: Luo et al. 2021, section 3.2.1
 
     Parameters
     ----------
@@ -144,11 +362,8 @@ def persistence(layers: Mapping[str, Dimensions], share: float = OUTLIER_SHARE) 
     -------
     TableValue
         Per dimension: how many and which layers, the share of the vectors of all layers pooled in
-        which it is the minimum and the maximum, and the largest share of any layer.
-
-    References
-    ----------
-    Luo et al. 2021, section 3.2.1, whose percentages pool all layers.
+        which it is the minimum and the maximum, as in the paper, and the largest share of any
+        layer. Those of most layers come first.
     """
     for name, found in layers.items():
         if found.kind != "dimension":
@@ -187,231 +402,3 @@ def persistence(layers: Mapping[str, Dimensions], share: float = OUTLIER_SHARE) 
     ]
     note = f"the minimum or the maximum in at least {share:.0%} of a layer's vectors"
     return TableValue(rows_of_table, note)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ContextualMeasure:
-    """A measure of a model's layers over a text, and its description; JSON has it in this order."""
-
-    name: str
-    summary: str
-    formula: str
-    range: str
-    direction: Direction = "neither"
-    length_dependent: bool = False
-    reference: str
-    also: tuple[str, ...] = ()
-    """What else is reported under the same name, after a slash."""
-    table: bool = False
-
-
-CONTEXTUAL_MEASURES = (
-    ContextualMeasure(
-        name="intra_sim",
-        summary="How alike the vectors of one token type are wherever it stands.",
-        formula="mean over token types seen n ≥ 2 times of (‖Σu‖² − n) / (n² − n); "
-        "by_count: weighted by n",
-        range="[−1, 1]",
-        reference="Machina & Mercer 2024, eq. 7",
-        also=("by_count", "types_seen_twice"),
-    ),
-    ContextualMeasure(
-        name="self_similarity",
-        summary="How alike the vectors of one word are wherever it stands.",
-        formula="mean over words seen n ≥ 2 times of (‖Σu‖² − n) / (n² − n); "
-        "corrected: less the mean cosine of the layer",
-        range="[−1, 1]",
-        reference="Ethayarajh 2019; Luo et al. 2021, definition 1",
-        also=("corrected",),
-    ),
-    ContextualMeasure(
-        name="intra_sentence_similarity",
-        summary="How close the tokens of a text are to their mean vector.",
-        formula="mean over texts of (Σu)·(Σx) / (n ‖Σx‖), n ≥ 2 tokens; "
-        "corrected: less the mean cosine of the layer",
-        range="[0, 1]",
-        reference="Ethayarajh 2019; Luo et al. 2021, definition 2",
-        also=("corrected",),
-    ),
-    ContextualMeasure(
-        name="max_explainable_variance",
-        summary="How much of a word's vectors one static vector could explain at most.",
-        formula=f"mean over at most {WORDS:,} words, {MINIMUM} to {PER_WORD} occurrences each, of "
-        "σ₁² / Σσ², not centred; corrected: less that of as many random word occurrences",
-        range="[0, 1]",
-        length_dependent=True,
-        reference="Ethayarajh 2019",
-        also=("corrected",),
-    ),
-    ContextualMeasure(
-        name="massive_activations",
-        summary="The few tokens whose vectors are far longer than all others.",
-        formula=f"tokens with ‖x‖ above {MASSIVE:g} times the median; the {LISTED} longest, each "
-        "with its largest entry",
-        range="[0, 1] for the share",
-        length_dependent=True,
-        reference="Sun et al. 2024",
-        also=("share", "count", "largest"),
-        table=True,
-    ),
-    ContextualMeasure(
-        name="persistence",
-        summary="Dimensions that are outliers in many layers.",
-        formula="per dimension: the layers in which it is the minimum, or the maximum, in at least "
-        f"{OUTLIER_SHARE:.0%} of the vectors, and these shares over all layers",
-        range="[0, 1] for shares",
-        reference="Luo et al. 2021, section 3.2.1",
-        table=True,
-    ),
-)
-"""In the order in which tables show them."""
-
-
-NO_MEAN_COSINE = "the mean cosine of the layer is not known"
-
-
-@dataclass(frozen=True)
-class Contextual:
-    """The contextual measures of one layer."""
-
-    values: Mapping[str, Value]
-    tables: Mapping[str, TableValue] = field(default_factory=dict)
-
-
-def less_mean_cosine(value: Value, mean_cosine: float | None) -> Value:
-    """Subtract what any two vectors of the layer have in common (Ethayarajh 2019)."""
-    if value.value is None:
-        return value
-    if mean_cosine is None:
-        return replace(value, value=None, note=NO_MEAN_COSINE)
-    note = f"less the mean cosine of the layer, {mean_cosine:.4g}"
-    return replace(
-        value, value=value.value - mean_cosine, note="; ".join(filter(None, (note, value.note)))
-    )
-
-
-def type_values(within: WithinGroups, share_kept: float) -> dict[str, Value]:
-    """Return ``intra_sim`` and what belongs to it."""
-    note = sampled_note("token types", within.groups, share_kept)
-    extra = {
-        "types": within.groups,
-        "types_seen_twice": within.groups_seen_twice,
-        "share_kept": share_kept,
-    }
-    if within.mean is None:
-        note = "no token type was seen twice"
-    common = Value(None, note=note, rows=within.members, extra=extra)
-    return {
-        "intra_sim": replace(common, value=within.mean),
-        "intra_sim/by_count": replace(common, value=within.mean_by_count),
-        "intra_sim/types_seen_twice": replace(
-            common,
-            value=within.share_seen_twice,
-            note=note if within.groups else "no vector that is not zero",
-        ),
-    }
-
-
-def word_values(
-    within: WithinGroups, share_kept: float, subwords: str, mean_cosine: float | None
-) -> dict[str, Value]:
-    """Return ``self_similarity``, as it is and corrected."""
-    notes = (subwords_note(subwords), sampled_note("words", within.groups, share_kept))
-    note = "; ".join(filter(None, notes))
-    if within.mean is None:
-        note = "no word was seen twice"
-    extra = {
-        "words": within.groups,
-        "words_seen_twice": within.groups_seen_twice,
-        "share_kept": share_kept,
-    }
-    value = Value(within.mean, note=note, rows=within.members, extra=extra)
-    return {
-        "self_similarity": value,
-        "self_similarity/corrected": less_mean_cosine(value, mean_cosine),
-    }
-
-
-def sentence_values(found: SentenceCosines, mean_cosine: float | None) -> dict[str, Value]:
-    """Return ``intra_sentence_similarity``, as it is and corrected."""
-    notes = []
-    if found.one_token:
-        notes.append(f"{counted(found.one_token, 'text')} of fewer than two vectors left out")
-    if found.no_mean:
-        notes.append(f"{counted(found.no_mean, 'text')} with a mean of zero left out")
-    if found.mean is None and not notes:
-        notes.append("there are no texts")
-    extra = {"sentences": found.sentences, "left_out": found.one_token + found.no_mean}
-    value = Value(found.mean, note="; ".join(notes), rows=found.tokens, extra=extra)
-    return {
-        "intra_sentence_similarity": value,
-        "intra_sentence_similarity/corrected": less_mean_cosine(value, mean_cosine),
-    }
-
-
-def explained_values(
-    found: Explained, subwords: str, per_word: int, memory_bytes: int
-) -> dict[str, Value]:
-    """Return ``max_explainable_variance``, as it is and corrected."""
-    note = (
-        f"{counted(found.words, 'word')} chosen by hash, {MINIMUM} to {per_word} occurrences each, "
-        f"within {memory_bytes / 2**20:,.0f} MB for all layers; {subwords_note(subwords)}"
-    )
-    if found.mean is None:
-        note = (
-            f"no word with {MINIMUM} occurrences within {memory_bytes / 2**20:,.0f} MB "
-            "for all layers"
-        )
-    extra = {"words": found.words, "random": found.random}
-    value = Value(found.mean, note=note, rows=found.occurrences, extra=extra)
-    if found.mean is None:
-        corrected = value
-    elif found.random is None:
-        corrected = replace(value, value=None, note="too few word occurrences to compare with")
-    else:
-        corrected = replace(
-            value,
-            value=found.mean - found.random,
-            note=f"less that of as many random word occurrences, {found.random:.4g}; {note}",
-        )
-    return {"max_explainable_variance": value, "max_explainable_variance/corrected": corrected}
-
-
-def massive_values(found: LongestTokens) -> dict[str, Value]:
-    """Return how many tokens are massive, and how long the longest is."""
-    massive, median = found.massive, found.median
-    if massive is None or median is None:
-        why = "no vector that is not zero" if not found.counted else "no finite median length"
-        missing = Value(None, note=why, rows=found.counted)
-        return {f"massive_activations/{name}": missing for name in ("share", "count", "largest")}
-    note = f"longer than {MASSIVE:g} times the median, {median:.4g}, to within a bin of 4.4 %"
-    extra = {"median": median}
-    return {
-        "massive_activations/share": Value(
-            massive / found.counted, note=note, rows=found.counted, extra=extra
-        ),
-        "massive_activations/count": Value(
-            float(massive), note=note, rows=found.counted, extra=extra
-        ),
-        "massive_activations/largest": Value(
-            found.tokens[0].norm / median, rows=found.counted, extra=extra
-        ),
-    }
-
-
-def massive_table(found: LongestTokens) -> TableValue:
-    """Return the longest vectors by name."""
-    note = f"the {LISTED} longest" if found.counted > LISTED else ""
-    return TableValue(found.rows(), note)
-
-
-def subwords_note(subwords: str) -> str:
-    """Say which vector stands for a word."""
-    return f"of a word's tokens the {subwords}"
-
-
-def sampled_note(things: str, kept: int, share: float) -> str:
-    """Say that only some groups were kept, where that is so."""
-    if share >= 1:
-        return ""
-    return f"{kept:,} {things} chosen by hash, about {share:.2g} of all, to stay within memory"

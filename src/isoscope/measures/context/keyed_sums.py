@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from isoscope.measures.context.token_groups import HIGHEST
 from isoscope.typing import Arrays, Doubles, Ids
 
+# Sums that are copied at a time to be squared or added: few enough for a core's own cache.
 ROWS_AT_ONCE = 64
-"""Sums that are copied at a time to be squared or added: few enough for a core's own cache."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,13 @@ class WithinGroups:
         return self.groups_seen_twice / self.groups if self.groups else None
 
 
+def with_room(rows: NDArray[Any], size: int, first: int = 0) -> NDArray[Any]:
+    """Return rows from place ``first`` on in an array of ``size`` rows, all others zero."""
+    found = np.zeros((size, *rows.shape[1:]), rows.dtype)
+    found[first : first + len(rows)] = rows
+    return found
+
+
 class GroupedSums:
     """Σ u and n for each slot, one array a layer."""
 
@@ -58,16 +65,11 @@ class GroupedSums:
         Zeros that nobody has written to take no memory, while growing step by step would copy.
         """
         for name in self.sums:
-            held = len(self.counts[name])
-            if held >= size:
+            if len(self.counts[name]) >= size:
                 continue
             wanted = max(size, capacity)
-            sums = np.zeros((wanted, self.sums[name].shape[1]))
-            sums[:held] = self.sums[name]
-            self.sums[name] = sums
-            self.counts[name] = np.concatenate(
-                (self.counts[name], np.zeros(wanted - held, np.int64))
-            )
+            self.sums[name] = with_room(self.sums[name], wanted)
+            self.counts[name] = with_room(self.counts[name], wanted)
 
     def clear(self, slots: Ids) -> None:
         """Empty slots whose groups are left out from now on, those without room among them."""
@@ -79,10 +81,8 @@ class GroupedSums:
     def take(self, slots: Ids) -> None:
         """Move the slots given to 1 and on, and forget all others."""
         for name in self.sums:
-            moved = np.zeros((len(slots) + 1, self.sums[name].shape[1]))
-            moved[1:] = self.sums[name][slots]
-            self.sums[name] = moved
-            self.counts[name] = np.concatenate((np.zeros(1, np.int64), self.counts[name][slots]))
+            self.sums[name] = with_room(self.sums[name][slots], len(slots) + 1, first=1)
+            self.counts[name] = with_room(self.counts[name][slots], len(slots) + 1, first=1)
 
     def add(self, slots: Ids, other: GroupedSums, taken: Ids) -> None:
         """Add the slots that are ``taken`` from another to the slots given, each of them once."""
@@ -127,16 +127,14 @@ class GroupedSums:
         """Take sums back, into the slots from 1 on, with room for others."""
         for number, name in enumerate(self.sums):
             sums, counts = arrays[f"{prefix}.sums.{number}"], arrays[f"{prefix}.counts.{number}"]
-            self.sums[name] = np.zeros((capacity + 1, sums.shape[1]))
-            self.sums[name][1 : len(sums) + 1] = sums
-            self.counts[name] = np.zeros(capacity + 1, np.int64)
-            self.counts[name][1 : len(sums) + 1] = counts
+            self.sums[name] = with_room(sums, capacity + 1, first=1)
+            self.counts[name] = with_room(counts, capacity + 1, first=1)
 
 
 Key = TypeVar("Key", int, str)
 
+# The slot of everything that is not kept: added to, never read.
 LEFT_OUT = 0
-"""The slot of everything that is not kept: added to, never read."""
 
 
 class SlotTable(Generic[Key]):
@@ -201,9 +199,7 @@ class SlotTable(Generic[Key]):
     def _take(self, hashed: int) -> int:
         slot = self._free.pop() if self._free else self.size
         if slot >= len(self._hashes):
-            grown = np.zeros(max(256, 2 * len(self._hashes)), np.uint64)
-            grown[: len(self._hashes)] = self._hashes
-            self._hashes = grown
+            self._hashes = with_room(self._hashes, max(256, 2 * len(self._hashes)))
         self._hashes[slot] = hashed
         return slot
 

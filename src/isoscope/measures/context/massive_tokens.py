@@ -43,14 +43,26 @@ def texts_from_arrays(arrays: Arrays, name: str) -> list[str]:
     ]
 
 
+# Tokens of each layer that are kept by name.
 LISTED = 20
-"""Tokens of each layer that are kept by name."""
 
+# A token is massive when its length is above this many times the median.
 MASSIVE = 5.0
-"""A token is massive when its length is above this many times the median."""
 
 NUMBERS = ("norm", "value")
 INTEGERS = ("sentence", "position", "token_id", "dimension")
+
+# Columns of the table, in this order.
+COLUMNS = (
+    "token",
+    "token_id",
+    "position",
+    "sentence",
+    "norm",
+    "times_median",
+    "dimension",
+    "value",
+)
 
 
 @dataclass(frozen=True)
@@ -154,16 +166,11 @@ class LongestTokens:
     def rows(self) -> list[dict[str, Any]]:
         """Return the longest tokens as rows of a table."""
         median = self.median
-        order = ("token", "token_id", "position", "sentence", "norm")
-        rows = []
-        for token in self.tokens:
-            fields = asdict(token)
-            ratio = None if median is None else token.norm / median
-            rows.append(
-                {name: fields[name] for name in order}
-                | {"times_median": ratio, "dimension": token.dimension, "value": token.value}
-            )
-        return rows
+        rows = [
+            {**asdict(token), "times_median": None if median is None else token.norm / median}
+            for token in self.tokens
+        ]
+        return [{name: row[name] for name in COLUMNS} for row in rows]
 
     def to_arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
         """Return the state as plain arrays."""

@@ -14,12 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isoscope.measures.context.keyed_sums import with_room
 from isoscope.measures.context.token_groups import HIGHEST
 from isoscope.typing import Arrays, Ids, Single
 
 Bits = NDArray[np.uint64]
 Fetch = Callable[[str, Ids], Single]
 """The vectors of a layer at some of the occurrences that were offered."""
+
+
+# What files call the arrays of a pool.
+STORED = {"words": "_word", "keys": "_key", "full_words": "_full", "full_keys": "_full_key"}
 
 
 class OccurrencePool:
@@ -88,11 +93,8 @@ class OccurrencePool:
         if highest < self.highest:
             self.highest = highest
             kept = self._word <= np.uint64(highest)
-            self._word, self._key, self._place = (
-                self._word[kept],
-                self._key[kept],
-                self._place[kept],
-            )
+            self._word, self._key = self._word[kept], self._key[kept]
+            self._place = self._place[kept]
             full = self._full <= np.uint64(highest)
             self._full, self._full_key = self._full[full], self._full_key[full]
 
@@ -147,9 +149,7 @@ class OccurrencePool:
         if needed > held:
             held = max(needed, self._capacity)
             for name, vectors in self._vectors.items():
-                grown = np.empty((held, vectors.shape[1]), np.float32)
-                grown[: len(vectors)] = vectors
-                self._vectors[name] = grown
+                self._vectors[name] = with_room(vectors, held)
         free = np.ones(held, np.bool_)
         free[taken] = False
         return np.flatnonzero(free)[:count]
@@ -165,25 +165,18 @@ class OccurrencePool:
     def to_arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
         """Return the state as plain arrays."""
         arrays: dict[str, NDArray[Any]] = {
-            f"{prefix}.words": self._word.copy(),
-            f"{prefix}.keys": self._key.copy(),
-            f"{prefix}.full_words": self._full.copy(),
-            f"{prefix}.full_keys": self._full_key.copy(),
-            f"{prefix}.highest": np.array([self.highest], np.uint64),
+            f"{prefix}.{name}": getattr(self, field).copy() for name, field in STORED.items()
         }
+        arrays[f"{prefix}.highest"] = np.array([self.highest], np.uint64)
         for number, vectors in enumerate(self._vectors.values()):
             arrays[f"{prefix}.vectors.{number}"] = vectors[self._place]
         return arrays
 
     def load(self, prefix: str, arrays: Arrays) -> None:
         """Take the state back."""
-        self._word = np.array(arrays[f"{prefix}.words"], np.uint64)
-        self._key = np.array(arrays[f"{prefix}.keys"], np.uint64)
-        self._full = np.array(arrays[f"{prefix}.full_words"], np.uint64)
-        self._full_key = np.array(arrays[f"{prefix}.full_keys"], np.uint64)
+        for name, field in STORED.items():
+            setattr(self, field, np.array(arrays[f"{prefix}.{name}"], np.uint64))
         self.highest = int(arrays[f"{prefix}.highest"][0])
         self._place = np.arange(len(self._word))
         for number, name in enumerate(self._vectors):
-            vectors = arrays[f"{prefix}.vectors.{number}"]
-            self._vectors[name] = np.empty((self._capacity, vectors.shape[1]), np.float32)
-            self._vectors[name][: len(vectors)] = vectors
+            self._vectors[name] = with_room(arrays[f"{prefix}.vectors.{number}"], self._capacity)

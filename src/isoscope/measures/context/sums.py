@@ -7,31 +7,20 @@ u = x / ‖x‖, averaged over texts (Ethayarajh 2019); the other sums are in mo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isoscope.compute.stage import Summed
 from isoscope.compute.threads import one_blas_thread
 from isoscope.data.arrays import is_tensor
 from isoscope.data.base import Array, Batch, Labels
-from isoscope.errors import DataError, UsageError, unknown_name
-from isoscope.measures.context.definitions import (
-    MINIMUM,
-    RANDOM_OCCURRENCES,
-    WORDS,
-    Contextual,
-    explained_values,
-    explained_variance,
-    massive_table,
-    massive_values,
-    occurrences_per_word,
-    sentence_values,
-    type_values,
-    word_values,
-)
+from isoscope.errors import DataError, UsageError, require, unknown_name
+from isoscope.measures.context import definitions
+from isoscope.measures.context.definitions import Contextual
 from isoscope.measures.context.keyed_sums import (
     LEFT_OUT,
     GroupedSums,
@@ -51,13 +40,11 @@ from isoscope.measures.context.token_groups import BatchGroups, Subwords, type_h
 from isoscope.typing import Arrays, Doubles, Ids
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from isoscope.measures.context.context_kernel import LayerKernel
 
 
 @dataclass
-class SentenceCosines:
+class SentenceCosines(Summed):
     """Sum over texts of the mean cosine between tokens and their mean."""
 
     total: float = 0.0
@@ -77,12 +64,6 @@ class SentenceCosines:
         self.one_token += int((~long_enough).sum())
         self.no_mean += int((long_enough & ~defined).sum())
         self.tokens += int(counts[defined].sum())
-
-    def merge(self, other: SentenceCosines) -> SentenceCosines:
-        """Combine the sums over two disjoint sets of texts."""
-        return SentenceCosines(
-            *(getattr(self, field.name) + getattr(other, field.name) for field in fields(self))
-        )
 
     @property
     def mean(self) -> float | None:
@@ -114,8 +95,9 @@ def sentences_from_arrays(arrays: Arrays) -> list[SentenceCosines]:
 
 
 DEFAULT_LIMIT = 2**30
+
+# One in this many bytes of the limit holds vectors of word occurrences, the rest sums.
 OCCURRENCE_SHARE = 4
-"""One in this many bytes of the limit holds vectors of word occurrences, the rest sums."""
 
 
 class ContextualTaker:
@@ -163,10 +145,10 @@ class ContextualTaker:
         self._sentences = {name: SentenceCosines() for name in self._layers}
         self._longest = {name: LongestTokens() for name in self._layers}
         places = self._occurrence_bytes // OccurrencePool.bytes_per_occurrence(self._layers)
-        random = min(RANDOM_OCCURRENCES, places // 8)
-        self._per_word = occurrences_per_word(places - random)
+        random = min(definitions.RANDOM_OCCURRENCES, places // 8)
+        self._per_word = definitions.occurrences_per_word(places - random)
         self._occurrences = OccurrencePool(
-            self._layers, places - random, self._per_word, WORDS, MINIMUM
+            self._layers, places - random, self._per_word, definitions.WORDS, definitions.MINIMUM
         )
         self._random = OccurrencePool(self._layers, random, random, 1, 1)
         self._kernel: LayerKernel | None = None
@@ -215,7 +197,10 @@ class ContextualTaker:
         types: Ids,
         words: Ids,
     ) -> None:
-        kernel_module = _kernel_module()
+        kernel_module = require(
+            "isoscope.measures.context.context_kernel",
+            "contextual measures need PyTorch; install it with: pip install 'isoscope[models]'",
+        )
         self._kernel = self._kernel or kernel_module.LayerKernel()
         index = kernel_module.RowIndex.of(groups, types, words)
         type_tally, word_tally = tally(types), tally(words)
@@ -284,27 +269,24 @@ class ContextualTaker:
             return {name: self._of_layer(name, mean_cosines.get(name)) for name in self._layers}
 
     def _of_layer(self, name: str, mean_cosine: float | None) -> Contextual:
-        sample = self._random.groups(name)
-        explained = explained_variance(
+        types, words, sample = self._types, self._words, self._random.groups(name)
+        explained = definitions.explained_variance(
             self._occurrences.groups(name),
             sample[0] if sample else np.empty((0, self._layers[name])),
         )
         return Contextual(
             values={
-                **type_values(self._types.within(name), self._types.table.share),
-                **word_values(
-                    self._words.within(name),
-                    self._words.table.share,
-                    self._subwords,
-                    mean_cosine,
+                **definitions.intra_sim(types.within(name), types.table.share),
+                **definitions.self_similarity(
+                    words.within(name), words.table.share, self._subwords, mean_cosine
                 ),
-                **sentence_values(self._sentences[name], mean_cosine),
-                **explained_values(
+                **definitions.intra_sentence_similarity(self._sentences[name], mean_cosine),
+                **definitions.max_explainable_variance(
                     explained, self._subwords, self._per_word, self._occurrence_bytes
                 ),
-                **massive_values(self._longest[name]),
+                **definitions.massive_activations(self._longest[name]),
             },
-            tables={"massive_activations": massive_table(self._longest[name])},
+            tables={"massive_activations": definitions.massive_table(self._longest[name])},
         )
 
     def facts(self) -> dict[str, Any]:
@@ -360,13 +342,3 @@ class ContextualTaker:
 
 def _detached(vectors: Array) -> Array:
     return vectors.detach() if is_tensor(vectors) else np.asarray(vectors)
-
-
-def _kernel_module() -> ModuleType:
-    try:
-        from isoscope.measures.context import context_kernel as kernel
-    except ImportError as missing:
-        raise UsageError(
-            "contextual measures need PyTorch; install it with: pip install 'isoscope[models]'"
-        ) from missing
-    return kernel

@@ -76,12 +76,8 @@ class Stretches:
         first = np.concatenate((np.zeros(min(len(labels), 1), np.int64), edges))
         return cls(first, np.diff(np.append(first, len(labels))))
 
-    def where(self, chosen: Mask) -> Stretches:
-        """Return some of the stretches."""
-        return Stretches(self.first[chosen], self.counts[chosen])
-
-    def at(self, chosen: Ids) -> Stretches:
-        """Return the stretches with these numbers."""
+    def at(self, chosen: Ids | Mask) -> Stretches:
+        """Return some of the stretches, by their numbers or by a mask."""
         return Stretches(self.first[chosen], self.counts[chosen])
 
     def means(self, vectors: Array) -> Single:
@@ -138,7 +134,7 @@ class BatchGroups:
         position = np.asarray(labels["position"], np.int64)
         word_index = np.asarray(labels["word index"], np.int64)
         spans = Stretches.of(word_index)
-        spans = spans.where(word_index[spans.first] >= 0)
+        spans = spans.at(word_index[spans.first] >= 0)
         first = spans.first
         if subwords == "mean":
             occurrences = spans

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from isoscope.measures.intervals import (
     student_quantile,
 )
 from isoscope.measures.registry import Value, register
+from isoscope.measures.space import known
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
@@ -53,11 +54,11 @@ def mean_cosine(space: Space) -> Value:
 
 QUANTILES = (1, 5, 50, 95, 99)
 
+# t of Wang & Isola's uniformity.
 TEMPERATURE = 2.0
-"""t of Wang & Isola's uniformity."""
 
+# Rows of Luo et al.'s random pairs: a thousand pairs that share no row.
 DISJOINT_ROWS = 2_000
-"""Rows of Luo et al.'s random pairs: a thousand pairs that share no row."""
 
 NO_DIRECTIONS = "fewer than two sampled vectors have a direction"
 
@@ -77,9 +78,7 @@ class Directions:
 
 def directions(sample: SpaceSample | None, size: int) -> Directions:
     """Take the rows of a sample of at most ``size`` that have a direction."""
-    if sample is None:
-        raise ValueError("the measure needs the sample")
-    chosen = sample.take(size)
+    chosen = known(sample, "the sample").take(size)
     vectors = chosen.vectors[chosen.order]
     lengths = np.linalg.norm(vectors, axis=1)
     kept = lengths > SHORTEST * lengths.max(initial=0.0)
@@ -212,10 +211,11 @@ def random_pair_cosine(space: Space) -> Value:
     value = float(np.clip(cosines.mean(), -1, 1))
     note = f"from {count:,} pairs"
     missing = reason_against(space, np.arange(2 * count) % BLOCKS)
+    plain = Value(value, note=note, rows=2 * count, no_interval=missing)
     if missing:
-        return Value(value, note=note, rows=2 * count, no_interval=missing)
+        return plain
     reach = student_quantile(count) * float(cosines.std(ddof=1)) / math.sqrt(count)
-    return Value(value, note=note, rows=2 * count, low=value - reach, high=value + reach)
+    return replace(plain, low=value - reach, high=value + reach)
 
 
 @register(direction="lower", needs=["sample"], interval="own", default=False)
@@ -236,7 +236,9 @@ def uniformity(space: Space) -> Value:
     mean = float(np.nanmean(potentials))
     value, note = math.log(mean), f"from pairs of {rows:,} sampled rows"
     missing = reason_against(space, pairs.blocks)
+    plain = Value(value, note=note, rows=rows, no_interval=missing)
     if missing:
-        return Value(value, note=note, rows=rows, no_interval=missing)
+        return plain
+    # The error of a logarithm is the relative error of its argument.
     reach = student_quantile(len(np.unique(pairs.blocks))) * pairs.error_of_mean(potentials) / mean
-    return Value(value, note=note, rows=rows, low=value - reach, high=value + reach)
+    return replace(plain, low=value - reach, high=value + reach)

@@ -8,29 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.measures.registry import TableValue, register
+from isoscope.measures.space import known
 
 if TYPE_CHECKING:
-    from isoscope.measures.space import Dimensions, Space
+    from isoscope.measures.space import Space
     from isoscope.typing import Vector
 
 
+# Dimensions that the table of outliers shows.
 LISTED = 32
-"""Dimensions that the table of outliers shows."""
 
+# Below this mean cosine, shares of it are noise over noise and are left undefined.
 SMALLEST_SHARED = 1e-3
-"""Below this mean cosine, shares of it are noise over noise and are left undefined."""
 
 
 dimension_table = partial(
     register, needs=["dimensions", "scatter"], table=True
 )  # a row per dimension
-
-
-def sums_over_dimensions(space: Space, name: str) -> Dimensions:
-    """Return the sums over dimensions, which a measure of this name needs."""
-    if space.dimensions is None:
-        raise ValueError(f"{name} needs the sums over dimensions")
-    return space.dimensions
 
 
 def cosine_parts(space: Space) -> Vector:
@@ -64,7 +58,7 @@ def outlier_dimensions(space: Space) -> TableValue:
     Range: [0, 1] for shares
     Reference: Luo et al. 2021, section 3.2; Timkey & van Schijndel 2021
     """
-    found = sums_over_dimensions(space, "outlier_dimensions")
+    found = known(space.dimensions, "the sums over dimensions")
     counted = max(space.units.rows, 1)
     lowest, highest = found.minimum_counts / counted, found.maximum_counts / counted
     parts, spread = cosine_parts(space), variance_shares(space)
@@ -96,7 +90,7 @@ def dead_dimensions(space: Space) -> TableValue:
     Formula: dimensions with variance ≤ (eps(stored type) · root mean square entry)²
     Reference: ours
     """
-    found = sums_over_dimensions(space, "dead_dimensions")
+    found = known(space.dimensions, "the sums over dimensions")
     dead = np.flatnonzero(found.variance <= space.dead_variance)
     rows = [
         {found.kind: int(k), "mean": float(found.mean[k]), "variance": float(found.variance[k])}

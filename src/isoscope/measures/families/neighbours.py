@@ -9,6 +9,7 @@ import numpy as np
 from isoscope.data.sampling import LARGE_SIZE
 from isoscope.measures.families.cosine import NO_DIRECTIONS, directions
 from isoscope.measures.registry import Value, register
+from isoscope.measures.space import known
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
@@ -19,17 +20,18 @@ if TYPE_CHECKING:
 
 
 NEIGHBOURS = 10
+
+# Rows whose distances to all others are held at a time.
 STRIPE = 512
-"""Rows whose distances to all others are held at a time."""
 
+# Unit vectors whose entries differ by less are one direction.
 SAME = 1e-12
-"""Unit vectors whose entries differ by less are one direction."""
 
+# Neighbours that are looked at again exactly: distances from products round near zero.
 CANDIDATES = 8
-"""Neighbours that are looked at again exactly: distances from products round near zero."""
 
+# Share of the ratios of distances that the fit uses: the largest ones are the noisiest.
 KEPT_SHARE = 0.9
-"""Share of the ratios of distances that the fit uses: the largest ones are the noisiest."""
 
 CHANGES = "changes with the size of the sample"
 EQUALLY_OFTEN = "every row is a neighbour equally often"
@@ -102,10 +104,9 @@ def intrinsic_dimension(space: Space) -> Value:
     Range: (0, d]
     Reference: Facco et al. 2017 (TwoNN), the largest tenth of the ratios left out as there
     """
-    if space.sample is None:
-        raise ValueError("intrinsic_dimension needs the sample")
-    vectors = np.unique(space.sample.take(LARGE_SIZE).vectors, axis=0)
-    repeats = min(LARGE_SIZE, len(space.sample.vectors)) - len(vectors)
+    sample = known(space.sample, "the sample").take(LARGE_SIZE).vectors
+    vectors = np.unique(sample, axis=0)
+    repeats = len(sample) - len(vectors)
     rows = len(vectors)
     if rows < 3:
         return Value(None, note="needs three different rows", rows=rows)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from isoscope.measures.space import Space
 
 
+# Largest bias, in errors, of the length of a mean: where that is zero, the jackknife sees half.
 LARGEST_BIAS_OF_A_LENGTH = 0.25
-"""Largest bias, in errors, of the length of a mean: where that is zero, the jackknife sees half."""
 
 ZERO_MEAN = "the mean is zero, up to the rounding of the stored numbers"
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.measures.registry import Value, register
+from isoscope.measures.space import known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,13 +40,6 @@ partition_measure = partial(
 )  # of Z over the eigenvectors
 
 
-def second_read(found: Partition | None, name: str) -> Partition:
-    """Return what the second read gave, which a measure of this name needs."""
-    if found is None:
-        raise ValueError(f"{name} needs the second read")
-    return found
-
-
 @partition_measure()
 def i1(space: Space) -> Value:
     """I1, with the range over all choices of signs: a published I1 lies somewhere inside it.
@@ -54,7 +48,7 @@ def i1(space: Space) -> Value:
     Range: [0, 1]
     Reference: Mu & Viswanath 2018, eq. 2; Biś et al. 2021, eq. 7
     """
-    found = second_read(space.partition, "i1")
+    found = known(space.partition, "the second read")
     low, high = sign_range(found)
     return log_value(
         log_i1(found),
@@ -77,7 +71,7 @@ def i1_symmetric(space: Space) -> Value:
     Range: [0, 1]
     Reference: ours; about i1² when a common offset dominates, so never beside a published I1
     """
-    found = second_read(space.partition, "i1_symmetric")
+    found = known(space.partition, "the second read")
     lowest = min(found.log_plus.min(), found.log_minus.min())
     highest = max(found.log_plus.max(), found.log_minus.max())
     return log_value(float(lowest - highest), note=choice_note(found))
@@ -91,7 +85,7 @@ def i1_scaled(space: Space) -> Value:
     Range: [0, 1]
     Reference: ours: for comparing spaces or corrections whose vectors differ in length
     """
-    found = second_read(space.scaled_partition, "i1_scaled")
+    found = known(space.scaled_partition, "the second read")
     return log_value(log_i1(found), note=basis_note(found), extra=basis_extra(found))
 
 
@@ -103,7 +97,7 @@ def i2(space: Space) -> Value:
     Range: [0, √(d−1)]
     Reference: Biś et al. 2021, eq. 8
     """
-    found = second_read(space.partition, "i2")
+    found = known(space.partition, "the second read")
     logs = oriented(found)
     z = np.exp(logs - logs.max())
     return Value(float(z.std() / z.mean()), note=choice_note(found))

@@ -59,8 +59,8 @@ def of_shares(space: Space, value: float | None) -> Value:
     return Value(value, note=CONSTANT if value is None else few_rows(space))
 
 
+# Rows of the table of pairs that are held at a time.
 STRIPE = 512
-"""Rows of the table of pairs that are held at a time."""
 
 
 def top_variance_share_bias(p: Vector) -> float:

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 
+# How many roundings of its length a projected vector may be off.
 PRODUCT_ROUNDINGS = 8.0
-"""How many roundings of its length a projected vector may be off."""
 
 
+# Longest vector whose square can be summed over any number of rows.
 LONGEST = 1e140
-"""Longest vector whose square can be summed over any number of rows."""
 
 
 def safe_exponent(dtype: DTypeLike, rows: int) -> float:

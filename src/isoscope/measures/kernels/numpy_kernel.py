@@ -1,12 +1,8 @@
-"""Arithmetic of a batch in numpy.
-
-Sums of exponentials from sums of powers.
+"""The arithmetic of one batch in numpy.
 
 Several families of partition sums over the same coordinates t differ in their gains g only, and
 Σ_i exp(±g_k t_ik) = Σ_m (±g_k)^m/m! · Σ_i t_ik^m. Where exponents are small, as for clouds of unit
 scale, a few power sums serve all families and both signs, at the price of one exponential.
-
-The arithmetic of one batch in numpy.
 
 Matrix products take a whole batch, everything element by element takes blocks of it that stay in
 the cache (a third off the time of both reads), and working memory is kept from batch to batch
@@ -43,11 +39,11 @@ if TYPE_CHECKING:
     from isoscope.typing import Doubles, Floats
 
 
+# A power and its sum take about a tenth of the time of an exponential of both signs.
 POWERS_PER_EXPONENTIAL = 10
-"""A power and its sum take about a tenth of the time of an exponential of both signs."""
 
+# Beyond this the alternating series for −g would lose digits.
 LARGEST_EXPONENT = 3.0
-"""Beyond this the alternating series for −g would lose digits."""
 
 
 def worthwhile(largest: Sequence[float], dtype: DTypeLike) -> tuple[int, list[int]]:
@@ -96,12 +92,12 @@ def log_sums(totals: Doubles, exponents: Doubles) -> Doubles:
     return np.log(np.stack((plus, minus)))
 
 
+# Numbers in one block: 512 rows of 768. Smaller ones fit the cache better, but then threads spend
+# their time on handing Python's lock to each other.
 BLOCK_ELEMENTS = 393_216
-"""Numbers in one block: 512 rows of 768. Smaller ones fit the cache better, but then threads
-spend their time on handing Python's lock to each other."""
 
+# Rows that are added up in float32 before float64 takes over.
 LONGEST_SINGLE_SUM = 1_024
-"""Rows that are added up in float32 before float64 takes over."""
 
 
 class WorkingMemory:
@@ -232,8 +228,8 @@ class NumpyMoments(MomentsKernel):
         return replace(batch, mean=batch.mean + step)
 
 
+# A variance below this share of the squared mean could be the rounding of that mean.
 NEARLY_CONSTANT = 1e-20
-"""A variance below this share of the squared mean could be the rounding of that mean."""
 
 
 class NumpyProjector:

@@ -1,14 +1,12 @@
-"""Mean and scatter, products in the rows' precision.
+"""Mean and scatter of rows that come part by part, with products in the precision of the rows.
 
-Mean and scatter of rows that come part by part, with products in the precision of the rows.
+With the mean m_p of a part of weight w_p, and the mean m of the weight w before it, the scatter
+grows by Σ w_i (x_i − m_p)(x_i − m_p)ᵀ + w w_p / (w + w_p) · (m_p − m)(m_p − m)ᵀ (Chan, Golub &
+LeVeque 1983). Products of one part are summed in its precision, parts in float64.
 
-Products of one part are summed in its precision, parts in float64. For float32 that leaves errors
-of about one eps(float32) of the largest variance.
-
-The sums of a fit with products in single precision: half the time of double.
-
-The error of about eps(float32) times the largest variance is small enough for a centre and for
-the top components, and for whitening of directions that are not much smaller.
+For float32 that takes half the time of double, and leaves errors of about one eps(float32) of the
+largest variance: small enough for a centre and for the top components, and for whitening of
+directions that are not much smaller.
 """
 
 from __future__ import annotations
@@ -28,11 +26,11 @@ if TYPE_CHECKING:
     from isoscope.typing import Floats, Matrix, Vector
 
 
+# Directions between means that wait for one product instead of many of rank one.
 PENDING = 64
-"""Directions between means that wait for one product instead of many of rank one."""
 
+# Parts whose squares sum to less or more are summed in float64.
 SINGLE_RANGE = (1e-30, 1e30)
-"""Parts whose squares sum to less or more are summed in float64."""
 
 
 class RunningScatter:

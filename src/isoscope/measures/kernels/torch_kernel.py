@@ -64,8 +64,8 @@ def sums_of(x: torch.Tensor, weights: torch.Tensor, dealt: Dealt | None) -> torc
     return share @ x
 
 
+# Row stripes in which a symmetric product is taken; more make each too narrow to be fast.
 STRIPES = 4
-"""Row stripes in which a symmetric product is taken; more make each too narrow to be fast."""
 
 
 def gram(x: torch.Tensor) -> torch.Tensor:

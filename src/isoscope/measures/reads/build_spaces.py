@@ -1,8 +1,12 @@
-"""From the reads to spaces; range over random bases.
+"""From the states of the two reads to the spaces that measures look at.
 
-How much a partition measure depends on a basis that repeated eigenvalues leave open.
+A view y = V (g ∘ z + o) of a cloud has the variances g² λ on the same eigenvectors, the mean V o
+and, where o is not zero, one more direction in its second moment, of eigenvalue ‖o‖². The partition
+function Z(c) = Σ_i exp(c·y_i) of every direction is exp of what the second read summed, and n where
+nothing varies (Mu & Viswanath 2018, eq. 2).
 
-From the states of the two reads to the spaces that measures look at.
+Where eigenvalues repeat, as after whitening, the directions are a choice. How much that matters is
+measured as the range of ln I1 over some random bases of these directions, on a sample of the rows.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from isoscope.measures.space import (
     SpaceSample,
     Spectrum,
     UnitVectors,
+    known,
 )
 from isoscope.measures.views import NONE
 
@@ -38,16 +43,17 @@ if TYPE_CHECKING:
     from isoscope.measures.reads.geometry import Geometry
     from isoscope.measures.reads.moments import Moments
     from isoscope.measures.reads.projections import Projections, Scaling, SecondRead
-    from isoscope.measures.views import View
+    from isoscope.measures.views import View, ViewShape
     from isoscope.typing import Floats, Matrix, Vector
 
 
 BASES = 8
-LARGEST_SINGLE = 1e30
-"""Exponents beyond this are taken in float64."""
 
+# Exponents beyond this are taken in float64.
+LARGEST_SINGLE = 1e30
+
+# Up to this many directions a uniformly distributed rotation is drawn; above, a mixing one.
 SMALL = 64
-"""Up to this many directions a uniformly distributed rotation is drawn; above, a mixing one."""
 
 
 def basis_ranges(
@@ -66,8 +72,10 @@ def basis_ranges(
     seed : int
         Seed of the random bases.
     """
+    # A range needs no more digits than single precision has, but its exponents may: the largest
+    # coordinate becomes 1, and the scales take its size.
     reach = float(np.abs(coordinates).max(initial=0.0)) or 1.0
-    single = (coordinates / reach).astype(np.float32)  # a range needs no more digits
+    single = (coordinates / reach).astype(np.float32)
     factors = [scale * reach for scale in scales]
     seeds = np.random.SeedSequence(seed).spawn(BASES)
     here = one_basis(single, (), factors, seeds[0])
@@ -154,10 +162,9 @@ class Reads:
     @cached_property
     def sample_coordinates(self) -> Matrix:
         """The centred sample on the eigenvectors of the covariance."""
-        if self.sample is None or self.geometry is None:
-            raise ValueError("coordinates need the sample and the geometry")
-        centred: Matrix = self.sample.vectors - self.moments.mean
-        return centred @ self.geometry.centred.vectors
+        sample = known(self.sample, "the sample")
+        centred: Matrix = sample.vectors - self.moments.mean
+        return centred @ known(self.geometry, "the geometry").centred.vectors
 
     def log_partitions(self, correction: str) -> dict[Scaling, NDArray[np.float64]]:
         """ln Z of both signs for a space, at the scales at which it was summed."""
@@ -201,26 +208,28 @@ def raw_space(reads: Reads) -> Space:
         dimensions=raw_dimensions(moments),
         partition=partitions.get("plain"),
         scaled_partition=partitions.get("scaled"),
-        sample=None
-        if reads.sample is None
-        else space_sample(reads, reads.sample, reads.sample.vectors),
+        sample=space_sample(reads),
     )
 
 
-def space_sample(reads: Reads, sample: Sample, vectors: Matrix) -> SpaceSample | None:
-    """Return the sample as a measure sees it; None where no measure asks for it."""
-    if not reads.sampled:
+def space_sample(reads: Reads, shape: ViewShape | None = None) -> SpaceSample | None:
+    """Return the sample as a measure sees it, in a view; None where no measure asks for it."""
+    sample = reads.sample
+    if sample is None or not reads.sampled:
         return None
+    vectors = sample.vectors
+    if shape is not None:
+        vectors = reads.sample_coordinates * shape.gains + shape.offset
     order = np.argsort(sample.keys, kind="stable")
     return SpaceSample(vectors, order, sample.groups, len(vectors) == reads.moments.rows)
 
 
 def raw_dimensions(moments: Moments) -> Dimensions | None:
-    """Describe the dimensions of the cloud as it is."""
-    if moments.minimum_counts is None or moments.maximum_counts is None:
-        return None
+    """Describe the dimensions of the cloud as it is; None where they were not summed."""
     if moments.scatter is None or moments.unit_square_sum is None:
         return None
+    assert moments.minimum_counts is not None
+    assert moments.maximum_counts is not None
     return Dimensions(
         kind="dimension",
         mean=moments.mean,
@@ -251,9 +260,10 @@ def raw_partitions(reads: Reads, scale: float) -> dict[Scaling, Partition]:
         return {}
     system = reads.geometry.raw
     logs = reads.log_partitions(NONE)
-    open_bases = reads.ranges and bool(logs) and bool(system.repeated)
-    coordinates = reads.sample.vectors @ system.vectors if open_bases else None
-    spread = spreads(coordinates, system.repeated, list(logs), scale, reads.seed)
+    spread: dict[Scaling, BasisRange] = {}
+    if reads.ranges and logs and system.repeated:
+        coordinates = reads.sample.vectors @ system.vectors
+        spread = spreads(coordinates, system.repeated, list(logs), scale, reads.seed)
     return {
         scaling: Partition(plus, minus, SETTLED, spread.get(scaling))
         for scaling, (plus, minus) in logs.items()
@@ -261,24 +271,17 @@ def raw_partitions(reads: Reads, scale: float) -> dict[Scaling, Partition]:
 
 
 def spreads(
-    coordinates: Matrix | None,
-    runs: Sequence[slice],
-    wanted: list[Scaling],
-    scale: float,
-    seed: int,
+    coordinates: Matrix, runs: Sequence[slice], wanted: list[Scaling], scale: float, seed: int
 ) -> dict[Scaling, BasisRange]:
     """Measure how much the open choice of a basis matters, at the wanted scales."""
-    if coordinates is None or not runs or not wanted:
-        return {}
     scales = [1.0 if scaling == "plain" else scale for scaling in wanted]
     return dict(zip(wanted, basis_ranges(coordinates, runs, scales, seed), strict=True))
 
 
 def view_space(reads: Reads, view: View, row: int) -> Space:
     """Describe what a correction would make of the cloud; ``row`` is its row in the projections."""
-    found, geometry = reads.projections, reads.geometry
-    if found is None or geometry is None:
-        raise ValueError("views need the second read")
+    found = known(reads.projections, "the second read")
+    geometry = known(reads.geometry, "the geometry")
     shape = view.shape
     constant = shape.constant_length()
     nonzero = found.rows - int(found.zero_rows[row])
@@ -302,7 +305,8 @@ def view_space(reads: Reads, view: View, row: int) -> Space:
             sum_square=float(found.unit_sum[row] @ found.unit_sum[row]),
         ),
         norm_of_mean=constant,
-        mean_alignment=view_alignment(constant, variances),
+        # The constant is orthogonal to everything that varies: it is the top direction, or none.
+        mean_alignment=float(constant**2 >= variances[0]) if constant else None,
         dead_variance=0.0 if shape.on_components else geometry.dead_variance,
         spectrum=Spectrum(
             variances,
@@ -312,19 +316,8 @@ def view_space(reads: Reads, view: View, row: int) -> Space:
         dimensions=view_dimensions(reads, view, row),
         partition=partitions.get("plain"),
         scaled_partition=partitions.get("scaled"),
-        sample=None
-        if reads.sample is None
-        else space_sample(
-            reads, reads.sample, reads.sample_coordinates * shape.gains + shape.offset
-        ),
+        sample=space_sample(reads, shape),
     )
-
-
-def view_alignment(constant: float, variances: Vector) -> float | None:
-    """Return the alignment of a constant that is orthogonal to everything that varies."""
-    if constant == 0:
-        return None
-    return 1.0 if constant**2 >= variances[0] else 0.0
 
 
 def view_dimensions(reads: Reads, view: View, row: int) -> Dimensions | None:
@@ -361,12 +354,12 @@ def view_partitions(reads: Reads, view: View) -> dict[Scaling, Partition]:
     constant = shape.constant_length()
     carrier = int(np.flatnonzero(shape.offset)[0]) if constant else None
     runs = open_runs(view, geometry)
-    coordinates = None
+    spread: dict[Scaling, BasisRange] = {}
     if runs:
         coordinates = reads.sample_coordinates * np.where(empty, 0.0, shape.gains)
         if carrier is not None:
             coordinates[:, carrier] = constant
-    spread = spreads(coordinates, runs, list(logs), scale, reads.seed)
+        spread = spreads(coordinates, runs, list(logs), scale, reads.seed)
     removed = int((shape.gains == 0).sum())
     cut = any(run.start < removed < run.stop for run in system.repeated)
     partitions: dict[Scaling, Partition] = {}

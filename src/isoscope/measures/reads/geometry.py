@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from isoscope.typing import Matrix, Vector
 
 
+# Eigenvalues closer than this, relative to the larger one, count as repeated (float64 sums).
 REPEATED_GAP = 1e-6
-"""Eigenvalues closer than this, relative to the larger one, count as repeated (float64 sums)."""
 
+# An eigenvalue of up to this many roundings of d times the largest is zero.
 SUM_ROUNDINGS = 8
-"""An eigenvalue of up to this many roundings of d times the largest is zero."""
 
+# A mean vector of up to this many roundings of the vectors' length is zero.
 NULL_ROUNDINGS = 8
-"""A mean vector of up to this many roundings of the vectors' length is zero."""
 
+# Coordinate axes whose shares in an eigenspace differ by less than this are tied.
 TIE = 1e-8
-"""Coordinate axes whose shares in an eigenspace differ by less than this are tied."""
 
 
 @dataclass(frozen=True)

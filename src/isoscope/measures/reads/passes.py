@@ -77,8 +77,8 @@ class FirstState:
         )
 
 
+# Which rows of a cloud a second read is of, where it is of all.
 PROJECTIONS = "projections"
-"""Which rows of a cloud a second read is of, where it is of all."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +146,8 @@ def added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 FIRST, SECOND = "first read", "second read"
 
+# Clouds whose longest vector is shorter than this cannot be squared in float64.
 SHORTEST = 1e-140
-"""Clouds whose longest vector is shorter than this cannot be squared in float64."""
 
 
 @dataclass(frozen=True)

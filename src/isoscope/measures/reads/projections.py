@@ -105,12 +105,12 @@ class Projections(Summed):
         )
 
 
+# Whitening stretches the rounding of single-precision coordinates by length / σ. Up to this much
+# the error of ln Z stays below 1e-4; beyond it the whole read is done in float64.
 LARGEST_SINGLE_STRETCH = 1e3
-"""Whitening stretches the rounding of single-precision coordinates by length / σ. Up to this
-much the error of ln Z stays below 1e-4; beyond it the whole read is done in float64."""
 
+# Vectors of lengths outside this range are projected in float64 too.
 SINGLE_LENGTHS = (1e-12, 1e12)
-"""Vectors of lengths outside this range are projected in float64 too."""
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,7 @@ def position_tables(modules: list[tuple[str, nn.Module]], config: Any) -> list[P
         end = path.rpartition(".")[2]
         if not isinstance(module, nn.Embedding) or not names_positions(end):
             continue
+        # Of DistilBERT the configuration says whether the table holds sinusoids.
         fixed = not module.weight.requires_grad or getattr(config, "sinusoidal_pos_embds", False)
         before = rows_before(module)
         found.append(
@@ -154,10 +155,6 @@ class Parts:
         """
         wanted = f"{stack} {FINAL_NORM}".strip()
         return next((norm for norm in self.norms if norm.where == wanted), None)
-
-    def norms_at(self, layer: str) -> tuple[Norm, ...]:
-        """Return the norms of a layer, or of the ``head``."""
-        return tuple(norm for norm in self.norms if norm.where == layer)
 
 
 def find_parts(skeleton: Any) -> Parts:

@@ -11,7 +11,7 @@ import numpy as np
 
 from isoscope.data.base import NO_LABELS, Batch, Cloud
 from isoscope.data.formats.packages import WordList
-from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.errors import DataError, UsageError, check_name
 from isoscope.typing import Ids
 
 if TYPE_CHECKING:
@@ -41,9 +41,6 @@ def unused_tokens(cloud: Any) -> list[dict[str, Any]]:
                 }
             )
     return found
-
-
-WHICH = ("input", "output")
 
 
 class EmbeddingCloud(Cloud):
@@ -94,8 +91,7 @@ class EmbeddingCloud(Cloud):
 def embedding_cloud(model: Model, which: str, *, padding_rows: bool) -> EmbeddingCloud:
     """Open the input embedding or the unembedding of a model; see `Model.embedding_cloud`."""
     paths = {"input": model.parts.input_embedding, "output": model.parts.unembedding}
-    if which not in paths:
-        raise unknown_name("embedding", which, WHICH)
+    check_name("embedding", which, paths)
     path = paths[which]
     if path is None:
         raise UsageError(f"{model.name} has no unembedding: it was saved without a head for tokens")

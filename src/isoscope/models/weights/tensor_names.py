@@ -50,6 +50,7 @@ class StoredNames:
         state = skeleton.state_dict(keep_vars=True)
         self._wanted = {path: tuple(tensor.shape) for path, tensor in state.items()}
         sharing: dict[int, list[str]] = {}
+        # keep_vars gives the parameters themselves, so that tied ones are one object.
         for path, tensor in state.items():
             sharing.setdefault(id(tensor), []).append(path)
         self._sharing = {path: paths for paths in sharing.values() for path in paths}

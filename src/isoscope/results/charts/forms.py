@@ -63,6 +63,7 @@ def spans(
         Axes that panels do not share.
     """
     if len(marks.names("panel")) == 1:
+        # A fixed height is that of small panels; a single chart has the height of the theme.
         stepped = {"height": height} if isinstance(height, dict) else {}
         return layered(marks.spanned(), layers, **stepped)
     return in_panels(marks.spanned(), {"layer": layers, "height": height}, title, own_axes)
@@ -345,6 +346,7 @@ def step_axis(points: Marks) -> Spec:
     after = [step for step in steps if step > 0]
     if not after or after[-1] < WIDE * after[0]:
         return {"axis": {"format": ",~f"}}
+    # A symmetric logarithm has a place for 0, where most trainings begin.
     powers = [10.0**k for k in range(12) if after[0] <= 10**k <= after[-1]]
     return {
         "scale": {"type": "symlog", "constant": after[0]},

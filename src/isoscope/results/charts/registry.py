@@ -55,6 +55,7 @@ def figures_of(*results: Result) -> list[Figure]:
     found: list[Figure] = []
     taken: set[str] = set()
     for figure in (one for result in results for make in makers() for one in make(result)):
+        # Two results may have a figure of the same name: the second one is NAME-2.
         numbered = (figure.name if k == 1 else f"{figure.name}-{k}" for k in count(1))
         name = next(name for name in numbered if name not in taken)
         taken.add(name)

@@ -142,6 +142,7 @@ def reach(values: Iterable[float], step: float) -> list[float]:
     """Return the domain of an axis: from the lowest value to the highest, in whole steps."""
     found = list(values)
     low, high = math.floor(min(found) / step) * step, math.ceil(max(found) / step) * step
+    # Products such as 3 × 0.1 would end in …04, and ticks with them.
     return [round(low, 9), round(max(high, low + step), 9)]
 
 
@@ -184,6 +185,7 @@ def sheets(found: Iterable[tuple[Cloud, str]]) -> list[Sheet]:
     clouds = list(dict.fromkeys(cloud for cloud, _ in known))
     subjects = list(dict.fromkeys(subject for subject, _ in clouds))
     parts = list(dict.fromkeys(part for _, part in clouds))
+    # Whichever makes fewer figures; of equals the parts of one subject, as in a single profile.
     by_part = len(parts) < len(subjects)
     key = 1 if by_part else 0
     return [

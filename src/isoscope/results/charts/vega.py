@@ -1,13 +1,8 @@
-"""Small pieces of Vega-Lite, the language in which charts are written down.
+"""Small pieces of Vega-Lite, and one look for all charts on light and on dark pages.
 
-Charts are plain data: the same data are drawn by a browser and, without one, by vl-convert.
-
-One look for all charts, on light and on dark pages.
-
-Colours are those of Okabe & Ito (2008), which people with any common kind of colour blindness tell
+Charts are plain data: the same data are drawn by a browser and, without one, by vl-convert. Colours
+are those of Okabe & Ito (2008), which people with any common kind of colour blindness can tell
 apart; ordered scales are viridis and, around zero, blue to orange.
-
-Labels of several lines beside a chart.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ def read_texts(folder: Path, name: str) -> Texts:
     texts = []
     for number, row in json_rows(path):
         where = f"{path}: line {number}"
-        own = row.get("_id")
+        own = row.get("_id")  # some releases have numbers in the place of strings
         name_of = str(own) if type(own) is int else json_text(row, "_id", where)
         add_id(lines, name_of, number, path)
         title = json_text(row, "title", where) if row.get("title") is not None else ""

@@ -1,12 +1,13 @@
-"""Classification sets of GLUE, as its own files have them, and samples of three larger ones.
+"""Classification sets of GLUE as their own files have them, BoolQ, and samples of three others.
 
-GLUE's files have tabs and quote nothing. The test files have no labels and are not read.
+GLUE's files have tabs and quote nothing. The test files have no labels and are not read. MNLI and
+QQP are too large for frozen features: as a whole they are for fine-tuning alone. BoolQ, yes/no
+questions about a passage, is as SuperGLUE released it.
 
-BoolQ: yes/no questions about a passage, as SuperGLUE has them.
-
-MNLI and QQP as GLUE released them: too large for frozen features, made for fine-tuning.
-
-Their files have tabs and quote nothing, and many columns, of which the texts and the label count.
+References
+----------
+Wang et al. (2019), GLUE: A multi-task benchmark and analysis platform for natural language
+understanding, ICLR. Wang et al. (2019), SuperGLUE, NeurIPS.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Lines and fields of data files, with errors that name file and line.
+"""Lines, fields and tables of data files, with errors that name the file and the line.
 
-Tables of the user's own: rows of fields out of TSV, CSV and JSON lines.
+Benchmarks have tabs and quote nothing; tables of the user's own are TSV, CSV or JSON lines.
 """
 
 from __future__ import annotations

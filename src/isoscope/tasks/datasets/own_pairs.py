@@ -1,21 +1,18 @@
-"""Which columns of a user's table are which: by name, by number, or by habit.
+"""Pairs of the user's own, with a score or a yes/no label: do vectors find the same pairs alike?
 
-Pairs of the user's own, with a score or a yes/no label.
+A pair is two texts, two rows of a source of vectors, or the same row of two files of vectors: then
+the file of pairs contains nothing but scores. Columns are found by the names or numbers that the
+user gives, else by usual names.
 
-A pair is two texts, or two rows of a source of vectors, or the same row of two files of vectors:
-then the file holds nothing but scores.
-
-Pairs of the user's own as a problem: do vectors find those alike that the user finds alike?
-
-The output of a pair is the cosine of its two vectors. Numbers are met by correlations, yes/no
-labels by the area under the ROC curve: how often a yes has the higher cosine than a no.
+The output of a pair is the cosine of its two vectors. Numbers are compared by correlation, yes/no
+labels by the area under the ROC curve: how often a yes has a higher cosine than a no.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -24,7 +21,7 @@ from numpy.typing import NDArray
 
 from isoscope.compute.stats.class_scores import auc
 from isoscope.compute.stats.estimates import Score, pearson, spearman
-from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.errors import DataError, UsageError, check_name, unknown_name
 from isoscope.tasks.datasets.lines import as_number, check_texts, read_table
 from isoscope.tasks.problem import Items
 from isoscope.tasks.problems.pairs import SCORE, ScoredPairs
@@ -91,7 +88,6 @@ def choose_columns(
     kind: PairKind | None,
     asked: tuple[str | None, str | None, str | None],
     where: str,
-    is_value: Callable[[str], bool],
 ) -> PairColumns:
     """Find the columns in the first row of a table, which may be its header.
 
@@ -105,11 +101,9 @@ def choose_columns(
         The user's columns for first, second and score: names, or numbers from 1.
     where : str
         The file, for errors.
-    is_value : callable
-        Tells whether a field could be a score; a first row without one is a header.
     """
-    if kind is not None and kind not in KNOWN:
-        raise unknown_name("kind of pairs", kind, KNOWN)
+    if kind is not None:
+        check_name("kind of pairs", kind, KNOWN)
     names = [name.lower() for name in top]
     first, second, score = asked
     if kind is None:
@@ -126,6 +120,7 @@ def choose_columns(
         habit = len(top) - 1
     at = position(score, habit, top, where, "the score")
     queries = sides is not None and (names[sides[0]], names[sides[1]]) in QUERY_SIDES
+    # A first row whose score could be none is a header.
     return PairColumns(kind, sides, at, header=not is_value(top[at]), queries=queries)
 
 
@@ -213,7 +208,7 @@ class OwnPairs:
 
     def text_pairs(self) -> list[TextPair]:
         """Return the pairs of texts; their subset is the file."""
-        self._must_be("texts")
+        self.must_be("texts")
         return [
             TextPair(first, second, score, self.path.stem)
             for first, second, score in zip(self.first, self.second, self.scores, strict=True)
@@ -231,35 +226,33 @@ class OwnPairs:
         ids : sequence of str, optional
             The name of every row; without it, pairs name rows by number, from 0.
         """
-        self._must_be("rows")
+        self.must_be("rows")
         if self.queries:
             raise UsageError(
                 f"{self.path} names rows of queries and of documents; name the vectors of the "
                 "queries with --queries"
             )
+        return self.side_rows(self.first, rows, ids), self.side_rows(self.second, rows, ids)
+
+    def side_rows(
+        self, side: Sequence[str], rows: int, ids: Sequence[str] | None
+    ) -> NDArray[np.intp]:
+        """Find the rows that one side of all pairs names, as in ``row_numbers``."""
         named = None if ids is None else places(ids)
-        first, second = (
-            np.array(
-                [
-                    self._row(name, line, rows, named)
-                    for name, line in zip(side, self.lines, strict=True)
-                ],
-                dtype=np.intp,
-            )
-            for side in (self.first, self.second)
-        )
-        return first, second
+        lines = zip(side, self.lines, strict=True)
+        return np.array([self._row(name, line, rows, named) for name, line in lines], np.intp)
 
     def check_rows(self, first: int, second: int) -> None:
         """Refuse two files of vectors that have not a row each for every score."""
-        self._must_be("scores")
+        self.must_be("scores")
         if not first == second == len(self):
             raise DataError(
                 f"{self.path} has {len(self):,} scores, but the files of vectors have {first:,} "
                 f"and {second:,} rows"
             )
 
-    def _must_be(self, kind: PairKind) -> None:
+    def must_be(self, kind: PairKind) -> None:
+        """Refuse pairs of another kind."""
         if self.kind != kind:
             raise UsageError(f"{self.path} holds {KNOWN[self.kind]}, not {KNOWN[kind]}")
 
@@ -322,7 +315,7 @@ def read_own_pairs(
         raise UsageError(f"there is no file {path}; it should hold pairs and their scores")
     table = read_table(path)
     top = table.rows[0][1] if table.names is None else list(table.names)
-    columns = choose_columns(top, kind, (first, second, score), str(path), is_value)
+    columns = choose_columns(top, kind, (first, second, score), str(path))
     header = table.names is None and columns.header
     rows = table.rows[1:] if header else table.rows
     if not rows:
@@ -334,24 +327,21 @@ def pairs_of(path: Path, rows: list[tuple[int, list[str]]], columns: PairColumns
     """Take texts or rows, and scores, out of the rows of a table."""
     values = [(line, fields[columns.score]) for line, fields in rows]
     yes_no, scores = as_scores(values, path)
-    first: list[str] = []
-    second: list[str] = []
+    first: tuple[str, ...] = ()
+    second: tuple[str, ...] = ()
     if columns.sides is not None:
-        here, there = columns.sides
         for line, fields in rows:
-            check_texts((fields[here], fields[there]), f"{path}: line {line}")
-            first.append(fields[here])
-            second.append(fields[there])
+            check_texts([fields[column] for column in columns.sides], f"{path}: line {line}")
+        first, second = (tuple(fields[column] for _, fields in rows) for column in columns.sides)
     lines = tuple(line for line, _ in rows)
-    return OwnPairs(
-        path, columns.kind, yes_no, tuple(first), tuple(second), scores, lines, columns.queries
-    )
+    return OwnPairs(path, columns.kind, yes_no, first, second, scores, lines, columns.queries)
 
 
 def as_scores(values: list[tuple[int, str]], path: Path) -> tuple[bool, tuple[float, ...]]:
     """Tell whether values are labels, and return them as numbers; the first one sets the rule."""
     if all(value.lower() in YES_NO for _, value in values):
         return True, tuple(YES_NO[value.lower()] for _, value in values)
+    # The first value tells what the file is meant to hold, and so what is wrong with another one.
     numbers = as_number(values[0][1]) is not None
     scores = []
     for line, value in values:
@@ -395,16 +385,7 @@ class OwnPairProblem(ScoredPairs):
     ) -> OwnPairProblem:
         """Take pairs of rows of a source of vectors; row k of the vectors is row k of the source.
 
-        Parameters
-        ----------
-        task : str
-            What results call it.
-        pairs : OwnPairs
-            Pairs that name rows.
-        rows : int
-            How many rows the source has.
-        ids : sequence of str, optional
-            The name of every row; without it, pairs name rows by number, from 0.
+        ``rows`` and ``ids`` are as in ``OwnPairs.row_numbers``.
         """
         first, second = pairs.row_numbers(rows, ids)
         same = np.flatnonzero(first == second)
@@ -425,22 +406,13 @@ class OwnPairProblem(ScoredPairs):
     ) -> OwnPairProblem:
         """Take pairs of a query and a document; the vectors are those of documents, then queries.
 
-        Parameters
-        ----------
-        task : str
-            What results call it.
-        pairs : OwnPairs
-            Pairs that name a row of the queries, then a row of the documents.
-        rows : tuple of int
-            How many documents and queries there are.
-        ids : tuple of sequence of str, optional
-            The names of all documents, and of all queries.
+        Pairs name a row of the queries, then a row of the documents. ``rows`` says how many
+        documents and queries there are, and ``ids`` what they are called.
         """
+        pairs.must_be("rows")
         documents, queries = rows
-        of_documents = replace(pairs, first=pairs.second, queries=False)
-        of_queries = replace(pairs, second=pairs.first, queries=False)
-        second, _ = of_documents.row_numbers(documents, ids[0])
-        first, _ = of_queries.row_numbers(queries, ids[1])
+        second = pairs.side_rows(pairs.second, documents, ids[0])
+        first = pairs.side_rows(pairs.first, queries, ids[1])
         return cls._of(task, pairs, documents + first, second)
 
     @classmethod
@@ -449,14 +421,7 @@ class OwnPairProblem(ScoredPairs):
     ) -> OwnPairProblem:
         """Take row k of two files of vectors; the vectors are those of the first, then the second.
 
-        Parameters
-        ----------
-        task : str
-            What results call it.
-        pairs : OwnPairs
-            Scores alone.
-        first_rows, second_rows : int
-            How many rows the files have; both should have one for every score.
+        Both files should have a row for every score.
         """
         pairs.check_rows(first_rows, second_rows)
         return cls._of(task, pairs, np.arange(len(pairs)), len(pairs) + np.arange(len(pairs)))

@@ -50,6 +50,14 @@ def read_semcor(path: Path, file: DataFile) -> list[TaggedSentence]:
 
 def read_tokens(path: Path) -> Iterator[tuple[tuple[str, str], str, str | None]]:
     """Give out every token: its document and sentence, its form, and its class."""
+    for where, (document, sentence, _, form, _, tag, _) in token_fields(path):
+        if not form:
+            raise DataError(f"{where} has no word in column 4")
+        yield (document, sentence), form, coarse(form, tag, where)
+
+
+def token_fields(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield where every token stands in the file, for messages, and its columns."""
     for number, line in enumerate(unpacked(path).removesuffix("\n").split("\n"), start=1):
         fields = line.removesuffix("\r").split("\t")
         if number == 1 and tuple(fields) == COLUMNS:
@@ -58,10 +66,7 @@ def read_tokens(path: Path) -> Iterator[tuple[tuple[str, str], str, str | None]]
         if len(fields) != len(COLUMNS):
             wanted = (len(COLUMNS), len(COLUMNS))
             raise wrong_columns(len(fields), wanted, ", ".join(COLUMNS), where)
-        document, sentence, _, form, _, tag, _ = fields
-        if not form:
-            raise DataError(f"{where} has no word in column 4")
-        yield (document, sentence), form, coarse(form, tag, where)
+        yield where, fields
 
 
 def coarse(form: str, tag: str, where: str) -> str | None:

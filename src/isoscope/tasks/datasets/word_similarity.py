@@ -1,9 +1,7 @@
-"""Reading word pairs with human scores, in the layouts in which the benchmarks were released.
+"""Word similarity: do vectors find the same words alike that people find alike?
 
-Word similarity: do vectors find those words alike that people find alike?
-
-Five benchmarks, and files of one's own. A pair counts where both words have a vector; which and how
-many do not is part of the result.
+Five benchmarks in the layouts in which they were released, and files of the user's own. A pair
+counts where both words have a vector; the result says how many do not.
 """
 
 from __future__ import annotations

@@ -1,30 +1,26 @@
-"""Features of two vectors for a classifier.
+"""Classification on frozen features: what a small classifier can read off vectors.
 
-A linear classifier of u and v alone weighs each by itself and cannot tell whether they agree;
-|u − v| and u ∘ v say that, and nothing of the order of the two. So all four are the default, as in
-InferSent: in entailment, and in questions about a passage, the order is what is asked. SentEval's
-own are the last two, which is enough where order says nothing, as for paraphrases.
+An item is one vector (of a text, of a word in a text) or two, and has a class. A probe learns from
+some items and predicts the class of others; the predictions of all are scored together, by
 
-Neither |u − v| nor u ∘ v is linear in the vectors: even a classifier that is not regularised can
-gain or lose by a linear correction here, other than for single texts.
+    accuracy = right / all
+    F1 = 2 TP / (2 TP + FP + FN), for more than two classes the mean over classes
+    Matthews' correlation = (TP TN − FP FN) / √((TP + FP)(TP + FN)(TN + FP)(TN + FN))
+
+The features of two vectors are u, v, |u − v| and u ∘ v, as in InferSent. A linear classifier of u
+and v alone weighs each by itself and cannot tell whether they agree; |u − v| and u ∘ v say that,
+but not the order of the two, which matters in entailment and in questions about a passage.
+SentEval uses the last two alone, which is enough where the order says nothing, as for paraphrases.
+Neither is linear in the vectors: even a classifier that is not regularised can gain or lose by a
+linear correction here, unlike for single texts.
+
+Splits are those of the release, or folds where it has none. No document is on two sides of a split.
 
 References
 ----------
 Conneau et al. (2017), Supervised learning of universal sentence representations from natural
-language inference data, EMNLP. Conneau & Kiela (2018), SentEval, LREC.
-
-Classification on frozen features: what can be read off vectors by a small classifier.
-
-An item is one vector (of a text, of a word in a text) or two, and has a class. A probe learns from
-some items and predicts the class of others; the predictions of all are scored together.
-
-Texts, pairs of texts, and words in two sentences, to be classified on frozen features.
-
-Words in sentences, to be classified on frozen features: parts of speech.
-
-Which items a classifier learns from, and on which it is scored.
-
-How a probe's score grows while it learns.
+language inference data, EMNLP. Conneau & Kiela (2018), SentEval, LREC. Matthews (1975), Comparison
+of the predicted and observed secondary structure of T4 phage lysozyme, BBA 405.
 """
 
 from __future__ import annotations
@@ -32,19 +28,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isoscope.compute.stats.class_scores import f1_score, matthews
 from isoscope.compute.stats.estimates import Score, mean_score
-from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.data.arrays import numbered
+from isoscope.errors import DataError, UsageError, check_name
 from isoscope.models.tokens import Mention
 from isoscope.results.result import Table
 from isoscope.tasks.folds import FOLDS
 from isoscope.tasks.probes import Codes, EpochProbe, Lesson, LogisticProbe, Matrix, Probe
-from isoscope.tasks.problem import Items, Problem, numbered
+from isoscope.tasks.problem import Items, Problem
 from isoscope.tasks.protocol import SentenceProtocol, Split, TaskPlan, cross_fitted
 from isoscope.tasks.registry import DataFile, LabelledText, PartedTask, TaggedSentence
 from isoscope.tasks.scores import has_output, with_note
@@ -62,15 +59,9 @@ WORDS: dict[PairFeatures, str] = {
 
 def pair_features(u: Matrix, v: Matrix, kind: PairFeatures = "ordered") -> Matrix:
     """Return the features of every pair, row by row."""
-    check_pair_features(kind)
+    check_name("kind of pair features", kind, BLOCKS)
     between = [np.abs(u - v), u * v]
     return np.concatenate(between if kind == "symmetric" else [u, v, *between], axis=1)
-
-
-def check_pair_features(kind: str) -> None:
-    """Refuse features that do not exist."""
-    if kind not in get_args(PairFeatures):
-        raise unknown_name("kind of pair features", kind, get_args(PairFeatures))
 
 
 TRAIN, TEST = "train", "test"
@@ -107,6 +98,8 @@ class ClassProblem(Problem):
         What the features of two vectors are.
     documents : array of int, optional
         The document that every item is from, where those of a document belong together.
+    drawn : str
+        How items were drawn from a larger set, for a protocol; empty where all are there.
     """
 
     task: str
@@ -123,6 +116,7 @@ class ClassProblem(Problem):
     pairs: PairFeatures = "ordered"
     learns: bool = True
     documents: NDArray[np.intp] | None = None
+    drawn: str = ""
 
     @property
     def main(self) -> str:
@@ -135,7 +129,7 @@ class ClassProblem(Problem):
     def __str__(self) -> str:
         """Say what is learned from what, for a protocol."""
         about = "vectors" if self.second is None else WORDS[self.pairs]
-        return f"{about}, classified by {self.probe}"
+        return f"{about}, classified by {self.probe}" + (f"; {self.drawn}" if self.drawn else "")
 
     def ties_of(self, item: int) -> Items:
         """Return the document of an item where documents are known, else its texts."""
@@ -173,6 +167,7 @@ class ClassProblem(Problem):
                 self.features(vectors, learned),
                 self.codes[learned],
                 self.features(vectors, held[asked]),
+                # Settings are chosen on the release's own dev part, where it is among the items.
                 np.isin(self.parts[learned], CHOSEN_ON),
                 1 if self.second is None else BLOCKS[self.pairs],
             ),
@@ -333,17 +328,6 @@ TENTHS = ((TEST, 2), (CHOSEN_ON[0], 1))
 """Tenths of the documents that are scored and chosen on; the others are learned from."""
 
 
-@dataclass(frozen=True)
-class WordProblem(ClassProblem):
-    """Words of sentences that were drawn from documents."""
-
-    drawn: str = ""
-    """How, for a protocol."""
-
-    def __str__(self) -> str:
-        return f"{super().__str__()}; {self.drawn}"
-
-
 def word_problem(
     task: TokenClassification,
     sentences: Sequence[TaggedSentence],
@@ -351,7 +335,7 @@ def word_problem(
     *,
     most: int = SENTENCES,
     seed: int = 0,
-) -> WordProblem:
+) -> ClassProblem:
     """Return the tagged words of some sentences, to be classified.
 
     Punctuation is left out: its class is to be seen in the token itself, and would lift every
@@ -385,7 +369,7 @@ def word_problem(
     ]
     texts, text_of = numbered([word[0] for word in words])
     codes = {label: code for code, label in enumerate(task.labels)}
-    return WordProblem(
+    return ClassProblem(
         task.name,
         "words",
         tuple(texts),
@@ -476,13 +460,13 @@ def with_splits(
         The problem with its splits, and what a protocol says of them.
     """
     parts = tuple(dict.fromkeys(problem.parts))
-    if scored is not None and scored not in parts:
-        raise unknown_name(f"part of {problem.task}", scored, parts)
-    if scored is not None and (scored == TRAIN or TRAIN not in parts):
-        raise UsageError(
-            f"{problem.task}: there is nothing to learn from where {scored} is scored alone; "
-            "leave the part open to cross-validate"
-        )
+    if scored is not None:
+        check_name(f"part of {problem.task}", scored, parts)
+        if scored == TRAIN or TRAIN not in parts:
+            raise UsageError(
+                f"{problem.task}: there is nothing to learn from where {scored} is scored alone; "
+                "leave the part open to cross-validate"
+            )
     held = scored or next((part for part in SCORED if part in parts), None)
     if TRAIN in parts and held is not None:
         return released(problem, held)

@@ -36,8 +36,9 @@ from numpy.typing import NDArray
 
 from isoscope.compute.stats.estimates import Score, undefined
 from isoscope.compute.stats.v_measure import v_influences, with_interval
+from isoscope.data.arrays import numbered
 from isoscope.errors import DataError, UsageError
-from isoscope.tasks.problem import Items, Problem, numbered
+from isoscope.tasks.problem import Items, Problem
 from isoscope.tasks.problems.classification import TextClassification
 from isoscope.tasks.protocol import (
     TRAIN,
@@ -127,6 +128,7 @@ class ClusteringProblem(Problem):
         if usable.sum() <= clusters:
             return found
         points = chosen[usable] - chosen[usable].mean(axis=0)
+        # Each fold has numbers of its own: its first item is in no other fold.
         apart = self.clusters * int(held.min())
         for column, seed in enumerate(self.seeds):
             model = KMeans(clusters, n_init=1, random_state=seed)

@@ -28,8 +28,9 @@ from isoscope.compute.stats.estimates import (
     spearman,
     standard_error,
 )
+from isoscope.data.arrays import numbered
 from isoscope.errors import DataError
-from isoscope.tasks.problem import Items, PairedRows, numbered, pair_cosines
+from isoscope.tasks.problem import Items, PairedRows, pair_cosines
 from isoscope.tasks.protocol import (
     TRAIN,
     FitTexts,
@@ -48,17 +49,23 @@ MEAN = "mean"
 """Stands behind a metric for the mean over subsets."""
 
 PERFECT = 1e-13
+"""Correlations this close to ±1 have no interval: Fisher's z is infinite there."""
 
 
 @dataclass(frozen=True)
 class ScoredPairs(PairedRows):
-    """The pairs of one task, by the places of their texts among the distinct ones."""
+    """The pairs of one task, by the places of their texts among the distinct ones.
 
-    task: str
-    texts: tuple[str, ...]
-    """Every distinct text, in the order in which they first appear."""
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
+    Attributes
+    ----------
+    task, texts, first, second
+        As in ``PairedRows``.
+    human : array
+        The score that people gave every pair.
+    subsets : array of str
+        The part of the set that every pair is from.
+    """
+
     human: Vector
     subsets: NDArray[np.object_]
     unit: str = "pairs"

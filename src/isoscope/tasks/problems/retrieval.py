@@ -32,9 +32,10 @@ from numpy.typing import NDArray
 
 from isoscope.compute.nearest_neighbours import NONE, nearest_documents
 from isoscope.compute.stats.estimates import Score, mean_score
+from isoscope.data.arrays import numbered
 from isoscope.errors import DataError
 from isoscope.tasks.datasets.beir import LAYOUT, RetrievalSet, has_texts, read_retrieval
-from isoscope.tasks.problem import Items, Problem, numbered
+from isoscope.tasks.problem import Items, Problem
 from isoscope.tasks.protocol import FitTexts, SentenceProtocol, TaskPlan, without_training
 from isoscope.tasks.registry import DataFile, Task, register_opener
 from isoscope.typing import Vector
@@ -113,6 +114,7 @@ class RetrievalProblem(Problem):
     ) -> RetrievalProblem:
         names = data.documents.ids
         places = {name: place for place, name in enumerate(names)}
+        # As trec_eval breaks ties: of equal scores, the document whose id is last comes first.
         order = sorted(range(len(names)), key=names.__getitem__, reverse=True)
         own, relevant = [], []
         for query in data.queries.ids:
@@ -188,7 +190,7 @@ def query_figures(found: NDArray[np.intp], relevant: Mapping[int, int]) -> tuple
     """
     gains = np.array([relevant.get(int(document), 0) for document in found], np.float64)
     ideal = np.array(sorted(relevant.values(), reverse=True), np.float64)
-    hits = np.flatnonzero(gains)
+    hits = np.flatnonzero(gains)  # ranks from 0
     recall = [float(np.sum(hits < k)) / len(relevant) for k in (1, CUT, DEEPEST)]
     first = hits[0] if len(hits) else CUT
     return (discounted(gains) / discounted(ideal), *recall, 1 / (first + 1) if first < CUT else 0.0)

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from isoscope.compute.stats.class_scores import auc
 from isoscope.compute.stats.estimates import Score, mean_score
+from isoscope.data.arrays import numbered
 from isoscope.errors import DataError, UsageError
 from isoscope.models.tokens import Mention
 from isoscope.tasks.probes import LogisticProbe, Probe
-from isoscope.tasks.problem import Items, PairedRows, numbered, pair_cosines
+from isoscope.tasks.problem import Items, PairedRows, pair_cosines
 from isoscope.tasks.problems.classification import ClassProblem, PairFeatures, with_splits
 from isoscope.tasks.protocol import TRAIN, SentenceProtocol, Split, TaskPlan
 from isoscope.tasks.registry import PartedTask, WordInContext
@@ -53,11 +54,7 @@ class WordSenseProblem(PairedRows):
         Whether people find the two meanings the same.
     """
 
-    task: str
-    texts: tuple[str, ...]
     mentions: tuple[Mention, ...] = field()
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
     same: NDArray[np.bool_]
     unit: str = "pairs"
     main: str = ACCURACY
@@ -70,7 +67,7 @@ class WordSenseProblem(PairedRows):
             raise DataError(f"{task} has no pair to score")
         texts, words, first, second = numbered_words(examples)
         same = np.array([one.same for one in examples], np.bool_)
-        return cls(task, texts, words, first, second, same)
+        return cls(task, texts, first, second, words, same)
 
     def __len__(self) -> int:
         return len(self.same)
@@ -83,6 +80,7 @@ class WordSenseProblem(PairedRows):
             raise UsageError(f"{self.task}: there are no pairs to choose a threshold on")
         right = accuracies(found[known], self.same[known])
         best = int(np.argmax(right))
+        # With every pair, as outputs of folds with different thresholds are scored together.
         chosen = np.broadcast_to([THRESHOLDS[best], right[best]], (len(held), 2))
         return np.column_stack([found[held], chosen])
 
@@ -165,14 +163,8 @@ def sense_problem(
 ) -> ClassProblem:
     """Return words in two sentences, to be classified as of one meaning or of two.
 
-    Parameters
-    ----------
-    name : str
-        What results call the task.
-    examples : sequence of WordInContext
-        As WiC's task loads them; the features are those of the word's two vectors.
-    probe, pairs
-        As in ``text_problem``.
+    The features are those of the word's two vectors; ``probe`` and ``pairs`` are as in
+    ``isoscope.tasks.problems.classification.text_problem``.
     """
     if not examples:
         raise DataError(f"{name} has no pairs to score")

@@ -6,13 +6,15 @@ sources of any size, share the work out, go on after a killed run, and say what 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from isoscope.compute.execution import LOCAL, Execution, check_scale, ray_address
+from isoscope.compute.execution import LOCAL, Execution, RunOptions, check_scale, ray_address
 from isoscope.corrections.base import Correction
 from isoscope.corrections.closed_form import ClosedForm, refreshed
 from isoscope.corrections.fit import fit_and_sample
@@ -29,8 +31,6 @@ from isoscope.results.merge import skipped_count, skipped_shards
 from isoscope.verbs.correct.files import Applied, apply_to_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from isoscope.compute.map_reduce import Run
@@ -63,12 +63,8 @@ def fit_correction(
     *,
     column: str | None = None,
     drop_invalid: bool = False,
-    engine: str = LOCAL,
-    workers: int | None = None,
-    on_error: OnError = "stop",
-    shard_rows: int | None = None,
-    resume: bool = False,
     progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> FittedCorrection:
     """Learn a correction from vectors, in one read for most, and write it to a file.
 
@@ -84,19 +80,11 @@ def fit_correction(
         Which array or column of a file that holds several.
     drop_invalid : bool
         Leave out rows with NaN or infinities, and count them, instead of stopping.
-    engine : str
-        ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster.
-    workers : int, optional
-        Threads of the local engine, by default one per core; actors of Ray. The numbers are the
-        same with any of them.
-    on_error : {"stop", "skip"}
-        Whether a file or shard that cannot be read ends the run, or is left out and counted.
-    shard_rows : int, optional
-        Rows that are read by one worker at a time.
-    resume : bool
-        Go on with a killed run, from the journal beside ``out``.
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
+    **run
+        ``engine``, ``workers``, ``on_error``, ``shard_rows`` and ``resume``, as
+        ``isoscope.compute.execution.RunOptions`` describes them.
 
     Returns
     -------
@@ -106,31 +94,23 @@ def fit_correction(
     --------
     >>> fit_correction("vectors.npy", "whiten", "whiten.safetensors")  # doctest: +SKIP
     """
-    check_scale(engine, workers, on_error, shard_rows)
+    execution = Execution.of(run)
     fitted = make_correction(correction) if isinstance(correction, str) else correction
-    check_workers(fitted, engine, workers, resume=resume)
+    check_workers(fitted, execution.engine, execution.workers, resume=execution.resume)
     path = correction_path(str(out), source)
-    # Others keep nothing on their way that a later run could go on from.
-    journal = journal_of(str(out), resume=resume) if isinstance(fitted, ClosedForm) else None
-    sample: NDArray[Any] = np.empty((0, 0))
-
-    def fit(selection: RowSelection, plan: Run) -> Correction:
-        nonlocal sample
+    if isinstance(fitted, ClosedForm):  # others keep nothing that a later run could go on from
+        execution = replace(execution, journal=journal_of(str(out), resume=execution.resume))
+    asked = {"correction": text_of(fitted)}
+    with opened(source, execution, asked, column, drop_invalid) as (selection, plan):
         sample = fit_and_sample(fitted, selection, LARGE_SIZE, progress=progress, plan=plan)
-        return fitted
-
-    _, about = fit_to_file(
-        fit, source, path, {"correction": text_of(fitted)}, column=column,
-        drop_invalid=drop_invalid, engine=engine, workers=workers, on_error=on_error,
-        shard_rows=shard_rows, journal=journal, resume=resume,
-    )  # fmt: skip
+        fitted.save(path)  # before the journal goes
     cosines = {
         "rows": len(sample),
         "before": mean_cosine(sample),
         "after": mean_cosine(fitted.transform(sample)) if len(sample) else None,
     }
-    facts = {"correction": text_of(fitted), "file": str(path), **about, "mean_cosine": cosines}
-    return FittedCorrection(fitted, facts)
+    about = {"file": str(path), **facts_of(fitted, selection, plan), "mean_cosine": cosines}
+    return FittedCorrection(fitted, {**asked, **about})
 
 
 def apply_correction(
@@ -185,9 +165,9 @@ def apply_correction(
     check_scale(engine, workers, on_error, None)
     fitted = correction if isinstance(correction, Correction) else load_correction(correction)
     applied = apply_to_files(
-        fitted, source, str(out), column=column, engine=engine, workers=workers,
-        on_error=on_error, journal=journal_of(str(out), resume=resume), resume=resume,
-        progress=progress,
+        fitted, source, str(out), column=column, progress=progress, engine=engine,
+        workers=workers, on_error=on_error, journal=journal_of(str(out), resume=resume),
+        resume=resume,
     )  # fmt: skip
     skipped_count(applied.skipped)  # which warns
     return applied
@@ -200,12 +180,8 @@ def refresh_correction(
     *,
     column: str | None = None,
     drop_invalid: bool = False,
-    engine: str = LOCAL,
-    workers: int | None = None,
-    on_error: OnError = "stop",
-    shard_rows: int | None = None,
-    resume: bool = False,
     progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> FittedCorrection:
     """Take new vectors into a correction, as if it had been fitted on old and new ones together.
 
@@ -220,66 +196,54 @@ def refresh_correction(
         The new vectors.
     out : path, optional
         Write here, and leave the file as it is; by default it is replaced.
-    column, drop_invalid, engine, workers, on_error, shard_rows, resume, progress
+    column, drop_invalid, progress, **run
         As for ``fit_correction``.
 
     Returns
     -------
     FittedCorrection
     """
-    check_scale(engine, workers, on_error, shard_rows)
+    execution = Execution.of(run)
     old = load_correction(correction)
     name = str(correction if out is None else out)
     path = correction_path(name, source)
-    journal = journal_of(name, resume=resume)
-    refuse_corrected(source, column, on_error)
-
-    def fit(selection: RowSelection, plan: Run) -> Correction:
-        return refreshed(old, selection, refuse_same=True, progress=progress, plan=plan)
-
-    new, about = fit_to_file(
-        fit, source, path, {"refreshes": old.fingerprint}, column=column,
-        drop_invalid=drop_invalid, engine=engine, workers=workers, on_error=on_error,
-        shard_rows=shard_rows, journal=journal, resume=resume,
-    )  # fmt: skip
+    execution = replace(execution, journal=journal_of(name, resume=execution.resume))
+    refuse_corrected(source, column, execution.on_error)
+    asked = {"refreshes": old.fingerprint}
+    with opened(source, execution, asked, column, drop_invalid) as (selection, plan):
+        new = refreshed(old, selection, refuse_same=True, progress=progress, plan=plan)
+        new.save(path)  # before the journal goes
     before = {"file": str(path), "rows_before": old.fitted_on_.rows}
+    about = facts_of(new, selection, plan)
     return FittedCorrection(new, {"correction": old.name, **before, **about})
 
 
-def fit_to_file(
-    fit: Callable[[RowSelection, Run], Correction],
+@contextmanager
+def opened(
     source: str,
-    path: Path,
-    configuration: dict[str, Any],
-    *,
+    execution: Execution,
+    asked: dict[str, str],
     column: str | None,
     drop_invalid: bool,
-    on_error: OnError,
-    **how: Any,
-) -> tuple[Correction, dict[str, Any]]:
-    """Open a source, fit on the rows that count, and write before the journal goes.
-
-    Returns
-    -------
-    tuple of Correction and dict
-        What was fitted, and what there is to say of it.
-    """
-    cloud = open_cloud(source, column=column, on_error=on_error)
+) -> Iterator[tuple[RowSelection, Run]]:
+    """Open a source, and give out the rows that count and who reads them."""
+    cloud = open_cloud(source, column=column, on_error=execution.on_error)
     selection = one_cloud(RowSelection(cloud, drop_invalid=drop_invalid))
-    asked = {**configuration, "column": column, "drop_invalid": drop_invalid}
-    shard = how.pop("shard_rows")
-    with Execution(on_error=on_error, shard=shard, **how).open(cloud, asked) as plan:
-        fitted = fit(selection, plan)
-        fitted.save(path)
-        left_out = {**selection.left_out, **skipped_count(plan.skipped)}
+    configuration = {**asked, "column": column, "drop_invalid": drop_invalid}
+    with execution.open(cloud, configuration) as plan:
+        yield selection, plan
+
+
+def facts_of(fitted: Correction, selection: RowSelection, plan: Run) -> dict[str, Any]:
+    """Return what there is to say of a fit."""
     seen = fitted.fitted_on_
-    return fitted, {
+    return {
         "rows": seen.rows,
         "width": int(fitted.n_features_in_),
         "new_width": fitted._output_width,
         "dtype": seen.dtype,
         "fingerprint": fitted.fingerprint,
-        "left_out": left_out,
+        "left_out": {**selection.left_out, **skipped_count(plan.skipped)},
         **skipped_shards(plan.skipped),
         "learned": learned(fitted),
     }

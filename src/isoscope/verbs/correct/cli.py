@@ -9,9 +9,10 @@ import typer
 
 import isoscope
 from isoscope.cli import options
-from isoscope.cli.output import watching
-from isoscope.cli.streams import console, print_facts
-from isoscope.verbs.correct.text import apply_lines, fit_lines, refresh_lines
+from isoscope.cli.output import print_lines, watching
+from isoscope.cli.streams import print_facts
+from isoscope.results.render import Line
+from isoscope.verbs.correct.text import apply_lines, fit_lines
 
 FIT_EXAMPLE = """Example:
 
@@ -93,10 +94,8 @@ class Printed(options.Showing):
         """Print for a program or for a person, unless nobody listens any more."""
         if self.as_json:
             print_facts(facts)
-            return
-        screen = console()
-        for line in lines:
-            screen.print(line)
+        else:
+            print_lines(map(Line, lines))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,4 +181,4 @@ def refresh(given: RefreshOptions) -> None:
     """Take new vectors into a correction."""
     with watching(given.running.watch) as report:
         facts = isoscope.refresh_correction(**given.arguments(), progress=report).facts
-    given.printed.give(facts, refresh_lines(facts))
+    given.printed.give(facts, fit_lines(facts))

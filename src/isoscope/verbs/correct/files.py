@@ -15,17 +15,25 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from isoscope.compute.execution import LOCAL, open_pool, ray_address
-from isoscope.compute.journal import journal_while
-from isoscope.compute.pool import BadShard, Here
-from isoscope.compute.stage import Stage
+from isoscope.compute.execution import Execution, open_pool, ray_address
+from isoscope.compute.journal import Journal, journal_while
+from isoscope.compute.pool import BadShard, Here, Pool, Tick
+from isoscope.compute.stage import Entry, Stage
 from isoscope.compute.threads import cores, one_blas_thread
 from isoscope.corrections.apply import change_of
 from isoscope.corrections.registry import text_of
 from isoscope.data.base import identity_of
 from isoscope.data.location import Location, redacted
 from isoscope.data.output import PREFIX, cannot_be_written
-from isoscope.data.rewrite import APPLY, Written, carried_out, rewrite_files, rows_in_all
+from isoscope.data.rewrite import (
+    APPLY,
+    Change,
+    Plan,
+    Written,
+    carried_out,
+    rewrite_files,
+    rows_in_all,
+)
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -33,11 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.journal import Journal
-    from isoscope.compute.pool import Pool, Tick
-    from isoscope.compute.stage import Entry, OnError
     from isoscope.corrections.base import Correction
-    from isoscope.data.rewrite import Change, Plan
     from isoscope.progress import Progress
 
 
@@ -130,26 +134,13 @@ class FileRun:
         What is applied.
     column : str, optional
         Which array of files that hold several.
-    engine : str
-        ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster.
-    workers : int, optional
-        Processes, or actors of Ray. A single file is always written by this process.
-    on_error : {"stop", "skip"}
-        Whether a file that cannot be read ends the run, or is left out.
-    journal : Path, optional
-        Folder that keeps what was written, for files of this machine; a single file leaves nothing
-        to keep.
-    resume : bool
-        Go on where the journal ends.
+    execution : Execution
+        Who writes: a single file is always written by this process, and leaves nothing to keep.
     """
 
     correction: Correction
-    column: str | None = None
-    engine: str = LOCAL
-    workers: int | None = None
-    on_error: OnError = "stop"
-    journal: Path | None = None
-    resume: bool = False
+    column: str | None
+    execution: Execution
     skipped: dict[str, str] = field(default_factory=dict)
     """Filled while writing: files that were left out, and why."""
 
@@ -158,26 +149,25 @@ class FileRun:
         here = FileWork(change_of(self.correction, cores()))
         if len(plans) == 1:
             return self._written(plans, progress, Here(), here, None)
-        alone = self.workers is None and ray_address(self.engine) is None
+        how = self.execution
+        alone = how.workers is None and ray_address(how.engine) is None
         work = here if alone else FileWork(change_of(self.correction, 1))
         with ExitStack() as stack:
             kept = None
-            if self.journal is not None:
-                configuration = self._configuration(plans)
-                journal = journal_while(self.journal, configuration, resume=self.resume)
-                kept = stack.enter_context(journal)
+            if how.journal is not None:
+                configuration = {
+                    "source": [identity_of(plan.cloud) for plan in plans],
+                    "correction": text_of(self.correction),
+                    "fingerprint": self.correction.fingerprint,
+                    "column": self.column,
+                }
+                kept = stack.enter_context(
+                    journal_while(how.journal, configuration, resume=how.resume)
+                )
                 place = unfinished_folder(plans[0].out.path.parent)
                 work = replace(work, place=stack.enter_context(place))
-            pool = stack.enter_context(open_pool(self.engine, self.workers))
+            pool = stack.enter_context(open_pool(how.engine, how.workers))
             return self._written(plans, progress, pool, work, kept)
-
-    def _configuration(self, plans: Sequence[Plan]) -> dict[str, Any]:
-        return {
-            "source": [identity_of(plan.cloud) for plan in plans],
-            "correction": text_of(self.correction),
-            "fingerprint": self.correction.fingerprint,
-            "column": self.column,
-        }
 
     def _written(
         self,
@@ -188,7 +178,7 @@ class FileRun:
         kept: Journal | None,
     ) -> list[Written]:
         counts = [plan.cloud.rows for plan in plans]
-        stage = Stage(APPLY, plans, counts, WrittenFiles, kept, self.on_error)
+        stage = Stage(APPLY, plans, counts, WrittenFiles, kept, self.execution.on_error)
         before = [state for state in stage.tree.nodes.values() if state is not None]
         if kept is not None:
             check_there(before, kept)
@@ -240,12 +230,8 @@ def apply_to_files(
     out: str,
     *,
     column: str | None = None,
-    engine: str = LOCAL,
-    workers: int | None = None,
-    on_error: OnError = "stop",
-    journal: Path | None = None,
-    resume: bool = False,
     progress: Progress | None = None,
+    **how: Any,
 ) -> Applied:
     """Correct every vector of a source, and write it in the format that it came in.
 
@@ -263,21 +249,12 @@ def apply_to_files(
         column of it, a new table, or ``.npy``.
     column : str, optional
         Which array of a file that holds several.
-    engine : str
-        ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster. What is no pattern of several files
-        is always read and written by this process.
-    workers : int, optional
-        Processes of the local engine, by default this one with all its threads; actors of Ray, by
-        default one per core of the cluster. The files are the same with any of them.
-    on_error : {"stop", "skip"}
-        Whether a file of a pattern that cannot be read ends the run, or is left out.
-    journal : Path, optional
-        Folder that keeps which files of a pattern are written, so that a killed run can go on; it
-        is removed when the run is done. ``out`` is a folder of this machine then.
-    resume : bool
-        Go on where a journal ends.
     progress : callable, optional
         Called with what is done, rows done, and rows in all.
+    **how
+        Of an ``Execution``. Workers are processes, or actors of Ray, each of which writes a file
+        of a pattern at a time; anything else is read and written by this process. With a journal,
+        ``out`` is a folder of this machine.
 
     Returns
     -------
@@ -285,10 +262,10 @@ def apply_to_files(
         What was written, file by file, and what was left out.
     """
     check_is_fitted(correction)
-    run = FileRun(correction, column, engine, workers, on_error, journal, resume)
+    run = FileRun(correction, column, Execution(**how))
     written = rewrite_files(
         source, out, change_of(correction, cores()),
         column=column, progress=progress, carry_out=run,
-        skipped=run.skipped if on_error == "skip" else None,
+        skipped=run.skipped if run.execution.on_error == "skip" else None,
     )  # fmt: skip
     return Applied(written, run.skipped)

@@ -34,33 +34,26 @@ def as_line(name: str, fact: Any) -> str:
 
 
 def fit_lines(facts: dict[str, Any]) -> list[str]:
-    """Say what was learned from what."""
-    width, new_width = facts["width"], facts["new_width"]
-    becomes = "" if new_width == width else f", which become {new_width:,}"
+    """Say what was learned from what, or how many rows were added to what was known."""
+    rows, before = facts["rows"], facts.get("rows_before")
+    if before is None:
+        width, new_width = facts["width"], facts["new_width"]
+        becomes = "" if new_width == width else f", which become {new_width:,}"
+        said = f" fitted on {rows:,} rows of {width:,} dimensions ({facts['dtype']}){becomes}"
+    else:
+        said = f": {before:,} rows before, {rows:,} with the new ones"
     lines = [
-        f"{facts['correction']} fitted on {facts['rows']:,} rows of {width:,} dimensions"
-        f" ({facts['dtype']}){becomes}",
+        facts["correction"] + said,
         *(as_line(name, fact) for name, fact in facts["learned"].items()),
         *left_out_lines(facts),
     ]
-    cosine = facts["mean_cosine"]
-    if cosine["before"] is not None and cosine["after"] is not None:
+    cosine = facts.get("mean_cosine", {})
+    if cosine.get("before") is not None and cosine["after"] is not None:
         lines.append(
             f"mean cosine of {cosine['rows']:,} rows: {cosine['before']:.4f} before, "
             f"{cosine['after']:.4f} after"
         )
     return [*lines, f"written to {facts['file']}"]
-
-
-def refresh_lines(facts: dict[str, Any]) -> list[str]:
-    """Say how many rows there were and are."""
-    before, after = facts["rows_before"], facts["rows"]
-    return [
-        f"{facts['correction']}: {before:,} rows before, {after:,} with the new ones",
-        *(as_line(name, fact) for name, fact in facts["learned"].items()),
-        *left_out_lines(facts),
-        f"written to {facts['file']}",
-    ]
 
 
 def left_out_lines(facts: dict[str, Any]) -> list[str]:

@@ -129,6 +129,7 @@ def diff(
         for source, at, which in ((a, layer, column), (b, layer_b or layer, column_b or column))
     ]
     fitted = load_correction(correction) if isinstance(correction, str | Path) else correction
+    # Rows that models make of the same texts need no ids to be the same.
     if text is not None and same_rows is None:
         matching = Matching(True, SAME_TEXTS, (opened[0], opened[1]))
     else:
@@ -155,7 +156,7 @@ def diff(
         out = outsiders(two, seed)
         found_rows.add_support(out)
         remarks += telling.about_support(out)
-        for kept in kept_spaces(two, fitted, threshold, seed, progress):
+        for kept in judge_reuse(two, fitted, threshold, seed, progress):
             found_rows.add_reuse(kept)
             remarks += telling.about_keeping(kept)
         if fitted is not None and not reuse.was_fitted_on(fitted, two.a.moments):
@@ -215,13 +216,13 @@ def outsiders(two: TwoSides, seed: int) -> dict[str, list[support.Outside]]:
     }
 
 
-def kept_spaces(
+def judge_reuse(
     two: TwoSides,
     given: Correction | None,
     threshold: float | None,
     seed: int,
     progress: Progress | None,
-) -> list[reuse.Kept]:
+) -> list[reuse.SpaceReuse]:
     """Judge the threshold as it is, and each correction of A."""
     if given is not None:
         check_width(given, two.b.moments.width)

@@ -118,6 +118,7 @@ def linear_cka(sums: CrossSums, scatters: tuple[Matrix, Matrix]) -> LinearCKA:
     biased = plain[0, 1] / math.sqrt(plain[0, 0] * plain[1, 1])
     if n < FEWEST_ROWS:
         return LinearCKA(biased, None, f"the debiased one needs {FEWEST_ROWS} rows")
+    # The unbiased estimate needs products about the fixed points: n m mᵀ is put back.
     products = {
         (0, 0): scatters[0] + n * np.outer(means[0], means[0]),
         (1, 1): scatters[1] + n * np.outer(means[1], means[1]),

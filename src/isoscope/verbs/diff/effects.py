@@ -17,25 +17,34 @@ import numpy as np
 from isoscope.typing import Matrix, Vector
 from isoscope.verbs.diff.cka import square
 from isoscope.verbs.diff.names import QUANTILES
-from isoscope.verbs.diff.two_clouds import Side, TwoSides
+from isoscope.verbs.diff.two_clouds import TwoSides
 
 
 @dataclass(frozen=True)
 class Effects:
-    """Differences, B against A."""
+    """Differences, B against A.
+
+    Attributes
+    ----------
+    mean_shift : float
+        ‖m_A − m_B‖ over the spread √(tr C̄), C̄ the mean of both covariances.
+    mean_share : float
+        Share of the variance of both clouds together, each weighing the same, between the means.
+    covariance_distance : float
+        ‖C_A − C_B‖_F / ‖C̄‖_F.
+    total_variance_ratio : float or None
+        tr C_B / tr C_A.
+    effective_ranks, mean_lengths, length_quantiles : list
+        Of A and of B; quantiles of the sample, at ``QUANTILES``.
+    """
 
     mean_shift: float
-    """‖m_A − m_B‖ over the spread √(tr C̄), C̄ the mean of both covariances."""
     mean_share: float
-    """Share of the variance of both clouds together, each weighing the same, between the means."""
     covariance_distance: float
-    """‖C_A − C_B‖_F / ‖C̄‖_F."""
     total_variance_ratio: float | None
-    """tr C_B / tr C_A"""
-    effective_ranks: tuple[float | None, float | None]
-    mean_lengths: tuple[float, float]
-    length_quantiles: tuple[Vector, Vector]
-    """Of the sample, at ``QUANTILES``."""
+    effective_ranks: list[float | None]
+    mean_lengths: list[float]
+    length_quantiles: list[Vector]
 
 
 def effects(two: TwoSides) -> Effects | None:
@@ -48,23 +57,21 @@ def effects(two: TwoSides) -> Effects | None:
         return None
     step = two.b.moments.mean - two.a.moments.mean
     residuals = [side.sample.vectors - side.moments.mean for side in sides]
+    # What sampling alone makes is taken from the squares, where it adds up, and not from roots.
     shift = float(step @ step) - chance_of_means(two, traces, residuals)
     shift = math.sqrt(max(shift, 0.0)) / spread
     apart = square(covariances[0] - covariances[1])
     apart -= chance_of_covariances(two, covariances, residuals)
     middle = square((covariances[0] + covariances[1]) / 2)
-    lengths = [np.linalg.norm(side.sample.vectors, axis=1) for side in sides]
+    sampled_norms = [np.linalg.norm(side.sample.vectors, axis=1) for side in sides]
     return Effects(
         mean_shift=shift,
         mean_share=(shift**2 / 4) / (shift**2 / 4 + 1),
         covariance_distance=math.sqrt(max(apart, 0.0) / middle),
         total_variance_ratio=traces[1] / traces[0] if traces[0] > 0 else None,
-        effective_ranks=(effective_rank(covariances[0]), effective_rank(covariances[1])),
-        mean_lengths=(mean_length(two.a), mean_length(two.b)),
-        length_quantiles=(
-            np.percentile(lengths[0], QUANTILES),
-            np.percentile(lengths[1], QUANTILES),
-        ),
+        effective_ranks=[effective_rank(covariance) for covariance in covariances],
+        mean_lengths=[side.moments.norm_sum / side.moments.rows for side in sides],
+        length_quantiles=[np.percentile(norms, QUANTILES) for norms in sampled_norms],
     )
 
 
@@ -106,8 +113,3 @@ def effective_rank(covariance: Matrix) -> float | None:
         return None
     shares = variances[variances > 0] / total
     return float(np.exp(-(shares @ np.log(shares))))
-
-
-def mean_length(side: Side) -> float:
-    """Mean length of the rows of a cloud, zero vectors included."""
-    return side.moments.norm_sum / side.moments.rows

@@ -39,17 +39,12 @@ On the behavior of randomization tests without a group invariance assumption, JA
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isoscope.compute.stats.significance import holm
 from isoscope.typing import Ids, Mask, Matrix, Vector
 from isoscope.verbs.diff.names import COVARIANCES, LENGTHS, MEANS, PERMUTATIONS
-
-if TYPE_CHECKING:
-    pass
-
 
 FEWEST_UNITS = 20
 """Documents of a cloud below which the test of covariances rejects too often: with 25, in 6 %."""
@@ -63,13 +58,15 @@ LENGTH_DIGITS = 6
 
 @dataclass(frozen=True)
 class EqualityTest:
-    """A hypothesis that was tested."""
+    """A hypothesis that was tested, with the statistic of the labels as they are.
+
+    ``p_holm`` is the p-value by Holm's correction over the tests that were made together. Where
+    there is nothing to test, both p-values are None, and the note says why.
+    """
 
     statistic: float
     p_value: float | None
-    """None where there is nothing to test."""
     p_holm: float | None = None
-    """By Holm's correction over the tests that were made together."""
     note: str = ""
 
 

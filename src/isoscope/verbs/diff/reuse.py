@@ -54,19 +54,20 @@ CHANCE_SEED = 0xC4A7CE
 
 
 @dataclass(frozen=True)
-class CorrectionKept:
-    """What fitting a correction again on B would change on B."""
+class CorrectionReuse:
+    """What fitting a correction again on B would change on B.
+
+    The mean cosine of random pairs goes from ``old_cosine`` to ``new_cosine``; its change is old −
+    new. Of the neighbours, the share ``kept`` is the same with both corrections, and ``by_chance``
+    with two fits on rows of B; ``beyond_chance`` is what is lost beyond that.
+    """
 
     old_cosine: Score
     new_cosine: Score
     cosine_change: Difference
-    """Old − new."""
     kept: Score
-    """Share of the neighbours that both corrections find."""
     by_chance: Score
-    """The same for two fits on rows of B."""
     beyond_chance: Difference
-    """What is lost beyond chance."""
 
     @property
     def neighbours_differ(self) -> bool:
@@ -86,15 +87,13 @@ class CorrectionKept:
 
 
 @dataclass(frozen=True)
-class ThresholdKept:
-    """What a threshold lets through."""
+class ThresholdReuse:
+    """The shares of random pairs of A and of B that score above a threshold, and B's less A's."""
 
     threshold: float
-    given: bool
     share_a: Score
     share_b: Score
     change: Difference
-    """B − A."""
 
     @property
     def keep(self) -> bool:
@@ -105,13 +104,12 @@ class ThresholdKept:
 
 
 @dataclass(frozen=True)
-class Kept:
-    """Both answers for one space."""
+class SpaceReuse:
+    """Both answers for one space, from so many rows of B; the space as it is has no correction."""
 
     space: str
-    correction: CorrectionKept | None
-    """None for the space as it is."""
-    threshold: ThresholdKept
+    correction: CorrectionReuse | None
+    threshold: ThresholdReuse
     rows: int
 
 
@@ -152,17 +150,18 @@ class SomeRows(WrappedGroup):
         for batches in self._group.batches():
             (batch,) = batches.values()
             rows = np.arange(batch.first_row, batch.first_row + len(batch.vectors))
+            # Hashes decide, not draws: every read gives the same rows, on any number of threads.
             part = keep(batch, row_keys(rows, CHANCE_SEED) <= self._highest)
             if len(part.vectors):
                 yield {self.names[0]: part._replace(first_row=first)}
                 first += len(part.vectors)
 
 
-def space_as_it_is(two: TwoSides, threshold: float | None, seed: int) -> Kept:
+def space_as_it_is(two: TwoSides, threshold: float | None, seed: int) -> SpaceReuse:
     """Judge a threshold of cosines that are not corrected."""
     (a, units_a), (b, units_b) = two.a.first(SAMPLE), two.b.first(SAMPLE)
     pairs = PairCosines.of(a, units_a, seed), PairCosines.of(b, units_b, seed)
-    return Kept("none", None, judged_threshold(*pairs, threshold, two.paired), len(b))
+    return SpaceReuse("none", None, judge_threshold(*pairs, threshold, two.paired), len(b))
 
 
 def corrected_space(
@@ -172,7 +171,7 @@ def corrected_space(
     threshold: float | None,
     seed: int,
     progress: Progress | None = None,
-) -> Kept:
+) -> SpaceReuse:
     """Judge a correction of A, and a threshold of the cosines after it."""
     (a, units_a), (b, units_b) = two.a.first(SAMPLE), two.b.first(SAMPLE)
     # What the old one was fitted on decides, which may be more than what is here of A.
@@ -188,20 +187,20 @@ def corrected_space(
     )
     old_cosine, new_cosine = pairs_old.mean(), pairs_new.mean()
     change, lost = difference(old_cosine, new_cosine), difference(by_chance, kept)
-    correction = CorrectionKept(old_cosine, new_cosine, change, kept, by_chance, lost)
+    correction = CorrectionReuse(old_cosine, new_cosine, change, kept, by_chance, lost)
     pairs_a = PairCosines.of(old.transform(a), units_a, seed)
-    cut = judged_threshold(pairs_a, pairs_old, threshold, two.paired)
-    return Kept(name, correction, cut, len(b))
+    cut = judge_threshold(pairs_a, pairs_old, threshold, two.paired)
+    return SpaceReuse(name, correction, cut, len(b))
 
 
-def judged_threshold(
+def judge_threshold(
     a: PairCosines, b: PairCosines, threshold: float | None, paired: bool
-) -> ThresholdKept:
+) -> ThresholdReuse:
     """Compare what a threshold lets through of both clouds."""
     limit = a.score_exceeded_by(CHANCE_MATCHES) if threshold is None else threshold
     share_a, share_b = a.share_above(limit), b.share_above(limit)
     change = difference(share_b, share_a, paired=paired)
-    return ThresholdKept(limit, threshold is not None, share_a, share_b, change)
+    return ThresholdReuse(limit, share_a, share_b, change)
 
 
 def fitted_again(
@@ -212,6 +211,7 @@ def fitted_again(
     cloud = side.cloud if share is None else SomeRows(side.cloud, share)
     if not isinstance(new, ClosedForm):
         return new.fit_cloud(cloud, progress=progress)
+    # Sums over all rows were taken when the cloud was read; a part of them is read again.
     moments = side.moments
     if share is not None:
         moments = read_summary(cloud, new._parts(), progress=progress).moments

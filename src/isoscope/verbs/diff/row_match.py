@@ -112,7 +112,7 @@ def by_count(a: CloudGroup, b: CloudGroup, same_rows: bool | None) -> Matching:
 
 def same_order(a: CloudGroup, b: CloudGroup, label: str) -> bool:
     """Whether both clouds have the same ids in the same order; stops where they part."""
-    if a.rows is not None and b.rows is not None and a.rows != b.rows:
+    if a.rows is not None and b.rows is not None and a.rows != b.rows:  # nothing is read then
         return False
     try:
         for batches in InStep(a, b).batches():
@@ -167,6 +167,7 @@ def texts(values: NDArray[Any]) -> list[str]:
 
 def gathered(group: CloudGroup, rows: Ids) -> ArrayCloud:
     """Return some rows of a cloud, in the order given, with their labels."""
+    # Batches come in the order of the cloud: rows are taken in that order, and put back.
     order = np.argsort(rows)
     vectors: list[NDArray[Any]] = []
     labels: dict[str, list[Any]] = {}

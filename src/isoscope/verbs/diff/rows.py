@@ -10,7 +10,7 @@ from isoscope.results.result import Row
 from isoscope.verbs.diff import names
 from isoscope.verbs.diff.effects import Effects
 from isoscope.verbs.diff.permutation import EqualityTest
-from isoscope.verbs.diff.reuse import Kept
+from isoscope.verbs.diff.reuse import SpaceReuse
 from isoscope.verbs.diff.same_rows import SameRows
 from isoscope.verbs.diff.support import Outside
 
@@ -102,7 +102,7 @@ class ComparisonRows:
                 name = f"{direction}@{one.level:.0%}"
                 self._add(names.SUPPORT, one.n, how, name, one, expected=one.expected)
 
-    def add_reuse(self, kept: Kept) -> None:
+    def add_reuse(self, kept: SpaceReuse) -> None:
         """Add what keeping a correction and a threshold does."""
         judged, cut = kept.correction, kept.threshold
         if judged is not None:

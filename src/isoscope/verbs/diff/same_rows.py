@@ -1,7 +1,18 @@
 """How alike two spaces are that hold the same rows: two models, two versions, two layers.
 
+- The overlap of neighbours, the mean over rows of |N_A(i) ∩ N_B(i)| / k, with N the k nearest rows
+  by cosine.
+- Linear CKA, see ``isoscope.verbs.diff.cka``.
+- Spearman's ρ between the cosines that random pairs of rows have in both spaces, as in
+  representational similarity analysis (Kriegeskorte et al. 2008).
+
 None of the figures needs the same axes, or as many, in both; only the cosine between a row's two
-vectors does, and it is given where widths are equal.
+vectors does, and it is given where dimensions are equal.
+
+References
+----------
+Kriegeskorte, Mur & Bandettini (2008), Representational similarity analysis: connecting the branches
+of systems neuroscience, Frontiers in Systems Neuroscience 2.
 """
 
 from __future__ import annotations
@@ -21,21 +32,23 @@ from isoscope.verbs.diff.two_clouds import TwoSides
 
 @dataclass(frozen=True)
 class SameRows:
-    """The figures of two spaces with the same rows."""
+    """The figures of two spaces with the same rows.
+
+    ``sampled`` rows have a direction in both spaces, the others are ``without_direction``. The
+    overlap is the share of the k nearest rows that both spaces have in common; of neighbours drawn
+    at random it would be ``chance`` = k / (n − 1). ``to_partner`` is the mean cosine between a
+    row's two vectors, None where dimensions differ.
+    """
 
     k: int
     rows: int
-    """Rows all over."""
     sampled: int
-    """Sampled rows that have a direction in both."""
     without_direction: int
     overlap: Score
     chance: float
-    """Overlap of neighbours drawn at random: k / (n − 1)."""
     cka: LinearCKA
     rank_correlation: Score
     to_partner: Score | None
-    """Mean cosine between a row's two vectors; None where widths differ."""
 
 
 def compare_same_rows(two: TwoSides, k: int, seed: int) -> SameRows:

@@ -26,17 +26,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isoscope.compute.stats.estimates import Estimate
 from isoscope.data.sampling import row_keys
 from isoscope.typing import Ids, Matrix, Vector
-
-if TYPE_CHECKING:
-    pass
-
 
 SAMPLE = 4_000
 """Rows of each cloud, half of them reference."""
@@ -54,11 +49,18 @@ SPLIT_SEED = 0x5911
 
 @dataclass(frozen=True)
 class Outside(Estimate):
-    """Share of a cloud outside the support of another."""
+    """Share of a cloud outside the support of another.
+
+    Attributes
+    ----------
+    level : float
+        Share of the other cloud itself that lies inside.
+    held_out : int
+        Rows of the other cloud that set the limit.
+    """
 
     level: float = LEVELS[0]
     held_out: int = 0
-    """Rows of the other cloud that set the limit."""
 
     @property
     def expected(self) -> float:
@@ -82,6 +84,7 @@ def outside(
     seed : int
         Of the resampling.
     """
+    # The highest bit of a document's hash is a fair coin, and the same for all of its rows.
     held = row_keys(units_a, SPLIT_SEED) >> np.uint64(63) == 1
     chosen = held if paired else np.ones(len(b), np.bool_)
     reference = a[~held]
@@ -91,7 +94,7 @@ def outside(
     other = strangeness(b[chosen], reference)
     random = np.random.default_rng(seed)
     weights = resampled(units_a[held], units_b[chosen], paired, random)
-    return [judged(own, other, weights, level) for level in LEVELS]
+    return [share_outside(own, other, weights, level) for level in LEVELS]
 
 
 def strangeness(rows: Matrix, reference: Matrix) -> Vector:
@@ -109,7 +112,7 @@ def strangeness(rows: Matrix, reference: Matrix) -> Vector:
     return np.sqrt(np.maximum(found, 0.0))
 
 
-def judged(
+def share_outside(
     own: Vector, other: Vector, weights: list[tuple[Vector, Vector]], level: float
 ) -> Outside:
     """Return the share of strange rows with its interval."""

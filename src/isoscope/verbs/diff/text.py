@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from isoscope.results.result import Result, Row
     from isoscope.verbs.diff.effects import Effects
     from isoscope.verbs.diff.permutation import EqualityTest
-    from isoscope.verbs.diff.reuse import CorrectionKept, Kept, ThresholdKept
+    from isoscope.verbs.diff.reuse import CorrectionReuse, SpaceReuse, ThresholdReuse
     from isoscope.verbs.diff.same_rows import SameRows
     from isoscope.verbs.diff.support import Outside
     from isoscope.verbs.diff.two_clouds import TwoSides
@@ -229,13 +229,13 @@ def about_support(found: dict[str, list[Outside]]) -> list[str]:
     return ["; ".join(lines) + "."] if lines else []
 
 
-def about_keeping(kept: Kept) -> list[str]:
+def about_keeping(kept: SpaceReuse) -> list[str]:
     """Answer whether the correction and the threshold of A serve for B."""
     lines = [] if kept.correction is None else [about_correction(kept.space, kept.correction)]
     return [*lines, about_threshold(kept.space, kept.threshold)]
 
 
-def about_correction(name: str, kept: CorrectionKept) -> str:
+def about_correction(name: str, kept: CorrectionReuse) -> str:
     """Say whether to keep a correction, with what decides."""
     figures = (
         f"with {name} fitted on B instead, {ranged(kept.kept, 2)} of the {names.NEIGHBOURS} "
@@ -255,7 +255,7 @@ def about_correction(name: str, kept: CorrectionKept) -> str:
     return f"Fit the correction again ({' and '.join(reasons)}): {figures}."
 
 
-def about_threshold(name: str, cut: ThresholdKept) -> str:
+def about_threshold(name: str, cut: ThresholdReuse) -> str:
     """Say whether to keep a threshold, with what decides."""
     where = "of vectors as they are" if name == "none" else f"after A's {name}"
     a, b = cut.share_a, cut.share_b

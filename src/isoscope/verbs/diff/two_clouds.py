@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from isoscope.compute.map_reduce import Batches, merged, run
@@ -77,55 +78,40 @@ class InStep:
 
     def batches(self) -> Iterator[Mapping[str, Batch]]:
         """Read both from the start, in pieces that hold the same rows."""
-        streams = [Pieces(group) for group in self._groups]
-        while True:
-            left = [stream.left() for stream in streams]
-            if not all(left):
-                break
-            count = min(left)
-            yield {name: s.take(count) for name, s in zip(self.names, streams, strict=True)}
-        if any(left):
-            rows = [stream.count_all() for stream in streams]
-            raise UsageError(unequal(self._groups, rows))
+        streams = [filled_batches(group) for group in self._groups]
+        rest = [next(stream, None) for stream in streams]
+        taken = 0
+        while all(rest):
+            present = [batch for batch in rest if batch is not None]
+            count = min(len(batch.vectors) for batch in present)
+            yield {name: piece(b, 0, count) for name, b in zip(self.names, present, strict=True)}
+            taken += count
+            # What the longer batch has left over comes first in the next piece.
+            rest = [
+                piece(batch, count) if len(batch.vectors) > count else next(stream, None)
+                for batch, stream in zip(present, streams, strict=True)
+            ]
+        if any(rest):
+            left = [
+                sum(len(batch.vectors) for batch in chain([batch] if batch else [], stream))
+                for batch, stream in zip(rest, streams, strict=True)
+            ]
+            raise UsageError(unequal(self._groups, [taken + rows for rows in left]))
 
 
-class Pieces:
-    """The rows of one cloud, in pieces of any size."""
-
-    def __init__(self, group: CloudGroup) -> None:
-        self._stream = group.batches()
-        self._name = group.names[0]
-        self._batch: Batch | None = None
-        self._start = 0
-
-    def left(self) -> int:
-        """Rows of the present batch that were not taken yet; 0 at the end."""
-        while self._batch is None or self._start >= len(self._batch.vectors):
-            batches = next(self._stream, None)
-            if batches is None:
-                return 0
-            self._batch, self._start = batches[self._name], 0
-        return len(self._batch.vectors) - self._start
-
-    def take(self, count: int) -> Batch:
-        """Return the next rows, which must be in the present batch."""
-        assert self._batch is not None
-        start, self._start = self._start, self._start + count
-        return piece(self._batch, start, count)
-
-    def count_all(self) -> int:
-        """Read to the end, and return how many rows there are."""
-        last = self._batch
-        for batches in self._stream:
-            last = batches[self._name]
-        return 0 if last is None else last.first_row + len(last.vectors)
+def filled_batches(group: CloudGroup) -> Iterator[Batch]:
+    """Go through the batches of a group of one cloud that have any rows."""
+    for batches in group.batches():
+        batch = batches[group.names[0]]
+        if len(batch.vectors):
+            yield batch
 
 
-def piece(batch: Batch, start: int, count: int) -> Batch:
-    """Return some consecutive rows of a batch, labels included."""
-    if not start and count == len(batch.vectors):
+def piece(batch: Batch, start: int, end: int | None = None) -> Batch:
+    """Return consecutive rows of a batch, from one place to another or to its end, with labels."""
+    if not start and end == len(batch.vectors):
         return batch
-    rows = slice(start, start + count)
+    rows = slice(start, end)
     makers: dict[str, Any] = {
         key: (lambda key=key: batch.labels[key][rows]) for key in batch.labels
     }
@@ -143,15 +129,25 @@ def unequal(groups: tuple[CloudGroup, CloudGroup], rows: list[int]) -> str:
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two clouds."""
+    """One of the two clouds.
+
+    Attributes
+    ----------
+    name : str
+        Of its source.
+    cloud : CloudGroup
+        To be read again, with the same rows left out.
+    moments, sample : Moments, Sample
+        Sums over all rows, and some of the rows.
+    caveat : str
+        What must be known of the source, such as that its codes are lossy.
+    """
 
     name: str
     cloud: CloudGroup
-    """To be read again, with the same rows left out."""
     moments: Moments
     sample: Sample
     caveat: str = ""
-    """What must be known of the source, such as that its codes are lossy."""
 
     @classmethod
     def of(cls, source: CloudGroup, cloud: CloudGroup, moments: Moments, sample: Sample) -> Side:
@@ -184,14 +180,23 @@ class Side:
 
 @dataclass(frozen=True)
 class TwoSides:
-    """Both clouds, and what only reading in step gives."""
+    """Both clouds, and what only reading in step gives.
+
+    Attributes
+    ----------
+    a, b : Side
+        The clouds.
+    paired : bool
+        Row i of A's sample and row i of B's are of one thing.
+    cross : CrossSums or None
+        Sums of products of both; None where they are not paired.
+    left_out : dict
+        Rows that did not count, by reason.
+    """
 
     a: Side
     b: Side
     paired: bool
-    """Row i of A's sample and row i of B's are of one thing."""
-    documents: str
-    """The label by which rows belong to documents; empty where each stands alone."""
     cross: CrossSums | None
     left_out: dict[str, int]
 
@@ -231,22 +236,11 @@ class InStepTaker:
 
 @dataclass(frozen=True)
 class Reading:
-    """How two clouds are read.
+    """How two clouds are read: what is summed, and how many rows of each are sampled.
 
-    Attributes
-    ----------
-    parts : MomentParts
-        What is summed over the rows of each.
-    sample : int
-        Rows of each that are kept.
-    seed : int
-        Of the sample.
-    documents : str, optional
-        The label by which rows belong to documents.
-    drop_invalid : bool
-        Leave out rows that are not finite, instead of stopping.
-    progress : callable, optional
-        Called with the name of the read, rows done, and rows in all.
+    ``documents`` is the label by which rows belong to documents. With ``drop_invalid``, rows that
+    are not finite are left out instead of stopping the run. ``progress`` is called with the name
+    of the read, rows done, and rows in all.
     """
 
     parts: MomentParts
@@ -267,6 +261,7 @@ class Reading:
         first = next(iter(group.batches()), None)
         if first is None:
             raise DataError(f"{a.names[0]}: no row is left to compare")
+        # Products about a point near the means lose no digits to what all rows have in common.
         shifts = [on_host(first[name].vectors, slice(None)).mean(axis=0) for name in (A, B)]
         dealer = Dealer(self.documents)
         takers = run(
@@ -281,28 +276,25 @@ class Reading:
             moments = merged([state for state in states if state is not None])
             assert moments is not None
             drawn = lowest([taker.samples[name].result() for taker in takers], self.sample)
+            # A row that is left out of one cloud is left out of the other when it is read again.
             again = SingleCloud(RowSelection(pair, drop_invalid=self.drop_invalid), name)
             sides.append(Side.of(source, again, moments, drawn))
         cross = takers[0].cross
         for taker in takers[1:]:
             cross = cross.merge(taker.cross)
-        return TwoSides(sides[0], sides[1], True, dealer.used, cross, left_out)
+        return TwoSides(sides[0], sides[1], True, cross, left_out)
 
     def apart(self, a: CloudGroup, b: CloudGroup) -> TwoSides:
         """Read two clouds of other rows."""
         sides: list[Side] = []
         left_out: dict[str, int] = {}
-        used: set[str] = set()
         for place, (letter, source) in enumerate(((A, a), (B, b))):
             group = RowSelection(source, drop_invalid=self.drop_invalid)
-            dealer = Dealer(self.documents)
             # Another seed for B: of the same file it draws other rows, not the same ones again.
             read = first_read(
                 group, self.parts, sample_size=self.sample, seed=2 * self.seed + place,
-                dealer=dealer, progress=self.progress,
+                dealer=Dealer(self.documents), progress=self.progress,
             )[source.names[0]]  # fmt: skip
             sides.append(Side.of(source, group, read.moments, read.sample))
             left_out |= {f"{why} (of {letter})": n for why, n in group.left_out.items() if n}
-            used.add(dealer.used)
-        documents = used.pop() if len(used) == 1 else ""
-        return TwoSides(sides[0], sides[1], False, documents, None, left_out)
+        return TwoSides(sides[0], sides[1], False, None, left_out)

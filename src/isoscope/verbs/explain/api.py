@@ -8,24 +8,20 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from isoscope import corrections
 from isoscope.data.texts.open import open_texts
 from isoscope.errors import DataError, MissingError, UsageError
 from isoscope.models.checkpoint_cache import CheckpointCache
 from isoscope.models.checkpoints import Every, Training, find_training, holds_checkpoints
-from isoscope.models.model import Model, open_model
+from isoscope.models.model import Model, open_model, provenance_of
 from isoscope.results.fields import KIND, REMARKS, TITLE, TOPIC
-from isoscope.results.result import Result, versions
+from isoscope.results.result import Result, Row, Table, versions
 from isoscope.tasks.registry import data_folder
 from isoscope.verbs.explain.text import EXPLANATION
 from isoscope.verbs.explain.topics.base import CORRECTION, MOST_TOKENS, Explanation, Question, Topic
-from isoscope.verbs.explain.topics.frequency import (
-    Directions,
-    coverage_rows,
-    frequency_directions,
-)
+from isoscope.verbs.explain.topics.frequency import Directions, coverage_rows, frequency_directions
 from isoscope.verbs.explain.topics.position import (
     PositionProbes,
     contribution_table,
@@ -45,6 +41,7 @@ if TYPE_CHECKING:
 
     from isoscope.progress import Progress
 
+Record = TypeVar("Record", Row, Table)
 
 __all__ = [
     "TOPICS",
@@ -144,50 +141,59 @@ def explain(
     if tokens < 1:
         raise UsageError(f"look at one token at least, not {tokens}")
     texts = None if text is None else open_texts(text, column=column)
+    rows: list[Row] = []
+    tables: list[Table] = []
+    verdicts: list[dict[str, Any]] = []
+    left_out: list[str] = []
     with ExitStack() as stack:
         opened, training = subject_of(
-            model, stack, revision=revision, revisions=revisions, every=every, dtype=dtype,
-            device=device,
-        )  # fmt: skip
+            model, stack, revision, revisions, every, dtype=dtype, device=device
+        )
         question = Question(
             opened, texts, data_folder(data), training, layer, correction, frequencies,
             None if groups is None else Path(groups), tokens, special_tokens, seed, progress,
         )  # fmt: skip
         if layer is not None:
             _ = question.chosen_layer  # which says what there is
-        results, left_out = [], []
         for topic in wanted:
             try:
-                results.append(as_result(topic, opened.name, topic.explain(question)))
+                found = topic.explain(question)
             except (MissingError, DataError) as error:
                 # A topic that was asked for by name must be answered; of all others, some.
                 if topics is not None:
                     raise type(error)(f"{topic.name}: {error}") from error
                 left_out.append(f"{topic.name} is left out: {error}")
-    if not results:
+                continue
+            rows += [labelled(row, opened.name, topic) for row in found.rows]
+            tables += [labelled(table, opened.name, topic) for table in found.tables]
+            verdicts.append(
+                {
+                    "subject": opened.name, "part": topic.name, "sentence": found.sentence,
+                    "found": found.found, TITLE: topic.title, TOPIC: topic.name,
+                }
+            )  # fmt: skip
+    if not verdicts:
         raise UsageError(f"no topic can be answered; {left_out[0]}")
     return Result(
-        [row for result in results for row in result.rows],
-        [table for result in results for table in result.tables],
-        [verdict for result in results for verdict in result.verdicts],
+        rows,
+        tables,
+        verdicts,
         seeds={"seed": seed},
         versions=versions() | {name: opened.provenance[name] for name in ("transformers", "torch")},
         command=command,
-        extra={KIND: EXPLANATION, REMARKS: left_out, "models": {opened.name: opened.provenance}},
+        extra={KIND: EXPLANATION, REMARKS: left_out, **provenance_of(opened)},
     )
 
 
 def subject_of(
     model: Any,
     stack: ExitStack,
-    *,
     revision: str | None,
     revisions: str | None,
     every: Every,
-    dtype: str | None,
-    device: str | None,
+    **computing: str | None,
 ) -> tuple[Model, Training | None]:
-    """Open a model, or the last checkpoint of a training."""
+    """Open a model, or the last checkpoint of a training, to compute as ``open_model`` takes it."""
     if isinstance(model, Model):
         return model, None
     if revisions is None and not holds_checkpoints(str(model)):
@@ -195,29 +201,15 @@ def subject_of(
             raise UsageError(
                 "--every chooses among checkpoints: add --revisions, or name a folder of them"
             )
-        return open_model(str(model), revision=revision, dtype=dtype, device=device), None
+        return open_model(str(model), revision=revision, **computing), None
     if revision is not None:
         raise UsageError("--revision is one state of a model, --revisions are many; name one")
     training = find_training(str(model), revisions, every)
     cache = stack.enter_context(CheckpointCache())
-    return cache.open(training.checkpoints[-1], dtype=dtype, device=device), training
+    return cache.open(training.checkpoints[-1], **computing), training
 
 
-def as_result(topic: Topic, subject: str, found: Explanation) -> Result:
-    """Return an explanation as a result whose rows say of which topic and model they are."""
-    about = {TOPIC: topic.name}
-    verdict = {
-        "subject": subject, "part": topic.name, "sentence": found.sentence,
-        "found": found.found, TITLE: topic.title, **about,
-    }  # fmt: skip
-    return Result(
-        [
-            replace(row, subject=row.subject or subject, extra={**row.extra, **about})
-            for row in found.rows
-        ],
-        [
-            replace(one, subject=one.subject or subject, extra={**one.extra, **about})
-            for one in found.tables
-        ],
-        [verdict],
-    )
+def labelled(record: Record, subject: str, topic: Topic) -> Record:
+    """Return a row or a table that says of which model and topic it is."""
+    extra = {**record.extra, TOPIC: topic.name}
+    return replace(record, subject=record.subject or subject, extra=extra)

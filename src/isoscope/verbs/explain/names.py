@@ -6,14 +6,14 @@ ACCURACY = "position_accuracy"
 MAJORITY, BY_TOKEN = "majority_baseline", "token_baseline"
 RANK = "contribution_rank"
 
+# Share of vectors in which a dimension must be an extreme to be ranked, as in study L-LN.
 OFTEN = 0.1
-"""Share of vectors in which a dimension must be an extreme to be ranked, as in study L-LN."""
 
 NO_OUTLIER = f"no dimension is the minimum or the maximum in {OFTEN:.0%} of the vectors"
 
 
+# The bins of which the paper prints the mean, in a vocabulary of about 30,000.
 FREQUENT, RARE = (2_000, 3_000), (28_500, 29_500)
-"""The bins of which the paper prints the mean, in a vocabulary of about 30,000."""
 
 COSINE_WITH_UNUSED = "cosine_with_unused"
 DIFFERENCE = f"{COSINE_WITH_UNUSED}/rare_minus_frequent"

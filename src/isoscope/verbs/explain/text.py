@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from isoscope.results.fields import KIND, REMARKS, REVISION, TITLE, TOPIC
+from isoscope.results.fields import REMARKS, REVISION, TITLE, TOPIC
 from isoscope.results.numbers import cell
 from isoscope.results.tables import Grid, grouped_notes
 
@@ -17,22 +17,17 @@ if TYPE_CHECKING:
 
 EXPLANATION = "explanation"
 
+# Lines of a table that are shown; of more, the first and the last.
 LONGEST = 14
-"""Lines of a table that are shown; of more, the first and the last."""
 
+# Lines that are shown at each end of a longer table.
 ENDS = 5
-"""Lines that are shown at each end of a longer table."""
 
+# Figures of a single part that stand side by side; more stand below each other.
 WIDE = 4
-"""Figures of a single part that stand side by side; more stand below each other."""
 
+# Ways in which figures were made that are shown.
 PROTOCOLS = 4
-"""Ways in which figures were made that are shown."""
-
-
-def is_explanation(result: Result) -> bool:
-    """Whether a result is one of ``isoscope explain``."""
-    return result.extra.get(KIND) == EXPLANATION
 
 
 def explanation_grids(result: Result) -> list[Grid]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -10,14 +11,8 @@ from isoscope.corrections.registry import all_corrections
 from isoscope.errors import UsageError, unknown_name
 from isoscope.measures.registry import find_measure
 from isoscope.measures.views import NONE
-from isoscope.verbs.explore.session import CORRECTIONS, MEASURES, nearest
+from isoscope.verbs.explore.session import CORRECTIONS, MEASURES, Neighbour, Space, Spaces, nearest
 from isoscope.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from isoscope.verbs.explore.session import Neighbour, Space, Spaces
-
 
 PLAIN, LENGTH = "nothing", "length"
 """Colours that every space has."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from isoscope.errors import UsageError
-from isoscope.verbs.explore import server
+from isoscope.errors import UsageError, require
 from isoscope.verbs.explore.session import Spaces
 from isoscope.verbs.explore.word_rows import MOST_TOKENS, read_model, read_vectors
 
@@ -69,7 +69,7 @@ def explore(
         raise UsageError("--layers and --tokens are of a model that reads texts: add --text")
     if text is not None and (words is not None or drop_invalid):
         raise UsageError("--words and --drop-invalid are of a source of vectors: leave out --text")
-    server.check_installed()
+    server = load_server()
     sock = server.listen(port)  # a port that is taken is told before anything long is read
     try:
         if text is None:
@@ -85,3 +85,10 @@ def explore(
         server.serve(Spaces(explored, sample, seed), sock, browser=open_browser, tell=tell)
     finally:
         sock.close()
+
+
+def load_server() -> Any:
+    """Load the server; say in one line what is missing, before anything long is done."""
+    for package in ("starlette", "uvicorn"):
+        require(package, "explore needs starlette and uvicorn; pip install 'isoscope[report]'")
+    return import_module("isoscope.verbs.explore.server")

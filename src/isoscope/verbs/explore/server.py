@@ -7,7 +7,6 @@ A server on this machine for one person, until Ctrl-C.
 
 from __future__ import annotations
 
-import importlib.util
 import secrets
 import socket
 import webbrowser
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
+from uvicorn import Config, Server
 
 from isoscope.errors import IsoscopeError, UsageError
 from isoscope.verbs.explore.answers import Answers
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
-    from uvicorn import Server
 
     from isoscope.verbs.explore.session import Spaces
 
@@ -83,8 +82,6 @@ class Guard:
         if refused is None:
             await self._app(scope, receive, send_with_headers)
             return
-        from starlette.responses import JSONResponse
-
         status, words = refused
         await JSONResponse({"error": words}, status)(scope, receive, send_with_headers)
 
@@ -124,13 +121,10 @@ def make_app(spaces: Spaces, token: str, port: int) -> ASGIApp:
     """
     answers = Answers(spaces)
     routes = [Route(f"/{path}", file_route(*file)) for path, file in FILES.items()]
-    asked: dict[str, Callable[..., dict[str, Any]]] = {
-        "about": answers.about,
-        "points": answers.points,
-        "neighbours": answers.neighbours,
-        "measures": answers.measures,
-    }
-    routes += [Route(f"/api/{name}", answer_route(answer)) for name, answer in asked.items()]
+    routes += [
+        Route(f"/api/{answer.__name__}", answer_route(answer))
+        for answer in (answers.about, answers.points, answers.neighbours, answers.measures)
+    ]
     app = Starlette(routes=[Mount(f"/{token}", routes=routes)], exception_handlers={404: nowhere})
     return Guard(app, token, port)
 
@@ -175,13 +169,6 @@ HERE = "127.0.0.1"
 """The only address that is listened on: other machines cannot reach it."""
 
 
-def check_installed() -> None:
-    """Say in one line what is missing, before anything long is done."""
-    for name in ("starlette", "uvicorn"):
-        if importlib.util.find_spec(name) is None:
-            raise UsageError("explore needs starlette and uvicorn; pip install 'isoscope[report]'")
-
-
 def listen(port: int = 0) -> socket.socket:
     """Take a port of this machine; 0 is any free one.
 
@@ -206,10 +193,6 @@ def make_server(spaces: Spaces, port: int, token: str) -> Server:
 
     Nothing is logged but errors: an address holds the token.
     """
-    from uvicorn import Config, Server
-
-    pass
-
     return Server(
         Config(
             make_app(spaces, token, port),

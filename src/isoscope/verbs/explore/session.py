@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from isoscope.corrections.fit import read_summary
+from isoscope.corrections.registry import make_correction
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.sampling import lowest_indices
 from isoscope.errors import DataError, UsageError, unknown_name
@@ -150,8 +151,7 @@ class Space:
     @property
     def origin(self) -> NDArray[np.float32]:
         """Where the zero vector is drawn."""
-        zero = np.zeros(self.units.shape[1], np.float32)
-        return self.plane.of(zero)
+        return self.plane.of(np.zeros(self.units.shape[1], np.float32))
 
 
 class Spaces:
@@ -216,8 +216,6 @@ class Spaces:
         vectors = self.explored.layers[layer]
         if correction == NONE:
             return made(vectors.copy(), find_plane(vectors, self.measured))
-        from isoscope.corrections.registry import make_correction  # imports scikit-learn
-
         before = self._get(layer, NONE).points(self.measured)
         try:
             corrected = make_correction(correction).fit(vectors).transform(vectors)

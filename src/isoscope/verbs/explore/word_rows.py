@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.data.arrays import is_tensor
+from isoscope.data.arrays import to_host
 from isoscope.data.combine import WORD, clouds_of, label_of
 from isoscope.data.open import open_cloud
 from isoscope.data.sampling import lowest_indices
-from isoscope.data.selection import RowSelection
+from isoscope.data.selection import RowSelection, count_rows
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.models.sources import CONFIG, GGUF
 from isoscope.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -181,7 +181,7 @@ def read_vectors(
     places = np.empty(0, np.int64)
     total = 0
     for part, cloud in clouds.items():
-        total = counted(cloud)
+        total = count_rows(cloud)
         kept = None if total <= room else lowest_indices(total, room, seed)
         vectors, own, rows = read_cloud(cloud, kept, words, drop_invalid, total, progress)
         if names is not None and (len(rows) != len(places) or not np.array_equal(own, names)):
@@ -207,13 +207,6 @@ def refuse_model(source: Any) -> None:
         raise UsageError(f"{source} is a model: add --text, which it reads")
 
 
-def counted(cloud: Cloud) -> int:
-    """Return the number of rows, by reading where nothing else tells."""
-    if cloud.rows is not None:
-        return cloud.rows
-    return sum(len(batch.vectors) for batch in cloud.read())
-
-
 def read_cloud(
     cloud: Cloud,
     kept: NDArray[np.int64] | None,
@@ -227,13 +220,14 @@ def read_cloud(
     names: list[NDArray[np.object_]] = []
     places: list[NDArray[np.int64]] = []
     selection = RowSelection(cloud, drop_invalid=drop_invalid)
-    for batch in batches_of(selection):
+    for batches in selection.batches():
+        (batch,) = batches.values()
         last = batch.first_row + len(batch.vectors)
         rows = np.arange(batch.first_row, last)
         if kept is not None:
             rows = kept[np.searchsorted(kept, batch.first_row) : np.searchsorted(kept, last)]
         chosen = rows - batch.first_row
-        vectors.append(in_memory(batch.vectors)[chosen])
+        vectors.append(to_host(batch.vectors)[chosen].astype(np.float32))
         names.append(words_of(batch, words, cloud.name)[chosen])
         places.append(rows)
         if progress is not None:
@@ -243,26 +237,17 @@ def read_cloud(
     return np.concatenate(vectors), np.concatenate(names), np.concatenate(places)
 
 
-def batches_of(selection: RowSelection) -> Iterator[Batch]:
-    """Yield the batches of a group of one."""
-    for batches in selection.batches():
-        yield from batches.values()
-
-
-def in_memory(vectors: Any) -> NDArray[np.float32]:
-    """Return vectors as float32, from wherever they are."""
-    if is_tensor(vectors):
-        vectors = vectors.float().cpu().numpy()
-    return np.asarray(vectors, np.float32)
-
-
 def words_of(batch: Batch, wanted: str | None, name: str) -> NDArray[np.object_]:
     """Return the word of every row of a batch: its label, or its number where there is none."""
-    if wanted is None and WORD not in batch.labels and len(batch.labels) != 1:
-        last = batch.first_row + len(batch.vectors)
-        return np.array([str(row) for row in range(batch.first_row, last)], dtype=object)
-    values = batch.labels[label_of(batch, wanted, name)]
-    return np.array([str(value) for value in values], dtype=object)
+    values: Iterable[Any] = range(batch.first_row, batch.first_row + len(batch.vectors))
+    if wanted is not None or WORD in batch.labels or len(batch.labels) == 1:
+        values = batch.labels[label_of(batch, wanted, name)]
+    return strings(map(str, values))
+
+
+def strings(values: Iterable[str]) -> NDArray[np.object_]:
+    """Return text as an array of Python's strings, of any length each."""
+    return np.array(list(values), dtype=object)
 
 
 MOST_TOKENS = 20_000
@@ -323,13 +308,11 @@ def read_model(
         near = around(sample, row)
         return str(tokenizer.convert_tokens_to_string(sample.tokens[near].tolist())).strip()
 
-    words = np.array(
-        [str(word or token) for word, token in zip(sample.words, sample.tokens, strict=True)],
-        dtype=object,
+    words = strings(
+        str(word or token) for word, token in zip(sample.words, sample.tokens, strict=True)
     )
-    labels = np.array(
-        [label(word, str(token)) for word, token in zip(words, sample.tokens, strict=True)],
-        dtype=object,
+    labels = strings(
+        label(word, str(token)) for word, token in zip(words, sample.tokens, strict=True)
     )
     _, inverse, counts = np.unique(words.astype(str), return_inverse=True, return_counts=True)
     colourings = {

@@ -28,7 +28,7 @@ from isoscope.results.result import Result, Row, Table, check_writable, versions
 from isoscope.results.spaces import add
 from isoscope.verbs.measure.correction_spaces import corrected_spaces, with_clusters
 from isoscope.verbs.measure.preliminary import Provisional
-from isoscope.verbs.measure.scatter import projections as points_of_spaces
+from isoscope.verbs.measure.scatter import scatter_tables
 from isoscope.verbs.measure.search.names import SAMPLE, K
 from isoscope.verbs.measure.search.request import SearchRequest
 from isoscope.wording import listed
@@ -193,10 +193,11 @@ def measure(
         source, documents = LabelledCloud(source, DOCUMENT, documents), DOCUMENT
     dealer = Dealer(documents) if (not population if intervals is None else intervals) else None
     ranges = intervals is not False
-    request = Request(
-        chosen, names, precision == "double", dealer, seed, progress, ranges=ranges
-    )  # fmt: skip
-    if provisional is not None and drawn is None:
+    double = precision == "double"
+    request = Request(chosen, names, double, dealer, seed, progress, ranges=ranges)
+    if drawn is not None:
+        source = draw(source, drawn, seed)
+    elif provisional is not None:
         ask = partial(
             measure, measures=measures, corrections=corrections, precision=precision,
             drop_invalid=drop_invalid, intervals=ranges, seed=seed, workers=execution.workers,
@@ -204,8 +205,6 @@ def measure(
         )  # fmt: skip
         watch = Provisional(source, ask, provisional, progress, seed)
         request = replace(request, progress=watch.report, watch=watch.after_first_read)
-    if drawn is not None:
-        source = draw(source, drawn, seed)
     for correction in names:
         check_width(correction, min(source.widths))
     selection = RowSelection(source, drop_invalid=drop_invalid)
@@ -219,33 +218,23 @@ def measure(
         "sample": drawn,
         "seed": seed,
     }
-    execution = replace(execution, journal=journal)
-    with execution.open(source, configuration, worth=WORTH_KEEPING) as plan:
+    with replace(execution, journal=journal).open(
+        source, configuration, worth=WORTH_KEEPING
+    ) as plan:
         plan.skipped.update(bad)  # which neither a sample nor further labels pass on
-        rows, tables, verdicts = evaluated(replace(request, reading=plan), selection, notes)
-        result = Result(
-            rows,
-            tables,
-            verdicts,
-            left_out={**selection.left_out, **skipped_count(plan.skipped)},
-            seeds={"seed": seed},
-            versions=versions(),
-            command=command,
-            extra=skipped_shards(plan.skipped),
-        )
+        result = evaluated(replace(request, reading=plan), selection, notes)
+        result = replace(result, command=command)
         if out is not None:
             result.save(out)  # before the journal goes
     if not (search.asked or projections):
         return result
-    how: dict[str, Any] = {"column": column, "drop_invalid": drop_invalid}
+    how: Any = {"column": column, "drop_invalid": drop_invalid}
     if search.asked:
-        found = load(f"{ANSWERS}:answer")(
-            search, cloud, spaces, rows=sample, progress=progress, **how
-        )
-        result = beside(result, found)
+        about = {"rows": sample, "progress": progress, **how}
+        result = beside(result, load(f"{ANSWERS}:answer")(search, cloud, spaces, **about))
     if projections:
-        points = points_of_spaces(cloud, spaces, result, seed=seed, **how)
-        result = replace(result, tables=[*result.tables, *points.tables])
+        points = scatter_tables(cloud, spaces, result, seed=seed, **how)
+        result = replace(result, tables=[*result.tables, *points])
     if out is not None:
         result.save(out)
     return result
@@ -261,32 +250,41 @@ def protocol_notes(source: CloudGroup, seed: int | None) -> str:
     return notes
 
 
-def evaluated(
-    request: Request, selection: RowSelection, notes: str
-) -> tuple[list[Row], list[Table], list[dict[str, Any]]]:
+def evaluated(request: Request, selection: RowSelection, notes: str) -> Result:
     """Read a group, and evaluate every measure on every space of it."""
     rows: list[Row] = []
     tables: list[Table] = []
     verdicts: list[dict[str, Any]] = []
-    dealer = request.dealer
+    dealer, skipped = request.dealer, request.reading.skipped
     found_spaces = request.spaces(selection)
     rest = without_skipped(selection, request.reading)
     for name, found, protocol in found_spaces:
         subject, part = (name, "") if len(selection.names) == 1 else ("", name)
         if dealer is not None and dealer.used:
             protocol += f"; rows of one {dealer.used} counted together"
-        protocol += notes
         estimator = IntervalEstimator(found.reads, dealer is not None, given=request.ranges)
-        spaces = with_clusters(request, found.spaces, rest, name)
-        measured = {space.correction: space for space in spaces}
-        for space in corrected_spaces(request, rest, name):
-            measured[space.correction] = space
+        measured = {
+            space.correction: space
+            for space in (
+                *with_clusters(request, found.spaces, rest, name),
+                *corrected_spaces(request, rest, name),
+            )
+        }
         for correction in request.corrections:
             space = measured[correction.text]
             for item in request.measures:
-                add(item, space, estimator, (subject, part), protocol, rows, tables)
-        for space in found.spaces:
-            if space.correction == NONE and space.spectrum and space.dimensions:
-                verdict = judge(space)
-                verdicts.append({"subject": subject, "part": part, **verdict.to_dict()})
-    return rows, tables, verdicts
+                add(item, space, estimator, (subject, part), protocol + notes, rows, tables)
+        verdicts += [
+            {"subject": subject, "part": part, **judge(space).to_dict()}
+            for space in found.spaces
+            if space.correction == NONE and space.spectrum and space.dimensions
+        ]
+    return Result(
+        rows,
+        tables,
+        verdicts,
+        {**selection.left_out, **skipped_count(skipped)},
+        {"seed": request.seed},
+        versions(),
+        extra=skipped_shards(skipped),
+    )

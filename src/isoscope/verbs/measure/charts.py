@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from isoscope.results.charts.chart import MOST_POINTS, Figure
-from isoscope.results.charts.marks import Marks, is_number, of
+from isoscope.results.charts.marks import Mark, Marks, is_number, of
 from isoscope.results.charts.sheets import (
     MOST_PANELS,
     Cloud,
@@ -43,6 +43,7 @@ from isoscope.results.charts.vega import (
     ORDERED,
     Spec,
     chart,
+    layer,
     layered,
     logarithmic,
     name,
@@ -55,7 +56,6 @@ from isoscope.results.tables import grouped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from isoscope.results.charts.marks import Mark
     from isoscope.results.result import Result, Row, Table
 
 
@@ -96,21 +96,16 @@ def draw_cosines(sheet: Sheet, curves: Curves) -> Figure:
             for percent, row in sorted(curve.items())
         ),
     )
-    line = line_style(points, "series", sheet.legend)
-    axes = {
-        "x": number(
-            "cosine", "cosine of a random pair",
-            scale={"domain": reach((p["cosine"] for p in points), 0.05)}, axis=COSINE_AXIS,
-        ),
-        "y": number("percent", "random pairs below (%)", scale={"domain": [0, 100]}),
-        "color": line["color"],
-    }  # fmt: skip
-    numbers = {"percent": "random pairs below (%)", "cosine": "cosine"}
-    hover = tooltip({"panel": sheet.apart, "space": "correction"}, numbers)
-    order = number("percent", "random pairs below (%)")
+    below = "random pairs below (%)"
+    domain = {"domain": reach((p["cosine"] for p in points), 0.05)}
+    x = number("cosine", "cosine of a random pair", scale=domain, axis=COSINE_AXIS)
+    y = number("percent", below, scale={"domain": [0, 100]})
+    names, numbers = names_of(sheet), {"percent": below, "cosine": "cosine"}
+    style = line_style(points, "series", sheet.legend)
+    axes = {"x": x, "y": y, "color": style["color"]}
     layers = [
-        {"mark": "line", "encoding": {**axes, "strokeDash": line["strokeDash"], "order": order}},
-        {"mark": "point", "encoding": {**axes, "tooltip": hover}},
+        layer("line", **axes, strokeDash=style["strokeDash"], order=number("percent", below)),
+        layer("point", **axes, tooltip=tooltip(names, numbers)),
     ]
     return Figure.of(
         ("cosines", sheet.of),
@@ -120,8 +115,13 @@ def draw_cosines(sheet: Sheet, curves: Curves) -> Figure:
         f"{sheet.words(curves, cosine_sentence)}.{sheet.left_out}",
         sheet.spec(points, layers),
         points,
-        {"panel": sheet.apart, "space": "correction", **numbers},
+        {**names, **numbers},
     )
+
+
+def names_of(sheet: Sheet) -> dict[str, str]:
+    """Return the fields that say which line a point is on, with their titles."""
+    return {"panel": sheet.apart, "space": "correction"}
 
 
 def cosine_sentence(curve: dict[float, Row]) -> str:
@@ -173,26 +173,21 @@ def draw_norms(sheet: Sheet, found: Densities) -> Figure:
             {"space": space, **point} for point in closed(map(as_point, bins_of(table)))
         ),
     )
-    hover = tooltip(
-        {"panel": sheet.apart, "space": "correction"},
-        {"low": "norm from", "high": "norm to", "percent": "vectors (%)", "count": "vectors"},
-    )
-    line = line_style(points, "series", sheet.legend)
     axis = {"format": "~g", "labelOverlap": True, "labelFlush": False}
     domain = [min(p["low"] for p in points), max(p["high"] for p in points)]
-    axes = {
-        "x": number("norm", "norm (logarithmic)", scale=logarithmic(domain=domain), axis=axis),
-        "y": number("percent", "vectors in each bin (%)"),
-        "color": line["color"],
-    }
-    layers: list[Spec] = [
-        # Halfway between the middles of two bins, on this axis, is the edge between them.
-        {"mark": {"type": "line", "interpolate": "step"},
-         "encoding": {**axes, "strokeDash": line["strokeDash"]}},
-        # Lines tell only their first point: unseen points over the bins tell theirs.
-        {"mark": {"type": "point", "size": 120, "opacity": 0},
-         "encoding": {**axes, "tooltip": hover}},
-    ]  # fmt: skip
+    x = number("norm", "norm (logarithmic)", scale=logarithmic(domain=domain), axis=axis)
+    names, ends = names_of(sheet), {"low": "norm from", "high": "norm to"}
+    hover = tooltip(names, {**ends, "percent": "vectors (%)", "count": "vectors"})
+    style = line_style(points, "series", sheet.legend)
+    axes = {"x": x, "y": number("percent", "vectors in each bin (%)"), "color": style["color"]}
+    # Halfway between the middles of two bins, on this axis, is the edge between them.
+    steps = {"type": "line", "interpolate": "step"}
+    # Lines tell only their first point: unseen points over the bins tell theirs.
+    unseen = {"type": "point", "size": 120, "opacity": 0}
+    layers = [
+        layer(steps, **axes, strokeDash=style["strokeDash"]),
+        layer(unseen, **axes, tooltip=hover),
+    ]
     return Figure.of(
         ("norms", sheet.of),
         f"Norms of {sheet.of}",
@@ -200,9 +195,8 @@ def draw_norms(sheet: Sheet, found: Densities) -> Figure:
         f"{sheet.words(found, norm_sentence)}.{outside(tables)}{sheet.left_out}",
         sheet.spec(points, layers, own_axes=("x", "y")),
         (point for point in points if point["percent"] > 0),
-        {"panel": sheet.apart, "space": "correction", "low": "norm from", "high": "norm to",
-         "count": "vectors", "percent": "share (%)"},
-    )  # fmt: skip
+        {**names, **ends, "count": "vectors", "percent": "share (%)"},
+    )
 
 
 def as_point(row: Mapping[str, Any]) -> Mark:
@@ -468,14 +462,13 @@ def draw_projection(about: str, measure: str, colouring: Colouring, rows: int, s
         {**tokens, "space": "correction", **colouring.names},
         {"first": FIRST, "second": SECOND, **colouring.numbers},
     )
-    layer: Spec = {
-        "mark": {"type": "point", "opacity": 0.7, "size": 16},
-        "encoding": {
-            "x": number("first", FIRST, axis=PROJECTION_AXIS),
-            "y": number("second", SECOND, axis=PROJECTION_AXIS),
-            **colouring.encoding, "tooltip": hover,
-        },
-    }  # fmt: skip
+    dots = layer(
+        {"type": "point", "opacity": 0.7, "size": 16},
+        x=number("first", FIRST, axis=PROJECTION_AXIS),
+        y=number("second", SECOND, axis=PROJECTION_AXIS),
+        **colouring.encoding,
+        tooltip=hover,
+    )
     ranges = some_of([f"{space}: {extent(points, space)}" for space in spaces])
     by = f", coloured by {title}" if title else ""
     own = ("x", "y")  # corrections change how far points reach
@@ -485,9 +478,9 @@ def draw_projection(about: str, measure: str, colouring: Colouring, rows: int, s
         f"First two components of {about}",
         f"{len(points):,} of {rows:,} points of {about} on their first two components{by}. "
         f"{ranges}.{colouring.said}{said}",
-        faceted(points, [layer], "space", "correction", own, HEIGHT)
+        faceted(points, [dots], "space", "correction", own, HEIGHT)
         if len(spaces) > 1
-        else layered(points, [layer]),
+        else layered(points, [dots]),
         ({**dict.fromkeys((*tokens, *colour_of), ""), **point} for point in points),
         {"space": "correction", **tokens, "first": FIRST, "second": SECOND, **colour_of},
     )

@@ -6,11 +6,14 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from isoscope.corrections.apply import CorrectedCloud
+from isoscope.corrections.registry import make_correction
 from isoscope.data.combine import SingleCloud
 from isoscope.data.selection import RowSelection
 from isoscope.measures.families.partition import log_i1
 from isoscope.measures.registry import find_measure
 from isoscope.measures.views import NONE
+from isoscope.registry import load
 
 if TYPE_CHECKING:
     from isoscope.data.base import CloudGroup
@@ -22,9 +25,6 @@ def corrected_spaces(request: Request, group: CloudGroup, name: str) -> list[Spa
     """Fit each correction that is not a view on one cloud, and describe what it makes of it."""
     if not request.fitted_names:
         return []
-    from isoscope.corrections.apply import CorrectedCloud
-    from isoscope.corrections.registry import make_correction  # imports scikit-learn
-
     cloud = SingleCloud(group, name)
     spaces = []
     for correction in request.fitted_names:
@@ -57,11 +57,10 @@ class LocalIsotropy:
 
     def log_i1(self, n_clusters: int, seed: int) -> float | None:
         """Cluster with a seed, centre, and take ln I1; None where there are fewer clusters."""
-        from isoscope.corrections.apply import CorrectedCloud  # imports scikit-learn
-        from isoscope.corrections.estimators.cluster_pc_removal import ClusterRemoval
-
         progress = self.request.progress
-        centring = ClusterRemoval(n_clusters, n_components=0, random_state=self.request.seed + seed)
+        # By name, as it imports scikit-learn, which other measures do without.
+        removal = load("isoscope.corrections.estimators.cluster_pc_removal:ClusterRemoval")
+        centring = removal(n_clusters, n_components=0, random_state=self.request.seed + seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the measure says it in its own words
             centring.fit_cloud(self.cloud, progress=progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,6 @@ from isoscope.measures.registry import default_measures, find_measure
 from isoscope.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from isoscope.results.result import Result
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.estimates import Estimate
 from isoscope.compute.stats.pair_cosines import RandomPairs
-from isoscope.corrections.query_centre import OWN, sampled_rows, two_sided_spaces
+from isoscope.corrections.query_centre import OWN, Centres, TwoSided, sampled_rows, two_sided_spaces
 from isoscope.corrections.registry import parse_corrections
 from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
@@ -21,18 +22,17 @@ from isoscope.wording import listed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isoscope.corrections.query_centre import Centres, TwoSided
     from isoscope.progress import Progress
 
 
 SAMPLE = 5_000
 QUANTILES = (5, 50, 95, 99)
 PART = "queries and documents"
-ALIKE = "query_query_cosine"
+BETWEEN, ALIKE, APART = "query_document_cosine", "query_query_cosine", "centre_distance"
 NOTICEABLE = 0.1
 """A mean cosine that another centre changes by less changes few lists."""
 
-APART = 0.2
+NEAR = 0.2
 """Centres that lie closer than this, in spreads of the documents, move few scores."""
 
 
@@ -130,27 +130,18 @@ def space_rows(
     """Measure one space."""
     held, asked = space.of_documents(documents), space.of_queries(queries)
     between = RandomPairs.of(held, asked)
-    rows = []
-
-    def add(measure: str, value: float | None, low: float | None, high: float | None,
-            n: int, note: str = "") -> None:  # fmt: skip
-        rows.append(
-            Row(subject, PART, space.name, measure, value, low=low, high=high, n=n,
-                protocol=protocol, note=note, extra={"unit": "pairs"})
-        )  # fmt: skip
-
-    for name, pairs in (
-        ("query_document_cosine", between),
-        (ALIKE, RandomPairs.of(asked)),
-        ("document_document_cosine", RandomPairs.of(held)),
-    ):
-        mean = pairs.mean_cosine(level)
-        add(name, mean.value, mean.low, mean.high, mean.n, mean.note)
-    for percent in QUANTILES:
-        one = between.score_at(1 - percent / 100, level)
-        add(f"query_document_cosine/{percent}%", one.value, one.low, one.high, one.n, one.note)
-    add("centre_distance", centre_distance(held, asked), None, None, len(asked))
-    return rows
+    found: dict[str, Estimate | float | None] = {
+        BETWEEN: between.mean_cosine(level),
+        ALIKE: RandomPairs.of(asked).mean_cosine(level),
+        "document_document_cosine": RandomPairs.of(held).mean_cosine(level),
+        **{f"{BETWEEN}/{share}%": between.score_at(1 - share / 100, level) for share in QUANTILES},
+        APART: centre_distance(held, asked),
+    }
+    return [
+        Row.of(one, subject, PART, space.name, name, n=len(asked) if name == APART else None,
+               protocol=protocol, extra={"unit": "pairs"})
+        for name, one in found.items()
+    ]  # fmt: skip
 
 
 def centre_distance(documents: NDArray[Any], queries: NDArray[Any]) -> float | None:
@@ -166,10 +157,10 @@ def sentences(rows: Sequence[Row]) -> list[str]:
     """Say whether queries have a centre of their own, and what that does to scores."""
     by_name = {(row.correction, row.measure): row.value for row in rows}
     first = rows[0].correction
-    apart = by_name.get((first, "centre_distance"))
+    apart = by_name.get((first, APART))
     if apart is None:
         return []
-    if apart < APART:
+    if apart < NEAR:
         return [
             f"Queries and documents share a centre: theirs lie {apart:.2f} spreads of the documents"
             " apart."

@@ -7,20 +7,21 @@ corrected ones on their principal components (Biś et al. 2021, figure 1).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.corrections.registry import make_correction
+from isoscope.data.blocks import Dealt
 from isoscope.data.combine import SingleCloud
 from isoscope.data.open import open_cloud
-from isoscope.data.sampling import row_keys
+from isoscope.data.sampling import Sample, SampleTaker
 from isoscope.data.selection import RowSelection
 from isoscope.measures.views import NONE
 from isoscope.results.result import Result, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,16 +34,7 @@ POINTS = 500
 WORD = "word"
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """Some rows of a cloud, in the order of the cloud."""
-
-    rows: NDArray[np.int64]
-    vectors: NDArray[np.float64]
-    words: list[str]
-
-
-def projections(
+def scatter_tables(
     source: Any,
     corrections: Sequence[str],
     result: Result,
@@ -50,7 +42,7 @@ def projections(
     column: str | None = None,
     drop_invalid: bool = False,
     seed: int = 0,
-) -> Result:
+) -> list[Table]:
     """Return tables of points for every cloud and space of a result.
 
     Parameters
@@ -64,57 +56,44 @@ def projections(
     column, drop_invalid, seed
         As for ``isoscope.measure``.
     """
-    from isoscope.corrections.registry import make_correction  # imports scikit-learn
-
     group: Any = RowSelection(open_cloud(source, column=column), drop_invalid=drop_invalid)
     clouds = list(dict.fromkeys((row.subject, row.part) for row in result.rows))
     tables = []
     for (subject, part), (name, drawn) in zip(clouds, drawn_rows(group, seed).items(), strict=True):
         for correction in corrections:
-            vectors: Any = drawn.vectors
+            vectors = drawn.vectors
             if correction != NONE:
                 fitted = make_correction(correction).fit_cloud(SingleCloud(group, name))
                 vectors = np.asarray(fitted.transform(drawn.vectors), np.float64)
-            note = f"{len(drawn.rows):,} vectors, drawn at random (seed {seed})"
-            points = points_of(vectors, drawn, centred=correction != NONE)
+            note = f"{len(vectors):,} vectors, drawn at random (seed {seed})"
+            points = points_of(vectors, drawn.groups, centred=correction != NONE)
             tables.append(Table(subject, part, correction, "projections", points, note))
-    return Result([], tables)
+    return tables
 
 
-def drawn_rows(group: CloudGroup, seed: int) -> dict[str, Drawn]:
-    """Draw rows of every cloud at random, in one read."""
-    kept: dict[str, tuple[NDArray[Any], ...]] = {}
+def drawn_rows(group: CloudGroup, seed: int) -> dict[str, Sample]:
+    """Draw rows of every cloud at random, in one read; words take the place of their groups."""
+    takers: dict[str, SampleTaker] = {}
     for batches in group.batches():
         for name, batch in batches.items():
-            vectors = np.asarray(batch.vectors, np.float64)
-            rows = batch.first_row + np.arange(len(vectors))
-            keys = row_keys(rows, seed)
-            lowest = np.argsort(keys, kind="stable")[:POINTS]
-            words = batch.labels.get(WORD, rows)
-            some: tuple[NDArray[Any], ...] = (
-                keys[lowest], rows[lowest], vectors[lowest],
-                np.asarray(words, dtype=object)[lowest],
-            )  # fmt: skip
-            if name in kept:
-                both = [np.concatenate(pair) for pair in zip(kept[name], some, strict=True)]
-                order = np.argsort(both[0], kind="stable")[:POINTS]
-                some = tuple(values[order] for values in both)
-            kept[name] = some
-    found = {}
-    for name, (_, rows, vectors, words) in kept.items():
-        order = np.argsort(rows, kind="stable")
-        found[name] = Drawn(rows[order], vectors[order], [str(word) for word in words[order]])
-    return found
+            rows = batch.first_row + np.arange(len(batch.vectors))
+            words: Any = np.asarray(batch.labels.get(WORD, rows), dtype=object)
+            if name not in takers:
+                takers[name] = SampleTaker(batch.vectors.shape[1], POINTS, seed)
+            takers[name].add(batch, Dealt(words))
+    return {name: taker.result() for name, taker in takers.items()}
 
 
-def points_of(vectors: NDArray[np.float64], drawn: Drawn, *, centred: bool) -> list[dict[str, Any]]:
+def points_of(
+    vectors: NDArray[np.float64], words: Iterable[Any], *, centred: bool
+) -> list[dict[str, Any]]:
     """Return vectors on their first two components, with words and lengths."""
     from_origin = vectors - vectors.mean(axis=0) if centred else vectors
     _, _, axes = np.linalg.svd(from_origin, full_matrices=False)
-    places = np.zeros((len(vectors), 2))
+    places = np.zeros((len(vectors), 2))  # a cloud of one dimension has no second component
     places[:, : min(2, len(axes))] = from_origin @ axes[:2].T
     lengths = np.linalg.norm(vectors, axis=1)
     return [
-        {"first": float(x), "second": float(y), "token": word, "length": float(length)}
-        for (x, y), word, length in zip(places, drawn.words, lengths, strict=True)
+        {"first": float(x), "second": float(y), "token": str(word), "length": float(length)}
+        for (x, y), word, length in zip(places, words, lengths, strict=True)
     ]

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isoscope.results.tables import Grid, default_grids
-from isoscope.verbs.measure.search.names import is_neighbour_row, is_reduction_row
-from isoscope.verbs.measure.search.text import neighbour_grids, reduction_grids
+from isoscope.verbs.measure.search.text import SEARCH_GRIDS, search_grids
 
 if TYPE_CHECKING:
     from isoscope.results.result import Result
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
 
 def measurement_grids(result: Result) -> list[Grid]:
     """Arrange the numbers of clouds, then neighbours and shorter vectors where they were asked."""
-    measured = replace(
-        result,
-        rows=[row for row in result.rows if not (is_neighbour_row(row) or is_reduction_row(row))],
-    )
-    return [*default_grids(measured), *neighbour_grids(result), *reduction_grids(result)]
+    kinds = tuple(f"{kind}/" for kind in SEARCH_GRIDS)
+    measured = [row for row in result.rows if not row.measure.startswith(kinds)]
+    return [*default_grids(replace(result, rows=measured)), *search_grids(result)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from isoscope.data.output import check_place, write_atomically
 from isoscope.errors import UsageError
@@ -21,9 +22,6 @@ from isoscope.verbs.report.summary_table import (
     pivot,
 )
 from isoscope.wording import listed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def report(

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.compute.vector_cache import open_cache
 from isoscope.data.output import write_atomically
-from isoscope.errors import IsoscopeError, UsageError
-from isoscope.results.charts.chart import LONGEST_TABLE
+from isoscope.errors import IsoscopeError, UsageError, require
+from isoscope.results.charts.chart import LONGEST_TABLE, Figure
 from isoscope.results.charts.registry import figures_of
 from isoscope.results.charts.vega import config
 from isoscope.results.headline import headline
@@ -28,9 +28,10 @@ from isoscope.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoscope.results.charts.chart import Figure
     from isoscope.results.result import Result, Row
 
+
+NEEDED = "pictures need vl-convert-python; pip install 'isoscope[report]'"
 
 GLOBAL = "window.vegaEmbed = vegaEmbed;"
 """What the piece does when it is loaded."""
@@ -41,12 +42,7 @@ ENDING = "</script"
 
 def vega_script() -> str:
     """Return JavaScript that defines ``vegaEmbed``."""
-    try:
-        import vl_convert
-    except ImportError as error:
-        raise UsageError(
-            "pictures need vl-convert-python; pip install 'isoscope[report]'"
-        ) from error
+    vl_convert = require("vl_convert", NEEDED)
     cache = open_cache(True)
     version = metadata.version("vl-convert-python")
     kept = None if cache is None else cache.folder.parent / f"vega-{version}.js"
@@ -111,13 +107,11 @@ def page(results: Sequence[Result], title: str = "") -> str:
 
 def templates() -> Any:
     """Return the templates; all that is filled in is text, never markup."""
-    try:
-        from jinja2 import Environment, FunctionLoader
-    except ImportError as error:
-        raise UsageError(
-            "a page needs jinja2 and vl-convert-python; pip install 'isoscope[report]'"
-        ) from error
-    environment = Environment(loader=FunctionLoader(read), autoescape=True, trim_blocks=True)
+    jinja2 = require(
+        "jinja2", "a page needs jinja2 and vl-convert-python; pip install 'isoscope[report]'"
+    )
+    loader = jinja2.FunctionLoader(read)
+    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True)
 
     def table(header: list[str], rows: list[list[str]], title: str) -> Any:
         made = environment.get_template("table.html").render(header=header, rows=rows, title=title)

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isoscope.data.output import cannot_be_written, write_atomically
-from isoscope.errors import UsageError
+from isoscope.errors import UsageError, require
 from isoscope.results.charts.registry import figures_of
 from isoscope.results.charts.vega import themed
-from isoscope.verbs.report.page import page
+from isoscope.verbs.report.page import NEEDED, page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,12 +47,7 @@ def save_figures(
     list of Path
         The files.
     """
-    try:
-        import vl_convert
-    except ImportError as error:
-        raise UsageError(
-            "pictures need vl-convert-python; pip install 'isoscope[report]'"
-        ) from error
+    vl_convert = require("vl_convert", NEEDED)
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -63,13 +58,7 @@ def save_figures(
         spec = json.dumps({**themed(figure.spec), "title": figure.title})
         for name in formats:
             path = folder / f"{figure.name}.{name}"
-            content: str | bytes
-            if name == "png":
-                content = vl_convert.vegalite_to_png(spec, scale=SCALE)
-            elif name == "pdf":
-                content = vl_convert.vegalite_to_pdf(spec)
-            else:
-                content = vl_convert.vegalite_to_svg(spec)
-            write_atomically(path, content)
+            draw = getattr(vl_convert, f"vegalite_to_{name}")
+            write_atomically(path, draw(spec, scale=SCALE) if name == "png" else draw(spec))
             made.append(path)
     return made

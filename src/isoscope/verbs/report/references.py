@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 from isoscope.errors import UsageError
 from isoscope.measures.registry import find_measure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 OWN = "isoscope"
 """What is cited for a measure that no paper defines."""

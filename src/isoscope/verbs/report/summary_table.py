@@ -9,7 +9,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -22,8 +22,6 @@ from isoscope.results.numbers import SMALLEST_SHOWN
 from isoscope.results.render import escaped, markdown_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from isoscope.results.result import Result, Row
 
 

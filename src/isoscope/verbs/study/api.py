@@ -49,11 +49,11 @@ __all__ = [
     "run_study",
 ]
 
+# What a recipe says of a result as a whole.
 KEPT = (MODELS, SETTINGS, REMARKS)
-"""What a recipe says of a result as a whole."""
 
+# Texts that are read of what stands in for a paper's own.
 SPARE_TEXTS = 300
-"""Texts that are read of what stands in for a paper's own."""
 
 
 @dataclass(frozen=True)
@@ -168,11 +168,13 @@ def run_study(
         raise UsageError(f"{chosen.id} looks at no checkpoints; leave --revisions and others out")
     options = taken.options
     sample = options.get("sample") if sample is None else sample
+    # Checkpoints are chosen by both together: one of the user's and one of the scale's would mix.
     if revisions is None and every is None:
         revisions, every = options.get("revisions"), options.get("every")
     benchmarks = data_folder(data)
     read = None
     if not taken.finished:
+        # Only the mini scale reads a text of a package: the paper's scale must have the paper's.
         spare = taken.usual and taken.scale == MINI
         read = find_text(chosen, text, text_column, benchmarks, spare=spare)
         if text is None and read is not None and read.name == SPARE:
@@ -209,6 +211,7 @@ def run_study(
             "are shared out",
             stacklevel=2,
         )
+    # Other fields, such as the kind of a result, are about the call that the recipe made.
     about = {"id": chosen.id, "title": chosen.title, "paper": chosen.paper}
     kept = {name: result.extra[name] for name in KEPT if name in result.extra}
     if taken.absent:

@@ -1,6 +1,7 @@
-"""Measured numbers beside those that a paper prints: two marks and a line between them.
+"""Charts of studies.
 
-What became of a paper's claims: each holds, fails, or cannot be judged.
+- Measured numbers beside those that a paper prints: two marks and a line between them.
+- What became of a paper's claims: each holds, fails, or cannot be judged.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from isoscope.results.charts.vega import (
     IN_LINES,
     chart,
     in_lines,
+    layer,
     layered,
     logarithmic,
     name,
@@ -25,6 +27,7 @@ from isoscope.results.charts.vega import (
 )
 from isoscope.results.numbers import UNDEFINED, shown
 from isoscope.results.tables import grouped
+from isoscope.verbs.study.claims import OUTCOMES, UNJUDGED
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
@@ -39,14 +42,14 @@ WHAT = {"what": "number"}
 NUMBERS = {"from": MEASURED, "to": PRINTED, "difference": "difference"}
 STUDY = "study"
 VALUE = "value"
+# Numbers in one chart.
 MOST_NUMBERS = 40
-"""Numbers in one chart."""
 
+# Times the smallest number that the largest must be for both to stand by their logarithms.
 WIDE = 1_000
-"""Times the smallest number that the largest must be for both to stand by their logarithms."""
 
+# Letters of a line of the name of a number, and pixels between two.
 LONG_LINE, CLOSE = 40, 5
-"""Letters of a line of the name of a number, and pixels between two."""
 
 
 def study_name(result: Result) -> str:
@@ -127,9 +130,7 @@ def bells(values: list[Mark]) -> Spec:
     wide = min(ends) > 0 and max(ends) > WIDE * min(ends)
     scale = logarithmic() if wide else {"zero": False}
     down = name("what", "number", axis=IN_LINES)
-    hover = tooltip(
-        {"what": "number"}, {"from": MEASURED, "to": PRINTED, "difference": "difference"}
-    )
+    hover = tooltip(WHAT, NUMBERS)
     looks = {"color": [CATEGORIES[0], CATEGORIES[1]], "shape": ["circle", "square"]}
     names = [MEASURED, PRINTED]
 
@@ -140,23 +141,16 @@ def bells(values: list[Mark]) -> Spec:
             for key, look in looks.items()
         }  # fmt: skip
 
-    layers: list[Spec] = [
-        {
-            "mark": {"type": "rule", "opacity": 0.6},
-            "encoding": {
-                "y": down, "x": number("from", VALUE, scale=scale), "x2": {"field": "to"},
-                "tooltip": hover,
-            },
-        },
+    layers = [
+        layer(
+            {"type": "rule", "opacity": 0.6},
+            y=down, x=number("from", VALUE, scale=scale), x2={"field": "to"}, tooltip=hover,
+        ),
         *(
-            {
-                "mark": {"type": "point", "size": 60},
-                "encoding": {
-                    "y": down, "x": number(field, VALUE, scale=scale),
-                    **style(words),
-                    "tooltip": hover,
-                },
-            }
+            layer(
+                {"type": "point", "size": 60},
+                y=down, x=number(field, VALUE, scale=scale), **style(words), tooltip=hover,
+            )
             for field, words in (("from", MEASURED), ("to", PRINTED))
         ),
     ]  # fmt: skip
@@ -164,18 +158,17 @@ def bells(values: list[Mark]) -> Spec:
 
 
 CLAIMS = "claims"
-HOLDS, FAILS, UNJUDGED = OUTCOMES = ("holds", "fails", "cannot be judged")
 COLUMNS = {
     "text": "claim", "outcome": "outcome", "reason": "because",
     "others": "models that the paper did not look at",
 }  # fmt: skip
+# Letters of a line of a claim, and pixels between two claims.
 LINE, BETWEEN = 30, 14
-"""Letters of a line of a claim, and pixels between two claims."""
 
 OUTCOME_STEP = 58
+# Claims in one chart, and those that words tell one by one.
 MOST_CLAIMS = 25
 MOST_TOLD = 6
-"""Claims in one chart, and those that words tell one by one."""
 
 
 def claim_figures(result: Result) -> list[Figure]:

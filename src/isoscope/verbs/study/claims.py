@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
+from isoscope.results.tables import grouped
+
 if TYPE_CHECKING:
     from isoscope.results.result import Result, Row
 
@@ -22,8 +24,9 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
 }
+HOLDS, FAILS, UNJUDGED = OUTCOMES = ("holds", "fails", "cannot be judged")
+# Subject of a figure over models, such as a correlation; it is no model itself.
 ALL_MODELS = "all models"
-"""Subject of a figure over models, such as a correlation; it is no model itself."""
 
 FIELDS = ("subject", "part", "correction", "measure")
 
@@ -99,6 +102,7 @@ class Claim:
             return self._unjudged(f"no figures for {self._wanted()}")
         undefined = [case for case in cases if case.true is None]
         about = {name for case in cases for name in (case.subject, case.right_subject)}
+        # A figure over models is about all of them, so that all must be the paper's.
         about = subjects if ALL_MODELS in about else about - {""}
         others = sorted(name for name in about if name.casefold() not in own)
         if undefined:
@@ -125,9 +129,7 @@ class Claim:
     def _groups(self, rows: list[Row]) -> list[list[Row]]:
         right = self.right if isinstance(self.right, Mapping) else {}
         shared = [field for field in FIELDS if field not in self.left and field not in right]
-        groups: dict[tuple[str, ...], list[Row]] = {}
-        for row in rows:
-            groups.setdefault(tuple(getattr(row, field) for field in shared), []).append(row)
+        groups = grouped(rows, lambda row: tuple(getattr(row, field) for field in shared))
         return list(groups.values())
 
     def _cases(self, group: list[Row]) -> list[Case]:

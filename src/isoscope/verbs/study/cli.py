@@ -19,8 +19,8 @@ from isoscope.data.output import write_atomically
 from isoscope.errors import UsageError
 from isoscope.results.result import ENDINGS, check_writable
 
+# Where studies are looked for, and several are kept, unless a user says otherwise.
 USUAL = "studies"
-"""Where studies are looked for, and several are kept, unless a user says otherwise."""
 
 EXAMPLES = """Examples:
 

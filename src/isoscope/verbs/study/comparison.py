@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.results.numbers import cell
 from isoscope.results.render import markdown_table
-from isoscope.verbs.study.claims import Verdict, what_of
+from isoscope.verbs.study.claims import FAILS, HOLDS, OUTCOMES, UNJUDGED, what_of
 from isoscope.verbs.study.registry import all_studies
-from isoscope.verbs.study.text import DESCRIPTIVE, case_line
+from isoscope.verbs.study.text import DESCRIPTIVE, case_lines, misprint_lines, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     from isoscope.verbs.study.api import StudyRun
 
 
-HOLDS, FAILS, UNJUDGED = "holds", "fails", "cannot be judged"
+# Figures that a page shows of a claim; the page of the study has more.
 CASES = 3
-"""Figures that a page shows of a claim; the page of the study has more."""
 
+# Measured numbers beside printed ones that a page shows of a study; JSON has all.
 SHOWN = 10
-"""Measured numbers beside printed ones that a page shows of a study; JSON has all."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +56,14 @@ def subjects_of(run: StudyRun) -> list[str]:
     return list(dict.fromkeys(row.subject for row in run.result.rows if row.subject))
 
 
+def outcomes_of(*runs: StudyRun) -> Counter[str]:
+    """Count what became of the claims of studies."""
+    return Counter(verdict.outcome for run in runs for verdict in run.verdicts)
+
+
 def last_verdict(run: StudyRun) -> str:
     """Return what became of all claims of a study, in a few words."""
-    counts: Counter[str] = Counter(verdict.outcome for verdict in run.verdicts)
+    counts = outcomes_of(run)
     plural = {HOLDS: "hold", FAILS: "fail", UNJUDGED: UNJUDGED}
     said = [f"{counts[name]} {words}" for name, words in plural.items() if counts[name]]
     return ", ".join(said) or "shows figures, claims nothing"
@@ -101,18 +105,17 @@ def outcome_table(runs: Sequence[StudyRun]) -> list[list[str]]:
     """Return a line per study: how many claims hold, fail, or cannot be judged."""
     body = []
     for run in runs:
-        counts: Counter[str] = Counter(verdict.outcome for verdict in run.verdicts)
-        numbers = [str(counts[outcome]) if run.verdicts else "" for outcome in
-                   (HOLDS, FAILS, UNJUDGED)]  # fmt: skip
+        counts = outcomes_of(run)
+        numbers = [str(counts[outcome]) if run.verdicts else "" for outcome in OUTCOMES]
         models = ", ".join(subjects_of(run))
         body.append([run.study.id, run.study.title, *numbers, models])
-    return [["study", "what it looks at", HOLDS, FAILS, UNJUDGED, "models"], *body]
+    return [["study", "what it looks at", *OUTCOMES, "models"], *body]
 
 
 def compared_markdown(runs: Iterable[StudyRun], about: str = "") -> str:
     """Return a page: all studies in a table, then each claim by claim."""
     every = list(runs)
-    counts: Counter[str] = Counter(verdict.outcome for run in every for verdict in run.verdicts)
+    counts = outcomes_of(*every)
     missing = [study.id for study in all_studies() if study.id not in {r.study.id for r in every}]
     opening = (
         f"{len(every)} of {len(all_studies())} studies; of {sum(counts.values())} claims "
@@ -132,9 +135,10 @@ def study_part(run: StudyRun) -> str:
     study = run.study
     lines = [f"## {study.id}: {study.title}", study.paper]
     rows = [
-        [verdict.text, verdict.outcome, case_words(verdict), "; ".join(shown_cases(verdict))]
+        [verdict.text, verdict.outcome, reason_of(verdict),
+         "; ".join(case_lines(verdict, CASES, "{} more"))]
         for verdict in run.verdicts
-    ]
+    ]  # fmt: skip
     lines.append(
         markdown_table([["claim", "verdict", "because", "figures"], *rows], left=4)
         if rows
@@ -152,28 +156,8 @@ def study_part(run: StudyRun) -> str:
             lines.append(f"And {len(found) - SHOWN} more printed numbers, all in JSON.")
     elif study.printed():
         lines.append("The models differ from the paper's: its printed numbers stand for others.")
-    lines += [
-        f"Misprint: {one['cell']}, printed {one['printed']}: {one['note']}"
-        for one in study.misprints
-    ]
+    lines += [f"Misprint: {line}" for line in misprint_lines(study)]
     if run.result.command:
-        lines.append(f"Command: `{run.result.command}`; seeds: {seeds_of(run)}.")
+        seeds = ", ".join(f"{name} {value}" for name, value in run.result.seeds.items())
+        lines.append(f"Command: `{run.result.command}`; seeds: {seeds}.")
     return "\n\n".join(lines)
-
-
-def case_words(verdict: Verdict) -> str:
-    """Return why a claim was judged so, and on whose models."""
-    others = verdict.other_models
-    return verdict.reason + (f"; other model: {', '.join(others)}" if others else "")
-
-
-def shown_cases(verdict: Verdict) -> list[str]:
-    """Return some figures that a claim was judged on, those against it first."""
-    ordered = sorted(verdict.cases, key=lambda case: case.true is True)
-    more = [f"{len(ordered) - CASES} more"] if len(ordered) > CASES else []
-    return [*map(case_line, ordered[:CASES]), *more]
-
-
-def seeds_of(run: StudyRun) -> str:
-    """Return the seeds of a run."""
-    return ", ".join(f"{name} {value}" for name, value in run.result.seeds.items())

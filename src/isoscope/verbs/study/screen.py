@@ -16,7 +16,7 @@ from isoscope.results.render import Line
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.comparison import beside_printed, last_verdict, outcome_table
 from isoscope.verbs.study.folder import USUAL, StudyFolder, run_spread
-from isoscope.verbs.study.registry import all_studies, find_study
+from isoscope.verbs.study.registry import Study, all_studies, find_study
 from isoscope.verbs.study.text import (
     DESCRIPTIVE,
     case_lines,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from isoscope.progress import Progress
     from isoscope.verbs.study.api import StudyRun
-    from isoscope.verbs.study.registry import Study
 
     Lines: TypeAlias = Iterator[Line | list[list[str]]]
     Watching: TypeAlias = Callable[[], AbstractContextManager[Progress | None]]

@@ -9,7 +9,7 @@ from isoscope.models.model import MODELS
 from isoscope.results.fields import REMARKS, SETTINGS, STAR
 from isoscope.results.numbers import cell, with_spread
 from isoscope.results.render import markdown_table
-from isoscope.results.tables import grouped_notes, option_notes
+from isoscope.results.tables import grouped, grouped_notes, option_notes, pivot
 from isoscope.verbs.study.claims import Case, Verdict, what_of
 
 if TYPE_CHECKING:
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 DESCRIPTIVE = "The paper shows this and claims nothing that could fail."
 
+# Field of rows whose value is a whole number, such as a rank.
 WHOLE = "whole"
-"""Field of rows whose value is a whole number, such as a rank."""
 
+# Fields of rows about one of several layers or thresholds: which one.
 LAYER, ABOVE = "layer", "above"
-"""Fields of rows about one of several layers or thresholds: which one."""
 
+# Parts of a model that are named one by one.
 SHOWN_PARTS = 3
-"""Parts of a model that are named one by one."""
 
+# Figures shown under a claim; JSON has all.
 SHOWN_CASES = 12
-"""Figures shown under a claim; JSON has all."""
 
 
 def study_markdown(study: Study, result: Result, verdicts: Sequence[Verdict]) -> str:
@@ -51,17 +51,14 @@ def study_markdown(study: Study, result: Result, verdicts: Sequence[Verdict]) ->
 
 def figures(result: Result) -> list[list[str]]:
     """Return one table of all figures: models, parts and measures down, corrections across."""
-    corrections = list(dict.fromkeys(row.correction for row in result.rows))
-    cells: dict[tuple[str, str], dict[str, str]] = {}
-    for row in result.rows:
-        cells.setdefault((row.subject, what_of(row)), {})[row.correction] = figure(row)
-    return [
-        ["model and measure", *corrections],
-        *(
-            [f"{subject}: {what}", *(values.get(correction, "") for correction in corrections)]
-            for (subject, what), values in cells.items()
-        ),
-    ]
+    header, body = pivot(
+        result.rows,
+        lambda row: f"{row.subject}: {what_of(row)}",
+        "correction",
+        lambda row: "" if row is None else figure(row),
+        corner="model and measure",
+    )
+    return [header, *body]
 
 
 def figure(row: Row) -> str:
@@ -88,10 +85,9 @@ def figure(row: Row) -> str:
 
 def study_notes(study: Study, result: Result) -> list[str]:
     """Return how the figures were made, and what is odd about them or the paper's."""
+    subjects = grouped(result.rows, lambda row: row.subject)
     protocols: dict[str, dict[str, dict[str, None]]] = {}
-    subjects: dict[str, list[Row]] = {}
     for row in result.rows:
-        subjects.setdefault(row.subject, []).append(row)
         if row.protocol:
             parts = protocols.setdefault(row.protocol, {}).setdefault(row.subject, {})
             parts[row.part] = None
@@ -111,8 +107,13 @@ def study_notes(study: Study, result: Result) -> list[str]:
         ),
         *map(str, result.extra.get(REMARKS, [])),
         *(f"left out, {why}: {n:,}" for why, n in result.left_out.items()),
-        *(f"misprint: {m['cell']}, printed {m['printed']}: {m['note']}" for m in study.misprints),
+        *(f"misprint: {line}" for line in misprint_lines(study)),
     ]
+
+
+def misprint_lines(study: Study) -> list[str]:
+    """Return what is known to be misprinted in the table of a study."""
+    return [f"{one['cell']}, printed {one['printed']}: {one['note']}" for one in study.misprints]
 
 
 def named(subjects: Mapping[str, Mapping[str, None]]) -> Iterator[str]:
@@ -127,17 +128,22 @@ def named(subjects: Mapping[str, Mapping[str, None]]) -> Iterator[str]:
 
 def verdict_line(verdict: Verdict) -> str:
     """Return a claim with what became of it, and whether it is about the paper's models."""
-    other = f"; other model: {', '.join(verdict.other_models)}" if verdict.other_models else ""
-    return f"{verdict.outcome}: {verdict.text} ({verdict.reason}{other})"
+    return f"{verdict.outcome}: {verdict.text} ({reason_of(verdict)})"
 
 
-def case_lines(verdict: Verdict) -> list[str]:
-    """Return the figures that a claim was judged on, those against it first."""
+def reason_of(verdict: Verdict) -> str:
+    """Return why a claim was judged so, and on whose models."""
+    others = verdict.other_models
+    return verdict.reason + (f"; other model: {', '.join(others)}" if others else "")
+
+
+def case_lines(
+    verdict: Verdict, most: int = SHOWN_CASES, rest: str = "and {} more, all in JSON"
+) -> list[str]:
+    """Return some figures that a claim was judged on, those against it first."""
     ordered = sorted(verdict.cases, key=lambda case: case.true is True)
-    lines = [case_line(case) for case in ordered[:SHOWN_CASES]]
-    if len(ordered) > SHOWN_CASES:
-        lines.append(f"and {len(ordered) - SHOWN_CASES} more, all in JSON")
-    return lines
+    more = [rest.format(len(ordered) - most)] if len(ordered) > most else []
+    return [*map(case_line, ordered[:most]), *more]
 
 
 def case_line(case: Case) -> str:

@@ -71,6 +71,7 @@ def kept_run(
     """
     if folder is None:
         return train(journal=None, resume=False, save=None)
+    # Another version may train another model: its runs are not taken for this one's.
     text = json.dumps({**configuration, "isoscope": __version__}, sort_keys=True, default=str)
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     path = folder / RUNS / f"{name}-{digest}.json"
@@ -81,10 +82,10 @@ def kept_run(
     return train(journal=journal, resume=True, save=lambda result: result.save(path))
 
 
+# Runs of each, as in the paper.
 SEEDS = 3
-"""Runs of each, as in the paper."""
+# End of a measure: how far it is from that without calibration, on either side.
 MOVED = "/moved"
-"""End of a measure: how far it is from that without calibration, on either side."""
 
 
 @dataclass(frozen=True)
@@ -222,23 +223,21 @@ def moved(rows: Iterable[Row]) -> list[Row]:
             continue
         change = less(row.value, before.value)
         found.append(
-            Row(
-                row.subject, row.part, row.correction, row.measure + MOVED,
-                None if change is None else abs(change),
-                n=row.n, protocol=row.protocol, note=row.note or before.note,
-                extra={"unit": RUNS},
+            replace(
+                row, measure=row.measure + MOVED, value=None if change is None else abs(change),
+                log10=None, low=None, high=None, note=row.note or before.note, extra={"unit": RUNS},
             )
         )  # fmt: skip
     return found
 
 
 PRETRAIN_SEEDS = {MINI: 2, AS_PAPER: 3}
+# Of the mini scale: minutes for a model, enough to see where it goes, not where it ends.
 SMALL = {"batch_size": 16, "context": 64}
 SMALL_STEPS = 200
-"""Of the mini scale: minutes for a model, enough to see where it goes, not where it ends."""
 
+# Of a model whose training is followed: more steps, and more states on the way.
 FOLLOWED = {"steps": 400, "checkpoints": 10}
-"""Of a model whose training is followed: more steps, and more states on the way."""
 
 
 def plan_of(request: Request, subject: Subject, **options: object) -> Plan:
@@ -367,8 +366,8 @@ def last_step(result: Result) -> list[Row]:
     return [row for row in result.rows if row.extra.get("step") == ends.get(row.subject)]
 
 
+# Checkpoints from which on thirds of a training mean something.
 FEWEST = 4
-"""Checkpoints from which on thirds of a training mean something."""
 
 
 @dataclass(frozen=True)

@@ -198,7 +198,7 @@ def threshold(
         maps += [one.map for one in scored]
         share = float(np.mean(labelled.labels))
         remarks += [*change_sentences(scored), *rare_sentences(scored, share)]
-        if ground.problem.texts:
+        if ground.problem.texts:  # random pairs are then pairs of these texts
             finite = np.isfinite(ground.vectors).all(axis=1)
             documents = ArrayCloud(ground.vectors[finite], ground.name)
     opened = partial(open_source, layer=layer, sentences=how, progress=progress)

@@ -54,35 +54,16 @@ def forms_of(cosine: float | None) -> dict[str, float | None]:
 
 @dataclass(frozen=True)
 class Meaning:
-    """The random pairs of one space.
-
-    Attributes
-    ----------
-    space : str
-        Name of its correction.
-    pairs : RandomPairs
-        Their cosines.
-    others : int
-        How many vectors a query is compared with.
-    """
+    """The random pairs of one space, and the number of others that a query is compared with."""
 
     space: str
     pairs: RandomPairs
     others: int
 
     def rows(self, subject: str, protocol: str, at: Sequence[float], level: float) -> list[Row]:
-        """File percentiles, thresholds for few matches, and what the user's own scores mean.
+        """Return percentiles, thresholds for few matches, and the percentiles of scores as rows.
 
-        Parameters
-        ----------
-        subject : str
-            What results call the vectors.
-        protocol : str
-            What was compared.
-        at : sequence of float
-            Scores whose percentile is wanted.
-        level : float
-            Coverage of the intervals.
+        The rows have a subject and a protocol; ``level`` is the coverage of their intervals.
         """
         shares = {f"{percentile:g}%": 1 - percentile / 100 for percentile in PERCENTILES}
         # In a small store, more than half of all pairs would have to match.

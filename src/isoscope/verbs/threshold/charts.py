@@ -76,6 +76,7 @@ def rules_of(rows: Iterable[Row]) -> Marks:
 def drawn(about: str, points: Marks, rules: Marks) -> Figure:
     """Draw one figure: small charts where thresholds differ by space, else one chart."""
     every = points.names("space")
+    # Scores that were looked up are the same in all spaces, thresholds of labels are not.
     apart = len(every) > 1 and (len(every) > MOST_SERIES or any("below" not in r for r in rules))
     spaces = every[: MOST_PANELS if apart else MOST_SERIES]
     goals = rules.names("goal")[:MOST_SERIES]

@@ -44,16 +44,8 @@ STARTS = 5
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """A threshold, or why there is none.
-
-    Attributes
-    ----------
-    threshold : float or None
-        The lowest cosine that is accepted.
-    note : str
-        Why there is none.
-    """
+class Choice:
+    """The lowest cosine that is accepted, or a note that says why there is no threshold."""
 
     threshold: float | None
     note: str = ""
@@ -70,7 +62,7 @@ class Goal(Protocol):
     def words(self) -> str:
         """What it asks for, for people."""
 
-    def choose(self, cosines: Vector, labels: Mask) -> Chosen:
+    def choose(self, cosines: Vector, labels: Mask) -> Choice:
         """Choose a threshold from pairs whose labels are known."""
 
 
@@ -110,18 +102,19 @@ class BestF1:
     name = "best-f1"
     words = "the best F1"
 
-    def choose(self, cosines: Vector, labels: Mask) -> Chosen:
+    def choose(self, cosines: Vector, labels: Mask) -> Choice:
         """Take the strictest of those with the highest F1."""
         cuts = Cuts.of(cosines, labels)
         total = int(labels.sum())
         if not total:
-            return Chosen(None, "no pair is a yes")
+            return Choice(None, "no pair is a yes")
+        # Accepted pairs are TP + FP and all yeses TP + FN, which is F1's denominator.
         f1 = 2 * cuts.right / (cuts.accepted + total)
-        return Chosen(float(cuts.thresholds[np.argmax(f1)]))
+        return Choice(float(cuts.thresholds[np.argmax(f1)]))
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ShareGoal:
     """A share that should be reached.
 
     Attributes
@@ -158,10 +151,10 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Precision(Wanted):
+class Precision(ShareGoal):
     """The lowest threshold on a way down on which accepted pairs are yeses often enough."""
 
-    def choose(self, cosines: Vector, labels: Mask) -> Chosen:
+    def choose(self, cosines: Vector, labels: Mask) -> Choice:
         """Go down while precision, or its assurance, holds."""
         cuts = Cuts.of(cosines, labels)
         if self.confidence is None:
@@ -175,14 +168,15 @@ class Precision(Wanted):
             fewest = math.ceil(math.log(alpha) / math.log(self.share))
             places = np.geomspace(fewest, max(len(cosines), fewest), STARTS + 1)[:-1]
             starts = np.searchsorted(cuts.accepted, np.ceil(places))
+        # Every walk stops before it first fails; what passes below that may be luck.
         lowest = -1
         for start in starts:
             if start < len(passes) and passes[start]:
                 failed = np.flatnonzero(~passes[start:])
                 lowest = max(lowest, (start + failed[0] if len(failed) else len(passes)) - 1)
         if lowest >= 0:
-            return Chosen(float(cuts.thresholds[lowest]))
-        return Chosen(None, self._why(cuts, fewest))
+            return Choice(float(cuts.thresholds[lowest]))
+        return Choice(None, self._why(cuts, fewest))
 
     def _why(self, cuts: Cuts, fewest: int) -> str:
         enough = cuts.accepted >= fewest
@@ -205,10 +199,10 @@ class Precision(Wanted):
 
 
 @dataclass(frozen=True)
-class Recall(Wanted):
+class Recall(ShareGoal):
     """The highest threshold that accepts yeses often enough."""
 
-    def choose(self, cosines: Vector, labels: Mask) -> Chosen:
+    def choose(self, cosines: Vector, labels: Mask) -> Choice:
         """Take the first cut that accepts enough yeses."""
         cuts = Cuts.of(cosines, labels)
         total = int(labels.sum())
@@ -220,8 +214,8 @@ class Recall(Wanted):
             passes = tail(cuts.right, trials, self.share) <= 1 - self.confidence
             fewest = math.ceil(math.log(1 - self.confidence) / math.log(self.share))
         if passes.any():
-            return Chosen(float(cuts.thresholds[np.argmax(passes)]))
-        return Chosen(
+            return Choice(float(cuts.thresholds[np.argmax(passes)]))
+        return Choice(
             None, f"{total:,} yeses are too few for {self.words}: there should be {fewest:,}"
         )
 

@@ -47,7 +47,7 @@ from isoscope.tasks.scores import as_row, has_output
 from isoscope.tasks.vectors import Ground, fit_words, folded_rows
 from isoscope.typing import Mask, Places, Vector
 from isoscope.verbs.threshold.chance import forms_of
-from isoscope.verbs.threshold.goals import Chosen, Goal
+from isoscope.verbs.threshold.goals import Choice, Goal
 from isoscope.verbs.threshold.names import RARE, THRESHOLD
 from isoscope.verbs.threshold.score_map import ScoreMap, probability_map
 
@@ -64,25 +64,16 @@ CONDITIONS: dict[str, Callable[[Vector, float], Mask]] = {
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A threshold and how it does on pairs that did not choose it.
+class ThresholdScores:
+    """A threshold for a goal, and how it does on pairs that did not choose it.
 
-    Attributes
-    ----------
-    goal : Goal
-        What it was chosen for.
-    chosen : Chosen
-        Chosen on all pairs, for use.
-    by_fold : tuple of float or None
-        Chosen without the pairs of each fold.
-    precision, recall, f1 : Score
-        Of all pairs, each judged by the threshold of its fold.
-    false_share : Score
-        The share of noes that are accepted.
+    ``chosen`` is the threshold for use, from all pairs, and ``by_fold`` has those that were chosen
+    without the pairs of each fold. Precision, recall, F1 and the share of noes that are accepted
+    are of all pairs, each judged by the threshold of its fold.
     """
 
     goal: Goal
-    chosen: Chosen
+    chosen: Choice
     by_fold: tuple[float | None, ...]
     precision: Score
     recall: Score
@@ -110,7 +101,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class PairsInFolds:
     """Pairs whose labels are known.
 
     Attributes
@@ -145,14 +136,14 @@ class Labelled:
         return widened(found, effect)
 
 
-def judged(goal: Goal, pairs: Labelled, level: float = 0.95) -> Judged:
+def score_threshold(goal: Goal, pairs: PairsInFolds, level: float = 0.95) -> ThresholdScores:
     """Choose a threshold on all pairs but those of a fold, and judge these by it, fold by fold.
 
     Parameters
     ----------
     goal : Goal
         What thresholds are chosen for.
-    pairs : Labelled
+    pairs : PairsInFolds
         Pairs, in folds.
     level : float
         Coverage of the intervals, for the precision, recall and F1 of these thresholds on other
@@ -169,16 +160,16 @@ def judged(goal: Goal, pairs: Labelled, level: float = 0.95) -> Judged:
     chosen = goal.choose(cosines, labels)
     if None in by_fold:
         none = undefined("without the pairs of some fold no threshold was found", len(cosines))
-        return Judged(goal, chosen, tuple(by_fold), none, none, none, none)
+        return ThresholdScores(goal, chosen, tuple(by_fold), none, none, none, none)
     precision = pairs.share(labels, accepted, level, "no pair is accepted")
     recall = pairs.share(accepted, labels, level, "no pair is a yes")
     false_share = pairs.share(accepted, ~labels, level, "no pair is a no")
     f1 = f1_score(labels.astype(np.intp), accepted.astype(np.intp), level, positive=1)
     f1 = widened(f1, design_effect(f1.influences, pairs.first, pairs.second))
-    return Judged(goal, chosen, tuple(by_fold), precision, recall, f1, false_share)
+    return ThresholdScores(goal, chosen, tuple(by_fold), precision, recall, f1, false_share)
 
 
-def brier(pairs: Labelled, level: float = 0.95) -> tuple[Estimate, float]:
+def brier(pairs: PairsInFolds, level: float = 0.95) -> tuple[Estimate, float]:
     """Return the mean squared error of probabilities fitted without a fold, and of the base rate.
 
     A Brier score of 0 is perfect; a probability that is always the share of yeses, p, has
@@ -212,7 +203,7 @@ class SpaceScores:
         How often a yes has the higher cosine than a no.
     change : Difference or None
         To the vectors as they are.
-    thresholds : tuple of Judged
+    thresholds : tuple of ThresholdScores
         A threshold for every goal.
     brier : Estimate
         Of probabilities fitted without the pairs that they are judged on.
@@ -225,7 +216,7 @@ class SpaceScores:
     name: str
     auc: Score
     change: Difference | None
-    thresholds: tuple[Judged, ...]
+    thresholds: tuple[ThresholdScores, ...]
     brier: Estimate
     base: float
     map: ScoreMap
@@ -314,11 +305,11 @@ class LabelledPairs:
             rows = folded_rows(ground, self.folds, [one for c in tried for one in c.settings])
             fitting = CrossFitting(self.problem, ground.vectors, rows, self.folds, progress)
             found = {NONE: fitting.uncorrected()}
-            if not tried:
+            if not tried:  # nothing was fitted that the protocol could describe
                 self.protocol = f"{ground.protocol}; thresholds chosen in {self.count} folds"
                 return found
             self.protocol = f"{ground.protocol}; {fit_words(ground, rows, self.count)}"
-            if ground.query_rows is None:
+            if ground.query_rows is None:  # rows of one cloud have one mean
                 centres = "shared"
             own = None if centres == "shared" else own_centres_of(ground, self.folds)
             several = run_with_centres(fitting, tried, centres, own)
@@ -332,6 +323,7 @@ class LabelledPairs:
                 f"{self.problem.task}: {int(usable.sum()):,} pairs have two vectors with a "
                 f"direction; a threshold takes at least {FEWEST_PAIRS}"
             )
+        # Folds count pairs anew, without those that some space cannot score.
         number = np.cumsum(usable) - 1
         folds = [number[fold[usable[fold]]] for fold in self.folds]
         first, second = self.problem.first[usable], self.problem.second[usable]
@@ -339,15 +331,16 @@ class LabelledPairs:
         plain = auc(labels, spaces[NONE][usable], self.level)
         found = []
         for name, cosines in spaces.items():
-            pairs = Labelled(cosines[usable], labels, first, second, folds)
+            pairs = PairsInFolds(cosines[usable], labels, first, second, folds)
             area = plain if name == NONE else auc(labels, pairs.cosines, self.level)
             change = None if name == NONE else difference(area, plain, level=self.level)
             if change is not None and area.influences is not None and plain.influences is not None:
+                # A change has influences, and so a design effect, of its own.
                 moved = area.influences - plain.influences
                 change = widened(change, design_effect(moved, first, second), None, self.level)
             area = widened(area, design_effect(area.influences, first, second))
             error, base = brier(pairs, self.level)
-            cuts = tuple(judged(goal, pairs, self.level) for goal in goals)
+            cuts = tuple(score_threshold(goal, pairs, self.level) for goal in goals)
             fitted = probability_map(pairs.cosines, labels, name)
             found.append(SpaceScores(name, area, change, cuts, error, base, fitted))
         return found

@@ -177,6 +177,7 @@ def figure(
 ) -> list[Figure]:
     """Draw dots, or nothing where no number is known."""
     known = points.known
+    # A chart has room for so many dots: every label takes one for each series.
     labels = known.names("label")[: MOST_LINES // len(every)]
     drawn = known.only(series=every, label=labels)
     if not drawn:

@@ -89,6 +89,7 @@ def make_small_bart(texts: Iterable[str], folder: Path, seed: int = SEED) -> Pat
         tie_word_embeddings=True,
         **SHAPE,
     )
+    # The generator of the caller goes on as if nothing had been drawn here.
     with torch.random.fork_rng(), quietly():
         torch.manual_seed(seed)
         network = transformers.BartForConditionalGeneration(config)

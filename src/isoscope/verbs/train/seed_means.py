@@ -29,6 +29,7 @@ def working_folder(journal: str | Path | None) -> Iterator[Path]:
     folder = Path(journal).with_suffix(".checkpoints")
     folder.mkdir(parents=True, exist_ok=True)
     yield folder
+    # A model made for this run is made again from the same texts; other folders hold checkpoints.
     for made in folder.glob("made-*"):
         shutil.rmtree(made, ignore_errors=True)
     if not any(folder.iterdir()):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from isoscope.results.fields import (
@@ -196,7 +197,7 @@ def evenness_grids(subject: str, rows: Sequence[Row]) -> list[Grid]:
             own,
             lambda row: f"{row.part.rpartition(MATRIX)[0]}, {row.correction}",
             "measure",
-            even_cell,
+            partial(spread_cell, digits="", undefined="undefined"),
             corner="task and calibration",
             columns=MEASURED,
         )
@@ -205,11 +206,13 @@ def evenness_grids(subject: str, rows: Sequence[Row]) -> list[Grid]:
     return found
 
 
-def even_cell(row: Row | None) -> str:
-    """Return a measure of evenness with its deviation."""
+def spread_cell(row: Row | None, digits: str | None = None, undefined: str = "") -> str:
+    """Return the mean of some runs with its deviation."""
     if row is None:
         return ""
-    return "undefined" if row.value is None else with_spread(row.value, row.extra.get("sd"))
+    if row.value is None:
+        return undefined
+    return with_spread(row.value, row.extra.get("sd"), digits_of(row) if digits is None else digits)
 
 
 def time_grid(subject: str, rows: Sequence[Row]) -> Grid:
@@ -386,15 +389,8 @@ def shown_places(rows: Sequence[Row]) -> dict[tuple[str, str], str]:
 def cell_grid(title: str, rows: Sequence[Row]) -> Grid:
     """Arrange models down, measures across."""
     columns = shown_places(rows)
-    table = pivot(rows, model_of, place_of, seed_mean_cell, corner="model", columns=columns)
+    table = pivot(rows, model_of, place_of, spread_cell, corner="model", columns=columns)
     return Grid(title, *table, [rows[0].protocol] if rows else [])
-
-
-def seed_mean_cell(row: Row | None) -> str:
-    """Return a mean with its deviation."""
-    if row is None or row.value is None:
-        return ""
-    return with_spread(row.value, row.extra.get("sd"), digits_of(row))
 
 
 def effect_grid(rows: Sequence[Row]) -> Grid:
@@ -436,9 +432,7 @@ def ablation_verdict(rows: Sequence[Row]) -> list[str]:
         if here and all(row.low is None for row in here):
             said.append(f"{name}: one run a cell says nothing about chance")
         elif here:
-            said.append(
-                f"{name}: {', '.join(words) if words else 'nothing moves it beyond chance'}"
-            )
+            said.append(f"{name}: {', '.join(words) or 'nothing moves it beyond chance'}")
     return [f"Verdict: {'; '.join(said)}."] if said else []
 
 
@@ -447,6 +441,6 @@ def way_grid(rows: Sequence[Row], part: str, measure: str) -> Grid:
     here = [row for row in rows if (row.part, row.measure) == (part, measure)]
     steps = {step: f"step {step:,}" for step in sorted({row.extra["step"] for row in here})}
     table = pivot(
-        here, model_of, lambda row: row.extra["step"], seed_mean_cell, corner="model", columns=steps
+        here, model_of, lambda row: row.extra["step"], spread_cell, corner="model", columns=steps
     )
     return Grid(f"{SHOWN[part, measure]} over training", *table)

@@ -8,7 +8,16 @@ large by as many times. So a model is asked (``uses_item_count``).
 After every epoch the log gets its seconds, and I1, I2 and lengths of the trained matrices. A head
 may have a single row, whose I1 and I2 are defined, but which no cloud is: the directions across it
 are all alike, with ln Z = ln n. So the definition is computed here, in double precision; what is
-made of ln Z is the same as in ``isoscope.measure``.
+made of ln Z is the same as in ``isoscope.measure``: with Z(a) = Σ_i exp(a · x_i) for every
+eigenvector a of XᵀX, turned so that Z(a) ≥ Z(−a),
+
+    I1 = min_a Z(a) / max_a Z(a),   I2 = standard deviation of Z(a) / mean of Z(a).
+
+References
+----------
+Mu & Viswanath (2018), All-but-the-top: simple and effective postprocessing for word
+representations, ICLR. Wang et al. (2020), Improving neural language generation with spectrum
+control, ICLR, for I2.
 """
 
 from __future__ import annotations
@@ -72,7 +81,7 @@ def evenness(matrix: ArrayLike) -> dict[str, float | None]:
     along = rows @ np.linalg.eigh(rows.T @ rows)[1]
     found = partition(along)
     logs = oriented(found)
-    z = np.exp(logs - logs.max())
+    z = np.exp(logs - logs.max())  # I2 is a ratio: what all have in common may be taken out
     scale = float(np.sqrt(np.mean(lengths**2)))
     scaled = math.exp(log_i1(partition(along / scale))) if scale > 0 else None
     return {
@@ -235,11 +244,7 @@ TASK, TERM = "task_loss", "calibration"
 
 
 def calibration_term(
-    calibration: Calibration,
-    model: Any,
-    target: Target = "head",
-    outputs: Any = None,
-    attention_mask: Tensor | None = None,
+    calibration: Calibration, model: Any, target: Target, outputs: Any, mask: Tensor | None
 ) -> Tensor:
     """Return what a calibration adds to the loss of the last forward pass."""
     if isinstance(calibration, Attachable) and calibration.maps:
@@ -250,7 +255,7 @@ def calibration_term(
                 "call the model in training mode, before its term is taken"
             )
         return kept
-    return calibration(target_matrix(model, target, outputs, attention_mask))
+    return calibration(target_matrix(model, target, outputs, mask))
 
 
 def calibrated_loss(

@@ -20,12 +20,12 @@ from isoscope.verbs.explain.topics import position_probe
 from isoscope.verbs.explain.topics.base import Explanation, Question
 from isoscope.verbs.explain.topics.position import (
     POSITION,
-    found_sentence,
     often_extreme,
     ordinal,
     outlier_words,
     position_tables,
     rank_row,
+    sentence_of,
     spans,
     telling,
 )
@@ -254,9 +254,9 @@ def test_layers_that_tell_are_above_both_baselines() -> None:
     }
     assert task.majority_baseline == task.token_baseline == 0.25
     assert telling(probes, task) == ["embedding", "block 1"]
-    assert found_sentence(["embedding", "block 1"], probes, task) == (
+    assert sentence_of(["embedding", "block 1"], probes, task, []) == (
         "Positions can be read from embedding to block 1 (accuracy 0.90 in embedding and 0.32 in "
-        "block 2; majority 0.25, by token 0.25)"
+        f"block 2; majority 0.25, by token 0.25); {NO_OUTLIER}."
     )
     assert outlier_words(["embedding", "block 1"], probes, [1, 2]) == (
         "; outlier dimension 2 ranks 2nd of 3 by contribution in block 1, 1st about its mean"

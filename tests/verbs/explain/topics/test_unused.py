@@ -16,7 +16,7 @@ from isoscope.verbs.explain.topics.unused import (
     bin_rows,
     choose_bins,
     cosines_with_unused,
-    first_look,
+    summarise,
     unused_rows,
 )
 
@@ -61,7 +61,7 @@ def test_several_batches_are_one_vocabulary() -> None:
     for row in unused:
         words[row] = f"[unused{row}]"
     cloud = labelled(vectors, words)
-    look = first_look(cloud)
+    look = summarise(cloud)
     assert (look.rows, look.named.tolist()) == (rows, unused)
     assert look.mean == pytest.approx(vectors.mean(axis=0, dtype=np.float64))
     wide = vectors.astype(np.float64)

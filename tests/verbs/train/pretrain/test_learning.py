@@ -81,7 +81,7 @@ def test_a_state_goes_on_bit_for_bit(
     assert all((state[name] == values).all() for name, values in kept.items())
     torch.manual_seed(12_345)  # nothing depends on random numbers of others
     resumed = Learner(plan, toy_corpus)
-    resumed.go_on(state, 3)
+    resumed.load_state(state, 3)
     assert resumed.step == 3
     assert [resumed.learn() for _ in range(3)] == losses[3:]
     assert_same(weights(resumed), weights(whole))
@@ -101,7 +101,7 @@ def test_without_its_moments_a_run_would_not_go_on_as_it_was(
     state = whole.state()
     moments = {name: values for name, values in state.items() if not name.startswith("weight ")}
     assert any(values.any() for values in moments.values())
-    resumed.go_on({**state, **{name: 0 * values for name, values in moments.items()}}, 3)
+    resumed.load_state({**state, **{name: 0 * values for name, values in moments.items()}}, 3)
     assert whole.learn() == resumed.learn()
     assert whole.learn() != resumed.learn()
 
@@ -109,7 +109,7 @@ def test_without_its_moments_a_run_would_not_go_on_as_it_was(
 def test_a_state_before_the_first_step(small_plan: Plans, toy_corpus: Corpus) -> None:
     plan = small_plan("mlm", tie=False)
     one, other = Learner(plan, toy_corpus), Learner(plan, toy_corpus)
-    other.go_on(one.state(), 0)
+    other.load_state(one.state(), 0)
     assert [one.learn() for _ in range(2)] == [other.learn() for _ in range(2)]
 
 

@@ -1,9 +1,7 @@
-"""Entries of dimensions from layer to layer, the ones that stand out with their numbers.
+"""Charts of the entries of dimensions from layer to layer, such as those of mean vectors.
 
 A few dimensions have a colour and a line, which breaks where a layer does not list them; all
 others are grey, and the largest of each layer has its number beside it.
-
-The mean vector of every layer: its largest entries, with the dimensions that they are of.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from isoscope.results.charts.marks import (
     series_colours,
     standing_tables,
 )
-from isoscope.results.charts.vega import Spec, layered, name, number, tooltip
+from isoscope.results.charts.vega import Spec, layer, layered, name, number, tooltip
 from isoscope.results.numbers import shown
 
 if TYPE_CHECKING:
@@ -33,8 +31,8 @@ if TYPE_CHECKING:
 
 
 OTHERS = "others"
+# Layers whose largest entry is put into words.
 MOST_TOLD = 8
-"""Layers whose largest entry is put into words."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,9 @@ def dimension_marks(entries: Sequence[Entry]) -> Marks:
     colours = series_colours([*names, OTHERS], OTHERS)
     there = {(one.dimension, depths[one.layer]) for one in entries}
     marks = Marks()
-    for one in sorted(entries, key=lambda one: place_in(names, one.dimension)):
+    # A legend has the dimensions with a name in their order, and the others at its end.
+    places = {dimension: place for place, dimension in enumerate(names)}
+    for one in sorted(entries, key=lambda one: places.get(one.dimension, len(names))):
         depth = start = depths[one.layer]
         while (one.dimension, start - 1) in there:
             start -= 1
@@ -84,11 +84,6 @@ def dimension_marks(entries: Sequence[Entry]) -> Marks:
             }
         )  # fmt: skip
     return marks
-
-
-def place_in(names: list[str], dimension: str) -> int:
-    """Return where a dimension stands in a legend: those without a name at its end."""
-    return names.index(dimension) if dimension in names else len(names)
 
 
 def dimension_spec(marks: Marks, title: str) -> Spec:
@@ -104,17 +99,14 @@ def dimension_spec(marks: Marks, title: str) -> Spec:
         [
             {
                 "transform": [{"filter": {"field": "named", "equal": True}}],
-                "mark": {"type": "line", "strokeWidth": 1},
-                "encoding": {
-                    "y": y, "stroke": own_colour(),
-                    "detail": [{"field": "dimension"}, {"field": "run"}],
-                },
+                **layer({"type": "line", "strokeWidth": 1}, y=y, stroke=own_colour(),
+                        detail=[{"field": "dimension"}, {"field": "run"}]),
             },
-            {"mark": {"type": "point", "size": 50, "opacity": 1}, "encoding": {"y": y, **by_name}},
+            layer({"type": "point", "size": 50, "opacity": 1}, y=y, **by_name),
             {
                 "transform": [{"filter": {"field": "largest", "equal": True}}],
-                "mark": {"type": "text", "align": "left", "dx": 7},
-                "encoding": {"y": y, "text": {"field": "dimension", "type": "nominal"}},
+                **layer({"type": "text", "align": "left", "dx": 7}, y=y,
+                        text={"field": "dimension", "type": "nominal"}),
             },
         ],
         encoding={

@@ -1,8 +1,8 @@
-"""How much of a text its most frequent words cover, with the points that people quote.
+"""Charts of explanations by frequency.
 
-How evenly tokens of like frequency fill their space, band by band.
-
-Which tokens those that were never used lie close to: mean cosines by ids, raw and centred.
+- How much of a text its most frequent words cover, with the points that people quote.
+- How evenly tokens of similar frequency fill their space, band by band.
+- Which tokens the unused ones are close to: mean cosines by ids, raw and centred.
 """
 
 from __future__ import annotations
@@ -22,9 +22,19 @@ from isoscope.results.charts.sheets import (
     sheets,
     some_of,
 )
-from isoscope.results.charts.vega import SCHEMA, Spec, layered, logarithmic, name, number, tooltip
+from isoscope.results.charts.vega import (
+    SCHEMA,
+    Spec,
+    layer,
+    layered,
+    logarithmic,
+    name,
+    number,
+    tooltip,
+)
 from isoscope.results.numbers import shown
 from isoscope.results.tables import grouped
+from isoscope.verbs.explain.names import COSINE_WITH_UNUSED, DIFFERENCE
 
 if TYPE_CHECKING:
     from isoscope.results.result import Result, Row, Table
@@ -102,23 +112,20 @@ def layers_of(points: Marks, named: Marks) -> list[Spec]:
         "color": line["color"],
     }  # fmt: skip
     chosen = [{"filter": "!isValid(datum.said)"}]
-    layers: list[Spec] = [
-        {"transform": chosen, "mark": "line",
-         "encoding": {**axes, "strokeDash": line["strokeDash"]}},
+    along, hover = tooltip({"of": "curve"}, NUMBERS), {"type": "point", "size": 120, "opacity": 0}
+    layers = [
+        {"transform": chosen, **layer("line", **axes, strokeDash=line["strokeDash"])},
         # Lines tell only their first point: unseen points along them tell theirs.
-        {"transform": chosen, "mark": {"type": "point", "size": 120, "opacity": 0},
-         "encoding": {**axes, "tooltip": tooltip({"of": "curve"}, NUMBERS)}},
-    ]  # fmt: skip
+        {"transform": chosen, **layer(hover, **axes, tooltip=along)},
+    ]
     if not named:
         return layers
-    hover = tooltip({"of": "curve", "said": "named point"}, NUMBERS)
+    told = tooltip({"of": "curve", "said": "named point"}, NUMBERS)
     # Without a legend: rules name the numbers, the axis the shares, and hovering tells both.
     shape = name("kind", "named point", scale=SHAPES, legend=None)
-    layers.append(
-        {"transform": [{"filter": "isValid(datum.said)"}],
-         "mark": {"type": "point", "size": 90, "opacity": 1},
-         "encoding": {**axes, "shape": shape, "tooltip": hover}}
-    )  # fmt: skip
+    mark = {"type": "point", "size": 90, "opacity": 1}
+    said = [{"filter": "isValid(datum.said)"}]
+    layers.append({"transform": said, **layer(mark, **axes, shape=shape, tooltip=told)})
     asked = sorted({point["words"] for point in named if point["kind"] == ASKED_NUMBER})
     if asked:
         rules = {"values": [{"words": words, "label": f"first {shown(words)}"} for words in asked]}
@@ -126,8 +133,8 @@ def layers_of(points: Marks, named: Marks) -> list[Spec]:
         words = {"type": "text", "align": "left", "dx": 4, "dy": -8}
         label = {"y": {"datum": 0}, "text": {"field": "label", "type": "nominal"}}
         layers += [
-            {"data": rules, "mark": {"type": "rule", "strokeDash": [2, 3]}, "encoding": place},
-            {"data": rules, "mark": words, "encoding": {**place, **label}},
+            {"data": rules, **layer({"type": "rule", "strokeDash": [2, 3]}, **place)},
+            {"data": rules, **layer(words, **place, **label)},
         ]
     return layers
 
@@ -220,12 +227,9 @@ def small_chart(measure: str, bands: list[str], places: list[str]) -> Spec:
         "width": WIDTH, "height": {"step": STEP, "for": "position"},
         "transform": [{"filter": {"field": "measure", "equal": measure}}],
         "layer": [
-            {"mark": "rule",
-             "encoding": {**place, "x": number("low", title), "x2": {"field": "high"},
-                          "tooltip": hover}},
-            {"mark": {"type": "point", "size": 60, "opacity": 1},
-             "encoding": {**place, "x": axis, "shape": name("where", "part", scale=scale),
-                          "tooltip": hover}},
+            layer("rule", **place, x=number("low", title), x2={"field": "high"}, tooltip=hover),
+            layer({"type": "point", "size": 60, "opacity": 1}, **place, x=axis,
+                  shape=name("where", "part", scale=scale), tooltip=hover),
         ],
     }  # fmt: skip
 
@@ -240,8 +244,6 @@ def band_sentence(points: Marks, where: str) -> str:
     return f"{where}, from the first band to the last: {', '.join(said) or 'undefined'}"
 
 
-COSINE = "cosine_with_unused"
-DIFFERENCE = f"{COSINE}/rare_minus_frequent"
 BIN = re.compile(r"ids ([\d,]+) to ([\d,]+)")
 AXIS = {"format": ",d", "tickCount": 4, "labelFlush": False}
 
@@ -253,7 +255,7 @@ def unused_bin_figures(result: Result) -> list[Figure]:
     bins = (
         row
         for row in result.rows
-        if row.measure == COSINE and BIN.fullmatch(row.part) and row.value is not None
+        if row.measure == COSINE_WITH_UNUSED and BIN.fullmatch(row.part) and row.value is not None
     )
     found = grouped(bins, lambda row: ((cloud_of(row)[0], ""), row.correction))
     differences = {
@@ -280,15 +282,13 @@ def draw_bins(sheet: Sheet, found: Found, differences: dict[tuple[Cloud, str], R
         {"panel": sheet.apart, "space": "correction", "ids": "bin"},
         {"cosine": "mean cosine", "count": "tokens"},
     )
-    layers: list[Spec] = [
-        {"transform": [{"filter": "!datum.extra"}], "mark": "line",
-         "encoding": {**axes, "strokeDash": line["strokeDash"]}},
-        {"transform": [{"filter": "!datum.extra"}], "mark": "point",
-         "encoding": {**axes, "tooltip": hover}},
-        {"transform": [{"filter": "datum.extra"}],
-         "mark": {"type": "point", "shape": "diamond", "size": 110},
-         "encoding": {**axes, "tooltip": hover}},
-    ]  # fmt: skip
+    plain, extra = ({"transform": [{"filter": rule}]} for rule in ("!datum.extra", "datum.extra"))
+    diamond = {"type": "point", "shape": "diamond", "size": 110}
+    layers = [
+        {**plain, **layer("line", **axes, strokeDash=line["strokeDash"])},
+        {**plain, **layer("point", **axes, tooltip=hover)},
+        {**extra, **layer(diamond, **axes, tooltip=hover)},
+    ]
     said = sheet.words(
         {key: (rows, differences.get(key)) for key, rows in found.items()}, bin_sentence
     )

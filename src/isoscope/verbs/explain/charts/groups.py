@@ -1,8 +1,8 @@
-"""What clusters of tokens contain: shares of punctuation, stop words and other tokens.
+"""Charts of tokens in groups: clusters, sentences of one structure, occurrences of a verb.
 
-Whether words gather by the structure of their sentences, before and after a correction.
-
-How far apart occurrences of a verb are: by tense and by sense, before and after a correction.
+- What clusters of tokens contain: shares of punctuation, stop words and other tokens.
+- Whether words gather by the structure of their sentences, before and after a correction.
+- How far apart occurrences of a verb are, by tense and by sense, before and after a correction.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from isoscope.results.charts.marks import (
 from isoscope.results.charts.vega import chart, name, number, tooltip
 from isoscope.results.numbers import shown
 from isoscope.results.tables import grouped
+from isoscope.verbs.explain.names import CHANCE, OTHER_SENSE, OTHER_TENSE, SAME, SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,11 +48,7 @@ MOSTLY = 0.5
 
 def cluster_figures(result: Result) -> list[Figure]:
     """Draw the clusters of each layer that a result looks into."""
-    return [
-        figure
-        for table in standing_tables(result, CLUSTERS)
-        if (figure := draw_contents(table)) is not None
-    ]
+    return list(filter(None, map(draw_contents, standing_tables(result, CLUSTERS))))
 
 
 def draw_contents(table: Table) -> Figure | None:
@@ -121,7 +118,6 @@ def rest_of(row: Mark, kinds: list[str]) -> float:
     return max(0.0, 1.0 - sum(float(row[key]) for key in kinds))
 
 
-SHARE, CHANCE = "same_group_share", "chance"
 BY_CHANCE = "by chance"
 
 
@@ -201,9 +197,9 @@ def quoted(word: str) -> str:
 
 
 DISTANCES = {
-    "distance/same_tense_same_sense": "same tense, same sense",
-    "distance/same_tense_other_sense": "same tense, other sense",
-    "distance/other_tense_same_sense": "other tense, same sense",
+    SAME: "same tense, same sense",
+    OTHER_SENSE: "same tense, other sense",
+    OTHER_TENSE: "other tense, same sense",
 }
 
 

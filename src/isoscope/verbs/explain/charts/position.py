@@ -1,6 +1,7 @@
-"""How well a linear probe reads positions from layer to layer, beside reading without vectors.
+"""Charts of positions from layer to layer.
 
-Which dimensions tell positions from layer to layer, and where outlier dimensions are in this.
+- How well a linear probe reads positions, beside what is possible without vectors.
+- Which dimensions contribute to this, and the ranks of outlier dimensions among them.
 """
 
 from __future__ import annotations
@@ -25,17 +26,14 @@ from isoscope.results.charts.vega import logarithmic, tooltip
 from isoscope.results.numbers import shown
 from isoscope.results.tables import grouped
 from isoscope.verbs.explain.charts.dimensions import dimension_figures
+from isoscope.verbs.explain.names import ACCURACY, BY_TOKEN, MAJORITY, RANK
 
 if TYPE_CHECKING:
     from isoscope.results.result import Result, Row, Table
 
 
-ACCURACY = "position_accuracy"
 PROBE = "linear probe"
-BASELINES = {
-    "majority_baseline": "commonest position",
-    "token_baseline": "the token alone",
-}
+BASELINES = {MAJORITY: "commonest position", BY_TOKEN: "the token alone"}
 FEWEST_LAYERS = 2
 
 
@@ -119,7 +117,7 @@ def written(row: Row) -> str:
     )
 
 
-CONTRIBUTIONS, RANK = "position_contributions", "contribution_rank/"
+CONTRIBUTIONS, RANKS = "position_contributions", f"{RANK}/"
 TICKS = (1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000)
 
 
@@ -131,7 +129,7 @@ def contribution_figures(result: Result) -> list[Figure]:
         ),
         *(
             ranks_drawn(subject, rows)
-            for subject, rows in rows_of_layers(result, RANK).items()
+            for subject, rows in rows_of_layers(result, RANKS).items()
             if len({row.part for row in rows}) >= FEWEST_LAYERS
         ),
     ]
@@ -149,7 +147,7 @@ def contribution_words(table: Table) -> tuple[tuple[str, ...], str, str]:
 
 def ranks_drawn(subject: str, rows: list[Row]) -> Figure:
     """Draw the ranks of one model's outlier dimensions; of many, those with the best ranks."""
-    by_dimension = grouped(rows, lambda row: row.measure.removeprefix(RANK))
+    by_dimension = grouped(rows, lambda row: row.measure.removeprefix(RANKS))
     best = {
         dimension: min(row.value or 0.0 for row in own) for dimension, own in by_dimension.items()
     }

@@ -8,6 +8,8 @@ from functools import cached_property
 from importlib import resources
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from isoscope.errors import DataError, MissingError, unknown_name
 from isoscope.models.token_table import TokenSample, read_tokens
 
@@ -19,21 +21,28 @@ if TYPE_CHECKING:
     from isoscope.models.model import Model
     from isoscope.progress import Progress
     from isoscope.results.result import Row, Table
+    from isoscope.typing import Vector
 
 
+# What topics that compare before and after compare, unless a user says otherwise.
 CORRECTION = "cluster-pc-removal"
-"""What topics that compare before and after compare, unless a user says otherwise."""
 
+# Tokens that topics look at together, where memory allows.
 MOST_TOKENS = 20_000
-"""Tokens that topics look at together, where memory allows."""
 
+# Tokens below which a dimension stands out by chance.
 FEWEST_TOKENS = 50
-"""Tokens below which a dimension stands out by chance."""
 
 
 def word_file(name: str) -> str:
     """Return a file with words of English that topics need."""
     return resources.files(__package__).joinpath("words", name).read_text("utf-8")
+
+
+def cosine(one: Vector, other: Vector) -> float | None:
+    """Return the cosine of two vectors, None where one is zero."""
+    norms = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return float(one @ other) / norms if norms else None
 
 
 @dataclass

@@ -48,14 +48,14 @@ if TYPE_CHECKING:
     Labels = NDArray[np.intp]
 
 
+# Function words of English: articles, pronouns, prepositions, conjunctions, auxiliaries, and
+# adverbs that say little by themselves.
 STOP_WORDS = frozenset(word_file("function_words.txt").split())
-"""Function words of English: articles, pronouns, prepositions, conjunctions, auxiliaries, and
-adverbs that say little by themselves."""
 
 PUNCTUATION, STOP_WORD, OTHER, SPECIAL = "punctuation", "stop word", "other", "special"
 AROUND = re.compile(r"^\W+|\W+$")
+# What vocabularies write before the first token of a word.
 MARKERS = "▁Ġ"
-"""What vocabularies write before the first token of a word."""
 
 
 def kind_of(token: str, word: str) -> str:
@@ -72,22 +72,22 @@ def kind_of(token: str, word: str) -> str:
     return STOP_WORD if name.casefold() in STOP_WORDS else OTHER
 
 
+# Of clusters: as many as the paper has for BERT and RoBERTa.
 NUMBER = 27
-"""Of clusters: as many as the paper has for BERT and RoBERTa."""
 
+# Tokens for each cluster; of short texts fewer clusters are made.
 FEWEST_TOKENS = 10
-"""Tokens for each cluster; of short texts fewer clusters are made."""
 
+# From a tenth on, clusters go with something. Both figures are about 0 for clusters that do not,
+# with an error of about a hundredth for a thousand tokens.
 LEAST_INFORMATION = 0.1
 LEAST_VARIANCE = 0.1
-"""From a tenth on, clusters go with something. Both figures are about 0 for clusters that do not,
-with an error of about a hundredth for a thousand tokens."""
 
+# Being above all of so many deals happens by chance once in forty times.
 DEALS = 39
-"""Being above all of so many deals happens by chance once in forty times."""
 
+# Tokens that are listed of a cluster.
 LISTED = 10
-"""Tokens that are listed of a cluster."""
 
 NONE = "none"
 INFORMATION = "adjusted_mutual_information/kind"
@@ -231,6 +231,7 @@ def dealt_relations(
 ) -> list[float]:
     """Return what clusters would have to do with values that were dealt to the vocabulary."""
     vocabulary, where = np.unique(tokens.ids, return_inverse=True)
+    # What is dealt belongs to kinds of tokens, so that occurrences of one still go together.
     of_token = np.empty(len(vocabulary))
     of_token[where] = values
     drawn = np.random.default_rng(seed)

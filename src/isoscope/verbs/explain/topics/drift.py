@@ -20,11 +20,12 @@ from isoscope.errors import MissingError
 from isoscope.measures.reads.moments import MomentParts, Moments
 from isoscope.measures.reads.passes import first_read
 from isoscope.measures.views import NONE
+from isoscope.models.checkpoint_cache import CheckpointCache
 from isoscope.models.layer_names import EMBEDDING_MATRIX, UNEMBEDDING_MATRIX
 from isoscope.results.fields import CHECKPOINTS, PARTS
 from isoscope.results.model_rows import fields_of
 from isoscope.results.result import Row
-from isoscope.verbs.explain.topics.base import Explanation, Question, Topic
+from isoscope.verbs.explain.topics.base import Explanation, Question, Topic, cosine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,13 +37,13 @@ if TYPE_CHECKING:
     from isoscope.typing import Vector
 
 
+# Mean lengths by which the mean must move away to have drifted. Of n random rows the mean is 1/√n
+# of a length from the origin, below 0.02 for a vocabulary.
 FURTHER = 0.1
-"""Mean lengths by which the mean must move away to have drifted. Of n random rows the mean is
-1/√n of a length from the origin, below 0.02 for a vocabulary."""
 
+# Times by which σ₁/σ₂ must grow with it: a shift that does not make one direction larger than the
+# others is no common direction.
 WIDER = 1.1
-"""Times by which σ₁/σ₂ must grow with it: a shift that does not make one direction larger than the
-others is no common direction."""
 
 CENTER = "center"
 SHIFT, TOWARDS, MOVED, RATIO = "shift", "mean/cosine_with_last", "mean/moved", "singular_ratio"
@@ -73,12 +74,11 @@ class Place:
     @classmethod
     def of(cls, moments: Moments) -> Place:
         """Take mean, length and singular values from sums over rows."""
-        centred = moments.covariance
-        moved = centred + np.outer(moments.mean, moments.mean)
+        mean, centred = moments.mean, moments.covariance
         length = moments.norm_sum / moments.weight
-        return cls(
-            moments.rows, moments.mean, length, singular_ratio(moved), singular_ratio(centred)
-        )
+        # About the origin: XᵀX/n is the covariance and the outer product of the mean.
+        moved = centred + np.outer(mean, mean)
+        return cls(moments.rows, mean, length, singular_ratio(moved), singular_ratio(centred))
 
     @property
     def shift(self) -> float | None:
@@ -88,15 +88,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Drift:
-    """A matrix over a training.
-
-    Attributes
-    ----------
-    part : str
-        What results call the matrix.
-    places : tuple of Place
-        One for every checkpoint, in order.
-    """
+    """A matrix over a training: its name in results, and its place at each checkpoint, in order."""
 
     part: str
     places: tuple[Place, ...]
@@ -116,12 +108,12 @@ class Drift:
     @property
     def found(self) -> bool:
         """Whether the mean moved away and stretched the matrix."""
-        both = self.further is not None and self.wider is not None
-        return both and (self.further or 0.0) > FURTHER and (self.wider or 0.0) > WIDER
+        return (self.further or 0.0) > FURTHER and (self.wider or 0.0) > WIDER
 
 
 def singular_ratio(second_moment: NDArray[np.float64]) -> float | None:
     """Return σ₁/σ₂ from XᵀX/n, whose eigenvalues are their squares over n."""
+    # Ascending. Below the rounding of the largest eigenvalue the second one is noise, not a number.
     values = np.linalg.eigvalsh(second_moment)
     if len(values) < 2 or values[-2] <= len(values) * np.finfo(np.float64).eps * values[-1]:
         return None
@@ -146,8 +138,6 @@ def explain_drift(question: Question) -> Explanation:
 
 def followed(training: Training, question: Question) -> list[Drift]:
     """Read the matrices of every checkpoint."""
-    from isoscope.models.checkpoint_cache import CheckpointCache
-
     places: dict[str, list[Place]] = {}
     total = len(training.checkpoints)
     with CheckpointCache() as cache:
@@ -206,12 +196,6 @@ def drift_rows(drift: Drift, training: Training) -> list[Row]:
     return rows
 
 
-def cosine(one: Vector, other: Vector) -> float | None:
-    """Return the cosine of two vectors, None where one is zero."""
-    lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return float(one @ other) / lengths if lengths else None
-
-
 def sentence(told: Drift, drifts: Sequence[Drift], training: Training) -> str:
     """Say where the mean of one matrix went and what its singular values did; others in short."""
     first, last = told.places[0], told.places[-1]
@@ -250,8 +234,6 @@ def said_span(checkpoints: Sequence[Checkpoint]) -> str:
 
 
 DRIFT = Topic(
-    "drift",
-    "did the embedding matrix move away from the origin in training?",
-    "checkpoints of a training",
-    explain_drift,
-)
+    "drift", "did the embedding matrix move away from the origin in training?",
+    "checkpoints of a training", explain_drift,
+)  # fmt: skip

@@ -39,7 +39,7 @@ from isoscope.models.layer_names import EMBEDDING_MATRIX
 from isoscope.models.weights.embeddings import token_texts
 from isoscope.results.result import Row, Table
 from isoscope.verbs.explain.names import DIFFERENCE, EXPLAINED_BY_FREQUENCY, NORM, WITH_FREQUENCY
-from isoscope.verbs.explain.topics.base import Explanation, Question, Topic
+from isoscope.verbs.explain.topics.base import Explanation, Question, Topic, cosine
 from isoscope.verbs.explain.topics.unused import UNUSED_TOKENS, unused_rows
 from isoscope.verbs.measure.api import measure
 
@@ -62,8 +62,8 @@ UNKNOWN = -1
 MEASURES = ("mean_cosine", "i1_scaled", "mean_norm")
 WITH_MEAN = "cosine_with_mean"
 
+# Of fewer vectors a mean cosine or an I1 says more about the draw than about the band.
 FEWEST_ROWS = 30
-"""Of fewer vectors a mean cosine or an I1 says more about the draw than about the band."""
 
 
 def band_numbers(frequencies: Frequencies) -> NDArray[np.int64]:
@@ -75,6 +75,7 @@ def band_numbers(frequencies: Frequencies) -> NDArray[np.int64]:
     bands = np.full(len(shares), UNKNOWN)
     counted = np.flatnonzero(shares > 0)
     order = counted[np.argsort(-shares[counted], kind="stable")]
+    # A rank belongs to the first band whose last rank is not below it: rank 100 is still in band 0.
     bands[order] = np.searchsorted(LAST_RANKS, np.arange(1, len(order) + 1))
     bands[shares == 0] = NOT_IN_TEXT
     return bands
@@ -136,17 +137,14 @@ def rows_of(
         ArrayCloud(vectors), MEASURES, [NONE],
         intervals=texts is not None, documents=texts,
     )  # fmt: skip
-    own = vectors.mean(axis=0, dtype=np.float64)
-    lengths = float(np.linalg.norm(own) * np.linalg.norm(mean))
-    yield Row(
-        "", "", NONE, WITH_MEAN, float(own @ mean) / lengths if lengths else None,
-        n=len(vectors), note="" if lengths else "undefined: a mean is 0",
-    )  # fmt: skip
+    found = cosine(vectors.mean(axis=0, dtype=np.float64), mean)
+    note = "undefined: a mean is 0" if found is None else ""
+    yield Row("", "", NONE, WITH_MEAN, found, n=len(vectors), note=note)
 
 
 COMPONENTS = 3
+# Tokens of a scatter plot.
 POINTS = 2_000
-"""Tokens of a scatter plot."""
 
 
 @dataclass(frozen=True)
@@ -182,6 +180,8 @@ def frequency_directions(
         Of the points that are drawn.
     """
     cloud = ArrayCloud(vectors)
+    # Whitening keeps what is needed of the principal components: the mean, the directions, and
+    # which of them have no variance left.
     pca = corrections.Whiten().fit_cloud(cloud)
     directions = pca.components_[:COMPONENTS].T
     projections = np.concatenate(
@@ -189,29 +189,24 @@ def frequency_directions(
     )
     logs = frequencies.log10(ids)
     known = np.flatnonzero(~np.isnan(logs))
-    kinds = Kinds.of(ids[known])
-    of_kinds = frequencies.log10(kinds.ids)
     protocol = (
         f"components of {len(vectors):,} vectors; correlated over kinds of tokens, by their means; "
         f"frequencies: {frequencies.source}"
     )
     scores = {}
     for k in range(projections.shape[1]):
-        score = pearson(kinds.means(projections[known, k]), of_kinds)
+        kinds, means = kind_means(ids[known], projections[known, k])
+        score = pearson(means, frequencies.log10(kinds))
         if k in pca.dropped_:
             score = Score(None, None, None, score.n, "undefined: no variance is left in it")
         scores[f"{EXPLAINED_BY_FREQUENCY}/component_{k + 1}"] = absolute(score)
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     ranked = np.flatnonzero(~np.isnan(frequencies.shares[ids]))
-    kinds = Kinds.of(ids[ranked])
-    scores[NORM] = spearman(kinds.means(lengths[ranked]), frequencies.shares[kinds.ids])
+    kinds, means = kind_means(ids[ranked], lengths[ranked])
+    scores[NORM] = spearman(means, frequencies.shares[kinds])
     rows = [
-        Row(
-            "", where, NONE, name, score.value,
-            low=score.low, high=score.high, n=score.n, protocol=protocol, note=score.note,
-        )
-        for name, score in scores.items()
-    ]  # fmt: skip
+        Row.of(score, "", where, NONE, name, protocol=protocol) for name, score in scores.items()
+    ]
     chosen = known[lowest_indices(len(known), min(POINTS, len(known)), seed)]
     points = [
         {
@@ -227,32 +222,12 @@ def frequency_directions(
     return Directions(rows, Table("", where, NONE, "frequency_projections", points, about))
 
 
-@dataclass(frozen=True)
-class Kinds:
-    """The different tokens among occurrences.
-
-    Attributes
-    ----------
-    ids : array
-        Each once.
-    places : array
-        Which of them each occurrence is of.
-    counts : array
-        How many occurrences each has.
-    """
-
-    ids: NDArray[np.int64]
-    places: NDArray[np.int64]
-    counts: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, ids: NDArray[np.int64]) -> Kinds:
-        """Find them."""
-        return cls(*np.unique(ids, return_inverse=True, return_counts=True))
-
-    def means(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the mean of a figure over the occurrences of every kind."""
-        return np.bincount(self.places, values, minlength=len(self.ids)) / self.counts
+def kind_means(
+    ids: NDArray[np.int64], values: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the different tokens, and the mean of a figure over the occurrences of each."""
+    kinds, places, counts = np.unique(ids, return_inverse=True, return_counts=True)
+    return kinds, np.bincount(places, values) / counts
 
 
 def absolute(score: Score) -> Score:
@@ -266,14 +241,14 @@ def absolute(score: Score) -> Score:
     return replace(score, value=abs(score.value), low=low, high=ends[1])
 
 
+# A correlation that is worth a sentence: below it frequency explains less than a tenth of what
+# varies.
 STRONG = 0.3
-"""A correlation that is worth a sentence: below it frequency explains less than a tenth of what
-varies."""
+# The interval must stay above this: several relations are looked at, and the strongest of them is
+# above 0 by chance.
 SURELY = 0.1
-"""The interval must stay above this: several relations are looked at, and the strongest of them is
-above 0 by chance."""
+# Over fewer kinds of tokens a few frequent ones decide.
 FEWEST_KINDS = 100
-"""Over fewer kinds of tokens a few frequent ones decide."""
 
 FIRST_WORDS = 100
 HALF = 0.5
@@ -443,13 +418,8 @@ def about_unused(rows: Sequence[Row]) -> str:
         said = f"The {count} are closer to {closer} ones"
     else:
         said = f"The {count} are not clearly closer to rare tokens or to frequent ones"
-    difference = next(
-        row for row in rows if row.measure == DIFFERENCE and row.correction == NONE
-    )  # fmt: skip
-    bins = (
-        "" if difference.value is None
-        else f"; mean cosines, {difference.note}: {difference.value:+.2f}"
-    )  # fmt: skip
+    apart = next(row for row in rows if row.measure == DIFFERENCE and row.correction == NONE)
+    bins = "" if apart.value is None else f"; mean cosines, {apart.note}: {apart.value:+.2f}"
     return f"{said} (ρ of their cosine with frequency = {figures(row)}{bins})."
 
 

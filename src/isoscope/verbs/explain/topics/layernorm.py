@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from isoscope.models.model import Model
 
 
+# The largest entries of a gain or bias: 1 % of them, and no fewer than three.
 TOP_SHARE, TOP_FEWEST = 0.01, 3
-"""The largest entries of a gain or bias: 1 % of them, and no fewer than three."""
 
+# Share of the norms in which a dimension must be among the largest.
 ENOUGH_NORMS = 0.5
-"""Share of the norms in which a dimension must be among the largest."""
 
+# Norms of a model are alike, so that chances of single norms do not multiply. What counts is how
+# likely as many of any so many dimensions are at the top of half of the norms (hypergeometric):
+# where outliers have nothing to do with norms, something is found in one of twenty models at most.
 RARE = 0.05
-"""Norms of a model are alike, so that chances of single norms do not multiply. What counts is how
-likely as many of any so many dimensions are at the top of half of the norms (hypergeometric): where
-outliers have nothing to do with norms, something is found in one of twenty models at most."""
 
 ALL_NORMS = "all norms"
 
@@ -102,6 +102,7 @@ class NormTops:
         from scipy.stats import hypergeom
 
         width, hits = self.at_top.shape[1], len(self.hits(dimensions))
+        # sf is P(X > k): as many hits or more is P(X > hits − 1).
         drawn = hypergeom(width, int(self.often_at_top.sum()), len(dimensions))
         return float(drawn.sf(hits - 1))
 
@@ -180,27 +181,20 @@ def judged(tops: NormTops, dimensions: Sequence[int]) -> tuple[bool, str]:
 
 def outlier_rows(tops: NormTops, dimensions: Sequence[int], protocol: str) -> list[Row]:
     """Count the norms in which each outlier is at the top, and state the chance."""
-    known = Row("", ALL_NORMS, NONE, "", None, protocol=protocol, extra={PARTS: "norm"})
     note = f"norms with it among the {tops.top} largest gains or biases"
     counts, far = tops.at_top.sum(axis=0), tops.far.sum(axis=0)
-    rows = [
-        replace(known, measure=f"norms_at_top/{k}", value=float(counts[k]), n=tops.norms, note=note)
-        for k in dimensions
-    ]
-    rows += [
-        replace(known, measure=f"norms_with_outlier_3sd/{k}", value=float(far[k]), n=tops.norms)
-        for k in dimensions
-    ]
+    figures = [
+        *((f"norms_at_top/{k}", counts[k], tops.norms, note) for k in dimensions),
+        *((f"norms_with_outlier_3sd/{k}", far[k], tops.norms, "") for k in dimensions),
+        ("dimensions_at_top", tops.often_at_top.sum(), tops.at_top.shape[1],
+         f"of all, in at least {tops.enough} norms"),
+        ("dimensions_at_top/chance", tops.chance(dimensions), len(dimensions),
+         f"that of any {len(dimensions)} dimensions as many are"),
+    ]  # fmt: skip
     return [
-        *rows,
-        replace(
-            known, measure="dimensions_at_top", value=float(tops.often_at_top.sum()),
-            n=tops.at_top.shape[1], note=f"of all, in at least {tops.enough} norms",
-        ),
-        replace(
-            known, measure="dimensions_at_top/chance", value=tops.chance(dimensions),
-            n=len(dimensions), note=f"that of any {len(dimensions)} dimensions as many are",
-        ),
+        Row("", ALL_NORMS, NONE, measure, float(value),
+            n=n, protocol=protocol, note=about, extra={PARTS: "norm"})
+        for measure, value, n, about in figures
     ]  # fmt: skip
 
 
@@ -268,8 +262,6 @@ def last_norm_sentence(model: Model, measured: Result) -> str:
 
 
 NORMS = Topic(
-    "layernorm",
-    "do gains and biases of norms make dimensions stand out?",
-    "nothing; with a text, the outliers of its vectors are looked for",
-    explain_norms,
-)
+    "layernorm", "do gains and biases of norms make dimensions stand out?",
+    "nothing; with a text, the outliers of its vectors are looked for", explain_norms,
+)  # fmt: skip

@@ -1,21 +1,15 @@
-"""Dimensions that stand out in the vectors of a layer, and the mean cosine without them.
+"""Whether a few dimensions make the vectors of a model alike.
+
+A dimension that is the minimum or the maximum of nearly all vectors has the same sign in all of
+them, and adds to the cosine of any two. The mean cosine after setting it to zero shows how much.
 
 With u_i = x_i / ‖x_i‖ the mean cosine of all pairs is (‖Σ u_i‖² − n) / (n² − n). Clipping sets
-dimensions to zero, which changes lengths too: the sum is taken anew for every set of dimensions.
+dimensions to zero, which changes norms too: the sum is taken anew for every set of dimensions.
 
 References
 ----------
 Luo et al. (2021), Positional artefacts propagate through masked language model embeddings, who
 choose the dimensions by eye; the rule here is ours.
-
-Whether a few dimensions make the vectors of a model alike.
-
-A dimension that is the minimum or the maximum of nearly all vectors has the same sign in all of
-them, and adds to the cosine of any two. Set to zero, it shows how much.
-
-References
-----------
-Luo et al. (2021), Positional artefacts propagate through masked language model embeddings.
 """
 
 from __future__ import annotations
@@ -46,18 +40,18 @@ if TYPE_CHECKING:
     Layers = Mapping[str, "ClippedLayer"]
 
 
+# A dimension is the minimum in 1/d of the vectors by chance. Below 80 dimensions 10 % is no more
+# than a few such shares, and the largest gain of a random norm reaches it.
 EVEN_SHARES = 8.0
-"""A dimension is the minimum in 1/d of the vectors by chance. Below 80 dimensions 10 % is no more
-than a few such shares, and the largest gain of a random norm reaches it."""
 
+# In a few dimensions a share that stands out whatever the number of even shares is.
 ALMOST_ALL = 0.9
-"""In a few dimensions a share that stands out whatever the number of even shares is."""
 
+# Share of random directions whose largest entry is larger than we take chance to make it.
 RARE = 0.01
-"""Share of random directions whose largest entry is larger than we take chance to make it."""
 
+# Vectors that are clipped together: in float64 they stay in the cache.
 AT_ONCE = 512
-"""Vectors that are clipped together: in float64 they stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +66,7 @@ class Outlier:
         Shares of the vectors in which it is the minimum, and the maximum.
     mean, deviations : float
         Its entry of the mean vector, and how far that is from the others in their deviations.
-    mean_cosine : float or None
+    mean_cosine_without_it : float or None
         Of all pairs of vectors, when this dimension alone is set to zero.
     """
 
@@ -81,23 +75,12 @@ class Outlier:
     share_maximum: float
     mean: float
     deviations: float
-    mean_cosine: float | None
+    mean_cosine_without_it: float | None
 
     @property
     def share(self) -> float:
         """The larger one of both shares."""
         return max(self.share_minimum, self.share_maximum)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a row of a table."""
-        return {
-            "dimension": self.dimension,
-            "share_minimum": self.share_minimum,
-            "share_maximum": self.share_maximum,
-            "mean": self.mean,
-            "deviations": self.deviations,
-            "mean_cosine_without_it": self.mean_cosine,
-        }
 
 
 @dataclass(frozen=True)
@@ -172,7 +155,9 @@ def clipped_layer(vectors: NDArray[np.float32], layer: str) -> ClippedLayer:
     far = deviations(moments.mean[None])[0]
     share = np.maximum(lowest, highest) / counted
     found = np.flatnonzero((share >= often(len(far))) | (np.abs(far) > FAR))
+    # By share, then by deviations: the last key of lexsort is the first to sort by.
     found = found[np.lexsort((-np.abs(far[found]), -share[found]))]
+    # Nothing clipped, all of them clipped, and each by itself, in one pass over the vectors.
     sets = [[], [int(k) for k in found], *([int(k)] for k in found)]
     before, after, *alone = cosines_without(vectors, sets)
     outliers = tuple(
@@ -226,18 +211,20 @@ def fall_by_chance(clipped: int, width: int) -> float:
 
     if not clipped:
         return 0.0
+    # Sizes of the largest of d normal numbers by their quantiles. With RARE for the first place
+    # instead of a half, the largest is as large as in one of a hundred directions.
     places = np.arange(min(clipped, width)) + RARE
     share = min(float((ndtri(1 - places / (2 * width)) ** 2).sum()) / width, 1.0)
     return float((1 - np.sqrt(1 - share)) ** 2 / share)
 
 
+# A fall of the mean cosine that matters: below it, vectors with and without the outliers look
+# equally alike. Where chance alone could give more, as in few dimensions, more is asked for.
 MARGIN = 0.05
-"""A fall of the mean cosine that matters: below it, vectors with and without the outliers look
-equally alike. Where chance alone could give more, as in few dimensions, more is asked for."""
 
 LARGEST_MEANS = 8
+# Dimensions that a sentence names.
 MOST_NAMED = 4
-"""Dimensions that a sentence names."""
 
 CHANGE = "mean_cosine/change"
 
@@ -256,7 +243,7 @@ def outliers_in(sample: TokenSample) -> Explanation:
               f"the {LARGEST_MEANS} largest entries of each layer's mean vector, and how far they "
               "are from the others in their deviations"),
         Table("", "", NONE, "outliers",
-              [{"layer": name, **one.to_dict()} for name, layer in layers.items()
+              [{"layer": name, **vars(one)} for name, layer in layers.items()
                for one in layer.outliers],
               rule_of(layers)),
         Table("", "", NONE, "persistence", persistent(behind_input(layers)),
@@ -320,7 +307,7 @@ def layer_rows(name: str, layer: ClippedLayer, sample: TokenSample) -> list[Row]
         return rows
     if len(layer.outliers) > 1:
         rows += [
-            row(clip_text([one.dimension]), "mean_cosine", one.mean_cosine)
+            row(clip_text([one.dimension]), "mean_cosine", one.mean_cosine_without_it)
             for one in layer.outliers
         ]
     rows += [
@@ -372,7 +359,7 @@ def found_sentence(name: str, layers: Layers) -> str:
     """Say what stands out in the layer where clipping does most."""
     layer = layers[name]
     # The one that does most by itself tells most; where none is None, all have a cosine.
-    lead = min(layer.outliers, key=lambda one: 1.0 if one.mean_cosine is None else one.mean_cosine)
+    lead = min(layer.outliers, key=cosine_without)
     where = sum(lead.dimension in one.dimensions for one in layers.values())
     standing = (
         f"Dimension {lead.dimension} {how(lead, len(layer.mean))} of {name} and stands out in "
@@ -386,8 +373,13 @@ def found_sentence(name: str, layers: Layers) -> str:
     others = named([k for k in layer.dimensions if k != lead.dimension])
     return (
         f"{standing}; clipping it alone takes the mean cosine of {name} from {layer.before:.2f} to "
-        f"{lead.mean_cosine:.2f}, clipping {others} as well to {layer.after:.2f}."
+        f"{lead.mean_cosine_without_it:.2f}, clipping {others} as well to {layer.after:.2f}."
     )
+
+
+def cosine_without(one: Outlier) -> float:
+    """Return the mean cosine without a dimension; the largest where it is undefined."""
+    return 1.0 if one.mean_cosine_without_it is None else one.mean_cosine_without_it
 
 
 def how(one: Outlier, width: int) -> str:
@@ -452,8 +444,5 @@ def nothing_sentence(layers: Layers) -> str:
 
 
 OUTLIERS = Topic(
-    "outliers",
-    "do a few dimensions make all vectors alike?",
-    "a text",
-    explain_outliers,
+    "outliers", "do a few dimensions make all vectors alike?", "a text", explain_outliers
 )

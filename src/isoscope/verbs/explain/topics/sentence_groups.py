@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 
 FOUND = tomllib.loads(word_file("sentences.toml"))
+# Content words by what they can stand for; verbs with forms in their base form, regular ones.
 LEXICON: dict[str, tuple[str, ...]] = {
     kind: tuple(words.split()) for kind, words in FOUND["lexicon"].items()
 }
-"""Content words by what they can stand for; verbs with forms in their base form, regular ones."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class Subject:
 
 SUBJECTS = tuple(Subject(**about) for about in FOUND["subjects"])
 PREDICATES: tuple[str, ...] = tuple(FOUND["predicates"])
+# Sentences around a clause of a subject and a predicate.
 WHOLES: tuple[str, ...] = tuple(FOUND["wholes"])
-"""Sentences around a clause of a subject and a predicate."""
 
 
 def frame(subject: Subject, predicate: str, whole: str) -> str:
@@ -68,12 +68,12 @@ def frame(subject: Subject, predicate: str, whole: str) -> str:
     return whole.replace("CLAUSE", clause)
 
 
+# As many as the paper has.
 GROUPS = 200
 SENTENCES = 6
-"""As many as the paper has."""
 
+# Letters in which content words of a group differ: *paint* and *painted* share them.
 STEM = 4
-"""Letters in which content words of a group differ: *paint* and *painted* share them."""
 
 OPEN = re.compile(r"\{(\w+)(?::(\w+))?\}")
 ARTICLE = re.compile(r"\b([Aa]) (?=[aeiou])")

@@ -18,7 +18,8 @@ models, for errors by groups.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stats.estimates import Estimate
     from isoscope.models.model import Model
     from isoscope.progress import Progress
     from isoscope.typing import Places
@@ -158,8 +158,10 @@ def occurrences(read: ReadGroups, word: str) -> Occurrences:
             [is_of(word, t, w) for t, w in zip(read.tokens, read.words, strict=True)], np.bool_
         )
         several = np.array([" " in name for name in read.words], np.bool_)
+        # Numbers below 0 are no number of a word: such tokens are occurrences by themselves.
         keys = np.where(several, -1 - np.arange(len(chosen)), read.word_numbers)
     tokens = np.flatnonzero(chosen)
+    # Tokens of one occurrence follow each other and have the same key.
     own = keys[tokens]
     first = np.ones(len(tokens), np.bool_)
     first[1:] = own[1:] != own[:-1]
@@ -176,15 +178,15 @@ def is_of(word: str, token: str, of_text: str) -> bool:
     return bare == word and token.lstrip(MARKERS) not in MARKS
 
 
+# As many as a word that occurs once a sentence can have in its group of six.
 NEIGHBOURS = 5
-"""As many as a word that occurs once a sentence can have in its group of six."""
 
+# How far a share is above chance where structure matters: one neighbour in twenty. Chance itself is
+# about half a percent with 200 groups, so that less would be found in a space of little use.
 MARGIN = 0.05
-"""How far a share is above chance where structure matters: one neighbour in twenty. Chance itself
-is about half a percent with 200 groups, so that less would be found in a space of little use."""
 
+# Words that must show it: one alone may be an accident of its position.
 ENOUGH_WORDS = 2
-"""Words that must show it: one alone may be an accident of its position."""
 NONE = "none"
 LEVEL = 0.95
 
@@ -257,26 +259,18 @@ def structure_rows(read: ReadGroups, corrections: Sequence[str], seed: int) -> l
     for word in WORDS:
         there = occurrences(read, word)
         extra = {"groups": len(np.unique(there.groups))}
-        blank = Row("", word, NONE, "", None, n=len(there.starts), protocol=how, extra=extra)
+        row = partial(Row.of, n=len(there.starts), protocol=how, extra=extra)
         scores = {name: share(there, vectors, seed) for name, vectors in spaces.items()}
         before = scores[NONE]
         chance = chance_of(there) if before.value is not None else None
         note = "" if before.value is not None else before.note
-        rows.append(replace(blank, measure=CHANCE, value=chance, note=note))
+        rows.append(row(chance, "", word, NONE, CHANCE, note=note))
         for name, score in scores.items():
-            rows.append(with_estimate(blank, name, SHARE, score))
+            rows.append(row(score, "", word, name, SHARE))
             if name != NONE:
                 moved = difference(score, before, level=LEVEL)
-                rows.append(with_estimate(blank, name, f"{SHARE}/difference", moved))
+                rows.append(row(moved, "", word, name, f"{SHARE}/difference"))
     return rows
-
-
-def with_estimate(blank: Row, correction: str, measure: str, found: Estimate) -> Row:
-    """Fill in a number with its interval."""
-    return replace(
-        blank, correction=correction, measure=measure, value=found.value, low=found.low,
-        high=found.high, note=found.note,
-    )  # fmt: skip
 
 
 def share(there: Occurrences, rows: NDArray[Any], seed: int) -> Score:
@@ -368,22 +362,16 @@ def told(rows: Sequence[Row], found: Sequence[str], layer: str, corrections: Seq
             f", {values[word, name, SHARE]:.1%} after {name}" for name in corrections
         )  # fmt: skip
         figures.append(f"{word!r} {before:.1%}{after} (chance {chance:.1%})")
-    listed = "; ".join(figures)
+    start = f"In {layer}, {' '.join(map(repr, found))} gather by sentence structure"
     if len(found) < ENOUGH_WORDS:
-        return (
-            f"Punctuation and stop words do not gather by sentence structure in {layer}: of their "
-            f"{NEIGHBOURS} nearest neighbours, those from sentences of the same structure are "
-            f"{listed}."
-        )
+        start = f"Punctuation and stop words do not gather by sentence structure in {layer}"
     return (
-        f"In {layer}, {' '.join(map(repr, found))} gather by sentence structure: of their "
-        f"{NEIGHBOURS} nearest neighbours, those from sentences of the same structure are {listed}."
+        f"{start}: of their {NEIGHBOURS} nearest neighbours, those from sentences of the same "
+        f"structure are {'; '.join(figures)}."
     )
 
 
 STRUCTURE = Topic(
-    "structure",
-    "whether punctuation and stop words gather by sentence structure",
-    "nothing; --groups brings groups of sentences of one's own",
-    explain_structure,
-)
+    "structure", "whether punctuation and stop words gather by sentence structure",
+    "nothing; --groups brings groups of sentences of one's own", explain_structure,
+)  # fmt: skip

@@ -23,15 +23,7 @@ from isoscope.compute.stats.estimates import spearman
 from isoscope.errors import UsageError
 from isoscope.models.weights.embeddings import UNUSED
 from isoscope.results.result import Row
-from isoscope.verbs.explain.names import (
-    BY_NAME,
-    COSINE_WITH_UNUSED,
-    DIFFERENCE,
-    FREQUENT,
-    RARE,
-    WITH_FREQUENCY,
-    bin_name,
-)
+from isoscope.verbs.explain import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,25 +38,15 @@ if TYPE_CHECKING:
 
 
 BIN = 1_000
+# How many there are, beside the correlation.
 UNUSED_TOKENS = "unused_tokens"
-"""How many there are, beside the correlation."""
 
 Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class FirstLook:
-    """What one read of a vocabulary tells.
-
-    Attributes
-    ----------
-    mean : array
-        Of all rows.
-    rows : int
-        How many there are.
-    named : array
-        Those whose names say that they were never used.
-    """
+class VocabularySummary:
+    """What one read of a vocabulary tells: mean and number of rows, and those named as unused."""
 
     mean: Vector
     rows: int
@@ -85,7 +67,7 @@ class Bins:
         return list(dict.fromkeys([*self.every, *compared]))
 
 
-def first_look(cloud: Cloud) -> FirstLook:
+def summarise(cloud: Cloud) -> VocabularySummary:
     """Read a vocabulary whose rows are labelled ``word``; without labels none is named."""
     total = np.zeros(cloud.width)
     named: list[int] = []
@@ -93,14 +75,11 @@ def first_look(cloud: Cloud) -> FirstLook:
     for batch in cloud.read():
         total += np.asarray(batch.vectors, dtype=np.float64).sum(axis=0)
         count += len(batch.vectors)
-        if "word" in batch.labels:
-            words = batch.labels["word"]
-            named += [
-                batch.first_row + k
-                for k, word in enumerate(words)
-                if UNUSED.fullmatch(str(word))
-            ]  # fmt: skip
-    return FirstLook(total / count, count, np.array(named, np.int64))
+        words = batch.labels.get("word", ())
+        named += [
+            batch.first_row + k for k, word in enumerate(words) if UNUSED.fullmatch(str(word))
+        ]
+    return VocabularySummary(total / count, count, np.array(named, np.int64))
 
 
 def choose_bins(rows: int, unused: Rows) -> Bins:
@@ -110,8 +89,9 @@ def choose_bins(rows: int, unused: Rows) -> Bins:
     BERT's the bins are the paper's; else the first and the last thousand ids without unused ones.
     """
     every = tuple((start, min(start + BIN, rows)) for start in range(0, rows, BIN))
-    if rows >= RARE[1] and unused.max() < FREQUENT[0]:
-        return Bins(every, FREQUENT, RARE)
+    if rows >= names.RARE[1] and unused.max() < names.FREQUENT[0]:
+        return Bins(every, names.FREQUENT, names.RARE)
+    # Counts of unused ids before every id: a bin is free where they are the same at both ends.
     taken = np.zeros(rows + 1, np.int64)
     taken[unused + 1] = 1
     before = taken.cumsum()
@@ -138,6 +118,7 @@ def cosines_with_unused(cloud: Cloud, unused: Rows, centre: Vector) -> Vector:
     centre : array
         What is subtracted from every row first.
     """
+    # Two reads instead of one in memory: a vocabulary of a large model has a gigabyte of vectors.
     total, count = np.zeros(cloud.width), 0
     for first, units, inside in unit_batches(cloud, centre):
         mine = unused[(unused >= first) & (unused < first + len(units))] - first
@@ -180,19 +161,19 @@ def bin_rows(cosines: Vector, correction: str, bins: Bins, protocol: str) -> lis
     means = {ids: mean_of(cosines[slice(*ids)]) for ids in bins.ranges()}
     rows = [
         Row(
-            "", bin_name(ids), correction, COSINE_WITH_UNUSED, mean,
+            "", names.bin_name(ids), correction, names.COSINE_WITH_UNUSED, mean,
             n=ids[1] - ids[0], protocol=protocol,
             note="" if mean is not None else "only zero vectors",
         )
         for ids, mean in means.items()
     ]  # fmt: skip
-    if bins.frequent is None or bins.rare is None:
-        note = "the vocabulary is too small for two bins of a thousand ids without unused tokens"
-        return [*rows, Row("", "", correction, DIFFERENCE, None, note=note)]
-    rare, frequent = means[bins.rare], means[bins.frequent]
-    value = None if rare is None or frequent is None else rare - frequent
-    note = f"{bin_name(bins.rare)} less {bin_name(bins.frequent)}"
-    return [*rows, Row("", "", correction, DIFFERENCE, value, note=note)]
+    value = None
+    note = "the vocabulary is too small for two bins of a thousand ids without unused tokens"
+    if bins.frequent is not None and bins.rare is not None:
+        rare, frequent = means[bins.rare], means[bins.frequent]
+        value = None if rare is None or frequent is None else rare - frequent
+        note = f"{names.bin_name(bins.rare)} less {names.bin_name(bins.frequent)}"
+    return [*rows, Row("", "", correction, names.DIFFERENCE, value, note=note)]
 
 
 def mean_of(cosines: Vector) -> float | None:
@@ -211,32 +192,32 @@ def unused_cosines(cloud: Cloud, last: int | None = None) -> list[Row]:
     last : int, optional
         Take this many of the last rows for unused, instead of those that are called so.
     """
-    look = first_look(cloud)
-    unused, how = which_unused(look, last, cloud.name)
-    return [row for _, _, rows in cosines_by_centre(cloud, look, unused, how) for row in rows]
+    summary = summarise(cloud)
+    unused, how = which_unused(summary, last, cloud.name)
+    return [row for _, _, rows in cosines_by_centre(cloud, summary, unused, how) for row in rows]
 
 
-def which_unused(look: FirstLook, last: int | None, name: str) -> tuple[Rows, str]:
+def which_unused(summary: VocabularySummary, last: int | None, name: str) -> tuple[Rows, str]:
     """Return the rows of unused tokens and how they were found: by name, or as the last rows."""
     if last is not None:
-        if not 0 < last < look.rows:
-            raise UsageError(f"{name} has {look.rows:,} rows; {last:,} of them cannot be unused")
-        return np.arange(look.rows - last, look.rows), "last ones taken for unused"
-    if not len(look.named):
+        if not 0 < last < summary.rows:
+            raise UsageError(f"{name} has {summary.rows:,} rows; {last:,} of them cannot be unused")
+        return np.arange(summary.rows - last, summary.rows), "last ones taken for unused"
+    if not len(summary.named):
         raise UsageError(
             f"{name}: no token is called [unused…]; --last-unused 1000 takes the last rows, "
             "as the paper does for RoBERTa"
         )
-    return look.named, BY_NAME
+    return summary.named, names.BY_NAME
 
 
 def cosines_by_centre(
-    cloud: Cloud, look: FirstLook, unused: Rows, how: str
+    cloud: Cloud, summary: VocabularySummary, unused: Rows, how: str
 ) -> Iterator[tuple[str, Vector, list[Row]]]:
     """Yield what is subtracted, the cosine of every row then, and the rows of all bins."""
-    bins = choose_bins(look.rows, unused)
-    protocol = f"{look.rows:,} rows; {len(unused):,} {how}"
-    for correction, centre in (("none", np.zeros_like(look.mean)), ("center", look.mean)):
+    bins = choose_bins(summary.rows, unused)
+    protocol = f"{summary.rows:,} rows; {len(unused):,} {how}"
+    for correction, centre in (("none", np.zeros_like(summary.mean)), ("center", summary.mean)):
         cosines = cosines_with_unused(cloud, unused, centre)
         yield correction, cosines, bin_rows(cosines, correction, bins, protocol)
 
@@ -262,21 +243,20 @@ def unused_rows(cloud: Cloud, frequencies: Frequencies, part: str) -> list[Row]:
     list of Row
         Empty where no token is named as unused.
     """
-    look = first_look(cloud)
-    if not len(look.named):
+    summary = summarise(cloud)
+    if not len(summary.named):
         return []
     rows: list[Row] = []
-    for correction, cosines, of_bins in cosines_by_centre(cloud, look, look.named, BY_NAME):
-        shares = frequencies.shares[: look.rows]
+    for correction, cosines, of_bins in cosines_by_centre(
+        cloud, summary, summary.named, names.BY_NAME
+    ):
+        shares = frequencies.shares[: summary.rows]
         kept = ~np.isnan(shares) & ~np.isnan(cosines)
         score = spearman(cosines[kept], shares[kept])
         how = f"{of_bins[0].protocol}; over kinds of tokens; frequencies: {frequencies.source}"
-        rows += [
-            Row(
-                "", part, correction, WITH_FREQUENCY, score.value,
-                low=score.low, high=score.high, n=score.n, protocol=how,
-                note=score.note, extra={UNUSED_TOKENS: len(look.named)},
-            ),
-            *of_bins,
-        ]  # fmt: skip
+        about = {UNUSED_TOKENS: len(summary.named)}
+        rows.append(
+            Row.of(score, "", part, correction, names.WITH_FREQUENCY, protocol=how, extra=about)
+        )
+        rows += of_bins
     return rows

@@ -26,12 +26,13 @@ from isoscope.data.sampling import lowest_indices
 from isoscope.errors import DataError
 from isoscope.models.pooling import token_batches
 from isoscope.models.tokens import Mention
-from isoscope.tasks.datasets.semcor import COLUMNS, unpacked
+from isoscope.results.tables import grouped
+from isoscope.tasks.datasets.semcor import token_fields
 from isoscope.tasks.registry import find_task
 from isoscope.verbs.explain.topics.base import word_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -116,17 +117,17 @@ def irregular(word: str, base: str) -> Tense | None:
     return None
 
 
+# The task that reads the same file.
 SEMCOR = "semcor-pos"
-"""The task that reads the same file."""
 
 SENSES_OF_A_VERB = 2
 OCCURRENCES_OF_A_SENSE = 10
+# More of a verb are drawn at random: *be* alone is more than a quarter of all, and tells no more of
+# verbs than another.
 OCCURRENCES_OF_A_VERB = 100
-"""More of a verb are drawn at random: *be* alone is more than a quarter of all, and tells no more
-of verbs than another."""
 
+# What marks a verb in the keys of WordNet.
 VERB_KEY = "%2:"
-"""What marks a verb in the keys of WordNet."""
 
 SEVERAL = "tagged with several senses"
 UNTOLD = "tense not told by the form"
@@ -198,7 +199,8 @@ def read_verbs(path: Path) -> Verbs:
     texts: list[str] = []
     occurrences: list[Occurrence] = []
     left_out = Counter({SEVERAL: 0, UNTOLD: 0})
-    for _, tokens in groupby(read_lines(path), key=lambda fields: fields[:2]):
+    every = (fields for _, fields in token_fields(path))
+    for _, tokens in groupby(every, key=lambda fields: fields[:2]):
         words: list[str] = []
         start = 0
         for _, _, _, form, lemma, _, sense in tokens:
@@ -216,20 +218,6 @@ def read_verbs(path: Path) -> Verbs:
             start += len(word) + 1
         texts.append(" ".join(words))
     return Verbs(tuple(texts), tuple(occurrences), dict(left_out))
-
-
-def read_lines(path: Path) -> Iterator[list[str]]:
-    """Give out the columns of every token."""
-    for number, line in enumerate(unpacked(path).removesuffix("\n").split("\n"), start=1):
-        fields = line.removesuffix("\r").split("\t")
-        if number == 1 and tuple(fields) == COLUMNS:
-            continue
-        if len(fields) != len(COLUMNS):
-            raise DataError(
-                f"{path}: line {number} has {len(fields)} columns with tabs between them; expected "
-                f"{len(COLUMNS)}: {', '.join(COLUMNS)}"
-            )
-        yield fields
 
 
 def with_several_senses(verbs: Verbs) -> Verbs:
@@ -264,19 +252,18 @@ def drawn(verbs: Verbs, most: int | None, seed: int, each: int = OCCURRENCES_OF_
     each : int
         Occurrences of a verb at most.
     """
-    places: dict[str, list[int]] = {}
-    for place, one in enumerate(verbs.occurrences):
-        places.setdefault(one.lemma, []).append(place)
-    order = np.random.default_rng(seed).permutation(len(places))
-    of_verb = list(places.values())
+    every = verbs.occurrences
+    of_verb = list(grouped(range(len(every)), lambda place: every[place].lemma).values())
+    order = np.random.default_rng(seed).permutation(len(of_verb))
     kept: list[int] = []
     for number in order:
         own = np.array(of_verb[number])
         chosen = own[lowest_indices(len(own), min(each, len(own)), seed)].tolist()
+        # Verbs are whole: of a part of one, senses and tenses would lack their partners.
         if kept and most is not None and len(kept) + len(chosen) > most:
             break
         kept += chosen
-    return verbs.only([verbs.occurrences[place] for place in sorted(kept)], NOT_DRAWN)
+    return verbs.only([every[place] for place in sorted(kept)], NOT_DRAWN)
 
 
 def verb_spaces(
@@ -319,6 +306,7 @@ def verb_spaces(
             progress("texts", done, len(verbs.texts))
     if not sum(map(len, rows)):
         raise DataError(f"{model.name}: no verb of SemCor has a token")
+    # Texts are read by length; occurrences are put back into their order.
     occurrences = np.concatenate(rows)
     order = np.argsort(occurrences)
     kept = [verbs.occurrences[k] for k in occurrences[order]]

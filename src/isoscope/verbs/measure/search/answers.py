@@ -13,7 +13,7 @@ from isoscope.tasks.datasets.own_pairs import read_own_pairs
 from isoscope.verbs.measure.queries import measure_queries
 from isoscope.verbs.measure.search.recall import neighbours
 from isoscope.verbs.measure.search.reduction import check_components, parse_components, reduce
-from isoscope.verbs.measure.search.sample import check_sizes
+from isoscope.verbs.measure.search.sample import SearchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ def check(asked: SearchRequest, source: Any, column: str | None) -> None:
     load_faiss()
     if asked.pairs is not None:
         read_own_pairs(Path(asked.pairs))
-    check_sizes(asked.sample, asked.k, asked.seed)
+    SearchOptions(sample=asked.sample, k=asked.k, seed=asked.seed)  # which checks them
     cloud = open_cloud(source, column=column)
     if len(cloud.names) > 1:
         named = source if isinstance(source, str | Path) else "this source"

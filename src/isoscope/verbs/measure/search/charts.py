@@ -13,54 +13,41 @@ from isoscope.results.charts.marks import (
     series_style,
     with_interval,
 )
-from isoscope.results.charts.vega import BEFORE, layer, logarithmic, name, number, tooltip
+from isoscope.results.charts.vega import BEFORE, Spec, layer, logarithmic, name, number, tooltip
 from isoscope.results.fields import UNCORRECTED
 from isoscope.results.numbers import shown
 from isoscope.results.tables import grouped
-from isoscope.verbs.measure.search.names import (
-    BINARY,
-    BINARY_RESCORED,
-    HNSW,
-    INT8,
-    INT8_RESCORED,
-    IVF,
-    KEPT,
-    ORIGINAL,
-    REDUCED_BYTES,
-    REDUCED_RESCORED,
-    is_neighbour_row,
-    is_reduction_row,
-    measure_name,
-)
-from isoscope.verbs.measure.search.names import REDUCED_KEPT as KEPT_OF_SHORTER
+from isoscope.verbs.measure.search import names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoscope.results.charts.vega import Spec
     from isoscope.results.result import Result, Row
 
 
 KEPT_PANEL, OWN_PANEL = "of the neighbours as they are", "of the exact ones in the same space"
 EXACT = "exact search"
 FIGURES = {
-    measure_name(KEPT): (KEPT_PANEL, EXACT),
-    measure_name(f"{INT8}/{ORIGINAL}"): (KEPT_PANEL, "int8 codes"),
-    measure_name(f"{INT8_RESCORED}/{ORIGINAL}"): (KEPT_PANEL, "int8, rescored"),
-    measure_name(f"{BINARY}/{ORIGINAL}"): (KEPT_PANEL, "binary codes"),
-    measure_name(f"{BINARY_RESCORED}/{ORIGINAL}"): (KEPT_PANEL, "binary, rescored"),
-    measure_name(HNSW): (OWN_PANEL, "HNSW"),
-    measure_name(IVF): (OWN_PANEL, "IVF"),
-    measure_name(INT8): (OWN_PANEL, "int8 codes"),
-    measure_name(INT8_RESCORED): (OWN_PANEL, "int8, rescored"),
-    measure_name(BINARY): (OWN_PANEL, "binary codes"),
-    measure_name(BINARY_RESCORED): (OWN_PANEL, "binary, rescored"),
+    names.measure_name(figure): place
+    for figure, place in {
+        names.KEPT: (KEPT_PANEL, EXACT),
+        f"{names.INT8}/{names.ORIGINAL}": (KEPT_PANEL, "int8 codes"),
+        f"{names.INT8_RESCORED}/{names.ORIGINAL}": (KEPT_PANEL, "int8, rescored"),
+        f"{names.BINARY}/{names.ORIGINAL}": (KEPT_PANEL, "binary codes"),
+        f"{names.BINARY_RESCORED}/{names.ORIGINAL}": (KEPT_PANEL, "binary, rescored"),
+        names.HNSW: (OWN_PANEL, "HNSW"),
+        names.IVF: (OWN_PANEL, "IVF"),
+        names.INT8: (OWN_PANEL, "int8 codes"),
+        names.INT8_RESCORED: (OWN_PANEL, "int8, rescored"),
+        names.BINARY: (OWN_PANEL, "binary codes"),
+        names.BINARY_RESCORED: (OWN_PANEL, "binary, rescored"),
+    }.items()
 }
 """Shares of neighbours that are found, by what they are shares of; hubness is no share."""
 
 WAYS = {
-    KEPT_OF_SHORTER: "by the short vectors alone",
-    REDUCED_RESCORED: "rescored by the full vectors",
+    names.REDUCED_KEPT: "by the short vectors alone",
+    names.REDUCED_RESCORED: "rescored by the full vectors",
 }
 WHOLE = {"domain": [0, 1]}
 PANEL_HEIGHT = 220
@@ -70,8 +57,8 @@ def search_figures(result: Result) -> list[Figure]:
     """Draw what is found with corrections, and with shorter vectors."""
     found = []
     for subject, own in grouped(result.rows, lambda row: row.subject).items():
-        found += neighbour_figure(subject, [row for row in own if is_neighbour_row(row)])
-        found += shorter_figure(subject, [row for row in own if is_reduction_row(row)])
+        found += neighbour_figure(subject, names.rows_about(names.NEIGHBOURS, own))
+        found += shorter_figure(subject, names.rows_about(names.REDUCE, own))
     return found
 
 
@@ -93,7 +80,7 @@ def neighbour_figure(subject: str, rows: Sequence[Row]) -> list[Figure]:
     hubs = [
         f"{row.correction} {shown(row.value)}"
         for row in rows
-        if row.measure == measure_name("hubness") and finite(row.value) is not None
+        if row.measure == names.measure_name(names.HUBNESS) and finite(row.value) is not None
     ]
     left += f" Hubness, which is no share: {', '.join(hubs)}." if hubs else ""
     return [
@@ -133,7 +120,7 @@ def shorter_figure(subject: str, rows: Sequence[Row]) -> list[Figure]:
     sizes = {
         (row.correction, row.part): finite(row.value)
         for row in rows
-        if row.measure == REDUCED_BYTES
+        if row.measure == names.REDUCED_BYTES
     }
     points = Marks()
     for row in rows:

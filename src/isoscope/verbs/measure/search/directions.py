@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from isoscope.typing import Ids, Mask, Matrix, Single
 
-    Codes = NDArray[np.uint8]
-    Change = Callable[[Matrix], Matrix]
+Codes: TypeAlias = "NDArray[np.uint8]"
+Change: TypeAlias = "Callable[[Matrix], Matrix]"
 
 
 SHORTEST = 1e-6

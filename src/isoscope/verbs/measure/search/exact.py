@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.compute.nearest_neighbours import load_faiss
-from isoscope.verbs.measure.search.directions import NOBODY
+from isoscope.verbs.measure.search.directions import NOBODY, SearchSpace
 
 if TYPE_CHECKING:
     from isoscope.typing import Ids, Single, Vector
-    from isoscope.verbs.measure.search.directions import SearchSpace
 
 
 MARGIN = 6

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from isoscope.results.result import Row
 
 
@@ -26,9 +28,9 @@ def measure_name(figure: str) -> str:
     return f"{NEIGHBOURS}/{figure}"
 
 
-def is_neighbour_row(row: Row) -> bool:
-    """Whether a row is about neighbours in a sample."""
-    return row.measure.startswith(NEIGHBOURS + "/")
+def rows_about(kind: str, rows: Iterable[Row]) -> list[Row]:
+    """Return the rows about neighbours in a sample, or about shorter vectors."""
+    return [row for row in rows if row.measure.startswith(f"{kind}/")]
 
 
 REDUCE = "reduce"
@@ -37,11 +39,6 @@ REDUCE = "reduce"
 REDUCED_BYTES, REDUCED_KEPT, REDUCED_RESCORED = (
     f"{REDUCE}/{name}" for name in ("bytes", "kept", "kept_rescored")
 )
-
-
-def is_reduction_row(row: Row) -> bool:
-    """Whether a row is about shorter vectors."""
-    return row.measure.startswith(REDUCE + "/")
 
 
 SEARCHES = 2_000

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.compute.nearest_neighbours import load_faiss, one_faiss_thread
-from isoscope.compute.stats.estimates import difference, mean_score
+from isoscope.compute.stats.estimates import Estimate, difference, mean_score
 from isoscope.compute.threads import in_parallel, one_blas_thread
-from isoscope.corrections.affine import centred_on, has_centre
+from isoscope.corrections.affine import Centring, centred_on
 from isoscope.corrections.estimators.center import Center
-from isoscope.corrections.named import NONE, named
-from isoscope.corrections.query_centre import OWN
+from isoscope.corrections.named import NONE, NamedCorrection, named
+from isoscope.corrections.query_centre import OWN, Centres
 from isoscope.measures.families.neighbours import CHANGES, EQUALLY_OFTEN, skewness
 from isoscope.measures.views import DEFAULT_CORRECTIONS
-from isoscope.results.result import Result, Row, versions
+from isoscope.results.result import Result, Row
 from isoscope.verbs.measure.search import names
-from isoscope.verbs.measure.search import sample as sampling
-from isoscope.verbs.measure.search.directions import spaces_together
+from isoscope.verbs.measure.search.directions import Change, SearchSpace, spaces_together
 from isoscope.verbs.measure.search.exact import Neighbours, exact_neighbours
 from isoscope.verbs.measure.search.indexes import RESCORED, by_bits, by_hnsw, by_int8, by_ivf
+from isoscope.verbs.measure.search.sample import SearchOptions, check_rows, draw_sample
 from isoscope.verbs.measure.search.text import WORDS, how_searched, neighbour_remarks
 from isoscope.wording import counted, listed
 
@@ -35,12 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stats.estimates import Estimate
-    from isoscope.corrections.named import NamedCorrection
-    from isoscope.corrections.query_centre import Centres
-    from isoscope.progress import Progress
     from isoscope.typing import Ids, Vector
-    from isoscope.verbs.measure.search.directions import Change, SearchSpace
 
 
 @dataclass(frozen=True)
@@ -122,13 +117,7 @@ def neighbours(
     *,
     queries: Any = None,
     centres: Centres = "both",
-    sample: int = names.SAMPLE,
-    k: int = names.K,
-    seed: int = 0,
-    column: str | None = None,
-    drop_invalid: bool = False,
-    progress: Progress | None = None,
-    command: str = "",
+    **how: Any,
 ) -> Result:
     """Say what each correction does to a search by cosine in a sample of a cloud.
 
@@ -149,20 +138,8 @@ def neighbours(
         for each other, without finding themselves.
     centres : {"both", "shared", "own"}
         Whether queries are centred on the mean of the cloud, on their own, or both.
-    sample : int
-        Rows of the cloud, and of the queries, that take part.
-    k : int
-        How many neighbours.
-    seed : int
-        Of the sample, of its order, and of the cells of names.IVF.
-    column : str, optional
-        Which array of a file that holds several.
-    drop_invalid : bool
-        Leave out rows with NaN or infinities, instead of stopping.
-    progress : callable, optional
-        Called with the name of the work, rows done, and rows in all.
-    command : str
-        Kept in the result.
+    **how
+        As ``SearchOptions`` describes them.
 
     Returns
     -------
@@ -178,49 +155,30 @@ def neighbours(
     >>> result.value("neighbours/binary") < result.value("neighbours/binary", "center")
     True
     """
-    sampling.check_sizes(sample, k, seed)
-    faiss = load_faiss()
-    wanted = listed(corrections, DEFAULT_CORRECTIONS)
-    every = named([NONE, *wanted])
-    gathered = sampling.gather(
-        cloud, every, sample, seed=seed, column=column, drop_invalid=drop_invalid,
-        progress=progress,
-    )  # fmt: skip
+    options = SearchOptions(**how)
+    load_faiss()
+    drawn = draw_sample(cloud, named([NONE, *listed(corrections, DEFAULT_CORRECTIONS)]), options)
+    makers: dict[str, Change] = {one.name: one.apply for one in drawn.corrections}
+    of_queries: dict[str, Change] = {}
     asked = None
     if queries is not None:
-        width = gathered.rows.shape[1]
-        asked = sampling.sampled_queries(queries, width, sample, seed, column, drop_invalid)
-    makers: dict[str, Change] = {one.name: one.apply for one in gathered.corrections}
-    of_queries: dict[str, Change] = {}
-    if queries is not None and centres != "shared":
-        mean = Center().fit_cloud(sampling.chosen_rows(queries, column, drop_invalid)).mean_
-        of_queries = with_own_centres(gathered.corrections, mean)
-        makers |= {name: makers[name.removesuffix(OWN)] for name in of_queries}
-        if centres == "own":
-            for name in of_queries:
-                makers.pop(name.removesuffix(OWN))
-    spaces, without = spaces_together(makers, gathered.rows, asked, of_queries)
-    rows = spaces[NONE].rows
-    sampling.check_rows(gathered.name, rows, k)
-    found = searched(spaces, k, seed, progress)
-    protocol = how_searched(spaces[NONE], gathered, k, seed, own=asked is None)
+        asked = options.sampled_queries(queries, drawn.rows.shape[1])
+        if centres != "shared":
+            mean = Center().fit_cloud(options.rows_of(queries)).mean_
+            of_queries = with_own_centres(drawn.corrections, mean)
+    makers |= {name: makers[name.removesuffix(OWN)] for name in of_queries}
+    if centres == "own":
+        for name in of_queries:
+            makers.pop(name.removesuffix(OWN))
+    spaces, without = spaces_together(makers, drawn.rows, asked, of_queries)
+    check_rows(drawn.name, spaces[NONE].rows, options.k)
+    found = searched(spaces, options)
+    protocol = how_searched(spaces[NONE], drawn, options, own=asked is None)
     if without:
         protocol += f"; {counted(without, 'vector')} left out, without a direction in some space"
-    result_rows = figure_rows(found, gathered.name, protocol)
-    return Result(
-        result_rows,
-        left_out=gathered.left_out,
-        seeds={"seed": seed},
-        versions={**versions(), "faiss": faiss.__version__},
-        command=command,
-        extra={
-            names.NEIGHBOURS: {
-                names.REMARKS: neighbour_remarks(result_rows, k),
-                "k": k,
-                "sample": rows,
-            }
-        },
-    )
+    rows = figure_rows(found, drawn.name, protocol)
+    remarks = neighbour_remarks(rows, options.k)
+    return drawn.result(rows, options, names.NEIGHBOURS, remarks, spaces[NONE].rows)
 
 
 def with_own_centres(
@@ -230,14 +188,13 @@ def with_own_centres(
     return {
         one.name + OWN: centred_on(one.transformer, mean).transform
         for one in corrections
-        if has_centre(one.transformer)
+        if isinstance(one.transformer, Centring)
     }
 
 
-def searched(
-    spaces: Mapping[str, SearchSpace], k: int, seed: int, progress: Progress | None
-) -> dict[str, Lists]:
+def searched(spaces: Mapping[str, SearchSpace], options: SearchOptions) -> dict[str, Lists]:
     """Search every space, as many at a time as there are cores."""
+    progress = options.progress
     rows = spaces[NONE].rows
     total, steps, lock = rows * len(spaces), 0, threading.Lock()
 
@@ -248,7 +205,7 @@ def searched(
             if progress is not None:
                 progress("search", steps * rows // names.STEPS, total)
 
-    calls = [partial(search, space, k, seed, step) for space in spaces.values()]
+    calls = [partial(search, space, options.k, options.seed, step) for space in spaces.values()]
     with one_blas_thread():  # the same sums on any number of cores
         return dict(zip(spaces, in_parallel(calls), strict=True))
 

@@ -17,23 +17,29 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from isoscope.compute.nearest_neighbours import load_faiss, one_faiss_thread
-from isoscope.compute.stats.estimates import difference, mean_score
+from isoscope.compute.stats.estimates import Estimate, Score, difference, mean_score
 from isoscope.compute.threads import in_parallel, one_blas_thread
 from isoscope.corrections.named import named
 from isoscope.data.open import open_cloud
 from isoscope.errors import UsageError
-from isoscope.results.result import Result, Row, versions
+from isoscope.results.result import Result, Row
 from isoscope.tasks.datasets.own_pairs import OwnPairProblem, own_pair_task
 from isoscope.verbs.measure.search import indexes, names
 from isoscope.verbs.measure.search.directions import (
     SHORTEST,
+    SearchSpace,
     lengths_of,
     spaces_together,
     unit_rows,
 )
 from isoscope.verbs.measure.search.exact import exact_neighbours, nearest
 from isoscope.verbs.measure.search.indexes import Int8
-from isoscope.verbs.measure.search.sample import check_rows, check_sizes, gather
+from isoscope.verbs.measure.search.sample import (
+    SearchOptions,
+    SearchSample,
+    check_rows,
+    draw_sample,
+)
 from isoscope.verbs.measure.search.text import REDUCED_DIFFERENCE, how_reduced, reduction_remarks
 from isoscope.wording import counted
 
@@ -43,12 +49,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stats.estimates import Estimate, Score
     from isoscope.corrections.estimators.whiten import Whiten
     from isoscope.progress import Progress
     from isoscope.typing import Ids, Mask, Matrix
-    from isoscope.verbs.measure.search.directions import SearchSpace
-    from isoscope.verbs.measure.search.sample import Gathered
 
 
 Way = Literal["as they are", "truncate", "pca", "whiten"]
@@ -241,13 +244,7 @@ def reduce(
     components: Iterable[int] | int | str,
     *,
     pairs: str | Path | None = None,
-    sample: int = names.SAMPLE,
-    k: int = names.K,
-    seed: int = 0,
-    column: str | None = None,
-    drop_invalid: bool = False,
-    progress: Progress | None = None,
-    command: str = "",
+    **how: Any,
 ) -> Result:
     """Say what a search by cosine still finds with fewer components and fewer bits.
 
@@ -264,20 +261,8 @@ def reduce(
     pairs : str or Path, optional
         Labelled pairs of rows of the cloud (row1, row2, score), by number from 0: Spearman's
         correlation of the similarities of codes with the scores, or the area under the ROC curve.
-    sample : int
-        Rows of the cloud that are searched in.
-    k : int
-        How many neighbours.
-    seed : int
-        Of the sample and its order.
-    column : str, optional
-        Which array of a file that holds several.
-    drop_invalid : bool
-        Leave out rows with NaN or infinities, and pairs that name one, instead of stopping.
-    progress : callable, optional
-        Called with the name of the work, rows done, and rows in all.
-    command : str
-        Kept in the result.
+    **how
+        As ``SearchOptions`` describes them.
 
     Returns
     -------
@@ -293,23 +278,23 @@ def reduce(
     >>> result.value("reduce/bytes", "pca:n_components=12", "binary")
     2.0
     """
-    check_sizes(sample, k, seed)
-    faiss = load_faiss()
+    options = SearchOptions(**how)
+    load_faiss()
     wanted = parse_components(components)
-    group = open_cloud(cloud, column=column)
+    group = open_cloud(cloud, column=options.column)
     check_components(wanted, group.widths[0], group.names[0])
     labelled = None if pairs is None else LabelledRows.of(pairs, group.rows)
-    gathered = gather(
-        group, named(["whiten"]), sample, seed=seed, column=None, drop_invalid=drop_invalid,
-        progress=progress, wanted=None if labelled is None else labelled.wanted,
+    drawn = draw_sample(
+        group, named(["whiten"]), replace(options, column=None),
+        wanted=None if labelled is None else labelled.wanted,
     )  # fmt: skip
-    whitening: Any = gathered.corrections[0].transformer
+    whitening: Any = drawn.corrections[0].transformer
     ways = shortenings(wanted, group.widths[0], whitening)
-    spaces, without = spaces_together({one.name: one.apply for one in ways}, gathered.rows)
-    full = spaces["none"]
-    check_rows(gathered.name, full.rows, k)
-    protocol = how_reduced(full, gathered, k, seed, without)
-    found = candidates(spaces, indexes.RESCORED * k, progress)
+    spaces, without = spaces_together({one.name: one.apply for one in ways}, drawn.rows)
+    full, k = spaces["none"], options.k
+    check_rows(drawn.name, full.rows, k)
+    protocol = how_reduced(full, drawn, options, without)
+    found = candidates(spaces, indexes.RESCORED * k, options.progress)
     with one_blas_thread(), one_faiss_thread():
         truth = exact_neighbours(full, k, names.SEARCHES)
     shares = {
@@ -320,11 +305,11 @@ def reduce(
             key: mean_score(truth.recall(lists)) for key, lists in found.items()
         },
     }
-    scores = {} if labelled is None else scored(labelled, ways, gathered)
+    scores = {} if labelled is None else scored(labelled, ways, drawn)
     rows = []
     for one in ways:
         for code in CODES:
-            row_of = partial(one.row, gathered.name, code, protocol)
+            row_of = partial(one.row, drawn.name, code, protocol)
             rows.append(row_of(names.REDUCED_BYTES, float(one.bytes(code))))
             rows += [
                 # Rows of shares do not say why one has no interval.
@@ -333,14 +318,7 @@ def reduce(
             ]
             if labelled is not None:
                 rows += labelled.rows(row_of, scores, (one.name, code))
-    return Result(
-        rows,
-        left_out=gathered.left_out,
-        seeds={"seed": seed},
-        versions={**versions(), "faiss": faiss.__version__},
-        command=command,
-        extra={names.REDUCE: {names.REMARKS: reduction_remarks(rows), "k": k, "sample": full.rows}},
-    )
+    return drawn.result(rows, options, names.REDUCE, reduction_remarks(rows), full.rows)
 
 
 def candidates(
@@ -370,15 +348,15 @@ def candidates(
 
 
 def scored(
-    labelled: LabelledRows, ways: list[Shortening], gathered: Gathered
+    labelled: LabelledRows, ways: list[Shortening], drawn: SearchSample
 ) -> dict[tuple[str, str], Score]:
     """Score labelled pairs by every code of every space; pairs count that have all of them."""
-    assert gathered.wanted is not None
-    vectors = {one.name: one.apply(gathered.wanted) for one in ways}
+    assert drawn.wanted is not None
+    vectors = {one.name: one.apply(drawn.wanted) for one in ways}
     usable = labelled.usable(vectors)
     found: dict[tuple[str, str], Score] = {}
     for one in ways:
-        base = one.apply(gathered.rows)
+        base = one.apply(drawn.rows)
         for code in CODES:
             coded = coded_rows(vectors[one.name], base, code)
             found[one.name, code] = labelled.score(coded, usable)

@@ -7,24 +7,84 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.corrections.named import fitted, in_memory
+from isoscope.compute.nearest_neighbours import load_faiss
+from isoscope.corrections.named import NamedCorrection, fitted, in_memory
 from isoscope.data.sampling import draw
 from isoscope.data.selection import PickedRows, RowSelection, WatchedCloud
-from isoscope.errors import DataError, UsageError
+from isoscope.errors import DataError, UsageError, at_least
+from isoscope.results.result import Result, versions
 from isoscope.tasks.encoding import open_source
+from isoscope.verbs.measure.search.names import REMARKS, SAMPLE, K
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from isoscope.corrections.named import NamedCorrection
     from isoscope.progress import Progress
+    from isoscope.results.result import Row
     from isoscope.typing import Matrix
 
 
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """What all questions about a search take: keywords of ``neighbours`` and ``reduce``.
+
+    Parameters
+    ----------
+    sample : int
+        Rows of the cloud, and of queries, that take part.
+    k : int
+        How many neighbours.
+    seed : int
+        Of the sample, of its order, and of the cells of IVF.
+    column : str, optional
+        Which array of a file that holds several.
+    drop_invalid : bool
+        Leave out rows with NaN or infinities, and pairs that name one, instead of stopping.
+    progress : callable, optional
+        Called with the name of the work, rows done, and rows in all.
+    command : str
+        Kept in the result.
+    """
+
+    sample: int = SAMPLE
+    k: int = K
+    seed: int = 0
+    column: str | None = None
+    drop_invalid: bool = False
+    progress: Progress | None = None
+    command: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a sample in which k neighbours say nothing."""
+        at_least("k", self.k, 1)
+        at_least("seed", self.seed, 0)
+        if self.sample < 2 * self.k:
+            raise UsageError(
+                f"a sample of {self.sample:,} rows is too small for {self.k} neighbours each; take "
+                f"at least {2 * self.k:,}, and thousands for figures that mean something"
+            )
+
+    def rows_of(self, cloud: Any) -> RowSelection:
+        """Open one cloud, without the rows that must not count."""
+        group = open_source(cloud, column=self.column)
+        return RowSelection(group, drop_invalid=self.drop_invalid)
+
+    def sampled_queries(self, queries: Any, dimension: int) -> Matrix:
+        """Return a sample of a second cloud, whose rows are looked for in the first."""
+        group = open_source(queries, column=self.column)
+        if group.widths[0] != dimension:
+            raise DataError(
+                f"queries have {group.widths[0]:,} dimensions, the vectors that they are looked "
+                f"for in {dimension:,}; both must come from one model"
+            )
+        drawn = draw(group, self.sample, self.seed)
+        return in_memory(RowSelection(drawn, drop_invalid=self.drop_invalid)).astype(np.float64)
+
+
 @dataclass(frozen=True)
-class Gathered:
+class SearchSample:
     """Sampled rows in random order, and fitted corrections.
 
     Attributes
@@ -64,18 +124,26 @@ class Gathered:
         """What a protocol says of the source, at its end."""
         return f"; {self.caveat}" if self.caveat else ""
 
+    def result(
+        self, rows: list[Row], options: SearchOptions, kind: str, remarks: list[str], count: int
+    ) -> Result:
+        """Return rows about a search among so many of the sampled rows, as a result."""
+        return Result(
+            rows,
+            left_out=self.left_out,
+            seeds={"seed": options.seed},
+            versions={**versions(), "faiss": load_faiss().__version__},
+            command=options.command,
+            extra={kind: {REMARKS: remarks, "k": options.k, "sample": count}},
+        )
 
-def gather(
+
+def draw_sample(
     cloud: Any,
     corrections: Sequence[NamedCorrection],
-    size: int,
-    *,
-    seed: int,
-    column: str | None,
-    drop_invalid: bool,
-    progress: Progress | None,
+    options: SearchOptions,
     wanted: NDArray[np.int64] | None = None,
-) -> Gathered:
+) -> SearchSample:
     """Fit corrections on a whole cloud, and draw a sample of it while it is read for that.
 
     Parameters
@@ -84,32 +152,26 @@ def gather(
         Anything that ``open_cloud`` takes.
     corrections : sequence of NamedCorrection
         Copies of them are fitted; those that follow from sums share one read.
-    size : int
-        Rows of the sample.
-    seed : int
-        Which rows, and in which order.
-    column : str, optional
-        Which array of a file that holds several.
-    drop_invalid : bool
-        Leave out rows that are not finite, instead of stopping.
-    progress : callable, optional
-        Called with the name of the read, rows done, and rows in all.
+    options : SearchOptions
+        How many rows, which and in which order, and of what.
     wanted : array of int, optional
         Numbers of rows to keep beside the sample, rising.
     """
-    group = open_source(cloud, column=column)
+    group = open_source(cloud, column=options.column)
+    size, seed = options.sample, options.seed
     picked = PickedRows(group, np.empty(0, np.int64) if wanted is None else wanted)
     if wanted is None and all(one.transformer is None for one in corrections):
-        selection = RowSelection(draw(group, size, seed), drop_invalid=drop_invalid)
+        drawn = draw(group, size, seed)
+        selection = RowSelection(drawn, drop_invalid=options.drop_invalid)
         rows = in_memory(selection).astype(np.float64)
         done = tuple(corrections)
     else:
         watched = WatchedCloud(picked, size, seed)
-        selection = RowSelection(watched, drop_invalid=drop_invalid)
-        done = fitted(corrections, selection, progress)
+        selection = RowSelection(watched, drop_invalid=options.drop_invalid)
+        done = fitted(corrections, selection, options.progress)
         rows = watched.sample()
     order = np.random.default_rng(seed).permutation(len(rows))
-    return Gathered(
+    return SearchSample(
         group.names[0],
         rows[order],
         done,
@@ -118,38 +180,6 @@ def gather(
         None if wanted is None else picked.found(),
         str(getattr(group, "caveat", "")),
     )
-
-
-def chosen_rows(cloud: Any, column: str | None, drop_invalid: bool) -> RowSelection:
-    """Open one cloud, without the rows that must not count."""
-    return RowSelection(open_source(cloud, column=column), drop_invalid=drop_invalid)
-
-
-def sampled_queries(
-    queries: Any, width: int, size: int, seed: int, column: str | None, drop_invalid: bool
-) -> Matrix:
-    """Return a sample of a second cloud, whose rows are looked for in the first."""
-    group = open_source(queries, column=column)
-    if group.widths[0] != width:
-        raise DataError(
-            f"queries have {group.widths[0]:,} dimensions, the vectors that they are looked for "
-            f"in {width:,}; both must come from one model"
-        )
-    drawn = RowSelection(draw(group, size, seed), drop_invalid=drop_invalid)
-    return in_memory(drawn).astype(np.float64)
-
-
-def check_sizes(sample: int, k: int, seed: int) -> None:
-    """Refuse a sample in which k neighbours say nothing."""
-    if k < 1:
-        raise UsageError(f"k is at least 1, not {k}")
-    if seed < 0:
-        raise UsageError(f"seed is at least 0, not {seed}")
-    if sample < 2 * k:
-        raise UsageError(
-            f"a sample of {sample:,} rows is too small for {k} neighbours each; take at least "
-            f"{2 * k:,}, and thousands for figures that mean something"
-        )
 
 
 def check_rows(name: str, rows: int, k: int) -> None:

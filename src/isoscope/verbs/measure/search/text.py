@@ -18,11 +18,11 @@ from isoscope.verbs.measure.search import indexes, names
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from isoscope.results.result import Result, Row
     from isoscope.verbs.measure.search.directions import SearchSpace
-    from isoscope.verbs.measure.search.sample import Gathered
+    from isoscope.verbs.measure.search.sample import SearchOptions, SearchSample
 
 
 WORDS = {
@@ -46,19 +46,6 @@ NEIGHBOUR_LEGEND = (
     "vectors as they are, rescored with these",
     "±: how far the 95 % interval reaches, over queries of this sample",
 )
-
-
-def neighbour_grids(result: Result) -> list[Grid]:
-    """Arrange what corrections do to neighbours, a grid a cloud."""
-    rows = [row for row in result.rows if names.is_neighbour_row(row)]
-    found = result.extra.get(names.NEIGHBOURS, {})
-    remarks = [str(line) for line in found.get(names.REMARKS, [])]
-    return [neighbour_grid(some, remarks) for some in by_subject(rows)]
-
-
-def by_subject(rows: list[Row]) -> Iterable[list[Row]]:
-    """Return the rows of every cloud."""
-    return grouped(rows, lambda row: row.subject).values()
 
 
 def neighbour_grid(rows: list[Row], remarks: list[str]) -> Grid:
@@ -101,37 +88,46 @@ REDUCTION_LEGEND = (
 )
 
 
-def reduction_grids(result: Result) -> list[Grid]:
-    """Arrange reductions and codes down, a grid a cloud."""
-    rows = [row for row in result.rows if names.is_reduction_row(row)]
-    remarks = [str(line) for line in result.extra.get(names.REDUCE, {}).get(names.REMARKS, [])]
-    return [reduction_grid(some, remarks) for some in by_subject(rows)]
-
-
 def reduction_grid(rows: list[Row], remarks: list[str]) -> Grid:
     """Arrange the figures of one cloud; differences of scores are in JSON."""
     shown = [row for row in rows if not row.measure.endswith(REDUCED_DIFFERENCE)]
-    cells = {(row.correction, row.part, row.measure): row for row in shown}
-    ways = dict.fromkeys((row.correction, row.part) for row in shown)
-    scores = [name for name in dict.fromkeys(row.measure for row in shown) if name not in FIGURES]
-    body = []
-    for correction, code in ways:
-        first = cells[correction, code, names.REDUCED_BYTES]
-        label = f"{first.extra['way']} {first.extra['components']}, {code}"
-        figures = [
-            figure_cell(cells.get((correction, code, name)))
-            for name in (names.REDUCED_KEPT, names.REDUCED_RESCORED)
-        ]
-        found = [cell(cells.get((correction, code, name))) for name in scores]
-        body.append([label, f"{first.value:,.0f}", *figures, *found])
-    header = [
-        "vectors",
-        *FIGURES.values(),
-        *(name.removeprefix(names.REDUCE + "/") for name in scores),
-    ]
+    labels = {
+        vectors_of(row): f"{row.extra['way']} {row.extra['components']}, {row.part}"
+        for row in shown
+    }
+    titles = {row.measure: row.measure.removeprefix(names.REDUCE + "/") for row in shown}
+    header, body = pivot(
+        shown, vectors_of, "measure", reduction_cell, corner="vectors", lines=labels,
+        columns={**FIGURES, **{name: titles[name] for name in titles if name not in FIGURES}},
+    )  # fmt: skip
     notes = [f"{names.REDUCE}: {rows[0].protocol}", REDUCTION_LEGEND]
     notes += list(dict.fromkeys(row.note for row in shown if row.note))
     return Grid(f"{rows[0].subject}: shorter vectors", header, body, notes, remarks)
+
+
+def vectors_of(row: Row) -> tuple[str, str]:
+    """Return what vectors a figure is of: the way of shortening, and the code."""
+    return row.correction, row.part
+
+
+def reduction_cell(row: Row | None) -> str:
+    """Return bytes, a share, or the score of labelled pairs."""
+    if row is not None and row.measure == names.REDUCED_BYTES:
+        return f"{row.value:,.0f}"
+    return figure_cell(row) if row is not None and row.measure in FIGURES else cell(row)
+
+
+SEARCH_GRIDS = {names.NEIGHBOURS: neighbour_grid, names.REDUCE: reduction_grid}
+
+
+def search_grids(result: Result) -> list[Grid]:
+    """Arrange what corrections do to neighbours, then shorter vectors, a grid a cloud."""
+    found = []
+    for kind, grid_of in SEARCH_GRIDS.items():
+        remarks = [str(line) for line in result.extra.get(kind, {}).get(names.REMARKS, [])]
+        clouds = grouped(names.rows_about(kind, result.rows), lambda row: row.subject)
+        found += [grid_of(rows, remarks) for rows in clouds.values()]
+    return found
 
 
 WORTHWHILE = 0.01
@@ -155,20 +151,23 @@ LABELS = (
 )
 
 
-def how_searched(space: SearchSpace, gathered: Gathered, k: int, seed: int, *, own: bool) -> str:
+def how_searched(
+    space: SearchSpace, drawn: SearchSample, options: SearchOptions, *, own: bool
+) -> str:
     """Return the protocol: what is searched, by what, with which effort."""
+    k, seed = options.k, options.seed
     cells, visited = indexes.ivf_effort(space.rows)
     asked = len(space.itself)
     queries = "each looking for the others" if own else f"{asked:,} queries of their own"
     some = min(names.SEARCHES, asked)
     fewer = f"; indexes and codes for {some:,} of the queries" if some < asked else ""
     return (
-        f"top {k} by cosine, exact, in {space.rows:,}{gathered.of_all} rows, seed {seed}, "
+        f"top {k} by cosine, exact, in {space.rows:,}{drawn.of_all} rows, seed {seed}, "
         f"{queries}; corrections fitted on the whole cloud{fewer}; HNSW M {indexes.LINKS}, "
         f"efConstruction {indexes.BUILD_EFFORT}, efSearch {max(indexes.SEARCH_EFFORT, k + 1)}; "
         f"IVF {cells} cells, {visited} visited; int8: 256 steps from smallest to largest of each "
         f"dimension, queries in float32; binary: signs and Hamming distance, ties in random order; "
-        f"rescored: {indexes.RESCORED * k} candidates by their float32 vectors{gathered.remark}"
+        f"rescored: {indexes.RESCORED * k} candidates by their float32 vectors{drawn.remark}"
     )
 
 
@@ -229,18 +228,21 @@ ENOUGH = 0.95
 """Share of the neighbours from which on shorter vectors are spoken of as good enough."""
 
 
-def how_reduced(space: SearchSpace, gathered: Gathered, k: int, seed: int, without: int) -> str:
+def how_reduced(
+    space: SearchSpace, drawn: SearchSample, options: SearchOptions, without: int
+) -> str:
     """Return the protocol: what is searched, and what codes are."""
+    k, seed = options.k, options.seed
     left = f"; {counted(without, 'vector')} left out, without a direction" if without else ""
     queries = min(names.SEARCHES, space.rows)
     return (
-        f"top {k} by cosine of {queries:,} queries in {space.rows:,}{gathered.of_all} rows, seed "
+        f"top {k} by cosine of {queries:,} queries in {space.rows:,}{drawn.of_all} rows, seed "
         f"{seed}; mean and components of the whole cloud, without labels; pca and whiten are "
         "centred, and "
         f"what centring changes is part of what they change; int8: 256 steps "
         f"from smallest to largest of each dimension, queries in float32; binary: signs and "
         f"Hamming distance, filled up to whole bytes, ties in random order; rescored: "
-        f"{indexes.RESCORED * k} candidates by the full float32 vectors{left}{gathered.remark}"
+        f"{indexes.RESCORED * k} candidates by the full float32 vectors{left}{drawn.remark}"
     )
 
 

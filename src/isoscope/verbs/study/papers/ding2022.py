@@ -31,6 +31,7 @@ DISTILBERT = "DistilBERT|distilbert-base-uncased"
 GLUE_MODELS = (BERT, ROBERTA, DISTILBERT)
 CALIBRATIONS = ("none", "cosreg", "spectrum-pol", "spectrum-exp", "flow")
 WITHOUT_FLOW = CALIBRATIONS[:-1]
+# Measures by the paper's columns.
 CELLS = {
     "SST-2": "sst-2/accuracy",
     "MRPC": "mrpc/f1",
@@ -43,10 +44,9 @@ CELLS = {
     "MNLI-mm": "mnli/accuracy-mismatched",
     "QQP": "qqp/accuracy",
 }
-"""Measures by the paper's columns."""
 
+# A sample of MNLI has one part that is scored.
 OF_A_SAMPLE = "mnli/accuracy"
-"""A sample of MNLI has one part that is scored."""
 
 GLUE_TASKS = tuple(dict.fromkeys(measure.partition("/")[0] for measure in CELLS.values()))
 GLUE_MINI_TASKS = ("rte", "mrpc")
@@ -150,8 +150,8 @@ add_study(
 
 
 HEAD = "head"
+# Model, method and task of figures that cannot be meant; see the misprints.
 MISPRINTED = (("RoBERTa", "cosreg", "QQP"), ("DistilBERT", "cosreg", "QQP"))
-"""Model, method and task of figures that cannot be meant; see the misprints."""
 
 
 def table_4(request: Request) -> Result:
@@ -190,8 +190,8 @@ add_study(
 TRANSLATE, BLEU = "translate:", "/bleu"
 TRANSLATION_TASKS = ("translate:en-ro", "translate:de-en")
 TRANSLATION_MINI_TASKS = TRANSLATION_TASKS[1:]
+# Pairs that the paper tries the flow on, and what it calls the model then.
 SMALL_TRANSLATION = (50_000, "-50k")
-"""Pairs that the paper tries the flow on, and what it calls the model then."""
 
 TRANSLATION_MODELS = ("M-BART|facebook/mbart-large-cc25|mbart-large-cc25", "M-BART-50k")
 VOCABULARY = "vocabulary"
@@ -239,11 +239,11 @@ def evenness_and_time(task: str) -> tuple[Column, Column]:
 
 
 PAIR = f"{TRANSLATE}{{pair}}"
+# BLEU, I1 and time as printed.
 PRINTED_2 = partial(
     printed_numbers, "ding2022_table2_translation",
     Column("bleu_mean", ("{model}", PAIR, "{method}", PAIR + BLEU)), *evenness_and_time(PAIR),
 )  # fmt: skip
-"""BLEU, I1 and time as printed."""
 
 OF_VOCABULARY = {"part": f"*{MATRIX}{VOCABULARY}", "measure": "i1"}
 
@@ -265,8 +265,8 @@ add_study(
 
 TASK = "summarize"
 ROUGES = ("rouge1", "rouge2", "rougeL")
+# Articles that the paper tries the flow on, and what it calls the model then.
 SMALL_SUMMARIES = (20_000, "-20k")
-"""Articles that the paper tries the flow on, and what it calls the model then."""
 
 SUMMARY_MODELS = ("BART|facebook/bart-base|bart-base", "BART-20k")
 
@@ -283,13 +283,13 @@ def table_3(request: Request) -> Result:
     return trained(request, lambda _: summary_trainings(request), TASK.__eq__, SMALL_SUMMARIES)
 
 
+# Tables 3 and 5 as printed, scores as shares.
 PRINTED_3 = partial(
     printed_numbers, "ding2022_table5_summarization",
     *(Column(f"{name}_mean", ("{model}", TASK, "{method}", f"{TASK}/{name}"), divided_by=100)
       for name in ROUGES),
     *evenness_and_time(TASK),
 )  # fmt: skip
-"""Tables 3 and 5 as printed, scores as shares."""
 
 ROUGE_1 = f"{TASK}/rouge1"
 

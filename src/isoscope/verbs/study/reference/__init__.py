@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Subject, part, correction and measure of a printed number.
 Key: TypeAlias = tuple[str, str, str, str]
-"""Subject, part, correction and measure of a printed number."""
 
 
 def printed_table(name: str) -> list[dict[str, str]]:

@@ -259,6 +259,7 @@ def run_all(
     search: bool,
 ) -> tuple[list[Outcome], list[str]]:
     """Run every task, calibration and seed; with a search, remarks say what was chosen."""
+    # All before the first training: what cannot be run would otherwise be known hours later.
     for task in tasks:
         bench.check(task, calibrations)
     outcomes, remarks = [], []
@@ -308,7 +309,7 @@ def opened_model(
     made = resolve_made_model(model, tasks[0], data, limit, work)
     if made is None:
         return open_model(model, revision=revision, device=device)
-    if len(tasks) > 1:
+    if len(tasks) > 1:  # another task has other words
         raise UsageError(f"{model} is made of the texts of one task: name one")
     found = open_model(str(made), device=device)
     found.name = model

@@ -21,7 +21,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,7 +29,7 @@ import torch
 import transformers
 from transformers import DataCollatorForSeq2Seq, GenerationConfig
 
-from isoscope.errors import UsageError, unknown_name
+from isoscope.errors import UsageError, require, unknown_name
 from isoscope.models.model import Model
 from isoscope.verbs.train.finetune import parallel_data
 from isoscope.verbs.train.finetune.parallel_data import PairData, WrittenPair, hold_out
@@ -114,13 +113,8 @@ def rouge(written: Sequence[str], references: Sequence[str]) -> WrittenScore:
 
 def scoring_library(name: str) -> Any:
     """Import a package that scores, or say what to install."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        package = name.partition(".")[0].replace("_", "-")
-        raise UsageError(
-            f"written texts are scored by {package}; pip install 'isoscope[training]'"
-        ) from error
+    package = name.partition(".")[0].replace("_", "-")
+    return require(name, f"written texts are scored by {package}; pip install 'isoscope[training]'")
 
 
 FAMILIES = (parallel_data.TRANSLATE, parallel_data.SUMMARIZE)
@@ -216,6 +210,7 @@ def _encoded(
     if part == "dev":
         found = with_dev_scored(found, task)
     tokenizer = model.tokenizer
+    # Before any text is cut: some tokenizers write the codes of languages into the tokens.
     code = set_languages(tokenizer, found.languages)
     scored = tokens_of(tokenizer, found.scored, lengths)
     marked = None if code is None else int(tokenizer.convert_tokens_to_ids(code))

@@ -10,24 +10,26 @@ correlations (undefined where every prediction is the same).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 import transformers
-from numpy.typing import NDArray
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import f1_score, matthews_corrcoef
 from transformers import DataCollatorWithPadding
 
 from isoscope.errors import UsageError, unknown_name
+from isoscope.models.model import Model
 from isoscope.tasks.datasets.glue import LARGE_SETS
 from isoscope.tasks.problems.classification import TextClassification
 from isoscope.tasks.problems.pairs import SentenceSimilarity
 from isoscope.tasks.registry import LabelledText, TextPair, find_task
+from isoscope.typing import Doubles
 from isoscope.verbs.train.finetune.run import (
     HIDDEN_ROWS,
     Outcome,
@@ -38,14 +40,6 @@ from isoscope.verbs.train.finetune.run import (
 )
 from isoscope.verbs.train.trainer import evenness, matrix_evenness
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from isoscope.models.model import Model
-
-    Numbers = NDArray[np.float64]
-
-
 Example: TypeAlias = LabelledText | TextPair
 
 TRAIN = "train"
@@ -53,16 +47,9 @@ TRAIN = "train"
 
 @dataclass(frozen=True)
 class LabelTask:
-    """How a set is scored.
+    """How a set is scored: by some metrics, of which the first decides, on some parts.
 
-    Attributes
-    ----------
-    name : str
-        As the command line calls it.
-    metrics : tuple of str
-        Scores; the first decides.
-    scored : mapping of str to str
-        What is appended to the metric's name for every part that is scored.
+    ``scored`` has what is appended to the name of a metric for every part that is scored.
     """
 
     name: str
@@ -89,6 +76,9 @@ LABEL_TASKS = {
     )
 }
 """GLUE's nine tasks, in the order of the paper's table."""
+
+SAMPLED = ("mnli", "qqp", "qnli")
+"""Large sets of which a folder may have a sample instead."""
 
 
 @dataclass(frozen=True)
@@ -138,17 +128,11 @@ def load_label_data(name: str, folder: Path | None) -> LabelData:
     """
     task = find_label_task(name)
     source, parts, note = release_of(task, folder)
-    train = examples_of(source, folder, TRAIN)
-    scored = {suffix: examples_of(source, folder, part) for part, suffix in parts}
+    load: Callable[..., Iterable[Example]] = source.load
+    train = tuple(load(folder, [TRAIN]))
+    scored = {suffix: tuple(load(folder, [part])) for part, suffix in parts}
     labels = source.labels if isinstance(source, TextClassification) else ()
     return LabelData(train, scored, labels, note)
-
-
-def examples_of(
-    source: TextClassification | SentenceSimilarity, folder: Path | None, part: str
-) -> tuple[Example, ...]:
-    """Read one part of a set."""
-    return tuple(source.load(folder, [part]))
 
 
 def release_of(
@@ -158,15 +142,13 @@ def release_of(
     whole = LARGE_SETS.get(task.name) or find_task(task.name)
     if not isinstance(whole, TextClassification | SentenceSimilarity):
         raise UsageError(f"{task.name} is no task to be fine-tuned on")
-    sample_name = f"{task.name}-sample"
-    lacks_train = TRAIN in {file.part for file in whole.files if file.optional} and not any(
-        file.part == TRAIN for file in whole.paths(folder)
-    )
-    if sample_name in ("mnli-sample", "qqp-sample", "qnli-sample") and (
-        lacks_train or whole.absent(folder)
-    ):
-        sample = find_task(sample_name)
-        if isinstance(sample, TextClassification) and not sample.absent(folder):
+    if task.name in SAMPLED:
+        # A set whose training part is optional may be there without it.
+        optional = any(file.optional and file.part == TRAIN for file in whole.files)
+        lacks_train = optional and all(file.part != TRAIN for file in whole.paths(folder))
+        sample = find_task(f"{task.name}-sample")
+        if (lacks_train or whole.absent(folder)) and not sample.absent(folder):
+            assert isinstance(sample, TextClassification)
             return sample, (("dev", ""),), f"a sample of {task.name}, not the whole set"
     return whole, task.scored, ""
 
@@ -223,7 +205,7 @@ NARROW = 0.01
 
 
 @dataclass(frozen=True)
-class Judged:
+class LabelScores:
     """Scores of a set of predictions, whether these are all the same, and what to note."""
 
     scores: dict[str, float | None]
@@ -232,11 +214,11 @@ class Judged:
 
 
 def judge_labels(
-    truth: Sequence[int] | Numbers,
-    predicted: Sequence[int] | Numbers,
+    truth: Sequence[int] | Doubles,
+    predicted: Sequence[int] | Doubles,
     metrics: Sequence[str],
     labels: Sequence[str] = (),
-) -> Judged:
+) -> LabelScores:
     """Score predicted classes.
 
     Parameters
@@ -249,41 +231,41 @@ def judge_labels(
         Names of the classes, for the note about constant predictions.
     """
     true, said = np.asarray(truth), np.asarray(predicted)
-    constant = len(np.unique(said)) == 1
-    notes: tuple[str, ...] = ()
-    if constant:
-        name = labels[int(said[0])] if labels else str(said[0])
-        notes = (f"every prediction is {name}",)
-    return Judged(scores_of(true, said, metrics), constant, notes)
+    scores = scores_of(true, said, metrics)
+    if len(np.unique(said)) > 1:
+        return LabelScores(scores, False)
+    name = labels[int(said[0])] if labels else str(said[0])
+    return LabelScores(scores, True, (f"every prediction is {name}",))
 
 
 def judge_numbers(
-    truth: Sequence[float] | Numbers, predicted: Sequence[float] | Numbers, metrics: Sequence[str]
-) -> Judged:
+    truth: Sequence[float] | Doubles, predicted: Sequence[float] | Doubles, metrics: Sequence[str]
+) -> LabelScores:
     """Score predicted numbers by their correlation with the true ones."""
     true, said = np.asarray(truth, np.float64), np.asarray(predicted, np.float64)
     span = float(np.ptp(said))
     if span <= ROUNDING * max(1.0, float(np.abs(said).max())):
-        return Judged(dict.fromkeys(metrics), True, ("undefined: every prediction is the same",))
-    notes: tuple[str, ...] = ()
-    if span < NARROW * float(np.ptp(true)):
-        notes = (f"predictions span {span:.2g} only",)
-    return Judged(scores_of(true, said, metrics), False, notes)
+        return LabelScores(
+            dict.fromkeys(metrics), True, ("undefined: every prediction is the same",)
+        )
+    narrow = span < NARROW * float(np.ptp(true))
+    notes = (f"predictions span {span:.2g} only",) if narrow else ()
+    return LabelScores(scores_of(true, said, metrics), False, notes)
 
 
-def scores_of(true: Numbers, said: Numbers, metrics: Sequence[str]) -> dict[str, float | None]:
+def scores_of(true: Doubles, said: Doubles, metrics: Sequence[str]) -> dict[str, float | None]:
     """Return scores by the names of their metrics."""
     return {name: float(SCORES[name](true, said)) for name in metrics}
 
 
-def matthews(true: Numbers, said: Numbers) -> float:
+def matthews(true: Doubles, said: Doubles) -> float:
     """Matthews' correlation; 0 where one class only is predicted."""
     if np.ptp(true) == 0 or np.ptp(said) == 0:
         return 0.0
     return float(matthews_corrcoef(true, said))
 
 
-SCORES: dict[str, Callable[[Numbers, Numbers], Any]] = {
+SCORES: dict[str, Callable[[Doubles, Doubles], Any]] = {
     "accuracy": lambda true, said: np.mean(true == said),
     "f1": partial(f1_score, zero_division=0),
     "matthews": matthews,
@@ -347,7 +329,9 @@ def with_head(model: Model, encoded: EncodedLabels) -> Any:
     return network
 
 
-def scored(network: Any, run: Run, encoded: EncodedLabels) -> tuple[dict[str, Judged], np.ndarray]:
+def scored(
+    network: Any, run: Run, encoded: EncodedLabels
+) -> tuple[dict[str, LabelScores], np.ndarray]:
     """Predict every example that is scored; return scores, and hidden states of some tokens."""
     judged, states = {}, []
     for suffix, examples in encoded.scored.items():

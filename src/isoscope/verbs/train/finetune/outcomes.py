@@ -135,6 +135,7 @@ class Comparison:
 
     def time(self) -> list[Row]:
         """Return the seconds of an epoch, and how many times those without calibration they are."""
+        # A run that stopped early finished no epoch, and has no time.
         ours, theirs = seconds(self.runs), known(seconds(self.plain))
         if not known(ours):
             return []

@@ -17,7 +17,7 @@ in ``cnn_dailymail.csv``, a sample whose end is held out, or in ``train.csv`` an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -38,18 +38,11 @@ class WrittenPair(NamedTuple):
 
 @dataclass(frozen=True)
 class PairData:
-    """The pairs of a task.
+    """The pairs of a task: those that are learned from, and those that are scored.
 
-    Attributes
-    ----------
-    train, scored : tuple of WrittenPair
-        What is learned from, and what is scored.
-    dev : tuple of WrittenPair
-        To choose settings on; empty where the data have no such part.
-    notes : tuple of str
-        What was left out, and what is scored where the data have no test set.
-    languages : tuple of str, optional
-        Of sources and of targets, where they differ.
+    ``dev`` is to choose settings on, and empty where the data have no such part. Notes say what was
+    left out, and what is scored where the data have no test set. Languages are those of sources and
+    of targets, where they differ.
     """
 
     train: tuple[WrittenPair, ...]
@@ -169,11 +162,14 @@ def find_parts(task: str, folder: Path | None, languages: tuple[str, str]) -> di
             listed = ", ".join(map(str, found))
             raise UsageError(f"{task} is there more than once: {listed}; name one with --data")
         for place, parts in found.items():
-            refuse_lone_sides(place, languages, parts)
+            # Without this, another split would be scored in the place of one that lacks a side.
+            for path, said in lone_sides(place, languages, parts):
+                raise UsageError(f"{said}; add it, or take {path.name} away")
             return parts
-    lone = next((text for place in [folder, *inside] for text in lone_sides(place, languages)), "")
+    lone = [f"; {said}" for place in [folder, *inside] for _, said in lone_sides(place, languages)]
     raise UsageError(
-        f"{expected}; there are none in {folder} or in a folder directly inside it{lone}"
+        f"{expected}; there are none in {folder} or in a folder directly inside it"
+        + "".join(lone[:1])
     )
 
 
@@ -198,33 +194,19 @@ def stems(place: Path, names: tuple[str, ...], language: str) -> dict[str, Path]
     return found
 
 
-def lone_sides(place: Path, languages: tuple[str, str]) -> list[str]:
-    """Say which parts of a folder have one language only."""
-    said = []
-    for names in PARTS.values():
-        for language, missing in (languages, languages[::-1]):
-            other = stems(place, names, missing)
-            said += [
-                f"; {path} has no {stem}.{missing} beside it"
-                for stem, path in stems(place, names, language).items()
-                if stem not in other
-            ]
-    return said
+def lone_sides(
+    place: Path, languages: tuple[str, str], complete: Container[str] = ()
+) -> Iterator[tuple[Path, str]]:
+    """Go through files of which the other language is missing, and say which file that is.
 
-
-def refuse_lone_sides(place: Path, languages: tuple[str, str], parts: dict[str, Sides]) -> None:
-    """Refuse a part of which one language is missing: another split would be scored in its place.
-
-    A part of which some other file has both languages is complete.
+    Of a part that is complete, some other file has both languages.
     """
     for part, names in PARTS.items():
-        if part in parts:
-            continue
-        for own, missing in (languages, languages[::-1]):
-            for stem, path in stems(place, names, own).items():
-                raise UsageError(
-                    f"{path} has no {stem}.{missing} beside it; add it, or take {path.name} away"
-                )
+        for language, missing in (languages, languages[::-1]):
+            other = stems(place, names, missing)
+            for stem, path in stems(place, names, language).items():
+                if part not in complete and stem not in other:
+                    yield path, f"{path} has no {stem}.{missing} beside it"
 
 
 def aligned(sides: Sides) -> tuple[tuple[WrittenPair, ...], tuple[str, ...]]:

@@ -266,6 +266,7 @@ def first_shuffled(examples: Sequence[Item], limit: int | None) -> Sequence[Item
     """Return so many examples after shuffling them once, or all in their order."""
     if limit is None or limit >= len(examples):
         return examples
+    # Of a set that is sorted, by label say, the first examples would be of one kind.
     order = np.random.default_rng(ORDER_SEED).permutation(len(examples))[:limit]
     return [examples[k] for k in order]
 

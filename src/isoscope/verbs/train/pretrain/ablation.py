@@ -99,6 +99,7 @@ def layer_measures(model: Model, texts: TextSource) -> dict[Place, float | None]
     cosines: dict[Place, float | None] = {
         (layer, names.MEAN_COSINE): one.mean_cosine for layer, one in moments.items()
     }
+    # Under a name of its own, as the number of the last layer differs between sizes.
     cosines[names.LAST_LAYER, names.MEAN_COSINE] = list(cosines.values())[-1]
     behind = [one for layer, one in moments.items() if layer != INPUT_LAYER]
     extremes = [
@@ -309,7 +310,7 @@ def effect_rows(
     for (part, measure), by_cell in last.items():
         values = {cell: known(found) for cell, found in by_cell.items()}
         complete = all(len(values[cell]) == len(found) for cell, found in by_cell.items())
-        if len(by_cell) < count or not complete:
+        if len(by_cell) < count or not complete:  # the analysis of variance needs every run
             continue
         for effect in main_effects(values, factors):
             change = f"{effect.level} instead of {effect.reference}"

@@ -42,12 +42,13 @@ BANDS = ((0.01, "most frequent 1 %"), (0.1, "next 9 %"), (0.5, "next 40 %"), (1.
 
 @dataclass(frozen=True)
 class Position:
-    """What one step of plain SGD for one position does to the rows of an output matrix."""
+    """What one step of plain SGD for one position does to the rows of an output matrix.
+
+    ``others`` has cos(update, −h) of every row but that of the true token, and ``true`` that one.
+    """
 
     others: Doubles
-    """cos(update, −h) of every row but that of the true token."""
     true: float
-    """The same of that row."""
 
 
 def single_position(

@@ -44,11 +44,13 @@ MASKED, SWAPPED = 0.8, 0.1
 
 @dataclass(frozen=True)
 class Question:
-    """What a network reads, where it predicts, and what would be right."""
+    """What a network reads, where it predicts, and what would be right.
+
+    ``where`` is true at the positions whose hidden states predict, texts × tokens.
+    """
 
     tokens: Tensor
     where: Tensor
-    """True at the positions whose hidden states predict, texts × tokens."""
     answers: Tensor
 
 
@@ -119,12 +121,13 @@ class Learner:
             Watches this step.
         """
         plan, shape = self.plan, self.plan.shape
+        # Texts, masks, dropout and rate follow from the number of the step alone, so that a run
+        # that goes on from a state repeats them.
         blocks = self.corpus.batch(self.step, shape.batch_size, plan.seed)
         question = self._ask(blocks, (plan.seed, MASKS, self.step))
         if shape.dropout:
-            torch.manual_seed(
-                int(np.random.default_rng([plan.seed, DROPOUT, self.step]).integers(2**62))
-            )
+            seeds = np.random.default_rng([plan.seed, DROPOUT, self.step])
+            torch.manual_seed(int(seeds.integers(2**62)))
         for group in self.optimiser.param_groups:
             group["lr"] = plan.rate(self.step)
         self.optimiser.zero_grad(set_to_none=True)
@@ -139,7 +142,7 @@ class Learner:
         if enemies is not None:
             enemies.begin(read, logits, question.answers)
         loss.backward()  # type: ignore[no-untyped-call]
-        if enemies is not None:
+        if enemies is not None:  # before gradients are cut
             enemies.see_gradient()
         torch.nn.utils.clip_grad_norm_(self.learned.values(), shape.clipping)
         self.optimiser.step()
@@ -179,7 +182,7 @@ class Learner:
             found |= {f"{k} {name}": as_array(moments[k]) for k in MOMENTS if k in moments}
         return found
 
-    def go_on(self, state: Arrays, step: int) -> None:
+    def load_state(self, state: Arrays, step: int) -> None:
         """Take up a state that was kept after some steps."""
         with torch.no_grad():
             for name, one in self.learned.items():
@@ -240,22 +243,11 @@ AT_ONCE = 10_000
 
 @dataclass(frozen=True)
 class Corpus:
-    """Blocks of tokens.
+    """Texts as blocks of tokens, to learn from and for validation.
 
-    Attributes
-    ----------
-    tokenizer : PreTrainedTokenizerFast
-        Learned from the training texts.
-    train, validation : array
-        Blocks × tokens.
-    counts : array
-        How often each token of the vocabulary is in the training blocks.
-    digest : str
-        Of all texts.
-    words : str
-        What it is, in a line.
-    held_texts : tuple of str
-        The texts for validation.
+    ``counts`` says how often each token of the vocabulary is in the training blocks, ``digest``
+    identifies all texts, ``words`` describes the corpus in a line, and ``held_texts`` are the texts
+    for validation.
     """
 
     tokenizer: Any
@@ -334,11 +326,9 @@ def split_texts(text: Any, validation: Any, column: str | None) -> tuple[list[st
     source = open_texts(text, column)
     texts = [one.text for one in source.texts()]
     if validation is None:
-        kept = [k % HELD_OUT == HELD_OUT - 1 for k in range(len(texts))]
-        learned = [one for one, held in zip(texts, kept, strict=True) if not held]
-        return learned, [one for one, held in zip(texts, kept, strict=True) if held], source.name
-    others = [one.text for one in open_texts(validation, column).texts()]
-    return texts, others, source.name
+        learned = [one for k, one in enumerate(texts, start=1) if k % HELD_OUT]
+        return learned, texts[HELD_OUT - 1 :: HELD_OUT], source.name
+    return texts, [one.text for one in open_texts(validation, column).texts()], source.name
 
 
 def blocks(tokenizer: Any, texts: list[str], length: int) -> NDArray[np.int32]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from isoscope.models.runtime import device_name, quietly
 from isoscope.progress import Progress
 from isoscope.results.fields import KIND
 from isoscope.results.result import Result, Row, Table
-from isoscope.verbs.train.names import LOSS, PERPLEXITY, PRETRAINING
+from isoscope.verbs.train.names import DRIFT, ENEMIES, LOSS, PERPLEXITY, PRETRAINING, UNEMBEDDING
 from isoscope.verbs.train.pretrain.common_enemies import CommonEnemies
 from isoscope.verbs.train.pretrain.learner import JUDGED_BLOCKS, Corpus, Learner, make_corpus
 from isoscope.verbs.train.pretrain.plan import Plan
@@ -31,10 +30,13 @@ KEPT_EVERY = 60.0
 """Seconds after which a state is kept, also between checkpoints."""
 
 STAGE = "pretraining"
+ENEMIES_NOTE = (
+    "rows of the output matrix in single steps; h is the mean of what predicts in the batch"
+)
 
 
 @dataclass
-class Story:
+class TrainingLog:
     """What a training has shown so far; it is kept with every state."""
 
     points: list[dict[str, Any]]
@@ -100,7 +102,8 @@ def pretrain(
     found = corpus or make_corpus(text, plan.shape, validation=validation, column=column)
     configuration = {**plan.to_facts(), "record": record, "text": found.digest}
     if (folder / RESULT).is_file():
-        result = finished(folder, configuration)
+        result = Result.load(folder / RESULT)
+        check_same(result.extra.get("configuration", {}), configuration, folder)
         if (folder / JOURNAL / CONFIGURATION).is_file():
             with Journal.open(folder / JOURNAL, configuration, resume=True) as journal:
                 journal.remove()
@@ -118,7 +121,7 @@ def pretrain(
                 leftover.unlink(missing_ok=True)
         run = Pretraining(plan, found, folder, journal, record, where, progress)
         story = run.train()
-        result = told(folder.resolve().name, plan, found, story, configuration, command)
+        result = to_result(folder.resolve().name, plan, found, story, configuration, command)
         result.save(folder / RESULT)
         journal.remove()
     return result
@@ -141,15 +144,15 @@ class Pretraining:
         self.journal, self.record, self.progress = journal, record, progress
         self.learner = Learner(plan, corpus, device)
         self.enemies = CommonEnemies(self.learner.reader.output, corpus.counts) if record else None
-        self.story = Story([], [], [], [])
+        self.story = TrainingLog([], [], [], [])
         kept = journal.load(STATE)
         if kept is not None:
-            self.learner.go_on(kept.arrays, int(kept.facts["step"]))
-            self.story = Story(**kept.facts["story"])
+            self.learner.load_state(kept.arrays, int(kept.facts["step"]))
+            self.story = TrainingLog(**kept.facts["story"])
             if self.enemies is not None:
                 self.enemies.updates, self.enemies.drift = self.story.updates, self.story.drift
 
-    def train(self) -> Story:
+    def train(self) -> TrainingLog:
         """Do all steps that are left."""
         learner, length, kept_steps = self.learner, self.plan.length, self.plan.kept_steps
         began = last = time.monotonic()
@@ -157,9 +160,11 @@ class Pretraining:
         if learner.step == 0 and not self.story.points:
             self._judge()
         while learner.step < length:
-            watched = self.enemies if self._is_recorded(learner.step + 1) else None
-            self.story.losses.append(learner.learn(watched))
-            self._report()
+            step = learner.step + 1
+            recorded = bool(self.record) and (step == 1 or step % self.record == 0)
+            self.story.losses.append(learner.learn(self.enemies if recorded else None))
+            if self.progress is not None:
+                self.progress(STAGE, step, length)
             now = time.monotonic()
             self.story.seconds = before + now - began
             if learner.step in kept_steps:
@@ -170,26 +175,13 @@ class Pretraining:
             last = now
         return self.story
 
-    def _is_recorded(self, step: int) -> bool:
-        return bool(self.record) and (step == 1 or step % self.record == 0)
-
-    def _report(self) -> None:
-        if self.progress is not None:
-            self.progress(STAGE, self.learner.step, self.plan.length)
-
     def _judge(self) -> None:
         """Keep a checkpoint, and take its perplexity."""
-        learner = self.learner
         self._save()
-        losses = self.story.losses
-        self.story.points.append(
-            {
-                "step": learner.step,
-                PERPLEXITY: learner.perplexity(),
-                LOSS: sum(losses) / len(losses) if losses else None,
-            }
-        )
-        self.story.losses = []
+        losses, self.story.losses = self.story.losses, []
+        loss = sum(losses) / len(losses) if losses else None
+        perplexity = self.learner.perplexity()
+        self.story.points.append({"step": self.learner.step, PERPLEXITY: perplexity, LOSS: loss})
 
     def _keep(self) -> None:
         if self.enemies is not None:
@@ -212,8 +204,7 @@ class Pretraining:
             temporary.rename(target)
         except (OSError, SafetensorError) as error:
             if temporary is not None:
-                with suppress(OSError):
-                    shutil.rmtree(temporary)
+                shutil.rmtree(temporary, ignore_errors=True)
             raise DataError(
                 f"{target} could not be written: {getattr(error, 'strerror', None) or error}; what "
                 "was kept before is there; free some space and go on with --resume"
@@ -240,18 +231,11 @@ def refuse_others(folder: Path, *, resume: bool) -> None:
     raise UsageError(f"{folder} holds other files; name a folder that is new or empty")
 
 
-def finished(folder: Path, configuration: dict[str, Any]) -> Result:
-    """Return the result of a training that is over, if it is the one that is asked for."""
-    result = Result.load(folder / RESULT)
-    check_same(result.extra.get("configuration", {}), configuration, folder)
-    return result
-
-
-def told(
+def to_result(
     name: str,
     plan: Plan,
     corpus: Corpus,
-    story: Story,
+    story: TrainingLog,
     configuration: dict[str, Any],
     command: str,
 ) -> Result:
@@ -271,17 +255,12 @@ def told(
         if point[measure] is not None
     ]  # fmt: skip
     tables = [
-        Table(name, "unembedding matrix", "none", measure, found, note)
-        for measure, found, note in (
-            ("common_enemies", story.updates, "rows of the output matrix in single steps; h is the "
-             "mean of what predicts in the batch"),
-            ("mean_drift", story.drift, "the mean row since the start"),
-        )
-        if found
-    ]  # fmt: skip
+        Table(name, UNEMBEDDING, "none", ENEMIES, story.updates, ENEMIES_NOTE),
+        Table(name, UNEMBEDDING, "none", DRIFT, story.drift, "the mean row since the start"),
+    ]
     return Result(
         rows,
-        tables,
+        [table for table in tables if table.rows],
         seeds={"seed": plan.seed},
         versions=versions_of_training(),
         command=command,

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from isoscope.models.runtime import quietly
 from isoscope.models.structure.rms_variants import final_norm_path, rms_classes, stock_classes
-from isoscope.verbs.train.pretrain.plan import Plan
+from isoscope.verbs.train.pretrain.plan import Plan, Size
 
 INITIAL = 0.02
 """Deviation of random weights, as all four architectures have it."""
@@ -69,7 +69,7 @@ def make_network(plan: Plan, tokenizer: Any) -> Any:
     kind = architecture(plan)
     rms = plan.final_norm == "rmsnorm"
     config_class, _, head_class = rms_classes(kind) if rms else stock_classes(kind)
-    config = config_class(**OPTIONS[kind](plan), **common_options(plan, tokenizer))
+    config = config_class(**shape_options(kind, plan.shape), **common_options(plan, tokenizer))
     with torch.random.fork_rng(), quietly():
         torch.manual_seed(plan.seed)
         network = head_class(config)
@@ -100,62 +100,41 @@ def common_options(plan: Plan, tokenizer: Any) -> dict[str, Any]:
     }
 
 
-def shape_options(plan: Plan) -> dict[str, Any]:
-    """Return a shape as all but GPT-2 call it."""
-    shape = plan.shape
-    return {
-        "hidden_size": shape.width,
-        "num_hidden_layers": shape.layers,
-        "num_attention_heads": shape.heads,
-        "intermediate_size": shape.feed_forward,
-        "max_position_embeddings": shape.context,
-    }
+SHAPE = ("width", "layers", "heads", "feed_forward", "context")
+USUAL_NAMES = (
+    "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+    "max_position_embeddings",
+)  # fmt: skip
+GPT2_NAMES = ("n_embd", "n_layer", "n_head", "n_inner", "n_positions")
+"""Fields of a size, and what configurations call them: all but GPT-2 the same."""
 
+DROPOUTS = {
+    "bert": ("hidden_dropout_prob", "attention_probs_dropout_prob"),
+    "roformer": ("hidden_dropout_prob", "attention_probs_dropout_prob"),
+    "gpt2": ("resid_pdrop", "embd_pdrop", "attn_pdrop"),
+    "gpt_neox": ("hidden_dropout", "attention_dropout"),
+}
+"""What configurations call the share of dropped numbers."""
 
-def bert_options(plan: Plan) -> dict[str, Any]:
-    """Return a shape as BERT and RoFormer call it."""
-    shape = plan.shape
-    return {
-        **shape_options(plan),
-        "hidden_dropout_prob": shape.dropout,
-        "attention_probs_dropout_prob": shape.dropout,
-        **({"embedding_size": shape.width} if plan.positions == "rotary" else {}),
-    }
-
-
-def gpt2_options(plan: Plan) -> dict[str, Any]:
-    """Return a shape as GPT-2 calls it."""
-    shape = plan.shape
-    return {
-        "n_embd": shape.width,
-        "n_layer": shape.layers,
-        "n_head": shape.heads,
-        "n_inner": shape.feed_forward,
-        "activation_function": GPT2_ACTIVATION,
-        "n_positions": shape.context,
-        **dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), shape.dropout),
-    }
-
-
-def gpt_neox_options(plan: Plan) -> dict[str, Any]:
-    """Return a shape as GPT-NeoX calls it, with all dimensions of a head turned."""
-    return {
-        **shape_options(plan),
-        **dict.fromkeys(("hidden_dropout", "attention_dropout"), plan.shape.dropout),
+ALL_TURNED = {"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 1.0}
+FIXED: dict[str, dict[str, Any]] = {
+    "gpt2": {"activation_function": GPT2_ACTIVATION},
+    "gpt_neox": {
         "hidden_act": GPT2_ACTIVATION,
         "use_parallel_residual": False,
-        "rope_parameters": {
-            "rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 1.0,
-        },
-    }  # fmt: skip
-
-
-OPTIONS = {
-    "bert": bert_options,
-    "roformer": bert_options,
-    "gpt2": gpt2_options,
-    "gpt_neox": gpt_neox_options,
+        "rope_parameters": ALL_TURNED,  # all dimensions of a head are turned
+    },
 }
+"""What is the same in every size."""
+
+
+def shape_options(kind: str, shape: Size) -> dict[str, Any]:
+    """Return a size as the configuration of a kind of network takes it."""
+    names = GPT2_NAMES if kind == "gpt2" else USUAL_NAMES
+    found = {option: getattr(shape, field) for option, field in zip(names, SHAPE, strict=True)}
+    if kind == "roformer":  # whose embeddings may be narrower than its blocks
+        found["embedding_size"] = shape.width
+    return {**found, **dict.fromkeys(DROPOUTS[kind], shape.dropout), **FIXED.get(kind, {})}
 
 
 def scale_as_gpt2(network: Any) -> None:

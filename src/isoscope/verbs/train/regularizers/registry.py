@@ -6,14 +6,14 @@ this project's, and every result says what was used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import fields
-from functools import partial
 from typing import Any
 
 import torch
 
 from isoscope.errors import UsageError, unknown_name
+from isoscope.registry import load
 from isoscope.spec import as_text, chosen_options
 from isoscope.verbs.train.regularizers.base import (
     PART,
@@ -23,12 +23,21 @@ from isoscope.verbs.train.regularizers.base import (
     check_target,
     target_matrix,
 )
-from isoscope.verbs.train.regularizers.cosreg import CosReg
-from isoscope.verbs.train.regularizers.iso_score import IStar
-from isoscope.verbs.train.regularizers.spectrum import SpectrumControl
 
 NONE = "none"
-NAMES = (NONE, "cosreg", "spectrum-pol", "spectrum-exp", "flow", "i-star")
+_HERE = "isoscope.verbs.train.regularizers"
+CALIBRATIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "cosreg": (f"{_HERE}.cosreg:CosReg", {}),
+    "spectrum-pol": (f"{_HERE}.spectrum:SpectrumControl", {"kind": "polynomial"}),
+    "spectrum-exp": (f"{_HERE}.spectrum:SpectrumControl", {"kind": "exponential"}),
+    "flow": (f"{_HERE}.flow:FlowCalibration", {}),
+    "i-star": (f"{_HERE}.iso_score:IStar", {"shrinkage": 0.0, "reference": None}),
+}
+"""The class of every calibration, and what its name settles. The next one is a line here.
+
+Classes are loaded when they are used: the flow needs zuko, which the others do without.
+"""
+NAMES = (NONE, *CALIBRATIONS)
 
 
 def make_calibration(text: str) -> Calibration | None:
@@ -42,42 +51,32 @@ def make_calibration(text: str) -> Calibration | None:
     name, *pairs = text.strip().split(":")
     if name not in NAMES:
         raise unknown_name("calibration", name, NAMES)
-    allowed, make = maker(name)
-    options = chosen_options(f"calibration {text!r}", name, pairs, allowed)
+    options = chosen_options(f"calibration {text!r}", name, pairs, option_names(name))
+    if name == NONE:
+        return None
+    place, settled = CALIBRATIONS[name]
     try:
-        return make(**options)
+        made: Calibration = load(place)(**settled, **options)
     except TypeError as error:
         raise UsageError(f"calibration {text!r}: {error}") from error
+    return made
 
 
-SPECTRUM_OPTIONS = ("weight", "c1", "c2", "gamma")
-MAKERS: dict[str, tuple[tuple[str, ...], Callable[..., Calibration | None]]] = {
-    NONE: ((), lambda: None),
-    "cosreg": (("weight",), CosReg),
-    "i-star": (("weight",), IStar),
-    "spectrum-pol": (SPECTRUM_OPTIONS, partial(SpectrumControl, "polynomial")),
-    "spectrum-exp": (SPECTRUM_OPTIONS, partial(SpectrumControl, "exponential")),
-}
-"""Options of every calibration, and what makes one of them."""
-
-
-def maker(name: str) -> tuple[tuple[str, ...], Callable[..., Calibration | None]]:
-    """Return the options of a calibration, and what makes it."""
-    if name != "flow":
-        return MAKERS[name]
-    # Imported here: it needs zuko, which the other calibrations do without.
-    from isoscope.verbs.train.regularizers.flow import FlowCalibration
-
-    options = [field.name for field in fields(FlowCalibration) if field.init]
-    return tuple(name for name in options if name != "name"), FlowCalibration
+def option_names(name: str) -> tuple[str, ...]:
+    """Return the options of a calibration: the fields of its class that its name leaves open."""
+    if name == NONE:
+        return ()
+    place, settled = CALIBRATIONS[name]
+    options = [field.name for field in fields(load(place)) if field.init]
+    return tuple(option for option in options if option not in ("name", *settled))
 
 
 def used_options(calibration: Calibration | None) -> dict[str, str]:
     """Return every option of a calibration as text, those by default as well."""
     if calibration is None:
         return {}
-    names = maker(calibration.name)[0]
-    return {name: as_text(getattr(calibration, name)) for name in names}
+    options = option_names(calibration.name)
+    return {option: as_text(getattr(calibration, option)) for option in options}
 
 
 def check_carried(network: Any, calibrations: Iterable[str], target: Target) -> None:

@@ -11,11 +11,13 @@ from typing import Any
 
 import isoscope
 from isoscope.results.result import Result, Row
+from isoscope.results.tables import grouped
 from isoscope.verbs.study.claims import ALL_MODELS, Claim
 from isoscope.verbs.study.inputs import correlation_row, mean_of, measured, of_every_cloud
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
 from isoscope.verbs.study.registry import Request, add_study
 
+# Task names, and what the paper calls them.
 WORD_SETS = {
     "men": "MEN",
     "rare-words": "RW",
@@ -23,11 +25,10 @@ WORD_SETS = {
     "wordsim-similarity": "WordSim-Sim",
     "wordsim-relatedness": "WordSim-Rel",
 }
-"""Task names, and what the paper calls them."""
 
 ALL_BUT_TWO = "all-but-the-top:n_components=2"
+# The text of the paper removes ⌈d/100⌉ components, its authors' benchmark two: both.
 METHODS = ("none", "center", "center-scaled", "all-but-the-top", ALL_BUT_TWO)
-"""The text of the paper removes ⌈d/100⌉ components, its authors' benchmark two: both."""
 
 
 def table_1(request: Request) -> Result:
@@ -36,6 +37,7 @@ def table_1(request: Request) -> Result:
     return measured(request, names, "none,center,all-but-the-top")
 
 
+# I1 and norms as printed.
 PRINTED_1 = partial(
     printed_numbers, "bis2021_table1_isotropy",
     Column("isotropy", ("{model}", "", "none", "i1")),
@@ -44,7 +46,6 @@ PRINTED_1 = partial(
     Column("mean_norm", ("{model}", "", "none", "mean_norm")),
     Column("norm_of_mean", ("{model}", "", "none", "norm_of_mean")),
 )  # fmt: skip
-"""I1 and norms as printed."""
 
 
 def word_similarity(request: Request) -> Result:
@@ -63,10 +64,10 @@ def word_similarity(request: Request) -> Result:
 def table_2(request: Request) -> Result:
     """Return the mean of the five sets, per method, with the gain over none."""
     result = word_similarity(request)
-    groups: dict[tuple[str, str, str, str], list[Row]] = {}
-    for row in result.rows:
-        _, score = row.measure.split("/", 1)
-        groups.setdefault((row.subject, row.part, row.correction, score), []).append(row)
+    groups = grouped(
+        result.rows,
+        lambda row: (row.subject, row.part, row.correction, row.measure.partition("/")[2]),
+    )
     return replace(result, rows=[average(rows, score) for (*_, score), rows in groups.items()])
 
 

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from isoscope.models.model import Model
 
 
+# What counts as 1: rows that hardly move are known to six digits in double precision.
 EXACT = 1 - 1e-6
-"""What counts as 1: rows that hardly move are known to six digits in double precision."""
 
+# Steps between two records; 50 where a training is long.
 RECORDED = {MINI: 20}
-"""Steps between two records; 50 where a training is long."""
 
 SHARES = ("share_against_h", "share_of_non_targets", "pair_cosine_of_non_targets")
 
@@ -78,6 +78,7 @@ def recorded(name: str, result: Result, single: list[Row]) -> Result:
     tables = {table.measure: table for table in result.tables}
     if ENEMIES not in tables:
         raise UsageError(f"{name} was trained without --record: there is nothing to look at")
+    # Shares are of the last record: the first ones are of a model that has learned nothing yet.
     last = max(row["step"] for row in tables[ENEMIES].rows)
     rows = [
         Row(

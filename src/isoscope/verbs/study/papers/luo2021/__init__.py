@@ -33,11 +33,11 @@ MODELS = (
     "BERT-large|bert-large-cased",
     "RoBERTa-large",
 )
+# Dimension of the paper's models; 768 for the others.
 WIDTHS = {"BERT-large": 1_024, "RoBERTa-large": 1_024}
-"""Width of the paper's models; 768 for the others."""
 
+# As many as the paper drew from each of its two corpora.
 SENTENCES = 10_000
-"""As many as the paper drew from each of its two corpora."""
 
 LARGEST_MEANS = 8
 MINIMUM, MAXIMUM = "largest_share_as_minimum", "largest_share_as_maximum"

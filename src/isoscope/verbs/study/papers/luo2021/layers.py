@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from isoscope.models.token_table import ReadLayer
 
 
+# One token of each makes a thousand pairs.
 SENTENCES = 2_000
-"""One token of each makes a thousand pairs."""
+# Below this a mean over pairs is left undefined.
 FEWEST_PAIRS = 4
-"""Below this a mean over pairs is left undefined."""
 
 COSINE = "random_pair_cosine"
 SHARE = "top_variance_share"
@@ -111,6 +111,7 @@ def before_and_after(layer: ReadLayer, seed: int, name: str, dimensions: list[in
     correction.fit_moments(layer.moments, layer.stored)
     if name == "clip":
         extra = {"dimensions": correction.dimensions_.tolist()}
+    # The same seed draws the same pairs, so that before and after differ by the correction alone.
     before = replace(pair_cosine(layer.tokens, seed), protocol="")
     after = replace(
         pair_cosine(np.asarray(correction.transform(layer.tokens)), seed),

@@ -17,6 +17,7 @@ from isoscope.models.layer_names import numbered_layers
 from isoscope.results.fields import BEST as MARK
 from isoscope.results.fields import CHOSEN_ON
 from isoscope.results.result import Result, Row
+from isoscope.results.tables import grouped
 from isoscope.tasks.problems.word_senses import THRESHOLDS_USED, threshold_note
 from isoscope.tasks.protocol import SentenceProtocol
 from isoscope.verbs.study.claims import Claim
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 SETS = ("sts-b", "sick-r", "sts-12", "sts-13", "sts-14", "sts-15", "sts-16")
 NONE, CLIP, WHITEN = "none", "clip", "whiten"
 SPEARMAN = "cosine/spearman"
+# Over all pairs of a set, and the mean over its subsets.
 SIMILARITY_SCORES = (SPEARMAN, f"{SPEARMAN}/mean")
-"""Over all pairs of a set, and the mean over its subsets."""
 
 BEST = "best layer"
 OVER_GLOVE = "above_printed_glove"
@@ -132,12 +133,9 @@ def clipped_as_told(
 
 def best_similarity_rows(rows: Iterable[Row]) -> list[Row]:
     """Return the best layer of every score, the input not counted, as the paper shows it."""
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        if row.part != INPUT and row.value is not None:
-            groups.setdefault((row.measure, row.correction), []).append(row)
+    known = (row for row in rows if row.part != INPUT and row.value is not None)
     found = []
-    for several in groups.values():
+    for several in grouped(known, lambda row: (row.measure, row.correction)).values():
         best = max(several, key=lambda row: row.value or 0.0)
         found.append(
             replace(
@@ -155,24 +153,20 @@ def over_glove(best: Row) -> list[Row]:
     if best.value is None or glove is None or best.measure.endswith("/mean"):
         return []
     note = f"{OVER_GLOVE}: less what the paper prints for averaged GloVe vectors"
-    return [
-        replace(
-            best, measure=f"{best.measure}/{OVER_GLOVE}", value=best.value - glove, note=note
-        )
-    ]  # fmt: skip
+    measure = f"{best.measure}/{OVER_GLOVE}"
+    return [replace(best, measure=measure, value=best.value - glove, note=note)]
 
 
+# The best layers' scores as printed, as ρ instead of ρ × 100.
+#
+# The paper does not say whether a set is scored as a whole or by the mean over its subsets, so that
+# its figures stand beside both.
 PRINTED_BEST = partial(
     printed_numbers, "luo2021_sts_spearman",
     *(Column("spearman", ("{model}", BEST, "{method}", f"{{dataset}}/{score}"), divided_by=100)
       for score in SIMILARITY_SCORES),
     names={name.upper(): name for name in SETS},
 )  # fmt: skip
-"""The best layers' scores as printed, as ρ instead of ρ × 100.
-
-The paper does not say whether a set is scored as a whole or by the mean over its subsets, so that
-its figures stand beside both.
-"""
 
 
 def printed_table_4_2() -> dict[Key, float]:
@@ -264,27 +258,20 @@ def best_sense_rows(rows: Iterable[Row]) -> list[Row]:
 
     The interval on the other pairs is one: nothing was chosen on them.
     """
-    accuracies = {
-        (row.correction, row.part, row.measure): row
-        for row in rows
-        if row.part != INPUT and row.measure in (ON_TRAIN, APART) and row.value is not None
-    }
+    known = (row for row in rows if row.part != INPUT and row.value is not None)
     found = []
-    for correction in dict.fromkeys(correction for correction, *_ in accuracies):
-        layers = {
-            part: row.value or 0.0
-            for (name, part, measure), row in accuracies.items()
-            if (name, measure) == (correction, ON_TRAIN)
-        }
+    for several in grouped(known, lambda row: row.correction).values():
+        layers = {row.part: row.value or 0.0 for row in several if row.measure == ON_TRAIN}
         if not layers:
             continue
         best = max(layers, key=lambda part: layers[part])
         note = f"{BEST}: of {len(layers)}, without the input, chosen on the train pairs"
-        for measure in (ON_TRAIN, APART):
-            row = accuracies.get((correction, best, measure))
-            if row is not None:
-                about = {**row.extra, LAYER: best}
-                found.append(replace(row, part=BEST, note=note, extra=about))
+        accuracies = {row.measure: row for row in several if row.part == best}
+        found += [
+            replace(row, part=BEST, note=note, extra={**row.extra, LAYER: best})
+            for row in map(accuracies.get, (ON_TRAIN, APART))
+            if row is not None
+        ]
     return found
 
 

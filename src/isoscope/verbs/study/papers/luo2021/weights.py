@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from isoscope.typing import Matrix
 
 
+# Share of vectors in which a dimension must be an extreme to be ranked in the norms.
 OFTEN = 0.1
-"""Share of vectors in which a dimension must be an extreme to be ranked in the norms."""
 
+# Row of the fourth positional embedding, counted as the table is stored.
 FOURTH = 3
-"""Row of the fourth positional embedding, counted as the table is stored."""
 
 SAME = 0.99
 FIRST_OUTLIERS = "outliers_of_the_first_position"

@@ -48,6 +48,7 @@ def with_changes(stacks: Sequence[Stack], result: Result) -> Result:
     subject = result.rows[0].subject
     cosines = {row.part: row.value for row in result.rows if row.measure == INTER}
     normed = layers[-1].endswith(FINAL_NORM)
+    # The last but one block, and the last.
     before, block = layers[-3:-1] if normed else layers[-2:]
     steps = {LAST_BLOCK: (before, block), BOTH: (before, layers[-1])}
     if normed:

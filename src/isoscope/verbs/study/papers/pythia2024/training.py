@@ -1,16 +1,13 @@
-"""Machina & Mercer (2024): isotropy through the training of Pythia models.
+"""Machina & Mercer (2024): isotropy and accuracy through training, and an ablation.
 
-A model that ends anisotropic does not drift there steadily.
+- Figures 3, 4, 7 and 9: a model that ends anisotropic does not drift there steadily.
+- Appendix A: what classifiers read off a model at every checkpoint.
+- Section 6 asks for an ablation: the same small model is trained with tied and with untied
+  matrices, and with and without positions.
 
-Machina & Mercer (2024), appendix A: what classifiers read off a model through its training.
-
-The paper takes nine sets of sentences and three of tokens from SentEval, and finds that the
-accuracy of the 70M model goes down with its isotropy. It does not name the sets: the nine are
-taken to be SentEval's sentence classification, and one set of words stands for the three.
-
-Machina & Mercer (2024), section 6: the ablation that they ask for.
-
-The same small model is trained with tied and with untied matrices, and with and without positions.
+For appendix A the paper takes nine sets of sentences and three of tokens from SentEval, and finds
+that the accuracy of the 70M model goes down with its isotropy. It does not name the sets: the nine
+are taken to be SentEval's sentence classification, and one set of words stands for the three.
 """
 
 from __future__ import annotations
@@ -48,8 +45,8 @@ if TYPE_CHECKING:
     Sayings = dict[str, Callable[[Curve], float]]
 
 
+# A bias is flat while it changes by at most this share of itself; the paper gives no number.
 FLAT = 0.25
-"""A bias is flat while it changes by at most this share of itself; the paper gives no number."""
 
 BIAS, GAIN = "bias_avgnorm", "gain_avgnorm"
 PLATEAU = printed("Pythia-6.9B unembedding over training", "isotropy plateau")
@@ -305,8 +302,8 @@ add_study(
 GRID = "tie,positions"
 FACTOR = "tie"
 UNTYING = "untied instead of tied"
+# End of a measure: the lower end of an effect's interval.
 LOWEST = "/lowest"
-"""End of a measure: the lower end of an effect's interval."""
 
 SHOWN = {
     (VALIDATION, PERPLEXITY),

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
+# Packages that hold models; as vectors they would be embedding matrices, which have no text.
 PACKAGED = ("package:minilm", "package:smollm2")
-"""Packages that hold models; as vectors they would be embedding matrices, which have no text."""
 
 
 GPT_2, BERT, ROBERTA = "GPT-2|gpt2", "BERT|bert-base-uncased", "RoBERTa|roberta-base"
@@ -31,11 +31,11 @@ SIMILARITY_SETS = ("sts-12", "sts-13", "sts-14", "sts-15", "sts-16", "sick-r", "
 SIMILARITY_SEEDS = 5
 NONE, GLOBAL, CLUSTER = "none", "all-but-the-top", "cluster-pc-removal"
 SPEARMAN = "cosine/spearman"
+# The mean over the subsets of a set, beside the correlation over all its pairs.
 MEAN = f"{SPEARMAN}/mean"
-"""The mean over the subsets of a set, beside the correlation over all its pairs."""
 
+# What isoscope calls models and methods of the printed tables.
 NAMES = {"BERT-base": "BERT", "RoBERTa-base": "RoBERTa", "global-pc-removal": GLOBAL}
-"""What isoscope calls models and methods of the printed tables."""
 
 OVER_SEEDS = f"no interval: the mean of {SIMILARITY_SEEDS} seeds of k-means"
 
@@ -94,7 +94,7 @@ class Settings:
         for row in rows:
             if row.correction == self.global_name():
                 found.append(replace(row, correction=GLOBAL))
-            elif row.correction == names[0]:
+            elif row.correction == names[0]:  # the mean stands where the first seed stood
                 found.append(over_seeds(seeds[row.measure]))
             elif row.correction not in names:
                 found.append(row)
@@ -135,6 +135,7 @@ def over_seeds(rows: Sequence[Row]) -> Row:
     logs = [row.log10 for row in rows if row.log10 is not None]
     if len(logs) < len(rows):
         return replace(whole, value=float(np.mean([row.value for row in rows])), log10=None)
+    # The largest is taken out first: 10 to the power of −400 is 0 in double precision.
     log10 = max(logs) + math.log10(np.mean([10 ** (log - max(logs)) for log in logs]))
     return replace(whole, value=10**log10, log10=log10)
 

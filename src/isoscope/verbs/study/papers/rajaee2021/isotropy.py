@@ -118,8 +118,8 @@ def read_text(request: Request, model: Model) -> LastLayer:
     return read_last_layer(model, texts, request.text.name, progress=request.progress)
 
 
+# What the columns of the printed tables are called.
 SHORT_NAMES = ("GPT-2", "BERT", "RoBERTa")
-"""What the columns of the printed tables are called."""
 
 PRINTED_1 = partial(
     printed_numbers, "rajaee2021_table1_cluster_isotropy",
@@ -277,14 +277,14 @@ add_study(
 )  # fmt: skip
 
 
+# Removing no direction of a cluster but its mean.
 CENTRED = f"{CLUSTER}:n_components=0"
-"""Removing no direction of a cluster but its mean."""
 
 COSINE, LOCAL_I1 = "mean_cosine", "i1"
 LOCAL_MEASURES = (COSINE, LOCAL_I1, "top_variance_share")
 FROM_ZERO = f"{COSINE}/distance_from_zero"
+# Tokens of the scatter plots.
 POINTS = 2_000
-"""Tokens of the scatter plots."""
 
 
 @per_model

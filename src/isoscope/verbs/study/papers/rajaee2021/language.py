@@ -103,8 +103,8 @@ add_study(
 )  # fmt: skip
 
 
+# More than any text has that fits into memory.
 ALL_TOKENS = 10**9
-"""More than any text has that fits into memory."""
 
 
 @per_model
