@@ -77,6 +77,7 @@ __all__ = [
     "threshold",
 ]
 
+# Which names are where; a module is imported when one of its names is used first.
 LATER = {
     "isoscope.corrections.registry": ["make_correction"],
     "isoscope.corrections.storage": ["load_correction"],
@@ -102,7 +103,6 @@ LATER = {
     "isoscope.verbs.train.pretrain.ablation": ["ablate"],
     "isoscope.verbs.train.pretrain.loop": ["pretrain"],
 }
-"""Which names are where; a module is imported when one of its names is used first."""
 
 
 install()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# Old paths that the documentation of 0.1 showed, with the modules that have their names now.
 MOVED = {
     "isoscope.clouds": "isoscope.data",
     "isoscope.clouds.texts": "isoscope.data.texts",
@@ -44,7 +45,6 @@ MOVED = {
     "isoscope.training.pretraining.ablating": "isoscope.verbs.train.api",
     "isoscope.training.pretraining.pretraining": "isoscope.verbs.train.api",
 }
-"""Old paths that the documentation of 0.1 showed, with the modules that have their names now."""
 
 
 class OldModule(ModuleType):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+# Takes the name of a stage, what is done, and the total where it is known.
 Progress: TypeAlias = Callable[[str, int, int | None], None]
-"""Takes the name of a stage, what is done, and the total where it is known."""
 
 
 def report(to: Progress | None, stage: str, done: int, total: int | None = None) -> None:

@@ -21,21 +21,28 @@ __all__ = [
     "Vector",
 ]
 
+# One number per item.
 Vector = NDArray[np.float64]
-"""One number per item."""
+
+# Rows × dimensions, or directions × dimensions.
 Matrix = NDArray[np.float64]
-"""Rows × dimensions, or directions × dimensions."""
+
+# Any number of axes.
 Doubles = NDArray[np.float64]
-"""Any number of axes."""
+
+# Numbers in the precision of the data.
 Floats = NDArray[np.floating[Any]]
-"""Numbers in the precision of the data."""
 Single = NDArray[np.float32]
+
+# Numbers of rows.
 Ids = NDArray[np.int64]
-"""Numbers of rows."""
+
+# Indices into an array.
 Places = NDArray[np.intp]
-"""Indices into an array."""
 Mask = NDArray[np.bool_]
+
+# Digests, one per row.
 Keys = NDArray[np.uint8]
-"""Digests, one per row."""
+
+# What a file of arrays holds, by name.
 Arrays = Mapping[str, NDArray[Any]]
-"""What a file of arrays holds, by name."""

@@ -21,10 +21,10 @@ from isoscope.version import __version__
 
 INTERRUPTED = 130
 
+# What a wrong option raises; newer releases of typer bring a click of their own.
 WrongCall: type[Exception] = next(
     base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
 )
-"""What a wrong option raises; newer releases of typer bring a click of their own."""
 
 EVERYDAY = {
     "measure": "Measure how evenly a cloud of vectors fills its space, and what corrections would "
@@ -49,11 +49,11 @@ RESEARCH = {
     "train": "Train models: with isotropy as part of the loss, or from nothing.",
     "study": "Run an experiment of a paper on models of your own.",
 }
-PANELS = {"Everyday": EVERYDAY, "Research": RESEARCH}
-"""Summaries of all commands by the panel of the help that lists them, in its order.
 
-They are written here, as well as in the rooms, so that the help loads none of them.
-"""
+# Summaries of all commands by the panel of the help that lists them, in its order.
+#
+# They are written here, as well as in the rooms, so that the help loads none of them.
+PANELS = {"Everyday": EVERYDAY, "Research": RESEARCH}
 
 COMMANDS = {**EVERYDAY, **RESEARCH}
 NOT_A_ROOM = {"list": "isoscope.cli.catalogue"}

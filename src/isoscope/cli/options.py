@@ -68,8 +68,8 @@ def command(function: Callable[[Group], None]) -> Callable[..., None]:
     return run
 
 
+# Under which a field keeps how its option is declared to typer, given the name of the field.
 DECLARED = "declared"
-"""Under which a field keeps how its option is declared to typer, given the name of the field."""
 
 
 def option(default: Any, about: str, *names: str, panel: str | None = None, **settings: Any) -> Any:
@@ -203,8 +203,8 @@ Device = Annotated[
     typer.Option(help="Where models compute, such as cpu or cuda. Default: an accelerator."),
 ]
 
+# Panels of the help.
 OF_TEXTS, SCALE = "The vectors of texts", "Scale"
-"""Panels of the help."""
 
 of_texts = partial(typer.Option, rich_help_panel=OF_TEXTS)
 of_scale = partial(typer.Option, rich_help_panel=SCALE)

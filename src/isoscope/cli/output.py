@@ -68,8 +68,8 @@ def draw(results: Sequence[Result], pictures: Pictures) -> None:
             load(f"isoscope.verbs.report.pictures:{name}")(results, place)
 
 
+# A correction's name is folded behind a hyphen or colon where a line would get longer.
 LONGEST_HEADER = 10
-"""A correction's name is folded behind a hyphen or colon where a line would get longer."""
 
 
 def show(result: Result, screen: Console) -> None:

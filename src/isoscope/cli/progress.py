@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Kind = Literal["first", "between", "last"]
 
 
+# What stages count that do not count what their command counts.
 UNITS = {
     "checkpoints": "checkpoints",
     "compare queries and documents": "spaces",
@@ -40,19 +41,18 @@ UNITS = {
     "texts": "texts",
     "try corrections": "fits",
 }
-"""What stages count that do not count what their command counts."""
 
+# Seconds over which a rate is taken.
 STRETCH = 30.0
-"""Seconds over which a rate is taken."""
 
+# Seconds between the points that a rate is taken from: reports come much faster.
 SPACING = 0.5
-"""Seconds between the points that a rate is taken from: reports come much faster."""
 
+# Points that are kept however old they are, for stages that report every few minutes.
 FEWEST = 3
-"""Points that are kept however old they are, for stages that report every few minutes."""
 
+# Seconds in which a thread's report may be overtaken by another's.
 LATE = 1.0
-"""Seconds in which a thread's report may be overtaken by another's."""
 
 
 class Stage:
@@ -137,14 +137,14 @@ class Stages:
         return total != stage.total or (done == stage.done and self.running is not stage)
 
 
+# Seconds before a bar appears: short work needs none.
 PATIENCE = 1.0
-"""Seconds before a bar appears: short work needs none."""
 
+# The stage inside which others run; it is named in front of theirs.
 AROUND = "checkpoints"
-"""The stage inside which others run; it is named in front of theirs."""
 
+# Columns of the bar itself.
 WIDEST = 40
-"""Columns of the bar itself."""
 
 PER = (("s", 1), ("min", 60), ("h", 3600))
 
@@ -258,8 +258,8 @@ def short(number: float) -> str:
     return f"{rounded:g}"
 
 
+# Seconds between two lines of a stage.
 PAUSE = 1.0
-"""Seconds between two lines of a stage."""
 
 
 class ProgressLines:
@@ -328,8 +328,8 @@ class ProgressLines:
             pass  # a full disk, or a stream that was closed
 
 
+# ``auto`` is a bar on a terminal and nothing elsewhere.
 Mode = Literal["auto", "bar", "lines", "none"]
-"""``auto`` is a bar on a terminal and nothing elsewhere."""
 
 MODES: tuple[Mode, ...] = ("auto", "bar", "lines", "none")
 

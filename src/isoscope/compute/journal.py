@@ -99,20 +99,22 @@ def lock(file: BinaryIO) -> bool:
     return True
 
 
+# Types that a journal keeps, by numpy's and by the format's name.
 STORED = {
     "float64": "F64", "float32": "F32", "float16": "F16", "bool": "BOOL",
     "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8",
     "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8",
 }  # fmt: skip
-"""Types that a journal keeps, by numpy's and by the format's name."""
 
 FORMAT_VERSION = 1
+
+# What stands before the checksum in every header.
 BEGINNING = b'{"' + METADATA.encode() + b'":{"sha256":"'
-"""What stands before the checksum in every header."""
 
 ZEROS = b"0" * 64
+
+# Bytes read at a time for the checksum.
 PIECE = 1 << 20
-"""Bytes read at a time for the checksum."""
 
 
 @dataclass(frozen=True)
@@ -240,11 +242,12 @@ NUMPY_NAMES = {stored: name for name, stored in STORED.items()}
 CONFIGURATION = "configuration.json"
 LOCK = "lock"
 ENDING = ".safetensors"
-LONGEST_STEP = 200
-"""Characters of a step's name as part of a file's."""
 
+# Characters of a step's name as part of a file's.
+LONGEST_STEP = 200
+
+# Stands for an option that a configuration does not have.
 UNSET = "not set"
-"""Stands for an option that a configuration does not have."""
 
 
 class Journal:

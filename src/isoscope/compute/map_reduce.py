@@ -48,14 +48,16 @@ if TYPE_CHECKING:
 Batches: TypeAlias = Mapping[str, Batch]
 StateOut = TypeVar("StateOut", covariant=True)
 
+# Batches whose sums are taken one after the other.
 CHUNK = 4
-"""Batches whose sums are taken one after the other."""
+
+# Clouds of so many batches are dealt to threads batch by batch.
 SMALL = 16
-"""Clouds of so many batches are dealt to threads batch by batch."""
 
 MATRICES_PER_LANE = 4
+
+# Memory that the d × d matrices of all threads together may take.
 LANE_BYTES = 2**30
-"""Memory that the d × d matrices of all threads together may take."""
 
 
 @dataclass(frozen=True)

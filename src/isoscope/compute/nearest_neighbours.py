@@ -30,11 +30,12 @@ from isoscope.errors import require
 from isoscope.typing import Places, Vector
 
 QUERIES_AT_ONCE, DOCUMENTS_AT_ONCE = 256, 4096
-DECIMALS = 12
-"""Cosines are rounded to these, so that equal documents are tied wherever they stand in a block."""
 
+# Cosines are rounded to these, so that equal documents are tied wherever they stand in a block.
+DECIMALS = 12
+
+# In place of a document where there are fewer than asked for.
 NONE = -1
-"""In place of a document where there are fewer than asked for."""
 
 
 def nearest_documents(
@@ -108,8 +109,8 @@ def one_faiss_thread() -> Iterator[None]:
         faiss.omp_set_num_threads(before)
 
 
+# Rows whose cosines with all others are held at a time.
 STRIPE = 512
-"""Rows whose cosines with all others are held at a time."""
 
 
 def nearest_rows(vectors: NDArray[Any], k: int) -> Places:

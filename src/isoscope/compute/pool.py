@@ -19,8 +19,8 @@ Shard = TypeVar("Shard")
 ValueOut = TypeVar("ValueOut", covariant=True)
 Value = TypeVar("Value")
 
+# Told how much of a shard is done.
 Tick: TypeAlias = Callable[[int], None]
-"""Told how much of a shard is done."""
 
 
 class Work(Protocol[ShardIn, ValueOut]):
@@ -73,13 +73,13 @@ def no_tick(done: int) -> None:
     del done
 
 
+# For libraries that are loaded later, and look at the environment then.
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
 }
-"""For libraries that are loaded later, and look at the environment then."""
 
 
 class SingleThread:

@@ -80,8 +80,8 @@ def follow_parent() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
+# What this process is, where it was started by a pool.
 WORKER = Worker()
-"""What this process is, where it was started by a pool."""
 
 
 def work_on(path: str, shard: bytes) -> Any:

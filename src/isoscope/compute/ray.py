@@ -24,11 +24,11 @@ from isoscope.data.location import first_line
 from isoscope.errors import DataError, UsageError, require
 from isoscope.version import __version__
 
+# How often a call is repeated whose worker died: more are no accident, but the call's doing.
 RETRIES = 20
-"""How often a call is repeated whose worker died: more are no accident, but the call's doing."""
 
+# Seconds within which a cluster takes a call.
 PATIENCE = 5.0
-"""Seconds within which a cluster takes a call."""
 
 
 class RayActors:

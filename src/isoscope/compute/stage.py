@@ -97,8 +97,8 @@ class MergeTree(Generic[State]):
         return self._merge(left, right)
 
 
+# Arrays, and facts that JSON holds.
 Entry = tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]
-"""Arrays, and facts that JSON holds."""
 
 
 class Summed:
@@ -144,8 +144,8 @@ def first(one: Any, other: Any) -> Any:
     return one
 
 
+# Saving takes at most one part in so many of the time.
 SHARE = 100
-"""Saving takes at most one part in so many of the time."""
 
 
 class Storable(Protocol):

@@ -34,8 +34,8 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+# Stands behind the last item of a queue.
 END = object()
-"""Stands behind the last item of a queue."""
 
 
 class Lane(Generic[Item]):

@@ -113,11 +113,12 @@ def parsed_header(path: Path, line: bytes) -> tuple[int, int, str, str]:
 
 VARIABLE = "ISOSCOPE_CACHE"
 OFF = "off"
-FOLDER, ENDING = "vectors", ".isoscope-vectors"
-"""Only files of this ending in a folder of this name are ever read or deleted."""
 
+# Only files of this ending in a folder of this name are ever read or deleted.
+FOLDER, ENDING = "vectors", ".isoscope-vectors"
+
+# Bytes on disk, unless another limit is named.
 LIMIT = 2 * 10**9
-"""Bytes on disk, unless another limit is named."""
 
 
 class VectorCache:

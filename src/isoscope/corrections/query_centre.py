@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from isoscope.progress import Progress
 
 
+# Whether queries are centred on the documents' mean, on their own, or each is tried.
 Centres = Literal["shared", "own", "both"]
-"""Whether queries are centred on the documents' mean, on their own, or each is tried."""
 
 # Stands behind a correction whose queries have a centre of their own.
 OWN = " (own centres)"

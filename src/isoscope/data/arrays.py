@@ -270,8 +270,8 @@ def refuse_one_shot(
         )
 
 
+# Sampled vectors shorter than this share of the longest are zero: they have no cosine.
 SHORTEST = 1e-12
-"""Sampled vectors shorter than this share of the longest are zero: they have no cosine."""
 
 
 def numbered(values: Iterable[Any]) -> tuple[dict[Any, int], NDArray[np.intp]]:

@@ -90,24 +90,24 @@ def widen_bfloat16(bits: np.ndarray) -> np.ndarray:
     return wide.view(np.float32)
 
 
+# A two-dimensional numpy array or torch tensor.
 Array: TypeAlias = Any
-"""A two-dimensional numpy array or torch tensor."""
 
 Labels: TypeAlias = Mapping[str, NDArray[Any]]
 
+# What becomes of a run with a file or a shard that cannot be read.
 OnError: TypeAlias = Literal["stop", "skip"]
-"""What becomes of a run with a file or a shard that cannot be read."""
 
+# Distance from 1 to the next number, for each dtype in which vectors may be stored.
 EPSILON = {
     "float16": 2.0**-10,
     "bfloat16": 2.0**-7,
     "float32": 2.0**-23,
     "float64": 2.0**-52,
 }
-"""Distance from 1 to the next number, for each dtype in which vectors may be stored."""
 
+# Numbers in one batch: 2,048 rows of 768. Large enough for BLAS, small enough for the cache.
 BATCH_ELEMENTS = 1_572_864
-"""Numbers in one batch: 2,048 rows of 768. Large enough for BLAS, small enough for the cache."""
 
 
 class Batch(NamedTuple):
@@ -360,19 +360,19 @@ class WrappedGroup:
         return f"{name}: row {row}" if below is None else str(below(name, row))
 
 
+# How numbers of each stored type are held; numpy has no bfloat16, so that is its bits.
 STORED_AS: dict[str, np.dtype[Any]] = {
     "float16": np.dtype(np.float16),
     "bfloat16": np.dtype(np.uint16),
     "float32": np.dtype(np.float32),
     "float64": np.dtype(np.float64),
 }
-"""How numbers of each stored type are held; numpy has no bfloat16, so that is its bits."""
 
+# Batches of a shard: some hundred megabytes, which are read again soon when a worker dies.
 SHARD_BATCHES = 64
-"""Batches of a shard: some hundred megabytes, which are read again soon when a worker dies."""
 
+# Bits for the rows of a shard where nobody has counted those before it.
 UNCOUNTED = 40
-"""Bits for the rows of a shard where nobody has counted those before it."""
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,14 @@ from isoscope.data.base import Batch, Labels
 from isoscope.data.sampling import row_keys
 from isoscope.errors import UsageError
 
+# Enough for an error to be known within an eighth, few enough to be summed in passing.
 BLOCKS = 31
-"""Enough for an error to be known within an eighth, few enough to be summed in passing."""
-DEALING_SEED = 0x5EED
-"""Not that of any sample, so that what is drawn and how it is dealt have nothing in common."""
 
+# Not that of any sample, so that what is drawn and how it is dealt have nothing in common.
+DEALING_SEED = 0x5EED
+
+# The label that says which document a row is from, where a source has it.
 DOCUMENT = "document"
-"""The label that says which document a row is from, where a source has it."""
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from isoscope.data.base import CloudGroup, Shard
 
 
+# Label under which word vectors, packages and vocabulary files carry their words.
 WORD = "word"
-"""Label under which word vectors, packages and vocabulary files carry their words."""
 
 
 def label_of(batch: Batch, wanted: str | None, name: str) -> str:

@@ -19,14 +19,14 @@ from typing import Any, BinaryIO, cast
 
 from isoscope.errors import DataError, IsoscopeError, UsageError
 
+# How libpq's addresses begin.
 POSTGRES = ("postgresql://", "postgres://")
-"""How libpq's addresses begin."""
 
+# What isoscope takes out of the address of a table; all else is libpq's.
 OWN_PARAMETERS = ("table", "column", "id")
-"""What isoscope takes out of the address of a table; all else is libpq's."""
 
+# Parameters that may be seen by anybody; what is not listed may be a secret.
 SHOWN = frozenset((*OWN_PARAMETERS, "host", "hostaddr", "port", "dbname", "service", "sslmode"))
-"""Parameters that may be seen by anybody; what is not listed may be a secret."""
 
 HIDDEN = "…"
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -91,8 +91,9 @@ def first_line(error: Exception) -> str:
 
 COMPRESSIONS = (".gz", ".zst")
 WILDCARDS = "*?["
+
+# What file systems call that which changes with a file, the surest first.
 MARKS = ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", "modified", "created")
-"""What file systems call that which changes with a file, the surest first."""
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,8 @@ def format_of(module: str, name: str, *, marks: bool = False, **how: bool) -> Fo
 ARROW = format_of("arrow", "arrow", marks=True)
 WORD_TEXT = format_of("word_text", "word_text", streamed=True, columns=False)
 FAISS = Format("isoscope.data.formats.faiss:open_faiss", columns=False)
+
+# What every file ending means. A new format is a file of its own and a line here.
 FORMATS: dict[str, Format] = {
     ".npy": format_of("npy", "npy"),
     ".npz": format_of("npz", "npz"),
@@ -97,7 +99,6 @@ FORMATS: dict[str, Format] = {
     ".faiss": FAISS,
     ".index": FAISS,
 }
-"""What every file ending means. A new format is a file of its own and a line here."""
 
 
 def open_cloud(source: Any, column: str | None = None, *, on_error: OnError = "stop") -> CloudGroup:

@@ -19,8 +19,8 @@ from typing import Any, BinaryIO, cast
 from isoscope.data.location import Location, remote
 from isoscope.errors import UsageError
 
+# How the names of temporary files begin.
 PREFIX = ".isoscope-"
-"""How the names of temporary files begin."""
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -74,8 +74,8 @@ def cannot_be_written(name: object, error: OSError) -> str:
     return f"{name} cannot be written: {error.strerror or error}"
 
 
+# gzip's own default; Python's takes three times as long for one percent.
 GZIP_LEVEL = 6
-"""gzip's own default; Python's takes three times as long for one percent."""
 
 
 class Target(io.RawIOBase):

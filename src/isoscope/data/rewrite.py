@@ -31,15 +31,15 @@ from isoscope.registry import load
 
 CarryOut = Callable[["Sequence[Plan]", Progress | None], list["Written"]]
 
+# What progress calls it when vectors are changed.
 APPLY = "apply"
-"""What progress calls it when vectors are changed."""
 
+# What writes vectors that come from no file, or from one that is only read.
 PACKAGED: dict[str, str] = {
     ".npy": "isoscope.data.formats.packages:write_packaged_npy",
     ".txt": "isoscope.data.formats.packages:write_packaged_text",
     ".vec": "isoscope.data.formats.packages:write_packaged_text",
 }
-"""What writes vectors that come from no file, or from one that is only read."""
 
 
 @dataclass(frozen=True)

@@ -40,12 +40,13 @@ def row_keys(indices: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
 
 
 DEFAULT_SIZE = 1_024
+
+# For measures of neighbours, which a small sample moves far apart.
 LARGE_SIZE = 4_096
-"""For measures of neighbours, which a small sample moves far apart."""
 
 
+# Rows whose keys are held at a time when only a few are read.
 KEYS_AT_ONCE = 4_000_000
-"""Rows whose keys are held at a time when only a few are read."""
 
 
 @dataclass(frozen=True)

@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from isoscope.typing import Vector
 
 
+# What a measure needs beyond the sums over lengths and unit vectors.
 Need = Literal[
     "mean", "dimensions", "sample", "large sample", "scatter", "partition", "scaled", "clusters"
 ]
-"""What a measure needs beyond the sums over lengths and unit vectors."""
 
+# Which way a more evenly filled space moves the measure.
 Direction = Literal["higher", "lower", "neither"]
-"""Which way a more evenly filled space moves the measure."""
 
 
+# Where an interval comes from: leaving out blocks of sums over rows, or of the variances along
+# eigenvectors; or the measure gives its own.
 IntervalKind = Literal["sums", "spectrum", "own"]
-"""Where an interval comes from: leaving out blocks of sums over rows, or of the variances along
-eigenvectors; or the measure gives its own."""
 
 
 @dataclass(frozen=True)

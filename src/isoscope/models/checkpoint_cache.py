@@ -23,8 +23,8 @@ from isoscope.models.model import Model
 from isoscope.models.runtime import dtype_name
 from isoscope.models.sources import CONFIG, SMALL_FILES, WEIGHTS, Source, download, refusal
 
+# A folder with this file was made here, and may be deleted here.
 MARK = ".isoscope-checkpoint.json"
-"""A folder with this file was made here, and may be deleted here."""
 
 
 class CheckpointCache:

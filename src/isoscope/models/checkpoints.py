@@ -24,8 +24,8 @@ SAID_STEP = re.compile(rf"(?:step|checkpoint|ckpt|iteration|iter)s?[-_ =]*{NUMBE
 ANY_NUMBER = re.compile(NUMBER, re.IGNORECASE)
 TIMES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
 
+# Steps at even distances that are said as one run.
 FEWEST_IN_A_RUN = 4
-"""Steps at even distances that are said as one run."""
 
 
 def step_of(name: str) -> Step:
@@ -148,8 +148,9 @@ def end_of_run(steps: Sequence[int], start: int) -> int:
 
 
 EVERYTHING = "*"
+
+# Checkpoints that a message names.
 MOST_NAMED = 5
-"""Checkpoints that a message names."""
 
 
 @dataclass(frozen=True)

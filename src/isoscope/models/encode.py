@@ -158,8 +158,8 @@ class Entries:
         return list(places), mentions if self.words else None
 
 
+# Texts of a shard: enough that neighbours have a length, few enough that small sets are shared.
 SHARD_TEXTS = 1_024
-"""Texts of a shard: enough that neighbours have a length, few enough that small sets are shared."""
 
 
 @dataclass(frozen=True)
@@ -262,11 +262,11 @@ def encoded_shards(
         tick(0)
 
 
+# How the tokens of a word become one vector.
 WORD_POOLING = "mean"
-"""How the tokens of a word become one vector."""
 
+# Endings of the files that hold configuration and tokenizer.
 SMALL_FILES = (".json", ".txt", ".model")
-"""Endings of the files that hold configuration and tokenizer."""
 
 
 class Encoder:

@@ -39,11 +39,11 @@ from isoscope.data.texts.base import TextSource
 from isoscope.errors import DataError, MissingError
 from isoscope.models.weights.embeddings import UNUSED, token_texts
 
+# A word, with apostrophes inside, or one mark of punctuation.
 WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
-"""A word, with apostrophes inside, or one mark of punctuation."""
 
+# Texts that are tokenized together.
 AT_ONCE = 1_000
-"""Texts that are tokenized together."""
 
 
 def word_counts(texts: TextSource) -> Counter[str]:
@@ -76,16 +76,17 @@ def token_counts(tokenizer: Any, texts: TextSource, size: int | None = None) -> 
 
 PACKAGE = "wordfreq"
 LANGUAGE = "en"
+
+# Marks of byte-level vocabularies, of SentencePiece, of WordPiece, and of older byte pairs.
 BEGINS, SENTENCE_PIECE, GOES_ON, ENDS = "Ġ", "▁", "##", "</w>"
-"""Marks of byte-level vocabularies, of SentencePiece, of WordPiece, and of older byte pairs."""
 
+# Share of tokens with a mark from which on it is the vocabulary's: GPT-2 has tokens such as
+# ``####``, and BERT letters such as ``ġ``, which mark nothing.
 FEWEST_MARKED = 0.01
-"""Share of tokens with a mark from which on it is the vocabulary's: GPT-2 has tokens such as
-``####``, and BERT letters such as ``ġ``, which mark nothing."""
 
+# Letters, with apostrophes inside. Numbers are out: wordfreq counts those of one length together
+# and only guesses how they divide.
 LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-"""Letters, with apostrophes inside. Numbers are out: wordfreq counts those of one length together
-and only guesses how they divide."""
 
 
 @dataclass(frozen=True)
@@ -212,8 +213,8 @@ def without_mark(token: str, mark: str) -> str:
     return token.removeprefix(mark) if token.startswith(mark) else ""
 
 
+# An exponent beyond which all of a text is one word.
 STEEPEST = 20.0
-"""An exponent beyond which all of a text is one word."""
 
 
 @dataclass(frozen=True)

@@ -54,8 +54,8 @@ BLOCK = re.compile(r"(?:(encoder|decoder) )?block (\d+)")
 EVERYTHING, ORDINARY = "all", "ordinary"
 
 
+# What is added to the name of a layer for the tokens that are not the main ones.
 SUFFIX = {EVERYTHING: ", all tokens", ORDINARY: ", ordinary tokens"}
-"""What is added to the name of a layer for the tokens that are not the main ones."""
 
 
 def without_suffix(part: str) -> str:

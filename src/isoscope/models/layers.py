@@ -82,8 +82,8 @@ def modules_of(stack: Stack) -> tuple[str, ...]:
     return (stack.blocks[0], *stack.blocks, *last)
 
 
+# Room for the words of one text in the number of a word.
 WORDS_PER_TEXT = 1 << 24
-"""Room for the words of one text in the number of a word."""
 
 
 @dataclass(frozen=True)

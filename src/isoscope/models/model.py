@@ -80,8 +80,8 @@ def check_config(source: Source) -> None:
     )
 
 
+# Tokenizers without a limit say so by a number above any length.
 LARGEST_LENGTH = 10_000_000
-"""Tokenizers without a limit say so by a number above any length."""
 
 
 def position_limit(positions: Positions, config: Any) -> int | None:
@@ -102,8 +102,8 @@ def sane_length(tokenizer: Any) -> int | None:
     return int(length) if length and length < LARGEST_LENGTH else None
 
 
+# Files of which a tokenizer needs one.
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model", "tekken.json")
-"""Files of which a tokenizer needs one."""
 
 
 def read_tokenizer(source: Source) -> Any:
@@ -350,8 +350,8 @@ class Model:
         }
 
 
+# The one model that a worker has: all that is done with it shares its weights.
 _REOPENED: dict[tuple[str, ...], Model] = {}
-"""The one model that a worker has: all that is done with it shares its weights."""
 
 
 def reopened(source: Source, dtype: str, device: Any) -> Model:
@@ -379,8 +379,8 @@ def refuse_missing(name: str, keys: Iterable[str]) -> None:
         raise DataError(f"{name} is not complete: its weights have no {missing[0]}{more}")
 
 
+# Field of a result that says where the weights of its models come from.
 MODELS = "models"
-"""Field of a result that says where the weights of its models come from."""
 
 
 def provenance_of(*models: Model) -> dict[str, Any]:

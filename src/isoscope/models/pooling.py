@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 POOLINGS = ("mean", "cls", "last", "max")
 
+# Takes the name of a layer and the vectors of some tokens that count.
 Watch: TypeAlias = Callable[[str, Any], None]
-"""Takes the name of a layer and the vectors of some tokens that count."""
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,7 @@ def first_line(error: Exception) -> str:
 DTYPES = ("float16", "bfloat16", "float32", "float64")
 HALF = ("float16", "bfloat16")
 
+# What the layers of a network do most; some processors lack an instruction for it.
 PROBE = """
 import sys, torch
 dtype = getattr(torch, sys.argv[1])
@@ -70,7 +71,6 @@ for rows in (1, 7, 64):
     y = torch.nn.functional.linear(x, torch.ones(64, 64, dtype=dtype), torch.ones(64, dtype=dtype))
     torch.nn.functional.scaled_dot_product_attention(y, y, y)
 """
-"""What the layers of a network do most; some processors lack an instruction for it."""
 
 
 def dtype_name(dtype: Any) -> str:

@@ -125,8 +125,9 @@ PACKAGES: dict[str, Callable[[str], Source]] = {"minilm": minilm, "smollm2": smo
 
 
 SMALL_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
+
+# Which weights to fetch, the first kind that there is.
 WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")
-"""Which weights to fetch, the first kind that there is."""
 
 
 @dataclass

@@ -29,11 +29,11 @@ from isoscope.models.pooling import Watch, token_batches
 from isoscope.models.tokens import TextTokenizer
 from isoscope.progress import Progress, report
 
+# Bytes that vectors of all layers may take; of large models fewer tokens are read.
 MEMORY = 2 * 10**9
-"""Bytes that vectors of all layers may take; of large models fewer tokens are read."""
 
+# Texts that are tokenized together while they are drawn.
 AT_ONCE = 256
-"""Texts that are tokenized together while they are drawn."""
 
 
 @dataclass(frozen=True)
@@ -190,8 +190,8 @@ def drawn_texts(
     return kept, total
 
 
+# What studies call it, whatever its name in a model.
 LAST = "last layer"
-"""What studies call it, whatever its name in a model."""
 
 
 @dataclass(frozen=True)
@@ -252,8 +252,8 @@ def about_layer(layer: str) -> str:
     return f"first tokens in; {LAST}: {layer}"
 
 
+# Room for the tokens of one text in the number of a token.
 TOKENS_OF_A_TEXT = 1 << 24
-"""Room for the tokens of one text in the number of a token."""
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from isoscope.typing import Ids, Mask
 
 __all__ = ["TOKEN_BUDGET", "WINDOW_CHARACTERS", "WINDOW_TEXTS", "batched", "windows"]
 
+# Tokens in one forward pass, padding included: more make matrices no faster.
 TOKEN_BUDGET = 4_096
-"""Tokens in one forward pass, padding included: more make matrices no faster."""
 
 
 def batched(
@@ -119,8 +119,8 @@ def mentioned_tokens(
     return np.array(numbers, np.int64), np.array(counts, np.int64), chosen
 
 
+# The word of a token that belongs to none, such as a separator.
 NO_WORD = -1
-"""The word of a token that belongs to none, such as a separator."""
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from isoscope.results.result import Row, Table
 
+# Field of a result that says what it is, so that it is shown as such.
 KIND = "kind"
-"""Field of a result that says what it is, so that it is shown as such."""
 
 
 UNCORRECTED = "none"
 
+# Sentences about a result as a whole.
 REMARKS = "remarks"
-"""Sentences about a result as a whole."""
 
 
 def base_name(measure: str) -> str:
@@ -19,30 +19,30 @@ def base_name(measure: str) -> str:
     return measure.split("/")[0].split(":")[0]
 
 
+# Kind of a result.
 SCORES = "scores"
-"""Kind of a result."""
 
+# Field of rows about a subset of a task: they are in JSON, tables would grow too long.
 PART_OF_TASK = "subset"
-"""Field of rows about a subset of a task: they are in JSON, tables would grow too long."""
 
+# Field of a row that is true for the score that decides, of those that a task has.
 MAIN = "main_score"
-"""Field of a row that is true for the score that decides, of those that a task has."""
 
+# Field of a row that is true for the layer with the highest score.
 BEST = "best_layer"
-"""Field of a row that is true for the layer with the highest score."""
 
+# Field of such a row: what the layer was chosen on.
 CHOSEN_ON = "chosen_on"
-"""Field of such a row: what the layer was chosen on."""
 
 
+# Says of a row what kind of part it is about, so that tables hold one kind each.
 PARTS = "parts"
-"""Says of a row what kind of part it is about, so that tables hold one kind each."""
 
+# Field of rows and tables about a checkpoint of a training, which are shown by themselves.
 REVISION = "revision"
-"""Field of rows and tables about a checkpoint of a training, which are shown by themselves."""
 
+# Kind of a result.
 PROFILE = "profile"
-"""Kind of a result."""
 
 
 def is_of_checkpoint(record: Row | Table) -> bool:
@@ -50,29 +50,29 @@ def is_of_checkpoint(record: Row | Table) -> bool:
     return REVISION in record.extra
 
 
+# Fields of rows, tables and verdicts about a checkpoint, beside its revision.
 MODEL, STEP = "model", "step"
-"""Fields of rows, tables and verdicts about a checkpoint, beside its revision."""
 
+# Field of a checkpoint that has the weights of another: the revision of that one.
 DUPLICATE_OF = "duplicate_of"
-"""Field of a checkpoint that has the weights of another: the revision of that one."""
 
+# Table with all checkpoints of a training; its note is the list of steps.
 CHECKPOINTS = "checkpoints"
-"""Table with all checkpoints of a training; its note is the list of steps."""
 
 
+# Fields of rows and verdicts: the topic, and what it asks.
 TOPIC, TITLE = "topic", "title"
-"""Fields of rows and verdicts: the topic, and what it asks."""
 
 
+# Ends of measures that compare a calibration with none.
 DIFFERENCE, RATIO = "/difference", "/ratio"
-"""Ends of measures that compare a calibration with none."""
 
 
+# Field of a result: what decided the runs besides task, calibration and seed.
 SETTINGS = "settings"
-"""Field of a result: what decided the runs besides task, calibration and seed."""
 
 STAR, CONSTANT = " *", " c"
 
 
+# What a row counts: scores of runs, not of vectors.
 UNIT = "runs"
-"""What a row counts: scores of runs, not of vectors."""

@@ -11,10 +11,10 @@ from isoscope.results.fields import TOPIC
 from isoscope.results.numbers import shown
 from isoscope.results.result import Result, Row
 
+# Measures that tell most, in turn.
 CARRYING = (
     "mean_cosine", "i1_scaled", "effective_rank", "iso_score", "mean_norm", "top_variance_share",
 )  # fmt: skip
-"""Measures that tell most, in turn."""
 
 NUMBERS = 3
 MOST_SENTENCES = 8

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from isoscope.results.tables import Grid
 
 
+# Kind of a result that names none: numbers of clouds.
 MEASURE = "measure"
-"""Kind of a result that names none: numbers of clouds."""
 
+# For every kind, the function that arranges a result of that kind in tables.
 TABLES = {
     MEASURE: "isoscope.verbs.measure.text:measurement_grids",
     "explanation": "isoscope.verbs.explain.text:explanation_grids",
@@ -32,10 +33,9 @@ TABLES = {
     "scores": "isoscope.verbs.evaluate.text:score_grids",
     "relation": "isoscope.verbs.evaluate.text:relation_grids",
 }
-"""For every kind, the function that arranges a result of that kind in tables."""
 
+# For kinds with many structured measures, the function that chooses which of them are shown.
 TELLING_TABLES = {"profile": "isoscope.verbs.profile.text:telling_tables"}
-"""For kinds with many structured measures, the function that chooses which of them are shown."""
 
 
 def kind_of(result: Result) -> str:

@@ -54,8 +54,9 @@ def joined(results: Iterable[Result]) -> Result:
 
 SKIPPED = "shards that could not be read"
 SKIPPED_SHARDS = "skipped_shards"
+
+# Shards left out that a warning names; the result names all.
 NAMED = 5
-"""Shards left out that a warning names; the result names all."""
 
 
 def skipped_count(skipped: Mapping[str, str]) -> dict[str, int]:

@@ -8,14 +8,15 @@ from typing import TypeAlias
 
 from isoscope.results.result import Estimated, Row
 
+# How a number is written: a format such as ``.4f``, or a function.
 Format: TypeAlias = str | Callable[[float], str]
-"""How a number is written: a format such as ``.4f``, or a function."""
 
 UNDEFINED = "undefined"
 
 SMALLEST_SHOWN = 1e-4
+
+# Intervals shorter than this share of their value are rounding, as for lengths that are all 1.
 SMALLEST_REACH = 1e-7
-"""Intervals shorter than this share of their value are rounding, as for lengths that are all 1."""
 
 
 def cell(row: Row | None, *, error: bool = False) -> str:
@@ -99,8 +100,8 @@ def shown(value: float | int | str | None) -> str:
     return f"{value:.4g}"
 
 
+# Smaller numbers are shown with their power of ten.
 SMALLEST = 1e-3
-"""Smaller numbers are shown with their power of ten."""
 
 
 def with_spread(value: float, spread: float | None, digits: str = "") -> str:

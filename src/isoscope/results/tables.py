@@ -20,17 +20,18 @@ LENGTH_LEGEND = (
     "* changes with the length of the vectors: compare only at equal scale, or use i1_scaled"
 )
 INTERVAL_LEGEND = "±: how far the 95 % interval reaches, for more vectors of the same kind"
+
+# Measures without an interval that are named one by one.
 MOST_NAMED = 5
-"""Measures without an interval that are named one by one."""
 
+# Structured measures that are shown beside the numbers.
 TELLING = ("outlier_dimensions", "dead_dimensions")
-"""Structured measures that are shown beside the numbers."""
 
+# Columns that are not shown beside their share.
 TOO_MUCH = ("mean_cosine_part",)
-"""Columns that are not shown beside their share."""
 
+# Rows of a structured measure that are shown; JSON has all.
 PREVIEWED = 5
-"""Rows of a structured measure that are shown; JSON has all."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,11 @@ class Grid:
 Item = TypeVar("Item")
 Group = TypeVar("Group", bound=Hashable)
 
+# What rows differ in: the name of a field, or a function of a row.
 Key: TypeAlias = "str | Callable[[Row], Any]"
-"""What rows differ in: the name of a field, or a function of a row."""
 
+# Lines or columns of a table in order, with their words where these are not the keys.
 Places: TypeAlias = "Mapping[Any, str] | Iterable[Any] | None"
-"""Lines or columns of a table in order, with their words where these are not the keys."""
 
 
 def pivot(

@@ -220,6 +220,8 @@ class CrossFitting:
 
 FLOW = "flow"
 
+# The settings of every correction, by how much a correction stores and changes, least first: of two
+# that are as good, the earlier one is recommended.
 SETTINGS: dict[str, tuple[str, ...]] = {
     "clip": ("clip", "clip:by=length"),
     "center": ("center",),
@@ -235,8 +237,6 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     ),
     FLOW: (FLOW,),
 }
-"""The settings of every correction, by how much a correction stores and changes, least first: of
-two that are as good, the earlier one is recommended."""
 
 
 @dataclass(frozen=True)

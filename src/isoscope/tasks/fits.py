@@ -27,8 +27,8 @@ from isoscope.errors import DataError
 from isoscope.measures.kernels import MomentsKernel, moments_kernel_for
 from isoscope.measures.reads.moments import MomentParts, Moments
 
+# Rows that a correction sees which does not follow from sums.
 MOST_ROWS = 50_000
-"""Rows that a correction sees which does not follow from sums."""
 
 
 @dataclass(frozen=True)
@@ -200,8 +200,8 @@ def parts_of(corrections: Sequence[NamedCorrection]) -> MomentParts:
     return parts_together(closed)
 
 
+# Tokens of a layer that a correction sees which does not follow from sums.
 MOST_TOKENS = 50_000
-"""Tokens of a layer that a correction sees which does not follow from sums."""
 
 
 class TokenFits:

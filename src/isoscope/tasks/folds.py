@@ -14,8 +14,9 @@ from isoscope.tasks.problem import Items, Problem
 
 FOLDS = 5
 MOST_FOLDS = 20
+
+# Items that hang together are dealt together unless they are more than this many even folds.
 LARGEST_GROUP = 2.0
-"""Items that hang together are dealt together unless they are more than this many even folds."""
 
 
 def dealt(problem: Problem, folds: int = FOLDS, seed: int = 0) -> list[Items]:

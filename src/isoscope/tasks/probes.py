@@ -36,8 +36,8 @@ from isoscope.errors import UsageError, check_name, require
 Matrix = NDArray[np.floating[Any]]
 Codes = NDArray[np.intp]
 
+# One row in this many is held back to choose on, where the data do not say which.
 CHOOSING = 5
-"""One row in this many is held back to choose on, where the data do not say which."""
 
 
 @dataclass(frozen=True)
@@ -163,15 +163,17 @@ def check_scaling(kind: str) -> None:
 
 STRENGTHS = (1e-5, 1e-4, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 ITERATIONS = 5000
+
+# Up to this many features Newton's steps, which solve for all weights at once, are cheap.
 NEWTON_WIDTH = 1024
-"""Up to this many features Newton's steps, which solve for all weights at once, are cheap."""
 
 TOLERANCE = 1e-5
-LITTLE, ERRORS = 0.05, 3.0
-"""A fall by less, in nats a row and in standard errors, does not end the search for a strength."""
 
+# A fall by less, in nats a row and in standard errors, does not end the search for a strength.
+LITTLE, ERRORS = 0.05, 3.0
+
+# A probability below this counts as this: one sure error must not decide a choice.
 SMALLEST = 1e-15
-"""A probability below this counts as this: one sure error must not decide a choice."""
 
 
 @dataclass(frozen=True)

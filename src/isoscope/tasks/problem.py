@@ -21,11 +21,11 @@ from isoscope.data.arrays import unit_rows
 from isoscope.models.tokens import Mention
 from isoscope.typing import Places, Vector
 
+# Numbers of items, or of the rows that they stand on.
 Items: TypeAlias = NDArray[np.intp]
-"""Numbers of items, or of the rows that they stand on."""
 
+# What vectors say of some items: a number, or a row of numbers, for each.
 Outputs: TypeAlias = NDArray[np.float64]
-"""What vectors say of some items: a number, or a row of numbers, for each."""
 
 
 class Problem(ABC):

@@ -283,8 +283,8 @@ class Opener:
         return f"{self.kind}:{self.names}"
 
 
+# Tasks by name, and ways to make one; they share their names.
 _TASKS = Registry[Task | Opener]("task", "isoscope.tasks.datasets")
-"""Tasks by name, and ways to make one; they share their names."""
 
 
 def register(*tasks: Task) -> None:

@@ -81,19 +81,20 @@ from isoscope.typing import Vector
 Rows = NDArray[np.intp]
 
 
+# Below this many pairs a spread of influences says nothing.
 FEWEST = 4
-"""Below this many pairs a spread of influences says nothing."""
 
+# Scores that differ by less than this, relative to their size, are one score and its rounding.
 ROUNDING = 1e-13
-"""Scores that differ by less than this, relative to their size, are one score and its rounding."""
 
 
+# Coverage of intervals where nobody asks for another.
 LEVEL = 0.95
-"""Coverage of intervals where nobody asks for another."""
 
 SHARE = (0.0, 1.0)
+
+# Bounds of scores.
 CORRELATION = (-1.0, 1.0)
-"""Bounds of scores."""
 
 
 @dataclass(frozen=True)
@@ -560,5 +561,5 @@ def stretched(value: float, end: float, stretch: float, bounds: tuple[float, flo
     return bottom + (top - bottom) / (1 + math.exp(-far))
 
 
+# Shares closer to a bound than this have no log odds to speak of.
 SMALLEST = 1e-9
-"""Shares closer to a bound than this have no log odds to speak of."""

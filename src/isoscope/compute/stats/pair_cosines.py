@@ -94,11 +94,11 @@ def first_half(units: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
     return np.asarray(chosen[place])
 
 
+# A share that fewer pairs than this speak for is not told from 0.
 FEWEST_PAIRS = 10
-"""A share that fewer pairs than this speak for is not told from 0."""
 
+# Below this the spread over rows says nothing of the error.
 FEWEST_ROWS = 30
-"""Below this the spread over rows says nothing of the error."""
 
 
 @dataclass(frozen=True)

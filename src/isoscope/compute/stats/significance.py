@@ -42,8 +42,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(value) for value in adjusted]
 
 
+# A star stands where the p-value is below this.
 LEVEL = 0.05
-"""A star stands where the p-value is below this."""
 
 
 @dataclass(frozen=True)

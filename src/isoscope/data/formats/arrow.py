@@ -76,8 +76,8 @@ def open_arrow(location: Location, column: str | None) -> Cloud:
     return open_columns(ColumnFile(location, ArrowColumns), column)
 
 
+# ``ARROW1`` and two bytes; behind it a file is a stream of messages.
 MAGIC = 8
-"""``ARROW1`` and two bytes; behind it a file is a stream of messages."""
 
 HEADER, COMPRESSION, CODEC = 2, 3, 0
 CODECS = {0: "lz4", 1: "zstd"}

@@ -107,8 +107,8 @@ def column_size(kind: Any) -> int:
         return 1 << 30
 
 
+# Arrow's names of the floating types.
 STORED = {"halffloat": "float16", "float": "float32", "double": "float64"}
-"""Arrow's names of the floating types."""
 
 
 class ColumnCloud(Cloud):

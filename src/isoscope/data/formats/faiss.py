@@ -27,17 +27,17 @@ from isoscope.data.base import (
 from isoscope.data.location import Location
 from isoscope.errors import DataError, require
 
+# What files of binary indexes begin with.
 BINARY = b"IB"
-"""What files of binary indexes begin with."""
 
+# Indexes that hold vectors as they were, by their classes without ``Index``.
 EXACT = (
     "Flat", "FlatL2", "FlatIP", "Flat1D", "IVFFlat", "HNSWFlat", "NSGFlat", "NNDescentFlat",
     "FlatL2Panorama", "FlatIPPanorama", "IVFFlatPanorama",
 )  # fmt: skip
-"""Indexes that hold vectors as they were, by their classes without ``Index``."""
 
+# What faiss puts before its messages.
 CALL = re.compile(r"^Error in .*? at \S+:\d+: (Error: )?")
-"""What faiss puts before its messages."""
 
 
 class FaissCloud(FileCloud):

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 Kept = TypeVar("Kept")
 
+# Types of JSON numbers; a truth value is no number.
 NUMBERS = frozenset((int, float))
-"""Types of JSON numbers; a truth value is no number."""
 
 
 class JsonLinesCloud(StreamedCloud):

@@ -28,11 +28,11 @@ from isoscope.data.base import (
 from isoscope.data.location import Location, readable
 from isoscope.errors import DataError
 
+# Bytes that are read although nobody wants them, because a seek would take longer.
 GAP = 1 << 17
-"""Bytes that are read although nobody wants them, because a seek would take longer."""
 
+# Bytes that are read at a time at most.
 LONGEST_RUN = 1 << 22
-"""Bytes that are read at a time at most."""
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from isoscope.data.rewrite import Rewrite
 
 
+# What the standard library raises for damaged, encrypted or unsupported archives.
 BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
@@ -47,14 +48,14 @@ BROKEN = (
     RuntimeError,
     UnicodeDecodeError,
 )
-"""What the standard library raises for damaged, encrypted or unsupported archives."""
 
 ENCRYPTED = 1
-LOCAL_HEADER = 30
-"""Bytes before a member's name; the last four tell the length of the name and of what follows."""
 
+# Bytes before a member's name; the last four tell the length of the name and of what follows.
+LOCAL_HEADER = 30
+
+# Stands for the first byte of a whole array, which the archive finds; pieces know theirs.
 IN_ARCHIVE = -1
-"""Stands for the first byte of a whole array, which the archive finds; pieces know theirs."""
 
 Header = tuple[tuple[int, ...], bool, np.dtype]
 

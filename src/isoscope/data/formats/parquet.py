@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from isoscope.data.rewrite import Rewrite
 
 
+# Bytes of a Parquet column read at a time: a row group may be as large as the file.
 BUFFER = 1 << 20
-"""Bytes of a Parquet column read at a time: a row group may be as large as the file."""
 
 
 class ParquetColumns(OpenColumns):
@@ -59,8 +59,8 @@ def open_parquet(location: Location, column: str | None) -> Cloud:
     return open_columns(ColumnFile(location, ParquetColumns), column)
 
 
+# Bytes from which on a row group is cut: all of one is in memory before it is written.
 LARGEST_ROW_GROUP = 1 << 26
-"""Bytes from which on a row group is cut: all of one is in memory before it is written."""
 
 CODECS = ("SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")
 VERSIONS = ("1.0", "2.4", "2.6")

@@ -10,8 +10,8 @@ from isoscope.data.location import Location
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.registry import load
 
+# Under this name files hold a JSON list, an object a correction, in the order of application.
 KEY = "isoscope.corrections"
-"""Under this name files hold a JSON list, an object a correction, in the order of application."""
 
 
 def choose(

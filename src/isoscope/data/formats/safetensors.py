@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 STORED = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}
 
+# The limit that the format's own library sets.
 LONGEST_HEADER = 100_000_000
-"""The limit that the format's own library sets."""
 
+# Name of the entry that is no tensor but text by name.
 METADATA = "__metadata__"
-"""Name of the entry that is no tensor but text by name."""
 
+# How the names of a model's own matrices end, whose rows are not a sample of anything.
 PARAMETER = "weight"
-"""How the names of a model's own matrices end, whose rows are not a sample of anything."""
 
 
 def read_header(location: Location) -> tuple[dict[str, Any], int]:
@@ -126,11 +126,11 @@ def describe(entry: Any) -> str:
     return f"{entry.get('dtype')} {tuple(entry['shape'])}"
 
 
+# The header is filled up with spaces so that the first tensor starts at such a byte.
 ALIGNMENT = 8
-"""The header is filled up with spaces so that the first tensor starts at such a byte."""
 
+# Bytes copied at a time.
 PIECE = 1 << 20
-"""Bytes copied at a time."""
 
 
 def safetensors_mark(location: Location) -> str | None:

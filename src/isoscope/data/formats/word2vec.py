@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 
 LONGEST_WORD = 10_000
-CHUNK = 1 << 21
-"""Bytes read at a time."""
 
+# Bytes read at a time.
+CHUNK = 1 << 21
+
+# More dimensions than this are a sign of a file of another kind.
 WIDEST = 1_000_000
-"""More dimensions than this are a sign of a file of another kind."""
 
 
 class Word2VecCloud(WordCloud):

@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 SEPARATORS = (b"\t", b" ")
 
+# Bytes parsed at a time.
 CHUNK = 1 << 23
-"""Bytes parsed at a time."""
 
+# A line longer than this is not a vector but a file without line ends.
 LONGEST_LINE = 1 << 24
-"""A line longer than this is not a vector but a file without line ends."""
 
+# What some editors put in front of a UTF-8 file: no part of the first word.
 SIGNATURE = b"\xef\xbb\xbf"
-"""What some editors put in front of a UTF-8 file: no part of the first word."""
 
+# No count of vectors or dimensions is longer.
 MOST_DIGITS = 18
-"""No count of vectors or dimensions is longer."""
 
 
 @dataclass(frozen=True)

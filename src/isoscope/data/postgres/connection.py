@@ -82,12 +82,13 @@ def parse_address(text: str, column: str | None = None) -> PostgresAddress:
     )
 
 
+# Seconds until a server that does not answer counts as unreachable, unless libpq is told.
 CONNECT_TIMEOUT = 10
-"""Seconds until a server that does not answer counts as unreachable, unless libpq is told."""
 
+# What a server says when it ends a connection; where the network does, nobody says anything.
 CUT = ("57P01", "57P02", "57P03", "57P05", "25P03")
-"""What a server says when it ends a connection; where the network does, nobody says anything."""
 
+# Patterns of a server's refusal, and how it is said here: its own words name the user.
 REFUSALS = {
     "no password supplied": "wants a password; write it into the address, PGPASSWORD or .pgpass",
     "password authentication failed": "does not take this user and password",
@@ -97,7 +98,6 @@ REFUSALS = {
     "too many (clients|connections)": "has no connection left",
     "is (starting up|shutting down)": "is starting up or shutting down; try again",
 }
-"""Patterns of a server's refusal, and how it is said here: its own words name the user."""
 
 UNREACHABLE = (
     "refused",
@@ -216,8 +216,8 @@ def begin_reading(connection: Connection) -> None:
     connection.read_only = True
 
 
+# Kinds of relations whose rows lie somewhere: tables, materialized views, partitioned tables.
 STORED_ROWS = ("r", "m", "p")
-"""Kinds of relations whose rows lie somewhere: tables, materialized views, partitioned tables."""
 
 FIND_TABLE = """
 SELECT c.oid, c.relkind::text, n.nspname, c.relname

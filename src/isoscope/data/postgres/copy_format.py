@@ -24,10 +24,12 @@ from numpy.typing import NDArray
 from isoscope.errors import DataError
 
 SIGNATURE = b"PGCOPY\n\xff\r\n\0"
+
+# What a stream begins with: no flags, no extension.
 HEADER = SIGNATURE + bytes(8)
-"""What a stream begins with: no flags, no extension."""
+
+# What it ends with: a row of −1 fields.
 TRAILER = b"\xff\xff"
-"""What it ends with: a row of −1 fields."""
 
 NULL = -1
 
@@ -97,13 +99,13 @@ class VectorKind:
         values["elements"]["number"] = rows
 
 
+# Types of vectors, by PostgreSQL's own names; _float4 is what people write as real[].
 VECTOR_KINDS = {
     "vector": VectorKind("float32"),
     "halfvec": VectorKind("float16"),
     "_float4": VectorKind("float32", array=True, oid=700),
     "_float8": VectorKind("float64", array=True, oid=701),
 }
-"""Types of vectors, by PostgreSQL's own names; _float4 is what people write as real[]."""
 
 
 @dataclass(frozen=True)

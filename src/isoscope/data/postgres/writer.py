@@ -33,11 +33,12 @@ if TYPE_CHECKING:
 
 AS_IT_WAS = "; the database is as it was"
 IN_DOUBT = "; the new vectors are either all there or not at all: look"
-PREFIX = f"{KEY}: "
-"""What the comment of a column begins with that says which corrections it has been through."""
 
+# What the comment of a column begins with that says which corrections it has been through.
+PREFIX = f"{KEY}: "
+
+# How long to wait for others who work with a table, unless the server sets a limit itself.
 LOCK_TIMEOUT = "60s"
-"""How long to wait for others who work with a table, unless the server sets a limit itself."""
 
 WAITING = "SELECT set_config('lock_timeout', %s, true) WHERE current_setting('lock_timeout') = '0'"
 FIND_TYPE = """

@@ -13,11 +13,11 @@ from isoscope.data.location import Location
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.progress import Progress, report
 
+# What a column of texts is called where there are others.
 USUAL = ("text", "sentence", "content")
-"""What a column of texts is called where there are others."""
 
+# What can be the name of a document.
 PLAIN = (str, int, float)
-"""What can be the name of a document."""
 
 
 def choose_column(
@@ -66,14 +66,14 @@ def document_name(value: Any, column: str, where: str, row: int) -> str:
     return str(value)
 
 
+# A text, None where it is missing, and the cell that names its document, None without one.
 TextRow: TypeAlias = tuple[str | None, Any]
-"""A text, None where it is missing, and the cell that names its document, None without one."""
 
+# A text, None where it is blank, and the document that the source names.
 CleanRow: TypeAlias = tuple[str | None, str | None]
-"""A text, None where it is blank, and the document that the source names."""
 
+# Texts between two reports of progress.
 REPORTED = 10_000
-"""Texts between two reports of progress."""
 
 
 @dataclass(frozen=True, slots=True)

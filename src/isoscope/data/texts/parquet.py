@@ -17,8 +17,8 @@ from isoscope.data.location import Location
 from isoscope.data.texts.base import FileTexts, TextRow, TextSource, choose_column
 from isoscope.errors import DataError
 
+# Rows turned into strings at a time.
 STEP = 1_024
-"""Rows turned into strings at a time."""
 
 
 class ParquetTexts(FileTexts):

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 
 WINDOW_TEXTS = 4_096
+
+# Texts that are sorted together: enough that neighbours have a length, few enough to hold.
 WINDOW_CHARACTERS = 2**21
-"""Texts that are sorted together: enough that neighbours have a length, few enough to hold."""
 
 
 def windows(
@@ -46,11 +47,11 @@ def windows(
         yield window
 
 
+# Shards of a source of ordinary size: several for each of a few workers.
 USUAL_SHARDS = 64
-"""Shards of a source of ordinary size: several for each of a few workers."""
 
+# Windows of a shard at most: what is lost when a worker dies is read again soon.
 MOST_WINDOWS = 16
-"""Windows of a shard at most: what is lost when a worker dies is read again soon."""
 
 
 @dataclass(frozen=True)

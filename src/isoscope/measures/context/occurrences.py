@@ -20,8 +20,9 @@ from isoscope.measures.context.token_groups import HIGHEST
 from isoscope.typing import Arrays, Ids, Single
 
 Bits = NDArray[np.uint64]
+
+# The vectors of a layer at some of the occurrences that were offered.
 Fetch = Callable[[str, Ids], Single]
-"""The vectors of a layer at some of the occurrences that were offered."""
 
 
 # What files call the arrays of a pool.

@@ -51,8 +51,8 @@ def occurrence_keys(sentences: Ids, positions: Ids, seed: int) -> NDArray[np.uin
     return row_keys(row_keys(sentences, seed).view(np.int64) + positions, seed)
 
 
+# Which vector stands for a word of several tokens.
 Subwords = Literal["first", "mean", "last"]
-"""Which vector stands for a word of several tokens."""
 
 NEEDED_LABELS = ("token id", "word", "word index", "sentence", "position")
 

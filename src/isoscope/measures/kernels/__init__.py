@@ -26,8 +26,8 @@ __all__ = ["MomentsKernel", "Projector", "moments_kernel_for", "projector_for"]
 # Imported by name when the first tensor comes, as the core does not need torch.
 TORCH = "isoscope.measures.kernels.torch_kernel"
 
+# The second read's arithmetic for one plan: projects a batch, with sums for each block of rows.
 Projector: TypeAlias = "Callable[[Array, Dealt | None], Projections]"
-"""The second read's arithmetic for one plan: projects a batch, with sums for each block of rows."""
 
 
 def moments_kernel_for(vectors: Array, parts: MomentParts, *, double: bool) -> MomentsKernel:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 LAYER_NORM, RMS_NORM = "LayerNorm", "RMSNorm"
 HEAD = "head"
 
+# What classes call what a norm adds; what it multiplies by is its other parameter.
 BIASES = ("bias", "beta", "b")
-"""What classes call what a norm adds; what it multiplies by is its other parameter."""
 
 
 @dataclass(frozen=True)

@@ -12,22 +12,22 @@ from typing import Any
 
 from isoscope.models.runtime import library
 
+# Behind the name of an architecture in a model's configuration.
 ENDING = "-rms"
-"""Behind the name of an architecture in a model's configuration."""
 
+# Configuration, network and network with a head, by architecture.
 FAMILIES = {
     "bert": ("BertConfig", "BertModel", "BertForMaskedLM"),
     "roformer": ("RoFormerConfig", "RoFormerModel", "RoFormerForMaskedLM"),
     "gpt2": ("GPT2Config", "GPT2Model", "GPT2LMHeadModel"),
     "gpt_neox": ("GPTNeoXConfig", "GPTNeoXModel", "GPTNeoXForCausalLM"),
 }
-"""Configuration, network and network with a head, by architecture."""
 
+# How the path of the norm before the output matrix ends.
 NORMS = ("ln_f", "final_layer_norm", "transform.LayerNorm")
-"""How the path of the norm before the output matrix ends."""
 
+# What paths of norms inside of a block have in them.
 BLOCK = (".h.", ".layers.", ".layer.")
-"""What paths of norms inside of a block have in them."""
 
 
 def final_norm_path(network: Any) -> str:

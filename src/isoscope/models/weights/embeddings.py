@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from isoscope.models.model import Model
 
 
+# Tokens that were put into a vocabulary for later and never trained; T5's ``<extra_id_0>`` was.
 UNUSED = re.compile(
     r"\[unused\d+\]|<unused\d+>|<reserved[\w-]*\d+>|<\|(reserved|extra)[\w-]*\d+\|>", re.IGNORECASE
 )
-"""Tokens that were put into a vocabulary for later and never trained; T5's ``<extra_id_0>`` was."""
 
 
 def unused_tokens(cloud: Any) -> list[dict[str, Any]]:

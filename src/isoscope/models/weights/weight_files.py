@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from isoscope.models.model import Model
 
 
+# Types of tensors that are not quantised.
 WHOLE = ("F64", "F32", "F16", "BF16")
-"""Types of tensors that are not quantised."""
 
 
 def quantisation_of(path: Path) -> str:
@@ -71,8 +71,8 @@ SAFETENSORS = "model.safetensors"
 PICKLE = "pytorch_model.bin"
 INDEX = ".index.json"
 
+# Bytes that are read at a time.
 PIECE = 1 << 22
-"""Bytes that are read at a time."""
 
 
 class WeightFiles(ABC):

@@ -10,15 +10,15 @@ from typing import Any, TypeAlias
 from isoscope.results.numbers import shown
 from isoscope.results.result import Result
 
+# Marks of a scatter: more only cover each other, and a page must stay small.
 MOST_POINTS = 2_000
-"""Marks of a scatter: more only cover each other, and a page must stay small."""
 
+# Rows of the table beside a chart; a page has the figures in full elsewhere.
 LONGEST_TABLE = 200
-"""Rows of the table beside a chart; a page has the figures in full elsewhere."""
 
 
+# Fields of a mark with the ends of its interval, and their headings in a table.
 INTERVAL = {"low": "low", "high": "high"}
-"""Fields of a mark with the ends of its interval, and their headings in a table."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class Figure:
         return cls(file_name(*file), title, alt, spec, list(columns.values()), rows)
 
 
+# Makes the figures of one kind that a result has data for; none where it has not.
 Maker: TypeAlias = "Callable[[Result], list[Figure]]"
-"""Makes the figures of one kind that a result has data for; none where it has not."""
 
 
 def mark_cell(mark: Mapping[str, Any], field: str, written: Callable[[Any], str]) -> str:

@@ -15,11 +15,12 @@ from isoscope.results.charts.vega import Spec, layer, layered, name, number, too
 
 PANEL_WIDTH, PANELS_ACROSS = 240, 2
 OFFSET_STEP, LINE_STEP = 12, 24
-SHORT_LABEL, LONG_LABEL = 140, 190
-"""Pixels of a label beside one of two panels, and beside a chart: titles stand 200 away at most."""
 
+# Pixels of a label beside one of two panels, and beside a chart: titles stand 200 away at most.
+SHORT_LABEL, LONG_LABEL = 140, 190
+
+# A line across a chart at a number that marks are compared with.
 DASHED: Spec = {"type": "rule", "strokeDash": [4, 3], "opacity": 0.7}
-"""A line across a chart at a number that marks are compared with."""
 
 
 def facet(marks: Marks, by: Spec, spec: Spec, own_axes: Sequence[str] = ()) -> Spec:
@@ -167,8 +168,8 @@ def marked_lines(
     return spans(points, layers, titles["panel"], height, own_axes)
 
 
+# Pixels for the dots of one thing.
 ROOM = 60
-"""Pixels for the dots of one thing."""
 
 
 def interval_dots(
@@ -294,8 +295,8 @@ def heat_map(marks: Marks, x: Spec, y: Spec, colour: Spec, digits: str, hover: l
     )
 
 
+# Times the first step after 0 that the last one must be for steps to stand by their powers.
 WIDE = 200
-"""Times the first step after 0 that the last one must be for steps to stand by their powers."""
 
 STEP_PANEL_HEIGHT = 200
 

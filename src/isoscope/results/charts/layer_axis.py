@@ -12,12 +12,12 @@ from typing import Any
 
 from isoscope.results.charts.vega import Spec, name
 
+# As wide as the page, or as the theme where there is none: a chart whose horizontal axis has names
+# would otherwise be as wide as they are many.
 FITTED = {"width": "container"}
-"""As wide as the page, or as the theme where there is none: a chart whose horizontal axis has names
-would otherwise be as wide as they are many."""
 
+# Names that fit side by side at a slant, and standing; of more, some are left out.
 SLANTED, UPRIGHT = 14, 26
-"""Names that fit side by side at a slant, and standing; of more, some are left out."""
 
 
 def depth_axis(field: str, title: str, names: int, **more: Any) -> Spec:

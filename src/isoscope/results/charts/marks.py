@@ -17,11 +17,11 @@ from isoscope.results.result import Result, Row, Table
 
 Mark: TypeAlias = dict[str, Any]
 
+# Series that colours tell apart.
 MOST_SERIES = len(CATEGORIES)
-"""Series that colours tell apart."""
 
+# Dots below each other in one panel: labels and offsets stay readable.
 MOST_LINES = 60
-"""Dots below each other in one panel: labels and offsets stay readable."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 4], [4, 1], [1, 4])
 
@@ -178,8 +178,9 @@ def series_style(
 
 
 NONE = "none"
+
+# Fields of rows and tables about checkpoints or effects on a training: other charts have them.
 OVER_TRAINING = ("revision", "step", "factor", "factors")
-"""Fields of rows and tables about checkpoints or effects on a training: other charts have them."""
 
 
 def is_standing(record: Row | Table) -> bool:
@@ -223,8 +224,9 @@ def of(*words: str) -> str:
 
 
 COLOURS = tuple(colour for colour in CATEGORIES if colour != BEFORE)
+
+# Pixels that a legend may take.
 NARROW = 320
-"""Pixels that a legend may take."""
 LETTER, SYMBOL = 7, 34
 MOST_COLUMNS = 4
 

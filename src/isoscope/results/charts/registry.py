@@ -13,6 +13,7 @@ from isoscope.registry import load
 from isoscope.results.charts.chart import Figure, Maker
 from isoscope.results.result import Result
 
+# Verdicts of studies first, then what a user feels (cosines, scores), then causes.
 MAKERS = (
     "isoscope.verbs.study.charts:claim_figures",
     "isoscope.verbs.study.charts:printed_figures",
@@ -41,7 +42,6 @@ MAKERS = (
     "isoscope.verbs.train.charts:training_figures",
     "isoscope.verbs.train.charts:calibration_figures",
 )
-"""Verdicts of studies first, then what a user feels (cosines, scores), then causes."""
 
 
 @cache

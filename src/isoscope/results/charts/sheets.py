@@ -17,19 +17,19 @@ from isoscope.results.charts.marks import MOST_SERIES, Mark, Marks, of
 from isoscope.results.charts.vega import Spec, layered, name
 from isoscope.results.result import Row, Table
 
+# Small charts of a figure: more are not looked at.
 MOST_PANELS = 8
-"""Small charts of a figure: more are not looked at."""
 
+# A dash for every line of a chart, so that colour is never the only difference.
 LINE_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 1], [8, 2, 2, 2, 2, 2])
-"""A dash for every line of a chart, so that colour is never the only difference."""
 
 LINE_PANEL_HEIGHT = 160
 
+# Letters of a legend in a row on a page of 360 pixels, and what a symbol takes of them.
 LEGEND_LETTERS, SYMBOL_LETTERS = 45, 6
-"""Letters of a legend in a row on a page of 360 pixels, and what a symbol takes of them."""
 
+# Subject and part.
 Cloud: TypeAlias = tuple[str, str]
-"""Subject and part."""
 
 Kind = TypeVar("Kind", bound=Hashable)
 Found = TypeVar("Found")

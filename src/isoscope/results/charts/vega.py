@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 Spec: TypeAlias = dict[str, Any]
-SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
-"""A name, not an address that anybody asks for."""
 
+# A name, not an address that anybody asks for.
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
+# A line whose points cannot be seen, but be hovered over: a line alone tells its first one.
 HOVERED_LINE: Spec = {"type": "line", "point": {"filled": True, "opacity": 0, "size": 80}}
-"""A line whose points cannot be seen, but be hovered over: a line alone tells its first one."""
 
 
 def chart(values: Sequence[dict[str, Any]], mark: str | Spec, encoding: Spec, **more: Any) -> Spec:
@@ -63,8 +64,9 @@ def tooltip(names: dict[str, str], numbers: dict[str, str] | None = None) -> lis
 
 
 CATEGORIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
+
+# Colours of the space as it is, and of a corrected one.
 BEFORE, AFTER = "#7F7F7F", "#0072B2"
-"""Colours of the space as it is, and of a corrected one."""
 
 ORDERED, AROUND_ZERO = "viridis", "blueorange"
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
@@ -104,14 +106,14 @@ def themed(spec: dict[str, Any], mode: str = "light") -> dict[str, Any]:
     return {**spec, "config": config(mode)}
 
 
+# Pixels of a line of text.
 LINE_HEIGHT = 14
-"""Pixels of a line of text."""
 
+# An axis whose labels have several lines; its title stands above them, where it covers none.
 IN_LINES = {
     "labelExpr": "split(datum.label, '\\n')", "labelLimit": 0, "titleAngle": 0,
     "titleAlign": "right", "titleBaseline": "bottom", "titleX": -8, "titleY": -6,
 }  # fmt: skip
-"""An axis whose labels have several lines; its title stands above them, where it covers none."""
 
 
 def in_lines(text: str, letters: int) -> str:

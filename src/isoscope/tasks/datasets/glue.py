@@ -234,6 +234,8 @@ def read_mnli(path: Path, file: DataFile, labels: Collection[str]) -> list[Label
 
 
 MNLI_SIZES = {"train": 392_702, "dev_matched": 9_815, "dev_mismatched": 9_832}
+
+# By name; releases of QQP differ in the number of rows to learn from.
 LARGE_SETS = {
     "mnli": replace(
         tab_task(
@@ -247,4 +249,3 @@ LARGE_SETS = {
         "Quora's terms: no commercial use", QQP_CITATION, metrics=("accuracy", "f1"),
     ),
 }  # fmt: skip
-"""By name; releases of QQP differ in the number of rows to learn from."""

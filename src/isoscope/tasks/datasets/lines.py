@@ -18,8 +18,8 @@ from isoscope.tasks.registry import LabelledText
 
 Number = TypeVar("Number", int, float)
 
+# What is taken off the ends of a text; other space, such as Latin-1's 0x85, may be a character.
 BLANKS = " \t\r\n"
-"""What is taken off the ends of a text; other space, such as Latin-1's 0x85, may be a character."""
 
 
 def read_text(path: Path) -> str:

@@ -35,10 +35,11 @@ KNOWN: dict[PairKind, str] = {
     "rows": "pairs of rows",
     "scores": "scores alone",
 }
+
+# Names that tell a row of queries from one of documents.
 QUERY_SIDES = (
     ("query_row", "document_row"), ("query_id", "document_id"), ("query-id", "corpus-id"),
 )  # fmt: skip
-"""Names that tell a row of queries from one of documents."""
 
 SIDES: dict[PairKind, tuple[tuple[str, str], ...]] = {
     "texts": (
@@ -274,8 +275,8 @@ class OwnPairs:
         return int(name)
 
 
+# In place of a row whose name is not its own.
 TWICE = -1
-"""In place of a row whose name is not its own."""
 
 
 def places(ids: Sequence[str]) -> dict[str, int]:

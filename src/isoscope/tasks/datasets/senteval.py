@@ -13,8 +13,8 @@ from isoscope.tasks.datasets.lines import BLANKS, as_label, text_lines
 from isoscope.tasks.problems.classification import TextClassification
 from isoscope.tasks.registry import DataFile, LabelledText, part_files, register
 
+# What the only part of a set without splits is called.
 ALL = "all"
-"""What the only part of a set without splits is called."""
 
 LAYOUT = "a label, a blank and the text a line; Latin-1 or UTF-8"
 CROSS = "a classifier of the text's frozen features, cross-validated, as the release has no splits"

@@ -61,6 +61,7 @@ def read_benchmark(path: Path, file: DataFile) -> list[TextPair]:
     return pairs
 
 
+# Scored pairs of every source of text.
 SUBSETS = {
     2012: {"MSRpar": 750, "MSRvid": 750, "SMTeuroparl": 459, "surprise.OnWN": 750,
            "surprise.SMTnews": 399},
@@ -72,7 +73,6 @@ SUBSETS = {
     2016: {"answer-answer": 254, "headlines": 249, "plagiarism": 230, "postediting": 244,
            "question-question": 209},
 }  # fmt: skip
-"""Scored pairs of every source of text."""
 
 CITATIONS = {
     2012: "Agirre, Cer, Diab & Gonzalez-Agirre (2012), SemEval-2012 task 6: A pilot on semantic "

@@ -16,8 +16,8 @@ from isoscope.errors import DataError
 from isoscope.tasks.datasets.lines import as_number, filled_lines, wrong_columns
 from isoscope.tasks.registry import DataFile, OwnFileTask, Task, register, register_opener
 
+# What may stand between columns, in words.
 BETWEEN = {"\t": "tabs", ",": "commas", " ": "blanks"}
-"""What may stand between columns, in words."""
 
 PART_OF_SPEECH = re.compile(r"-[nvj]$")
 

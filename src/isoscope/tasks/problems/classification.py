@@ -47,8 +47,8 @@ from isoscope.tasks.registry import DataFile, LabelledText, PartedTask, TaggedSe
 from isoscope.tasks.scores import has_output, with_note
 from isoscope.typing import Vector
 
+# ``ordered`` is u, v, |u − v| and u ∘ v; ``symmetric`` the last two.
 PairFeatures = Literal["ordered", "symmetric"]
-"""``ordered`` is u, v, |u − v| and u ∘ v; ``symmetric`` the last two."""
 
 BLOCKS: dict[PairFeatures, int] = {"ordered": 4, "symmetric": 2}
 WORDS: dict[PairFeatures, str] = {
@@ -65,11 +65,12 @@ def pair_features(u: Matrix, v: Matrix, kind: PairFeatures = "ordered") -> Matri
 
 
 TRAIN, TEST = "train", "test"
-CHOSEN_ON = ("dev", "trial")
-"""Parts of releases on which settings are chosen where another part is scored."""
 
+# Parts of releases on which settings are chosen where another part is scored.
+CHOSEN_ON = ("dev", "trial")
+
+# How releases write the class that F1 of two classes is about.
 POSITIVE = ("1", "T", "true", "entailment")
-"""How releases write the class that F1 of two classes is about."""
 
 
 @dataclass(frozen=True)
@@ -321,11 +322,11 @@ class TokenClassification(PartedTask[TaggedSentence]):
 PUNCTUATION = "."
 
 
+# Sentences that are drawn.
 SENTENCES = 1_000
-"""Sentences that are drawn."""
 
+# Tenths of the documents that are scored and chosen on; the others are learned from.
 TENTHS = ((TEST, 2), (CHOSEN_ON[0], 1))
-"""Tenths of the documents that are scored and chosen on; the others are learned from."""
 
 
 def word_problem(
@@ -429,8 +430,8 @@ def parts_of_documents(
     return parts
 
 
+# Parts of releases that are scored; the first that is there.
 SCORED = (TEST, "dev", "val", "trial")
-"""Parts of releases that are scored; the first that is there."""
 
 
 def with_splits(

@@ -45,11 +45,12 @@ from isoscope.typing import Vector
 
 CORRELATIONS: dict[str, Callable[..., Score]] = {"spearman": spearman, "pearson": pearson}
 SCORE = "cosine"
-MEAN = "mean"
-"""Stands behind a metric for the mean over subsets."""
 
+# Stands behind a metric for the mean over subsets.
+MEAN = "mean"
+
+# Correlations this close to ±1 have no interval: Fisher's z is infinite there.
 PERFECT = 1e-13
-"""Correlations this close to ±1 have no interval: Fisher's z is infinite there."""
 
 
 @dataclass(frozen=True)

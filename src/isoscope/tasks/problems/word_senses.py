@@ -31,11 +31,12 @@ from isoscope.typing import Places, Vector
 
 THRESHOLDS = tuple(round(0.1 * k, 1) for k in range(1, 10))
 ACCURACY, AUC, BEST, LEARNED = "accuracy", "cosine/auc", "accuracy/best", "accuracy/learned"
-THRESHOLDS_USED = "thresholds"
-"""Field of the rows of that accuracy: what was chosen, in every split."""
 
+# Field of the rows of that accuracy: what was chosen, in every split.
+THRESHOLDS_USED = "thresholds"
+
+# Columns of the outputs.
 COSINE, THRESHOLD, ON_LEARNED = range(3)
-"""Columns of the outputs."""
 
 
 @dataclass(frozen=True)
@@ -129,8 +130,8 @@ def threshold_note(thresholds: Sequence[float]) -> str:
     return f"accuracy of cosines above {', '.join(f'{one:g}' for one in thresholds)}"
 
 
+# Another meaning, the same meaning, as WiC writes them.
 SENSES = ("F", "T")
-"""Another meaning, the same meaning, as WiC writes them."""
 
 
 def numbered_words(

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from isoscope.verbs.correct.files import Applied
 
 
+# Dimensions that are named; of more only the number is told.
 LISTED = 12
-"""Dimensions that are named; of more only the number is told."""
 
+# What people read for every fact.
 TITLES = {
     "clusters": "clusters",
     "directions_removed": "directions removed",
@@ -22,7 +23,6 @@ TITLES = {
     "directions_dropped": "directions dropped, as they have no variance",
     "dimensions_zeroed": "dimensions set to zero",
 }
-"""What people read for every fact."""
 
 
 def as_line(name: str, fact: Any) -> str:

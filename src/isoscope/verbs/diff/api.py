@@ -29,11 +29,11 @@ from isoscope.verbs.diff.rows import ComparisonRows
 from isoscope.verbs.diff.same_rows import compare_same_rows
 from isoscope.verbs.diff.two_clouds import Reading, TwoSides
 
+# Rows of each cloud whose neighbours are looked for.
 SAMPLE = 10_000
-"""Rows of each cloud whose neighbours are looked for."""
 
+# Rows of each cloud that are dealt anew: products of all with all are held in memory.
 TESTED = 2_000
-"""Rows of each cloud that are dealt anew: products of all with all are held in memory."""
 
 NEIGHBOURS = 10
 

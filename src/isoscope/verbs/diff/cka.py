@@ -33,11 +33,11 @@ import numpy as np
 
 from isoscope.typing import Matrix, Vector
 
+# HSIC₁ divides by n − 3.
 FEWEST_ROWS = 4
-"""HSIC₁ divides by n − 3."""
 
+# Share of a cloud's squared second moment below which its scatter is rounding, all squared.
 CONSTANT = 1e-24
-"""Share of a cloud's squared second moment below which its scatter is rounding, all squared."""
 
 
 class CrossSums:

@@ -46,14 +46,14 @@ from isoscope.compute.stats.significance import holm
 from isoscope.typing import Ids, Mask, Matrix, Vector
 from isoscope.verbs.diff.names import COVARIANCES, LENGTHS, MEANS, PERMUTATIONS
 
+# Documents of a cloud below which the test of covariances rejects too often: with 25, in 6 %.
 FEWEST_UNITS = 20
-"""Documents of a cloud below which the test of covariances rejects too often: with 25, in 6 %."""
 
+# Statistics that differ by less than this share of their size are equal.
 ROUNDING = 1e-9
-"""Statistics that differ by less than this share of their size are equal."""
 
+# Lengths are compared to these digits: further ones tell how vectors were stored.
 LENGTH_DIGITS = 6
-"""Lengths are compared to these digits: further ones tell how vectors were stored."""
 
 
 @dataclass(frozen=True)

@@ -46,11 +46,11 @@ from isoscope.verbs.diff.names import (
 )
 from isoscope.verbs.diff.two_clouds import Side, TwoSides
 
+# Rows of each cloud.
 SAMPLE = 4_096
-"""Rows of each cloud."""
 
+# Of the rows of the fit that shows what chance does.
 CHANCE_SEED = 0xC4A7CE
-"""Of the rows of the fit that shows what chance does."""
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,11 @@ from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.typing import Ids
 from isoscope.verbs.diff.two_clouds import InStep, unequal
 
+# Labels that name rows, where nothing else is said.
 ID_LABELS = ("id", "word")
-"""Labels that name rows, where nothing else is said."""
 
+# Rows in another order are held in memory, up to this many; a random sample of more.
 MOST_MATCHED = 100_000
-"""Rows in another order are held in memory, up to this many; a random sample of more."""
 
 SAY_OTHERWISE = "--other-rows compares them as two clouds"
 

@@ -33,18 +33,18 @@ from isoscope.compute.stats.estimates import Estimate
 from isoscope.data.sampling import row_keys
 from isoscope.typing import Ids, Matrix, Vector
 
+# Rows of each cloud, half of them reference.
 SAMPLE = 4_000
-"""Rows of each cloud, half of them reference."""
 
+# k: more is smoother, fewer sees smaller holes.
 NEIGHBOUR = 5
-"""k: more is smoother, fewer sees smaller holes."""
 
 LEVELS = (0.95, 0.99)
 RESAMPLES = 1_000
 STRIPE = 512
 
+# Not that of any sample: which rows are held out has nothing to do with which were drawn.
 SPLIT_SEED = 0x5911
-"""Not that of any sample: which rows are held out has nothing to do with which were drawn."""
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
 
 CHANCE, EXPECTED, KEEP, THRESHOLD = "chance", "expected", "keep", "threshold"
-P_HOLM, NO_TEST = "p_holm", "no_test"
-"""Fields of its rows."""
 
+# Fields of its rows.
+P_HOLM, NO_TEST = "p_holm", "no_test"
+
+# Shares above this are not written out.
 ALMOST_ALL = 0.999
-"""Shares above this are not written out."""
 
 BETWEEN = {
     "mean_shift": "‖m_A − m_B‖ over the spread √(tr C̄), less what sampling adds",
@@ -36,6 +37,8 @@ BETWEEN = {
     "total_variance_ratio": "tr C_B / tr C_A",
     "mean_length_ratio": "mean length of B over that of A",
 }
+
+# What the table calls rows, so that it fits a screen.
 KEPT_NAMES = {
     "mean_cosine/old": "mean cosine, A's correction",
     "mean_cosine/refitted": "mean cosine, fitted on B",
@@ -45,7 +48,6 @@ KEPT_NAMES = {
     "pairs_above_threshold/A": "pairs of A above",
     "pairs_above_threshold/B": "pairs of B above",
 }
-"""What the table calls rows, so that it fits a screen."""
 
 KEPT_LEGEND = (
     "neighbours in common: of the 10 nearest rows of B, with A's correction and with the same "

@@ -26,11 +26,11 @@ from isoscope.progress import Progress
 from isoscope.typing import Ids, Matrix, Vector
 from isoscope.verbs.diff.cka import CrossSums
 
+# What the two clouds are called while they are compared.
 A, B = "A", "B"
-"""What the two clouds are called while they are compared."""
 
+# Rows of each cloud below which shares of a twentieth and permutations of rows say little.
 FEWEST_ROWS = 50
-"""Rows of each cloud below which shares of a twentieth and permutations of rows say little."""
 
 
 class InStep:

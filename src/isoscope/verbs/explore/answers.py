@@ -14,8 +14,8 @@ from isoscope.measures.views import NONE
 from isoscope.verbs.explore.session import CORRECTIONS, MEASURES, Neighbour, Space, Spaces, nearest
 from isoscope.version import __version__
 
+# Colours that every space has.
 PLAIN, LENGTH = "nothing", "length"
-"""Colours that every space has."""
 
 NEIGHBOURS, MOST_NEIGHBOURS = 10, 50
 

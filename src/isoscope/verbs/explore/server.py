@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from isoscope.verbs.explore.session import Spaces
 
 
+# On every answer. The page loads nothing from elsewhere and nobody else may load it.
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -42,7 +43,6 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""On every answer. The page loads nothing from elsewhere and nobody else may load it."""
 
 
 class Guard:
@@ -97,13 +97,13 @@ class Guard:
         return None
 
 
+# What is served as it is: path, file, type. Nothing is filled in, so no word can become markup.
 FILES = {
     "": ("explore.html", "text/html"),
     "explore.css": ("explore.css", "text/css"),
     "explore.js": ("explore.js", "text/javascript"),
     "scatter.js": ("scatter.js", "text/javascript"),
 }
-"""What is served as it is: path, file, type. Nothing is filled in, so no word can become markup."""
 
 
 def make_app(spaces: Spaces, token: str, port: int) -> ASGIApp:
@@ -164,8 +164,8 @@ def nowhere(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": "there is no such page"}, 404)
 
 
+# The only address that is listened on: other machines cannot reach it.
 HERE = "127.0.0.1"
-"""The only address that is listened on: other machines cannot reach it."""
 
 
 def listen(port: int = 0) -> socket.socket:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from isoscope.verbs.explore.word_rows import Explored
 
 
+# Variances from this share of the largest on are one: a whitened cloud has no first component.
 TIED = 0.999
-"""Variances from this share of the largest on are one: a whitened cloud has no first component."""
 
 
 @dataclass(frozen=True)
@@ -100,21 +100,21 @@ def nearest_turn(like: NDArray[np.float64]) -> NDArray[np.float64]:
     return turn
 
 
+# What a page offers, in this order.
 CORRECTIONS = (NONE, "center", "all-but-the-top", "whiten", "cluster-pc-removal")
-"""What a page offers, in this order."""
 
+# What a page shows of every space.
 MEASURES = ("mean_cosine", "i1_scaled", "effective_rank", "top_variance_share", "mean_norm")
-"""What a page shows of every space."""
 
+# Rows that measures are taken on: a switch must not take seconds.
 MOST_MEASURED = 20_000
-"""Rows that measures are taken on: a switch must not take seconds."""
 
+# Bytes of spaces that stay in memory; those that were not used for longest go first.
 MOST_KEPT = 2 * 10**9
-"""Bytes of spaces that stay in memory; those that were not used for longest go first."""
 
+# A vector shorter than this share of the mean length is rounding of float32: it has no direction. A
+# correction leaves such vectors where a row is alone in its cluster.
 NO_DIRECTION = 1e-6
-"""A vector shorter than this share of the mean length is rounding of float32: it has no direction.
-A correction leaves such vectors where a row is alone in its cluster."""
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from isoscope.progress import Progress
 
 
+# Words that are offered in place of one that is not there.
 MOST_NEAR = 8
-"""Words that are offered in place of one that is not there."""
 
 
 class UnknownWordError(UsageError):
@@ -135,8 +135,8 @@ class Explored:
         return sorted(self._rows, key=str.casefold)
 
 
+# Bytes that vectors as they are may take; of larger sources a random part is read.
 MEMORY = 2 * 10**9
-"""Bytes that vectors as they are may take; of larger sources a random part is read."""
 
 
 def read_vectors(
@@ -248,14 +248,14 @@ def strings(values: Iterable[str]) -> NDArray[np.object_]:
     return np.array(list(values), dtype=object)
 
 
+# Tokens that are read, unless another number is asked for.
 MOST_TOKENS = 20_000
-"""Tokens that are read, unless another number is asked for."""
 
+# Tokens on either side of one that its context shows.
 AROUND = 6
-"""Tokens on either side of one that its context shows."""
 
+# What vocabularies write before a token that begins a word.
 BEGINNING = re.compile(r"^[Ġ▁]")
-"""What vocabularies write before a token that begins a word."""
 
 
 def read_model(

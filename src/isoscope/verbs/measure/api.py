@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
 Precision = Literal["data", "double"]
 
+# What answers questions about a search; it needs FAISS and scikit-learn, which measures do not.
 ANSWERS = "isoscope.verbs.measure.search.answers"
-"""What answers questions about a search; it needs FAISS and scikit-learn, which measures do not."""
 
+# Seconds of reading after which a run that failed is kept, to go on from.
 WORTH_KEEPING = 10.0
-"""Seconds of reading after which a run that failed is kept, to go on from."""
 
 
 def measure(

@@ -58,8 +58,9 @@ if TYPE_CHECKING:
 
 
 QUANTILES = "cosine_quantiles/"
+
+# The percentages that a sentence tells: an ordinary cosine, and one that is rare by chance.
 MEDIAN, HIGH = 50.0, 99.0
-"""The percentages that a sentence tells: an ordinary cosine, and one that is rare by chance."""
 
 COSINE_AXIS = {"tickCount": 4}
 Curves = dict[tuple[Cloud, str], dict[float, "Row"]]
@@ -133,11 +134,12 @@ def cosine_sentence(curve: dict[float, Row]) -> str:
 
 
 DENSITY = "norm_density"
-SAME_EDGE = 1.001
-"""Edges with a ratio below this are one: points have few digits, and bins are 1.04 wide."""
 
+# Edges with a ratio below this are one: points have few digits, and bins are 1.04 wide.
+SAME_EDGE = 1.001
+
+# Shares below this are rounding.
 TRACE = 1e-9
-"""Shares below this are rounding."""
 
 Densities = dict[tuple[Cloud, str], "Table"]
 
@@ -252,8 +254,9 @@ def outside(tables: Densities) -> str:
 
 
 SPECTRUM = "spectrum"
+
+# Parts of a model that have a chart each.
 FEW = 3
-"""Parts of a model that have a chart each."""
 
 
 def spectrum_figures(result: Result) -> list[Figure]:
@@ -315,17 +318,17 @@ def ratios(table: Table) -> list[float]:
     return [value / values[0] for value in values] if values and values[0] > 0 else []
 
 
+# Fields that points may be coloured by, the first that they have, and what they are called.
 TITLES = {
     "log10_frequency": "log₁₀ of frequency", "position": "position", "cluster": "cluster",
     "layer": "layer",
 }  # fmt: skip
-"""Fields that points may be coloured by, the first that they have, and what they are called."""
 
+# Fields whose numbers are names: nothing lies between two of them.
 NAMES = ("cluster",)
-"""Fields whose numbers are names: nothing lies between two of them."""
 
+# Groups with a colour of their own; the rest share the last.
 MOST_NAMED = 6
-"""Groups with a colour of their own; the rest share the last."""
 
 
 @dataclass(frozen=True)
@@ -408,8 +411,9 @@ def by_group(points: Marks, values: list[Any], title: str) -> Colouring:
 
 
 FIRST, SECOND = "first component", "second component"
+
+# Of a small chart: as high as it is wide, so that round clouds look round.
 HEIGHT = 240
-"""Of a small chart: as high as it is wide, so that round clouds look round."""
 
 PROJECTION_AXIS = {"tickCount": 5, "labelFlush": False}
 CORRELATION = "correlation_with_log_frequency/component_1"

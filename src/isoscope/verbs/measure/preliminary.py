@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from isoscope.results.result import Result
 
 
+# Measures a cloud, here a sampled one, as the user asked for the whole.
 Ask = Callable[["CloudGroup"], "Result"]
-"""Measures a cloud, here a sampled one, as the user asked for the whole."""
 
+# Seconds beyond which somebody would like to know something sooner.
 LONG = 10.0
-"""Seconds beyond which somebody would like to know something sooner."""
 
+# Seconds after which the time of the whole is estimated.
 FIRST_LOOK = 1.0
-"""Seconds after which the time of the whole is estimated."""
 
+# What the first read takes, this many times, is what the answer takes.
 READS = 2.0
-"""What the first read takes, this many times, is what the answer takes."""
 
 
 class Provisional:

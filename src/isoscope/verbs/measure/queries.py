@@ -33,11 +33,12 @@ SAMPLE = 5_000
 QUANTILES = (5, 50, 95, 99)
 PART = "queries and documents"
 BETWEEN, ALIKE, APART = "query_document_cosine", "query_query_cosine", "centre_distance"
-NOTICEABLE = 0.1
-"""A mean cosine that another centre changes by less changes few lists."""
 
+# A mean cosine that another centre changes by less changes few lists.
+NOTICEABLE = 0.1
+
+# Centres that lie closer than this, in spreads of the documents, move few scores.
 NEAR = 0.2
-"""Centres that lie closer than this, in spreads of the documents, move few scores."""
 
 
 def measure_queries(

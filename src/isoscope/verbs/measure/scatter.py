@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from isoscope.data.base import CloudGroup
 
 
+# Vectors that are drawn of each space: four spaces side by side make a full scatter.
 POINTS = 500
-"""Vectors that are drawn of each space: four spaces side by side make a full scatter."""
 
 WORD = "word"
 

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 NEEDED = "pictures need vl-convert-python; pip install 'isoscope[report]'"
 
+# What the piece does when it is loaded.
 GLOBAL = "window.vegaEmbed = vegaEmbed;"
-"""What the piece does when it is loaded."""
 
+# What would end a script inside a page.
 ENDING = "</script"
-"""What would end a script inside a page."""
 
 
 def vega_script() -> str:
@@ -55,8 +55,9 @@ def vega_script() -> str:
 
 
 COLUMNS = ("subject", "part", "correction", "measure", "value", "low", "high", "log10", "n", "note")
+
+# Numbers in the table of all: more would make a page that no phone opens.
 MOST_ROWS = 5_000
-"""Numbers in the table of all: more would make a page that no phone opens."""
 
 MOST_PROTOCOLS = 30
 

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("png", "svg", "pdf")
+
+# Pixels of a PNG for each of a chart's: sharp in print and on dense screens.
 SCALE = 2.0
-"""Pixels of a PNG for each of a chart's: sharp in print and on dense screens."""
 
 
 def save_page(results: Sequence[Result], path: str | Path, title: str = "") -> None:

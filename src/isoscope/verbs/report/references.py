@@ -10,9 +10,10 @@ from importlib.resources import files
 from isoscope.errors import UsageError
 from isoscope.measures.registry import find_measure
 
+# What is cited for a measure that no paper defines.
 OWN = "isoscope"
-"""What is cited for a measure that no paper defines."""
 
+# Where corrections come from, in the form in which measures say it.
 CORRECTIONS = {
     "center": "Mu & Viswanath 2018; Biś et al. 2021",
     "center-scaled": "Biś et al. 2021",
@@ -23,7 +24,6 @@ CORRECTIONS = {
     "standardize": "Timkey & van Schijndel 2021",
     "flow": "Li et al. 2020; Kingma & Dhariwal 2018",
 }
-"""Where corrections come from, in the form in which measures say it."""
 
 CITATION = re.compile(r"(\w+)(?: et al\.| & [^\d,;()]+)? (\d{4})\b")
 ENTRY = re.compile(r"@\w+\{(?P<key>\w+),.*?\n\}", re.DOTALL)

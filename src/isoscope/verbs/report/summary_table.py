@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from isoscope.results.result import Result, Row
 
 
+# What rows of a table can be told apart by, and the field of a result's row that says it.
 FIELDS = {
     "model": "subject",
     "part": "part",
     "correction": "correction",
     "protocol": "protocol",
 }
-"""What rows of a table can be told apart by, and the field of a result's row that says it."""
 
 
 @dataclass(frozen=True)
@@ -169,8 +169,9 @@ def ambiguous(one: Row, other: Row, fields: Sequence[str]) -> UsageError:
 ReportFormat = Literal["markdown", "csv", "latex"]
 
 DIGITS = 4
+
+# Numbers from here on get three digits less behind the point.
 LARGE = 100
-"""Numbers from here on get three digits less behind the point."""
 
 LATEX_SIGNS = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",

@@ -36,11 +36,11 @@ from isoscope.verbs.threshold.score_map import ScoreMap, check_map_file, percent
 from isoscope.verbs.threshold.text import background_sentences, change_sentences, rare_sentences
 from isoscope.wording import listed
 
+# All pairs of so many rows take two gigabytes.
 MOST_ROWS = 20_000
-"""All pairs of so many rows take two gigabytes."""
 
+# Rows whose pairs are compared: 12 million of them, so that one in a million is still seen.
 SAMPLE = 5_000
-"""Rows whose pairs are compared: 12 million of them, so that one in a million is still seen."""
 
 
 @dataclass(frozen=True)

@@ -25,15 +25,16 @@ from isoscope.errors import DataError
 from isoscope.results.result import Row
 from isoscope.verbs.threshold.names import PER_QUERY, RANDOM, SCORE, SHARE_ABOVE
 
+# Names of the other forms of a cosine, as fields of a row.
 FORMS = ("cosine_distance", "euclidean_of_unit", "halved_score")
-"""Names of the other forms of a cosine, as fields of a row."""
 
 PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
-MATCHES = (10.0, 1.0, 0.1)
-"""Chance matches per query for which a threshold is given."""
 
+# Chance matches per query for which a threshold is given.
+MATCHES = (10.0, 1.0, 0.1)
+
+# Norms that differ by more than this share are not those of unit vectors.
 UNEVEN = 1e-3
-"""Norms that differ by more than this share are not those of unit vectors."""
 
 
 def forms_of(cosine: float | None) -> dict[str, float | None]:

@@ -31,8 +31,9 @@ from isoscope.verbs.threshold.text import words
 
 TICKS = [100, 50, 10, 1, 0.1, 0.01, 0.001]
 AXIS = {"tickCount": 6, "labelFlush": False}
+
+# The percentile that the sentence tells.
 NAMED = "99%"
-"""The percentile that the sentence tells."""
 
 
 def random_pair_figures(result: Result) -> list[Figure]:

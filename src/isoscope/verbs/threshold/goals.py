@@ -33,14 +33,14 @@ import numpy as np
 from isoscope.errors import UsageError
 from isoscope.typing import Mask, Places, Vector
 
+# The precision of fewer accepted pairs says nothing.
 FEWEST_ACCEPTED = 10
-"""The precision of fewer accepted pairs says nothing."""
 
+# 0.9 / (1 − 0.9) is not quite 9.
 ROUNDING = 1e-9
-"""0.9 / (1 − 0.9) is not quite 9."""
 
+# Walks of an assured precision: more find a threshold more often, each with less of α.
 STARTS = 5
-"""Walks of an assured precision: more find a threshold more often, each with less of α."""
 
 
 @dataclass(frozen=True)

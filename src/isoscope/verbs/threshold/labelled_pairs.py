@@ -51,8 +51,8 @@ from isoscope.verbs.threshold.goals import Choice, Goal
 from isoscope.verbs.threshold.names import RARE, THRESHOLD
 from isoscope.verbs.threshold.score_map import ScoreMap, probability_map
 
+# With fewer, a threshold is chosen by a handful of pairs on either side.
 FEWEST_PAIRS = 20
-"""With fewer, a threshold is chosen by a handful of pairs on either side."""
 
 CONDITIONS: dict[str, Callable[[Vector, float], Mask]] = {
     ">=": np.greater_equal,

@@ -27,12 +27,13 @@ from isoscope.typing import Mask, Vector
 
 MapKind = Literal["percentile", "probability"]
 FORMAT = "isoscope score maps"
-STEPS = 100
-"""A percentile map has a knot at every so-manieth part of the random pairs."""
 
+# A percentile map has a knot at every so-manieth part of the random pairs.
+STEPS = 100
+
+# Towards either end, knots follow each other by this factor of what lies beyond them, down to
+# single pairs: thresholds lie in the tails, where a straight line over a percent is far off.
 DENSER = 1.5
-"""Towards either end, knots follow each other by this factor of what lies beyond them, down to
-single pairs: thresholds lie in the tails, where a straight line over a percent is far off."""
 
 
 @dataclass(frozen=True)

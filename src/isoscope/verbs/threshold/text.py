@@ -153,14 +153,14 @@ def plain(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.4f}"
 
 
+# The share of random pairs that the first sentence is about.
 TYPICAL = 0.01
-"""The share of random pairs that the first sentence is about."""
 
+# A threshold that moves by less gives nearly the same matches.
 MOVED = 0.02
-"""A threshold that moves by less gives nearly the same matches."""
 
+# An area that changes by less is, for a user, the same.
 SMALL = 0.01
-"""An area that changes by less is, for a user, the same."""
 
 
 def background_sentences(one: Meaning) -> list[str]:

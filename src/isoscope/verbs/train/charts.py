@@ -211,6 +211,7 @@ def best_words(points: Marks) -> str:
     return "; ".join(said) + (f"; and {more} more." if more > 0 else ".")
 
 
+# Measures that tell most, and what an axis calls them.
 TELLING = {
     PERPLEXITY: "perplexity on validation",
     names.LOSS: "training loss (nats a token)",
@@ -225,10 +226,9 @@ TELLING = {
     "average/accuracy": "mean accuracy over tasks",
     names.DRIFT: "move of the mean output row (cosine, share)",
 }
-"""Measures that tell most, and what an axis calls them."""
 
+# What is not drawn where there is another that says the same without lengths.
 INSTEAD = {"i1": "i1_scaled"}
-"""What is not drawn where there is another that says the same without lengths."""
 
 OF_ABLATION = (
     (names.VALIDATION, PERPLEXITY),
@@ -241,8 +241,9 @@ WAYS = {
     "common_share_of_step": "common share of a step",
 }
 MOST_CHARTS = 6
+
+# Curves that words tell one by one.
 MOST_TOLD = 3
-"""Curves that words tell one by one."""
 
 WHOLE = "as it is"
 

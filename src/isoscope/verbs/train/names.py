@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 
 FINE_TUNING = "fine-tuning"
 SECONDS = "seconds_per_epoch"
+
+# Between task and matrix in a part.
 MATRIX = ": "
-"""Between task and matrix in a part."""
 
 MEASURED = {"i1": "I1", "i2": "I2", "mean_norm": "mean length", "i1_scaled": "I1 at length 1"}
+
+# Scores that are no shares: they are shown as they are.
 OF_ITSELF = ("bleu", "chrf")
-"""Scores that are no shares: they are shown as they are."""
 
 
 PRETRAINING = "pretraining"

@@ -22,8 +22,9 @@ from isoscope.verbs.train.finetune.generation import is_pair_task, pair_data
 
 PREFIX = "made:"
 NAMES = ("bart",)
+
+# Of the random weights: all runs start from the same ones, as from a checkpoint.
 SEED = 0
-"""Of the random weights: all runs start from the same ones, as from a checkpoint."""
 
 VOCABULARY = 2_000
 WIDTH = 128

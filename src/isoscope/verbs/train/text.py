@@ -334,6 +334,7 @@ def number(value: Any, digits: str) -> str:
     return "" if value is None else f"{value:{digits}}"
 
 
+# What tables show, by part and measure; JSON has every layer.
 SHOWN = {
     (names.VALIDATION, PERPLEXITY): "perplexity",
     (names.EMBEDDING, "i1"): "I1 of embedding",
@@ -345,14 +346,13 @@ SHOWN = {
     (names.FINAL_NORM, names.GAIN): "last norm, gain",
     (names.FINAL_NORM, names.BIAS): "last norm, bias",
 }
-"""What tables show, by part and measure; JSON has every layer."""
 
+# What is shown over training.
 FOLLOWED = (
     (names.VALIDATION, PERPLEXITY),
     (names.UNEMBEDDING, "i1"),
     (names.LAST_LAYER, names.MEAN_COSINE),
 )
-"""What is shown over training."""
 
 EFFECT_STAR_NOTE = "*: the 95 % interval does not hold 0; no correction for many comparisons"
 EFFECT_NOTE = (

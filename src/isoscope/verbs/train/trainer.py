@@ -57,11 +57,11 @@ from isoscope.verbs.train.regularizers.base import (
     token_mask,
 )
 
+# What is said of every matrix; i1_scaled does not move where only lengths do.
 MEASURES = ("i1", "i2", "mean_norm", "i1_scaled")
-"""What is said of every matrix; i1_scaled does not move where only lengths do."""
 
+# Exponents up to which sums neither overflow nor vanish.
 SAFE = 80.0
-"""Exponents up to which sums neither overflow nor vanish."""
 
 OWN_AXES = "its own axes"
 
@@ -193,11 +193,11 @@ def loss_of(outputs: Any) -> float:
     return float(outputs["loss"] if isinstance(outputs, dict) else outputs[0])
 
 
+# The file that a checkpoint ends with.
 WRITTEN_LAST = "trainer_state.json"
-"""The file that a checkpoint ends with."""
 
+# Parts of what torch says where it cannot write: it has no exception of its own for that.
 TORCH_WRITER = ("PytorchStreamWriter", "inline_container")
-"""Parts of what torch says where it cannot write: it has no exception of its own for that."""
 
 
 def last_kept(folder: str | Path) -> str | None:
@@ -239,8 +239,8 @@ def is_whole(folder: Path) -> bool:
     return True
 
 
+# What the two parts of the loss are called in the log.
 TASK, TERM = "task_loss", "calibration"
-"""What the two parts of the loss are called in the log."""
 
 
 def calibration_term(

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 KEPT_PANEL, OWN_PANEL = "of the neighbours as they are", "of the exact ones in the same space"
 EXACT = "exact search"
+
+# Shares of neighbours that are found, by what they are shares of; hubness is no share.
 FIGURES = {
     names.measure_name(figure): place
     for figure, place in {
@@ -43,7 +45,6 @@ FIGURES = {
         names.BINARY_RESCORED: (OWN_PANEL, "binary, rescored"),
     }.items()
 }
-"""Shares of neighbours that are found, by what they are shares of; hubness is no share."""
 
 WAYS = {
     names.REDUCED_KEPT: "by the short vectors alone",

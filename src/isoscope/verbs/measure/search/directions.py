@@ -30,15 +30,15 @@ Found = TypeVar("Found")
 Change: TypeAlias = "Callable[[Matrix], Matrix]"
 
 
+# Vectors shorter than this share of the median have no direction but that of rounding: one that
+# equals the mean comes out of centring in single precision with about a ten-millionth.
 SHORTEST = 1e-6
-"""Vectors shorter than this share of the median have no direction but that of rounding: one that
-equals the mean comes out of centring in single precision with about a ten-millionth."""
 
+# Between these, sums of squares are as exact as any others.
 LARGEST_SQUARE, SMALLEST_SQUARE = 1e300, 1e-200
-"""Between these, sums of squares are as exact as any others."""
 
+# In place of a row where there is none.
 NOBODY = -1
-"""In place of a row where there is none."""
 
 
 @dataclass(frozen=True)

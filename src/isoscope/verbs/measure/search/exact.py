@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from isoscope.typing import Ids, Single, Vector
 
 
+# Neighbours beyond k that are looked at: products round, and ties go on behind the k-th.
 MARGIN = 6
-"""Neighbours beyond k that are looked at: products round, and ties go on behind the k-th."""
 
+# Distances that differ by less, as a share of the k-th, are one distance and its rounding.
 SAME = 1e-5
-"""Distances that differ by less, as a share of the k-th, are one distance and its rounding."""
 
+# So are those below this share of the mean squared length: equal vectors, rounded apart.
 NOTHING = 1e-12
-"""So are those below this share of the mean squared length: equal vectors, rounded apart."""
 
+# Unit vectors are rounded by 1e-16: of a cloud of one direction nothing else is left.
 ROUNDED = 1e-28
-"""Unit vectors are rounded by 1e-16: of a cloud of one direction nothing else is left."""
 
+# Fills up the lists of near rows, and is no row of any other list.
 NONE_LEFT = -2
-"""Fills up the lists of near rows, and is no row of any other list."""
 
+# Few enough that the differences to their neighbours stay in the cache.
 QUERIES_AT_ONCE = 64
-"""Few enough that the differences to their neighbours stay in the cache."""
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from isoscope.verbs.measure.search.directions import SearchSpace
 
 
+# M, efConstruction and efSearch of HNSW: what pgvector takes unless told otherwise.
 LINKS, BUILD_EFFORT, SEARCH_EFFORT = 16, 64, 40
-"""M, efConstruction and efSearch of HNSW: what pgvector takes unless told otherwise."""
 
+# faiss warns of cells with few rows on standard error; samples are small on purpose.
 FEWEST_A_CELL = 1
-"""faiss warns of cells with few rows on standard error; samples are small on purpose."""
 
 
 def by_hnsw(space: SearchSpace, k: int, queries: int) -> Ids:
@@ -63,8 +63,8 @@ def ivf_effort(rows: int) -> tuple[int, int]:
     return cells, max(1, round(math.sqrt(cells)))
 
 
+# Candidates a neighbour that are rescored.
 RESCORED = 4
-"""Candidates a neighbour that are rescored."""
 
 
 class Int8:

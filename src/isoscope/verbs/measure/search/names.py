@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from isoscope.results.result import Row
 
 
+# Stands before the names of all figures, and holds what else a result says of them.
 NEIGHBOURS = "neighbours"
-"""Stands before the names of all figures, and holds what else a result says of them."""
 
 REMARKS, DIFFERENCE = "remarks", "difference"
 
@@ -19,8 +19,9 @@ KEPT, HUBNESS = "kept", "hubness"
 HNSW, IVF = "hnsw", "ivf"
 INT8, INT8_RESCORED = "int8", "int8_rescored"
 BINARY, BINARY_RESCORED = "binary", "binary_rescored"
+
+# Behind a code: what it finds of the neighbours of the vectors as they are.
 ORIGINAL = "original"
-"""Behind a code: what it finds of the neighbours of the vectors as they are."""
 
 
 def measure_name(figure: str) -> str:
@@ -33,19 +34,19 @@ def rows_about(kind: str, rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if row.measure.startswith(f"{kind}/")]
 
 
+# Stands before the names of all figures, and holds what else a result says of them.
 REDUCE = "reduce"
-"""Stands before the names of all figures, and holds what else a result says of them."""
 
 REDUCED_BYTES, REDUCED_KEPT, REDUCED_RESCORED = (
     f"{REDUCE}/{name}" for name in ("bytes", "kept", "kept_rescored")
 )
 
 
+# Queries that indexes and codes are asked: a recall is then known to about a hundredth.
 SEARCHES = 2_000
-"""Queries that indexes and codes are asked: a recall is then known to about a hundredth."""
 
+# Lists that are made for a space.
 STEPS = 5
-"""Lists that are made for a space."""
 
+# Rows that are searched in, and neighbours that are looked for, unless a user says otherwise.
 SAMPLE, K = 10_000, 10
-"""Rows that are searched in, and neighbours that are looked for, unless a user says otherwise."""

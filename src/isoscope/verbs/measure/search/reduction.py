@@ -146,11 +146,11 @@ def check_components(components: tuple[int, ...], width: int, name: str) -> None
         )
 
 
+# In place of the number of rows where only reading tells: reading then finds rows missing.
 UNKNOWN_ROWS = 2**62
-"""In place of the number of rows where only reading tells: reading then finds rows missing."""
 
+# Cosines are rounded to these: of codes of bits many are equal, which rounding must not order.
 DECIMALS = 12
-"""Cosines are rounded to these: of codes of bits many are equal, which rounding must not order."""
 
 
 @dataclass(frozen=True)
@@ -233,8 +233,8 @@ def as_units(vectors: Matrix) -> Matrix:
     return unit_rows(vectors, lengths_of(vectors), 0.0)[0]
 
 
+# The vectors as they are, which all others are compared with.
 FULL = ("none", "float32")
-"""The vectors as they are, which all others are compared with."""
 
 
 def reduce(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from isoscope.verbs.measure.search.sample import SearchOptions, SearchSample
 
 
+# Every figure, in the order in which they are shown.
 WORDS = {
     names.KEPT: "neighbours kept",
     names.HUBNESS: "hubness",
@@ -36,7 +37,6 @@ WORDS = {
     f"{names.BINARY}/{names.ORIGINAL}": "binary against none",
     f"{names.BINARY_RESCORED}/{names.ORIGINAL}": "… rescored",
 }
-"""Every figure, in the order in which they are shown."""
 
 NEIGHBOUR_LEGEND = (
     "recall: share of the exact neighbours in the same space; against none: of those of the "
@@ -127,12 +127,13 @@ def search_grids(result: Result) -> list[Grid]:
     return found
 
 
+# Changes of a recall that are smaller are not worth a word.
 WORTHWHILE = 0.01
-"""Changes of a recall that are smaller are not worth a word."""
 
+# From this share on, users would not notice that neighbours change.
 SAME_NEIGHBOURS = 0.995
-"""From this share on, users would not notice that neighbours change."""
 
+# Searches whose recall is spoken of.
 TOLD = {
     names.HNSW: "HNSW",
     names.IVF: "IVF",
@@ -140,7 +141,6 @@ TOLD = {
     names.BINARY: "binary codes",
     names.BINARY_RESCORED: "rescored binary codes",
 }
-"""Searches whose recall is spoken of."""
 
 LABELS = (
     "No label was used: which of two neighbours is the better one, only labelled pairs can tell "
@@ -221,8 +221,8 @@ def listing(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
+# Share of the neighbours from which on shorter vectors are spoken of as good enough.
 ENOUGH = 0.95
-"""Share of the neighbours from which on shorter vectors are spoken of as good enough."""
 
 
 def how_reduced(

@@ -58,6 +58,7 @@ def used_settings(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 SEARCH_SEED = 1_000
 
+# Values that are tried, all combinations of them.
 GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
     "cosreg": {"weight": (0.01, 0.1, 1.0, 10.0)},
     "spectrum-pol": {"weight": (0.01, 1.0), "c1": (0.1, 1.0), "gamma": (-1.0, -0.5)},
@@ -65,7 +66,6 @@ GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
     "flow": {"weight": (0.1, 1.0)},
     "i-star": {"weight": (0.01, 0.1, 1.0, 10.0)},
 }
-"""Values that are tried, all combinations of them."""
 
 
 def candidates(calibration: str) -> list[str]:

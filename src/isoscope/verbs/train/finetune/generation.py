@@ -84,8 +84,9 @@ def decoder_start(labels: list[int], code: int | None) -> dict[str, int]:
 
 
 ROUGE = ("rouge1", "rouge2", "rougeL")
+
+# Modules of the packages that score.
 SACREBLEU, ROUGE_SCORER = "sacrebleu.metrics", "rouge_score.rouge_scorer"
-"""Modules of the packages that score."""
 
 
 @dataclass(frozen=True)
@@ -158,8 +159,9 @@ def score_written(task: str, written: Sequence[str], references: Sequence[str]) 
 
 
 Part = Literal["test", "dev"]
+
+# One in so many training pairs is scored where settings are chosen and there is no dev part.
 HELD_OUT = 10
-"""One in so many training pairs is scored where settings are chosen and there is no dev part."""
 
 
 @dataclass(frozen=True)

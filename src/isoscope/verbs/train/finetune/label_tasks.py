@@ -57,6 +57,7 @@ class LabelTask:
     scored: tuple[tuple[str, str], ...] = (("dev", ""),)
 
 
+# GLUE's nine tasks, in the order of the paper's table.
 LABEL_TASKS = {
     task.name: task
     for task in (
@@ -75,10 +76,9 @@ LABEL_TASKS = {
         LabelTask("qqp", ("accuracy", "f1")),
     )
 }
-"""GLUE's nine tasks, in the order of the paper's table."""
 
+# Large sets of which a folder may have a sample instead.
 SAMPLED = ("mnli", "qqp", "qnli")
-"""Large sets of which a folder may have a sample instead."""
 
 
 @dataclass(frozen=True)
@@ -197,11 +197,11 @@ def tokens_of(
     ]
 
 
+# Predictions that differ by less than this share of the largest are the same number.
 ROUNDING = 1e-6
-"""Predictions that differ by less than this share of the largest are the same number."""
 
+# Predictions of a score that span less than this share of the true ones' span hardly vary.
 NARROW = 0.01
-"""Predictions of a score that span less than this share of the true ones' span hardly vary."""
 
 
 @dataclass(frozen=True)
@@ -265,6 +265,7 @@ def matthews(true: Doubles, said: Doubles) -> float:
     return float(matthews_corrcoef(true, said))
 
 
+# Of true and predicted classes, or of true and predicted numbers.
 SCORES: dict[str, Callable[[Doubles, Doubles], Any]] = {
     "accuracy": lambda true, said: np.mean(true == said),
     "f1": partial(f1_score, zero_division=0),
@@ -272,7 +273,6 @@ SCORES: dict[str, Callable[[Doubles, Doubles], Any]] = {
     "pearson": lambda true, said: pearsonr(true, said).statistic,
     "spearman": lambda true, said: spearmanr(true, said).statistic,
 }
-"""Of true and predicted classes, or of true and predicted numbers."""
 
 
 def finetune_labels(run: Run) -> Outcome:

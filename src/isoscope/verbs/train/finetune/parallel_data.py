@@ -93,12 +93,14 @@ def hold_out(pairs: Pairs, one_in: int, where: str) -> tuple[Pairs, Pairs]:
 
 
 TRANSLATE = "translate"
+
+# Names of files, without the language behind them, in the order of preference.
 PARTS = {"train": ("train",), "dev": ("val", "dev", "valid", "newsdev*"), "test": ("test*",)}
-"""Names of files, without the language behind them, in the order of preference."""
 
 ENDINGS = ("", ".gz", ".zst")
+
+# One in so many pairs is scored where there is no second part.
 HELD_OUT_TRANSLATIONS = 10
-"""One in so many pairs is scored where there is no second part."""
 
 
 class Sides(NamedTuple):
@@ -240,12 +242,14 @@ def lines_of(path: Path) -> list[str]:
 
 SUMMARIZE = "summarize"
 SAMPLE = "cnn_dailymail.csv"
+
+# The folder of the whole set, so that no other task's ``train.csv`` is taken for it.
 WHOLE = "cnn_dailymail"
-"""The folder of the whole set, so that no other task's ``train.csv`` is taken for it."""
 
 COLUMNS = (("text", "y"), ("article", "highlights"))
+
+# One in so many pairs of a sample is scored.
 HELD_OUT_SUMMARIES = 5
-"""One in so many pairs of a sample is scored."""
 
 
 def summary_data(data: str | Path | None = None) -> PairData:

@@ -70,14 +70,14 @@ class Run:
 Item = TypeVar("Item")
 Schedule = Literal["constant", "polynomial"]
 
+# Small sets, which get five epochs.
 LONGER_TASKS = ("mrpc", "wnli")
-"""Small sets, which get five epochs."""
 
+# A model that starts from nothing; see ``made_model``.
 MADE = "made:bart"
-"""A model that starts from nothing; see ``made_model``."""
 
+# Tokens of an article, as many as BART has positions.
 MOST_SUMMARIZED = 1_024
-"""Tokens of an article, as many as BART has positions."""
 
 ENCODER_DECODERS = ("bart", "mbart", "t5", "mt5", "marian", "pegasus", "m2m_100")
 
@@ -129,11 +129,11 @@ class Settings:
             at_least("limit", self.limit, 1)
 
 
+# Of ``made:bart``, this project's own: chosen on Multi30k for minutes on one core.
 MADE_TRANSLATIONS = Settings(2e-3, "polynomial", 48, 2, 64, longest_target=64, warm_up=0.1)
-"""Of ``made:bart``, this project's own: chosen on Multi30k for minutes on one core."""
 
+# The same for long texts, of which there are few.
 MADE_SUMMARIES = Settings(2e-3, "polynomial", 8, 5, 512, warm_up=0.1)
-"""The same for long texts, of which there are few."""
 
 
 def usual_settings(model_type: str, task: str) -> Settings:
@@ -156,8 +156,8 @@ def usual_settings(model_type: str, task: str) -> Settings:
     return Settings(rate, "constant", 32, 5 if task in LONGER_TASKS else 3)
 
 
+# I1, I2 and lengths of a matrix; see ``evenness``.
 Evenness = Mapping[str, float | None]
-"""I1, I2 and lengths of a matrix; see ``evenness``."""
 
 
 @dataclass(frozen=True)
@@ -252,14 +252,14 @@ class StepReport(TrainerCallback):
             self._report(state.global_step, state.max_steps)
 
 
+# Tokens of what is scored whose last hidden states are measured.
 HIDDEN_ROWS = 5_000
-"""Tokens of what is scored whose last hidden states are measured."""
 
+# Examples that are scored together.
 AT_ONCE = 64
-"""Examples that are scored together."""
 
+# Of the order in which ``limit`` takes examples: the same for every run.
 ORDER_SEED = 0
-"""Of the order in which ``limit`` takes examples: the same for every run."""
 
 
 def first_shuffled(examples: Sequence[Item], limit: int | None) -> Sequence[Item]:

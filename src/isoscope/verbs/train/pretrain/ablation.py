@@ -56,8 +56,9 @@ from isoscope.verbs.train.seed_means import (
 from isoscope.wording import counted
 
 OF_MATRICES = "i1,i1_scaled,mean_cosine,mean_norm"
+
+# Part and measure.
 Place = tuple[str, str]
-"""Part and measure."""
 
 
 def checkpoint_measures(model: Model, texts: TextSource) -> dict[Place, float | None]:
@@ -123,14 +124,14 @@ def norm_measures(model: Model) -> dict[Place, float | None]:
     }
 
 
+# Texts of the validation that the layers of every checkpoint read.
 READ_TEXTS = 200
-"""Texts of the validation that the layers of every checkpoint read."""
 
+# Fields of the row of a cell beside its mean.
 FIELDS = ("model", "step", "unit", "runs", "sd", names.FACTORS)
-"""Fields of the row of a cell beside its mean."""
 
+# Numbers of one run: step, part, measure and value.
 Points = list[dict[str, Any]]
-"""Numbers of one run: step, part, measure and value."""
 
 
 def ablate(

@@ -31,13 +31,14 @@ from isoscope.typing import Doubles, Ids, Mask
 from isoscope.verbs.train.names import OTHERS, SINGLE, TRUE
 from isoscope.verbs.train.pretrain.learner import Learner, ask
 
+# Updates of one step: minus the gradient through the output layer alone, minus the whole one (a
+# tied matrix also learns as an input), and what the optimiser really did.
 OUTPUT_PATH, GRADIENT, OPTIMISER = "SGD, output path", "SGD", "AdamW"
-"""Updates of one step: minus the gradient through the output layer alone, minus the whole one (a
-tied matrix also learns as an input), and what the optimiser really did."""
 
 EVERY, NEVER = "all", "never seen"
+
+# Shares of the tokens that are in the text, by rank of frequency; the others are never seen.
 BANDS = ((0.01, "most frequent 1 %"), (0.1, "next 9 %"), (0.5, "next 40 %"), (1.0, "rarest 50 %"))
-"""Shares of the tokens that are in the text, by rank of frequency; the others are never seen."""
 
 
 @dataclass(frozen=True)
@@ -215,8 +216,8 @@ def frequency_bands(counts: Ids) -> dict[str, Mask]:
     return {name: band for name, band in found.items() if band.any()}
 
 
+# Positions of a batch of validation that a step of SGD is taken for, each by itself.
 POSITIONS = 20
-"""Positions of a batch of validation that a step of SGD is taken for, each by itself."""
 
 
 def load_last(learner: Learner, folder: Path) -> None:

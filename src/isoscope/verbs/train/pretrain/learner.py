@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from isoscope.verbs.train.pretrain.common_enemies import CommonEnemies
 
 
+# Share of tokens that a masked model predicts; Devlin et al. (2019).
 PREDICTED = 0.15
-"""Share of tokens that a masked model predicts; Devlin et al. (2019)."""
 
+# Of these, the shares that are masked and that become another token; the rest stays.
 MASKED, SWAPPED = 0.8, 0.1
-"""Of these, the shares that are masked and that become another token; the rest stays."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,13 @@ def ask(objective: Objective, batch: Ids, tokenizer: Any, key: Sequence[int]) ->
     return Question(*(torch.from_numpy(one) for one in (read, where, batch[where])))
 
 
+# Blocks of the validation text that a perplexity is taken of, at even distances.
 JUDGED_BLOCKS = 256
-"""Blocks of the validation text that a perplexity is taken of, at even distances."""
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
+
+# Apart in keys of random numbers, so that masks and dropout do not follow the same ones.
 MASKS, DROPOUT = 1, 2
-"""Apart in keys of random numbers, so that masks and dropout do not follow the same ones."""
 
 
 class Learner:
@@ -231,14 +232,14 @@ def copied(array: NDArray[Any]) -> Tensor:
     return torch.from_numpy(np.array(array))
 
 
+# One text in so many is for validation.
 HELD_OUT = 20
-"""One text in so many is for validation."""
 
+# Batches that a text must have: fewer are no text to learn a language from.
 FEWEST_BATCHES = 2
-"""Batches that a text must have: fewer are no text to learn a language from."""
 
+# Texts that are tokenized together.
 AT_ONCE = 10_000
-"""Texts that are tokenized together."""
 
 
 @dataclass(frozen=True)

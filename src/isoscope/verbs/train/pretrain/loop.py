@@ -26,8 +26,9 @@ from isoscope.verbs.train.seed_means import versions_of_training
 
 JOURNAL, RESULT = "journal", "result.json"
 STATE = "state"
+
+# Seconds after which a state is kept, also between checkpoints.
 KEPT_EVERY = 60.0
-"""Seconds after which a state is kept, also between checkpoints."""
 
 STAGE = "pretraining"
 ENEMIES_NOTE = (

@@ -20,11 +20,11 @@ from isoscope.models.runtime import quietly
 from isoscope.models.structure.rms_variants import final_norm_path, rms_classes, stock_classes
 from isoscope.verbs.train.pretrain.plan import Plan, Size
 
+# Deviation of random weights, as all four architectures have it.
 INITIAL = 0.02
-"""Deviation of random weights, as all four architectures have it."""
 
+# GPT-2's own function (gelu_new), computed in one pass.
 GPT2_ACTIVATION = "gelu_pytorch_tanh"
-"""GPT-2's own function (gelu_new), computed in one pass."""
 
 
 @dataclass(frozen=True)
@@ -105,18 +105,21 @@ USUAL_NAMES = (
     "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
     "max_position_embeddings",
 )  # fmt: skip
-GPT2_NAMES = ("n_embd", "n_layer", "n_head", "n_inner", "n_positions")
-"""Fields of a size, and what configurations call them: all but GPT-2 the same."""
 
+# Fields of a size, and what configurations call them: all but GPT-2 the same.
+GPT2_NAMES = ("n_embd", "n_layer", "n_head", "n_inner", "n_positions")
+
+# What configurations call the share of dropped numbers.
 DROPOUTS = {
     "bert": ("hidden_dropout_prob", "attention_probs_dropout_prob"),
     "roformer": ("hidden_dropout_prob", "attention_probs_dropout_prob"),
     "gpt2": ("resid_pdrop", "embd_pdrop", "attn_pdrop"),
     "gpt_neox": ("hidden_dropout", "attention_dropout"),
 }
-"""What configurations call the share of dropped numbers."""
 
 ALL_TURNED = {"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 1.0}
+
+# What is the same in every size.
 FIXED: dict[str, dict[str, Any]] = {
     "gpt2": {"activation_function": GPT2_ACTIVATION},
     "gpt_neox": {
@@ -125,7 +128,6 @@ FIXED: dict[str, dict[str, Any]] = {
         "rope_parameters": ALL_TURNED,  # all dimensions of a head are turned
     },
 }
-"""What is the same in every size."""
 
 
 def shape_options(kind: str, shape: Size) -> dict[str, Any]:

@@ -20,8 +20,8 @@ Objective = Literal["mlm", "clm"]
 Positions = Literal["learned", "sinusoidal", "rotary", "none"]
 FinalNorm = Literal["layernorm", "layernorm-no-bias", "rmsnorm"]
 
+# Every byte is a token, so that any text can be written, and so are special ones.
 SMALLEST_VOCABULARY = 256 + len(SPECIAL)
-"""Every byte is a token, so that any text can be written, and so are special ones."""
 
 
 @dataclass(frozen=True)
@@ -188,21 +188,22 @@ class Plan:
 
 
 TIED, UNTIED = "tied", "untied"
+
+# All levels of every factor.
 KNOWN: dict[str, tuple[str, ...]] = {
     "tie": (TIED, UNTIED),
     "positions": get_args(Positions),
     "final-norm": get_args(FinalNorm),
     "objective": get_args(Objective),
 }
-"""All levels of every factor."""
 
+# Those that are compared where none are named; the first is the reference.
 USUAL: dict[str, tuple[str, ...]] = {
     "tie": (TIED, UNTIED),
     "positions": ("learned", "none"),
     "final-norm": ("layernorm", "layernorm-no-bias"),
     "objective": ("clm", "mlm"),
 }
-"""Those that are compared where none are named; the first is the reference."""
 
 USUAL_GRID = "tie,positions,final-norm"
 BETWEEN_LEVELS = "+"
@@ -219,8 +220,8 @@ class Factor:
         return f"{self.name}={BETWEEN_LEVELS.join(self.levels)}"
 
 
+# A level of every factor.
 Cell = tuple[str, ...]
-"""A level of every factor."""
 
 
 def parse_grid(text: str) -> tuple[Factor, ...]:

@@ -79,11 +79,11 @@ def check_weight(weight: float) -> None:
         raise UsageError(f"a weight is a number from 0, not {weight}")
 
 
+# What a flow is called among the parts of a model: none of its own layers is a target.
 PART = "isoscope_flow"
-"""What a flow is called among the parts of a model: none of its own layers is a target."""
 
+# What stands in labels where there is only padding; no loss is taken there.
 NO_TOKEN = -100
-"""What stands in labels where there is only padding; no loss is taken there."""
 
 Target = Literal["head", "vocabulary", "hidden"]
 

@@ -26,6 +26,10 @@ from isoscope.verbs.train.regularizers.base import (
 
 NONE = "none"
 _HERE = "isoscope.verbs.train.regularizers"
+
+# The class of every calibration, and what its name settles. The next one is a line here.
+#
+# Classes are loaded when they are used: the flow needs zuko, which the others do without.
 CALIBRATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "cosreg": (f"{_HERE}.cosreg:CosReg", {}),
     "spectrum-pol": (f"{_HERE}.spectrum:SpectrumControl", {"kind": "polynomial"}),
@@ -33,10 +37,6 @@ CALIBRATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "flow": (f"{_HERE}.flow:FlowCalibration", {}),
     "i-star": (f"{_HERE}.iso_score:IStar", {"shrinkage": 0.0, "reference": None}),
 }
-"""The class of every calibration, and what its name settles. The next one is a line here.
-
-Classes are loaded when they are used: the flow needs zuko, which the others do without.
-"""
 NAMES = (NONE, *CALIBRATIONS)
 
 

@@ -28,11 +28,11 @@ from isoscope.verbs.train.regularizers.base import check_weight, checked_matrix,
 
 Decay = Literal["polynomial", "exponential"]
 
+# Singular values below this share of the largest are rounding of a Gram matrix in single.
 EMPTY = 1e-6
-"""Singular values below this share of the largest are rounding of a Gram matrix in single."""
 
+# The same in double precision.
 EMPTY_DOUBLE = 1e-14
-"""The same in double precision."""
 
 
 @dataclass(frozen=True)
