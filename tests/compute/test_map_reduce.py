@@ -39,6 +39,8 @@ from isoscope.compute.map_reduce import (
 )
 from isoscope.compute.pool import Here
 from isoscope.compute.stage import Stage
+from isoscope.corrections import fit_together
+from isoscope.corrections.clusters import find_centers
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.base import Batch, CloudGroup, Shard, rows_per_batch, shards_of
 from isoscope.data.blocks import Dealer
@@ -55,6 +57,7 @@ from isoscope.measures.reads.passes import (
 )
 from isoscope.measures.reads.projections import Exponents, ProjectionPlan
 from isoscope.measures.views import ViewShape
+from isoscope.verbs.diff.two_clouds import Reading
 
 STEP, WIDTH = 128, 4
 FEW, MANY = STEP * SMALL, STEP * 37 + 50
@@ -546,3 +549,50 @@ def spoil(path: Path) -> None:
     np.save(path, np.full_like(np.load(path), np.nan))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert path.stat().st_size == before.st_size
+
+
+THREADS = (1, 2, 3)
+
+
+def on_threads(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """Let this process have some cores."""
+    monkeypatch.setattr("isoscope.compute.map_reduce.cores", lambda: count)
+
+
+@pytest.mark.parametrize("options", [{"precision": "single"}, {"sample_weight": np.arange(MANY)}])
+def test_fits_of_this_process_alone_do_not_depend_on_its_threads(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    """Rows with weights, and products in single precision, are read by this process."""
+    x = shifted(9, MANY, WIDTH).astype(np.float32)
+    found = set()
+    for count in THREADS:
+        on_threads(monkeypatch, count)
+        whiten = isoscope.make_correction("whiten")
+        if "precision" in options:
+            fit_together([whiten], ArrayCloud(x), **options)
+        else:
+            whiten.fit(x, **options)
+        found.add(b"".join(one.tobytes() for one in whiten.state_arrays().values()))
+    assert len(found) == 1
+
+
+def test_clusters_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = shifted(10, MANY, WIDTH)
+    found = set()
+    for count in THREADS:
+        on_threads(monkeypatch, count)
+        found.add(find_centers(ArrayCloud(x), 5, seed=0).tobytes())
+    assert len(found) == 1
+
+
+def test_clouds_in_step_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = shifted(11, MANY, WIDTH)
+    found = set()
+    for count in THREADS:
+        on_threads(monkeypatch, count)
+        two = Reading(MomentParts(), 100, seed=0).in_step(ArrayCloud(x), ArrayCloud(x[:, ::-1]))
+        assert two.cross is not None
+        sums = (two.a.moments.scatter, two.b.moments.mean, two.cross.cross, two.a.sample.vectors)
+        found.add(b"".join(np.ascontiguousarray(one).tobytes() for one in sums))
+    assert len(found) == 1

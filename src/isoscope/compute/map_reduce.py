@@ -27,7 +27,7 @@ from isoscope.compute.stage import (
     StoredState,
     merge_states,
 )
-from isoscope.compute.threads import Accumulator, accumulate, cores, deal
+from isoscope.compute.threads import cores, deal
 from isoscope.data.arrays import is_tensor
 from isoscope.data.base import (
     Batch,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 Batches: TypeAlias = Mapping[str, Batch]
 StateOut = TypeVar("StateOut", covariant=True)
+StateIn = TypeVar("StateIn", contravariant=True)
 
 # Batches whose sums are taken one after the other.
 CHUNK = 4
@@ -161,16 +162,23 @@ def chunk_size(group: CloudGroup) -> int:
 
 def chunks(shard: Shard, size: int) -> Iterator[Iterable[Batches]]:
     """Yield the batches of a shard in chunks, rows numbered as in the whole group."""
-    based = (
-        {
-            name: batch._replace(first_row=shard.base + batch.first_row)
-            for name, batch in batches.items()
-        }
-        for batches in shard.group.batches()
+    return sliced(
+        (
+            {
+                name: batch._replace(first_row=shard.base + batch.first_row)
+                for name, batch in batches.items()
+            }
+            for batches in shard.group.batches()
+        ),
+        size,
     )
-    for first in based:
+
+
+def sliced(stream: Iterator[Batches], size: int) -> Iterator[Iterable[Batches]]:
+    """Cut a stream of batches into chunks."""
+    for first in stream:
         # Not a list: a batch must be on its way to a thread before the next one is read.
-        yield chain([first], islice(based, size - 1))
+        yield chain([first], islice(stream, size - 1))
 
 
 def rows_in(batches: Batches) -> int:
@@ -185,6 +193,19 @@ class Piece:
     shard: int
     chunk: int
     batches: Batches | None
+
+
+class ChunkCollector(Protocol[StateIn]):
+    """Takes the chunks that threads are done with."""
+
+    def is_bad(self, shard: int) -> bool:
+        """Whether a shard is left out."""
+
+    def add(self, shard: int, chunk: int, state: StateIn) -> None:
+        """Take a chunk."""
+
+    def bad(self, shard: int, error: Exception) -> None:
+        """Leave a shard out, or raise."""
 
 
 class Collector(Generic[StoredState]):
@@ -234,11 +255,11 @@ class Collector(Generic[StoredState]):
         self._stage.add(shard, self._work.finished(state, self._stage.shards[shard].group))
 
 
-class LaneTaker(Generic[StoredState]):
+class LaneTaker(Generic[State]):
     """One thread's part of a read."""
 
-    def __init__(self, work: ReadWork[StoredState], collector: Collector[StoredState]) -> None:
-        self._taker, self._collector = work.taker(), collector
+    def __init__(self, taker: ChunkTaker[State], collector: ChunkCollector[State]) -> None:
+        self._taker, self._collector = taker, collector
 
     def add(self, piece: Piece, /) -> None:
         """Take a batch, or hand over the chunk that ends here."""
@@ -266,14 +287,25 @@ def read_in_lanes(
     progress, stage.progress = stage.progress, None  # which counts rows here, not shards
     collector = Collector(stage, work)
     stream = pieces(stage, work.chunk, collector, group, progress)
-    first = next(stream, None)
-    if first is not None:
-        lanes = lane_count(group, workers, work.chunk, first.batches or {})
-        takers = [LaneTaker(work, collector) for _ in range(lanes)]
-        numbered = in_turn(chain([first], stream), lanes)
-        # Room for a whole chunk and its end, so that reading goes on while a thread computes.
-        deal(numbered, takers, depth=work.chunk + 1)
+    in_lanes(stream, group, workers, work.chunk, lambda: LaneTaker(work.taker(), collector))
     return stage.result()
+
+
+def in_lanes(
+    stream: Iterator[Piece],
+    group: CloudGroup,
+    workers: int | None,
+    chunk: int,
+    lane: Callable[[], LaneTaker[State]],
+) -> None:
+    """Deal the chunks of a stream to threads in turn."""
+    first = next(stream, None)
+    if first is None:
+        return
+    lanes = lane_count(group, workers, chunk, first.batches or {})
+    numbered = in_turn(chain([first], stream), lanes)
+    # Room for a whole chunk and its end, so that reading goes on while a thread computes.
+    deal(numbered, [lane() for _ in range(lanes)], depth=chunk + 1)
 
 
 def lane_count(group: CloudGroup, workers: int | None, chunk: int, first: Batches) -> int:
@@ -350,32 +382,58 @@ class KeptShards(WrappedGroup):
             yield from chain.from_iterable(chunks(shard, CHUNK))
 
 
-Taker = TypeVar("Taker", bound=Accumulator[Batches])
-
-
 def merged(states: Sequence[State]) -> State | None:
     """Merge states in their order; None when there are none."""
     return reduce(merge_states, states) if states else None
 
 
-def run(
+def summed(
     group: CloudGroup,
-    new_taker: Callable[[], Taker],
-    workers: int | None,
-    progress: Progress | None,
+    new_taker: Callable[[], ChunkTaker[State]],
     stage: str,
-) -> list[Taker]:
-    """Feed a group's batches to as many new takers as are worth their thread, and return these.
+    progress: Progress | None = None,
+) -> State | None:
+    """Sum over a whole group on the threads of this process; None where it has no row.
 
-    Tensors are left to torch's own threads; a cloud of one batch needs no second thread.
+    For sums that are neither kept in a journal nor shared out to other workers. Chunks are merged
+    as those of ``read`` are, so that the number of threads does not change a bit.
     """
-    stream = with_progress(group, progress, stage)
-    first = next(stream, None)
-    if first is None:
-        return []
-    takers = [new_taker() for _ in range(lane_count(group, workers, 1, first))]
-    accumulate(chain([first], stream), takers)
-    return takers
+    size, found = chunk_size(group), WholeCollector[State]()
+    stream = whole_pieces(with_progress(group, progress, stage), size)
+    in_lanes(stream, group, None, size, lambda: LaneTaker(new_taker(), found))
+    return found.tree.result()
+
+
+def whole_pieces(stream: Iterator[Batches], size: int) -> Iterator[Piece]:
+    """Yield the batches of a group as those of one shard."""
+    for number, chunk in enumerate(sliced(stream, size)):
+        for batches in chunk:
+            yield Piece(0, number, batches)
+        yield Piece(0, number, None)
+
+
+class WholeCollector(Generic[State]):
+    """Puts the chunks of a group together that is read as one shard."""
+
+    def __init__(self) -> None:
+        self.tree: MergeTree[State] = MergeTree()
+        self._lock = threading.Lock()
+
+    def is_bad(self, shard: int) -> bool:
+        """Whether a shard is left out: never."""
+        del shard
+        return False
+
+    def add(self, shard: int, chunk: int, state: State) -> None:
+        """Take a chunk."""
+        del shard
+        with self._lock:
+            self.tree.add(chunk, state)
+
+    def bad(self, shard: int, error: Exception) -> None:
+        """End the read: nothing is left out of it."""
+        del shard
+        raise error
 
 
 def with_progress(group: CloudGroup, progress: Progress | None, stage: str) -> Iterator[Batches]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from isoscope.compute.map_reduce import run
+from isoscope.compute.map_reduce import summed
 from isoscope.compute.threads import accumulate, cores
 from isoscope.corrections.apply import Placed
 from isoscope.corrections.fit import only_cloud
@@ -97,15 +97,28 @@ class Clustering:
     """By how much the means of the rows lower it, before any row changes its cluster."""
 
 
+@dataclass(frozen=True)
+class LloydSums:
+    """What one of Lloyd's iterations takes of some rows."""
+
+    counts: NDArray[np.int64]
+    sums: Matrix
+    """Σ (x − o) over the rows of each cluster, o the origin of the distances."""
+    inertia: float
+
+    def merge(self, other: LloydSums) -> LloydSums:
+        """Add the sums of other rows."""
+        return LloydSums(
+            self.counts + other.counts, self.sums + other.sums, self.inertia + other.inertia
+        )
+
+
 class LloydTaker:
-    """Accumulates one of Lloyd's iterations on one thread."""
+    """Accumulates one of Lloyd's iterations, chunk by chunk, on one thread."""
 
     def __init__(self, nearest: Nearest) -> None:
         self._nearest = nearest
-        clusters, width = nearest.centers.shape
-        self.counts = np.zeros(clusters, np.int64)
-        self.sums = np.zeros((clusters, width))
-        self.inertia = 0.0
+        self._total: LloydSums | None = None
 
     def add(self, batches: Batches, /) -> None:
         """Take one batch into account."""
@@ -113,14 +126,22 @@ class LloydTaker:
         moved, scores = self._nearest.scored(to_host(batch.vectors))
         labels = scores.argmax(axis=1)
         rows = np.arange(len(labels))
-        # Sums by cluster as one product with a matrix of zeros and ones, which BLAS takes; around
-        # the origin, so that a common offset costs no digits.
-        members = np.zeros((len(self.counts), len(labels)), moved.dtype)
+        clusters = len(self._nearest.centers)
+        members = np.zeros((clusters, len(labels)), moved.dtype)
         members[labels, rows] = 1.0
-        self.counts += np.bincount(labels, minlength=len(self.counts))
-        self.sums += members @ moved
         distances = square_norms(moved) - 2 * scores[rows, labels].astype(np.float64)
-        self.inertia += float(np.maximum(distances, 0.0).sum())
+        found = LloydSums(
+            np.bincount(labels, minlength=clusters),
+            (members @ moved).astype(np.float64),
+            float(np.maximum(distances, 0.0).sum()),
+        )
+        self._total = found if self._total is None else self._total.merge(found)
+
+    def take(self) -> LloydSums:
+        """Return the sums since the last call, and begin anew."""
+        assert self._total is not None
+        total, self._total = self._total, None
+        return total
 
 
 def find_centers(
@@ -168,13 +189,11 @@ def start(sample: NDArray[Any], n_clusters: int, seed: int) -> Matrix:
 
 def lloyd_pass(group: CloudGroup, nearest: Nearest, progress: Progress | None) -> Clustering:
     """Assign every row to its nearest centre, and take the means."""
-    takers = run(group, partial(LloydTaker, nearest), None, progress, "k-means")
-    counts = np.sum([taker.counts for taker in takers], axis=0)
-    sums = np.sum([taker.sums for taker in takers], axis=0)
-    means = nearest.origin + sums / np.maximum(counts, 1)[:, None]
+    found = summed(group, partial(LloydTaker, nearest), "k-means", progress)
+    assert found is not None  # the sample has rows
+    means = nearest.origin + found.sums / np.maximum(found.counts, 1)[:, None]
     moved = np.einsum("ij,ij->i", means - nearest.centers, means - nearest.centers)
-    inertia = sum(taker.inertia for taker in takers)
-    return Clustering(counts, means, inertia, float(counts @ moved))
+    return Clustering(found.counts, means, found.inertia, float(found.counts @ moved))
 
 
 # Rows of one cluster that wait for a product.

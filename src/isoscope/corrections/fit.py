@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from isoscope.compute.map_reduce import Run, merged, read, run, with_progress, without_skipped
+from isoscope.compute.map_reduce import Run, read, summed, with_progress, without_skipped
 from isoscope.data.arrays import is_tensor
 from isoscope.data.base import EPSILON
 from isoscope.data.open import one_cloud
@@ -163,7 +163,7 @@ FIT = "fit"
 
 
 class WeightedTaker:
-    """Accumulates the moments of one cloud on one thread."""
+    """Accumulates the moments of one cloud, chunk by chunk, on one thread."""
 
     def __init__(self, parts: MomentParts, weights: Vector | None, precision: Precision) -> None:
         self._parts, self._weights, self._precision = parts, weights, precision
@@ -184,6 +184,26 @@ class WeightedTaker:
             if len(weights) < len(batch.vectors):
                 raise UsageError(f"there are more rows than the {len(self._weights):,} weights")
         self.kernel.add(batch.vectors, weights)
+
+    def take(self) -> WeightedMoments:
+        """Return the sums since the last call, and begin anew."""
+        assert self.kernel is not None
+        moments = self.kernel.result()
+        assert moments is not None
+        self.kernel.restart()
+        return WeightedMoments(moments, isinstance(self.kernel, SingleMoments))
+
+
+@dataclass(frozen=True)
+class WeightedMoments:
+    """Moments, and whether products were in single precision."""
+
+    moments: Moments
+    single: bool
+
+    def merge(self, other: WeightedMoments) -> WeightedMoments:
+        """Merge the moments."""
+        return WeightedMoments(self.moments.merge(other.moments), self.single or other.single)
 
 
 def read_summary(
@@ -246,15 +266,12 @@ def read_weighted(
 
     Tensors and vectors in double precision are summed in double either way.
     """
-    takers = run(group, partial(WeightedTaker, parts, weights, precision), None, progress, FIT)
-    states = [taker.kernel.result() for taker in takers if taker.kernel is not None]
-    moments = merged([state for state in states if state is not None])
-    if moments is None:
+    found = summed(group, partial(WeightedTaker, parts, weights, precision), FIT, progress)
+    if found is None:
         raise DataError(f"{group.names[0]}: no row is left to learn from")
-    if weights is not None and moments.rows != len(weights):
-        raise UsageError(f"there are {len(weights):,} weights for {moments.rows:,} rows")
-    single = any(isinstance(taker.kernel, SingleMoments) for taker in takers)
-    return Summary(moments, group.dtypes[0], "single" if single else "double")
+    if weights is not None and found.moments.rows != len(weights):
+        raise UsageError(f"there are {len(weights):,} weights for {found.moments.rows:,} rows")
+    return Summary(found.moments, group.dtypes[0], "single" if found.single else "double")
 
 
 def kept_rows(group: CloudGroup, plan: Run) -> CloudGroup:

@@ -115,6 +115,11 @@ class SingleMoments:
             self._running = RunningScatter(vectors.shape[1])
         self._running.add(working(vectors, double=False), weights, self._memory)
 
+    def restart(self) -> None:
+        """Begin anew, with the working memory as it is."""
+        self._others.restart()
+        self._running = None
+
     def result(self) -> Moments | None:
         """Return the moments of all batches so far; None before the first."""
         others = self._others.result()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from isoscope.compute.map_reduce import Batches, merged, run
+from isoscope.compute.map_reduce import Batches, summed
 from isoscope.data.arrays import on_host
 from isoscope.data.base import Batch, Cloud, CloudGroup, LazyLabels, WrappedGroup
 from isoscope.data.blocks import Dealer
@@ -206,20 +206,44 @@ class TwoSides:
         return self.a.moments.width == self.b.moments.width
 
 
-class InStepTaker:
-    """Accumulates moments, sample and cross sums of two clouds in step, on one thread."""
+@dataclass(frozen=True)
+class InStepSums:
+    """Moments, sample and cross sums of some rows of two clouds in step."""
 
-    def __init__(
-        self, group: InStep, parts: MomentParts, size: int, seed: int, dealer: Dealer,
-        shifts: list[Vector],
-    ) -> None:  # fmt: skip
-        self._parts, self._dealer = parts, dealer
-        self.cross = CrossSums(*shifts)
-        self.kernels: dict[str, MomentsKernel] = {}
-        self.samples = {
-            name: SampleTaker(width, size, seed)
-            for name, width in zip(group.names, group.widths, strict=True)
-        }
+    moments: Mapping[str, Moments]
+    samples: Mapping[str, Sample]
+    cross: CrossSums
+    size: int
+    """Most rows of a sample."""
+
+    def merge(self, other: InStepSums) -> InStepSums:
+        """Add the sums of other rows, and keep the sample of both."""
+        return InStepSums(
+            {name: one.merge(other.moments[name]) for name, one in self.moments.items()},
+            {
+                name: lowest([one, other.samples[name]], self.size)
+                for name, one in self.samples.items()
+            },
+            self.cross.merge(other.cross),
+            self.size,
+        )
+
+
+class InStepTaker:
+    """Accumulates the sums of two clouds in step, chunk by chunk, on one thread."""
+
+    def __init__(self, group: InStep, reading: Reading, shifts: list[Vector]) -> None:
+        self._widths = dict(zip(group.names, group.widths, strict=True))
+        self._reading, self._shifts = reading, shifts
+        # Every thread has a dealer of its own: it remembers the labels that it met last.
+        self._dealer = Dealer(reading.documents)
+        self._kernels: dict[str, MomentsKernel] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        size, seed = self._reading.sample, self._reading.seed
+        self._cross = CrossSums(*self._shifts)
+        self._samples = {name: SampleTaker(n, size, seed) for name, n in self._widths.items()}
 
     def add(self, batches: Batches, /) -> None:
         """Take one batch of both."""
@@ -227,11 +251,25 @@ class InStepTaker:
         labels = {**batches[B].labels, **batches[A].labels}
         dealt = self._dealer.deal(batches[A]._replace(labels=labels))
         for name, batch in batches.items():
-            if name not in self.kernels:
-                self.kernels[name] = moments_kernel_for(batch.vectors, self._parts, double=False)
-            self.kernels[name].add(batch.vectors)
-            self.samples[name].add(batch, dealt)
-        self.cross.add(*(on_host(batches[name].vectors, slice(None)) for name in (A, B)))
+            if name not in self._kernels:
+                parts = self._reading.parts
+                self._kernels[name] = moments_kernel_for(batch.vectors, parts, double=False)
+            self._kernels[name].add(batch.vectors)
+            self._samples[name].add(batch, dealt)
+        self._cross.add(*(on_host(batches[name].vectors, slice(None)) for name in (A, B)))
+
+    def take(self) -> InStepSums:
+        """Return the sums since the last call, and begin anew."""
+        moments = {}
+        for name, kernel in self._kernels.items():
+            found = kernel.result()
+            assert found is not None
+            moments[name] = found
+            kernel.restart()
+        samples = {name: taker.result() for name, taker in self._samples.items()}
+        cross = self._cross
+        self._begin()
+        return InStepSums(moments, samples, cross, self._reading.sample)
 
 
 @dataclass(frozen=True)
@@ -263,26 +301,15 @@ class Reading:
             raise DataError(f"{a.names[0]}: no row is left to compare")
         # Products about a point near the means lose no digits to what all rows have in common.
         shifts = [on_host(first[name].vectors, slice(None)).mean(axis=0) for name in (A, B)]
-        dealer = Dealer(self.documents)
-        takers = run(
-            group,
-            lambda: InStepTaker(pair, self.parts, self.sample, self.seed, dealer, shifts),
-            None, self.progress, "compare",
-        )  # fmt: skip
+        found = summed(group, lambda: InStepTaker(pair, self, shifts), "compare", self.progress)
+        assert found is not None
         left_out = dict(group.left_out)
         sides = []
         for name, source in ((A, a), (B, b)):
-            states = [taker.kernels[name].result() for taker in takers if name in taker.kernels]
-            moments = merged([state for state in states if state is not None])
-            assert moments is not None
-            drawn = lowest([taker.samples[name].result() for taker in takers], self.sample)
             # A row that is left out of one cloud is left out of the other when it is read again.
             again = SingleCloud(RowSelection(pair, drop_invalid=self.drop_invalid), name)
-            sides.append(Side.of(source, again, moments, drawn))
-        cross = takers[0].cross
-        for taker in takers[1:]:
-            cross = cross.merge(taker.cross)
-        return TwoSides(sides[0], sides[1], True, cross, left_out)
+            sides.append(Side.of(source, again, found.moments[name], found.samples[name]))
+        return TwoSides(sides[0], sides[1], True, found.cross, left_out)
 
     def apart(self, a: CloudGroup, b: CloudGroup) -> TwoSides:
         """Read two clouds of other rows."""
