@@ -14,7 +14,7 @@ def test_arrays_are_let_go_without_a_search_for_cycles() -> None:
     seen = weakref.ref(vectors)
     gc.disable()
     try:
-        corrected_rows(vectors, lambda rows: rows + 1, 3, renormalize=False, threads=True)
+        corrected_rows(vectors, lambda rows: rows + 1, 3, renormalize=False)
         del vectors
         assert seen() is None
     finally:

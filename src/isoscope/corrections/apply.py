@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from isoscope.compute.threads import accumulate, cores, deal
+from isoscope.compute.threads import cores, deal
 from isoscope.corrections.registry import text_of
 from isoscope.data.arrays import at_least_single, is_tensor, normalized
 from isoscope.data.base import Cloud, is_portable, rows_per_batch
@@ -86,8 +86,8 @@ class Placed(Generic[Parts]):
         return {name: value for name, value in self.__dict__.items() if name != "_placed"}
 
 
-# Blocks from which on several threads pay.
-WORTH_A_THREAD = 4
+# Blocks of a batch. Threads share them, and a block stays in the cache.
+BLOCKS_PER_BATCH = 8
 
 
 def corrected_rows(
@@ -96,22 +96,43 @@ def corrected_rows(
     width: int,
     *,
     renormalize: bool,
-    threads: bool,
+    own_threads: bool = False,
+    threads: int | None = None,
 ) -> Array:
-    """Apply ``correct`` to all rows.
+    """Apply ``correct`` to all rows, block by block.
 
     ``correct`` sees float32 or float64. The result has the type of ``vectors``: half precision
-    is rounded once, at the end.
+    is rounded once, at the end. The digits of a product may depend on how many rows it has, and on
+    how many threads share it. So the blocks follow from the rows alone, BLAS has one thread for
+    each, and rows in memory come out as those of a file do.
+
+    Parameters
+    ----------
+    vectors : array or tensor
+        The rows.
+    correct : callable
+        Corrects a block.
+    width : int
+        Dimensions of a corrected row.
+    renormalize : bool
+        Whether corrected rows are divided by their norms.
+    own_threads : bool
+        Whether ``correct`` uses several threads itself, and takes whole batches.
+    threads : int, optional
+        How many blocks are corrected at a time; by default one per core.
     """
     if is_tensor(vectors):
         corrected = correct(at_least_single(vectors))
         return (normalized(corrected) if renormalize else corrected).to(vectors.dtype)
     out = np.empty((len(vectors), width), vectors.dtype)
-    step = rows_per_batch(max(width, vectors.shape[1]))
+    step = rows_per_batch(vectors.shape[1]) // (1 if own_threads else BLOCKS_PER_BATCH)
     blocks = [slice(first, first + step) for first in range(0, len(vectors), step)]
-    # A few blocks are not worth starting threads for.
-    lanes = cores() if threads and len(blocks) >= WORTH_A_THREAD else 1
-    accumulate(blocks, [Blocks(vectors, out, correct, renormalize) for _ in range(lanes)])
+    # A batch is worth starting threads for, less is not.
+    several = not own_threads and len(blocks) >= BLOCKS_PER_BATCH
+    lanes = min(threads or cores(), len(blocks)) if several else 1
+    # One object for all threads: it has no state of its own, and blocks do not overlap.
+    lane = Blocks(vectors, out, correct, renormalize)
+    deal(((k % lanes, block) for k, block in enumerate(blocks)), [lane] * lanes)
     return out
 
 
@@ -135,35 +156,23 @@ class Blocks:
         self.out[block] = normalized(corrected) if self.renormalize else corrected
 
 
-# Pieces of a batch, which threads share.
-PIECES = 8
-
-
 @dataclass(frozen=True)
 class Applying:
-    """What ``transform`` does, without its checks, which a file has been through already.
-
-    The digits of a product may depend on how many rows it has, and how many threads share it. So
-    the pieces follow from the rows alone, and BLAS has one thread for each.
-    """
+    """What ``transform`` does, without its checks, which a file has been through already."""
 
     correction: Correction
     threads: int
-    """How many pieces are corrected at a time, unless the correction has threads of its own."""
+    """How many blocks are corrected at a time, unless the correction has threads of its own."""
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Correct some rows, float32 or float64."""
         correction = self.correction
-        out = np.empty((len(rows), correction._output_width), rows.dtype)
-        lanes, step = self.threads, rows_per_batch(rows.shape[1]) // PIECES
-        if correction.own_threads:
-            lanes, step = 1, max(len(rows), 1)
-        pieces = [slice(first, first + step) for first in range(0, len(rows), step)]
-        # One object for all threads: it has no state of its own, and pieces do not overlap.
-        lane = Blocks(rows, out, correction._correct, correction.renormalize)
-        lanes = max(min(lanes, len(pieces)), 1)
-        deal(((k % lanes, piece) for k, piece in enumerate(pieces)), [lane] * lanes)
-        return out
+        corrected: NDArray[Any] = corrected_rows(
+            rows, correction._correct, correction._output_width,
+            renormalize=correction.renormalize, own_threads=correction.own_threads,
+            threads=self.threads,
+        )  # fmt: skip
+        return corrected
 
 
 def change_of(correction: Correction, threads: int) -> Change:

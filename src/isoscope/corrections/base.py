@@ -138,8 +138,9 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self, vectors: Array, change: Callable[[Array], Array], width: int, renormalize: bool
     ) -> Array:
         """Change rows in blocks, on several threads unless one block uses them all."""
-        threads = not self.own_threads
-        return corrected_rows(vectors, change, width, renormalize=renormalize, threads=threads)
+        return corrected_rows(
+            vectors, change, width, renormalize=renormalize, own_threads=self.own_threads
+        )
 
     def save(self, path: str | Path) -> None:
         """Write to a ``.safetensors`` file that ``isoscope.load_correction`` reads.
