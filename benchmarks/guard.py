@@ -1,0 +1,161 @@
+"""Is a checkout slower than another one? Ten representative jobs, side by side in one run.
+
+    git worktree add ../before COMMIT
+    python benchmarks/guard.py ../before            this checkout against another
+    python benchmarks/guard.py ../before --jobs measure,version --rounds 7
+
+Every job runs in a process of its own, on the sources of one checkout and the installed packages of
+this environment, in turn for both; machines are noisy, so that the best round of each side counts,
+and the spread is that of the ratios of all rounds. Exits with code 1 where a ratio is above 1.15.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parents[1]
+LIMIT = 1.15
+
+# Lazy imports happen in a small call before the clock starts: what they cost is a job of its own.
+TIMED = """
+import sys, time, warnings
+import numpy as np
+import isoscope
+warnings.simplefilter("ignore")
+try:
+    from isoscope.profiles import profile
+except ImportError:
+    profile = isoscope.profile
+x = {data}
+def job(x):
+    {job}
+job(x[:300])
+start = time.perf_counter()
+job(x)
+print(time.perf_counter() - start)
+"""
+COMMAND = """
+import contextlib, io, sys, time
+start = time.perf_counter()
+sys.argv = {arguments!r}
+from isoscope.cli.app import main
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    main()
+print(time.perf_counter() - start)
+"""
+LARGE, SMALL = (f"np.load(sys.argv[1] + '/{name}.npy')" for name in ("large", "small"))
+TEXTS = "[f'The {k}th sentence is about item {k % 97}.' for k in range(600)]"
+
+# Code that 0.1.0 and later releases understand.
+JOBS = {
+    "measure": (LARGE, "isoscope.measure(x)"),
+    "measure-small": (SMALL, "isoscope.measure(x[:2000])"),
+    "one-measure": (
+        LARGE,
+        "isoscope.measure(x, ['mean_cosine'], ['none'], intervals=False)",
+    ),
+    "neighbours": (
+        SMALL,
+        "isoscope.measure(x[:5000], ['hubness', 'intrinsic_dimension'], ['none'])",
+    ),
+    "whiten": (LARGE, "isoscope.make_correction('whiten').fit(x).transform(x)"),
+    "clusters": (
+        SMALL,
+        "isoscope.make_correction('cluster-pc-removal:n_clusters=8').fit(x).transform(x)",
+    ),
+    "diff": (SMALL, "isoscope.diff(x[::2], x[1::2], same_rows=False)"),
+    "threshold": (SMALL, "isoscope.threshold(x)"),
+    "profile": (TEXTS, "profile('package:minilm', x)"),
+}
+COMMANDS = {"version": ["--version"], "help": ["measure", "--help"]}
+
+
+def environment(checkout: Path) -> dict[str, str]:
+    """Return the variables with which a process takes its sources from a checkout."""
+    return {**os.environ, "PYTHONPATH": str(checkout / "src"), "PYTHONWARNINGS": "ignore"}
+
+
+def seconds_of(name: str, checkout: Path, folder: Path) -> float:
+    """Run a job once."""
+    if name in COMMANDS:
+        code = COMMAND.format(arguments=["isoscope", *COMMANDS[name]])
+    else:
+        data, job = JOBS[name]
+        code = TIMED.format(data=data, job=job)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder)],
+        env=environment(checkout), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return float(done.stdout.split()[-1])
+
+
+def write_data(folder: Path) -> None:
+    """Write clouds of 100,000 × 768 and of 20,000 × 384, with an offset and a falling spectrum."""
+    for name, (rows, dimensions) in {"large": (100_000, 768), "small": (20_000, 384)}.items():
+        random = np.random.default_rng(0)
+        spectrum = np.arange(1, dimensions + 1, dtype=np.float32) ** -0.5
+        cloud = random.standard_normal((rows, dimensions), dtype=np.float32) * spectrum + 0.1
+        np.save(folder / f"{name}.npy", cloud)
+
+
+def compare(before: Path, after: Path, jobs: Sequence[str], rounds: int) -> dict[str, list[float]]:
+    """Return best ratio, lowest and highest ratio of a round, and best seconds of both, per job."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        write_data(Path(folder))
+        for name in jobs:
+            times: list[list[float]] = [[], []]
+            for turn in range(rounds + 1):
+                # Who begins changes, and the first round warms the caches and does not count.
+                sides = [(0, before), (1, after)]
+                for side, checkout in sides if turn % 2 else sides[::-1]:
+                    seconds = seconds_of(name, checkout, Path(folder))
+                    if turn:
+                        times[side].append(seconds)
+            ratios = [new / old for old, new in zip(*times, strict=True)]
+            best = [min(times[0]), min(times[1])]
+            found[name] = [best[1] / best[0], min(ratios), max(ratios), *best]
+            print(line(name, found[name]), flush=True)
+    return found
+
+
+def line(name: str, figures: list[float]) -> str:
+    """Return a row of the table."""
+    ratio, low, high, old, new = figures
+    return f"| {name} | {ratio:.2f} | {low:.2f} to {high:.2f} | {old:.3f} | {new:.3f} |"
+
+
+def main() -> None:
+    """Compare, print a table, and fail above the limit."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("before", type=Path, help="the checkout to compare with")
+    parser.add_argument("--after", type=Path, default=HERE)
+    parser.add_argument("--jobs", default=",".join([*JOBS, *COMMANDS]))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    given = parser.parse_args()
+    machine = f"{os.cpu_count()} cores, {platform.machine()}"
+    print(f"{datetime.now(UTC):%Y-%m-%d}, {machine}, {given.rounds} rounds\n")
+    print("| job | ratio of the best | rounds | before, s | after, s |")
+    print("| --- | --- | --- | --- | --- |")
+    found = compare(given.before, given.after, given.jobs.split(","), given.rounds)
+    if given.json:
+        given.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    slower = [name for name, figures in found.items() if figures[0] > LIMIT]
+    if slower:
+        sys.exit(f"more than {LIMIT:g} × as slow: {', '.join(slower)}")
+
+
+if __name__ == "__main__":
+    main()
