@@ -22,7 +22,6 @@ from isoscope.measures.intervals import IntervalEstimator
 from isoscope.measures.reads.request import Request
 from isoscope.measures.registry import choose_measures
 from isoscope.measures.views import DEFAULT_CORRECTIONS, NONE, check_width
-from isoscope.registry import load
 from isoscope.results.merge import beside, skipped_count, skipped_shards
 from isoscope.results.result import Result, Row, Table, check_writable, versions
 from isoscope.results.spaces import add
@@ -42,9 +41,6 @@ if TYPE_CHECKING:
 
 
 Precision = Literal["data", "double"]
-
-# What answers questions about a search; it needs FAISS and scikit-learn, which measures do not.
-ANSWERS = "isoscope.verbs.measure.search.answers"
 
 # Seconds of reading after which a run that failed is kept, to go on from.
 WORTH_KEEPING = 10.0
@@ -177,7 +173,7 @@ def measure(
     search = SearchRequest(neighbours, reduce, pairs, queries, centres, neighbour_sample, k, seed)
     search.refuse_idle(sample)
     if search.asked:
-        load(f"{ANSWERS}:check")(search, cloud, column)
+        search.check(cloud, column)
     if journal is not None and not execution.resume:
         refuse_unfinished(journal)
     source = open_cloud(cloud, column=column, on_error=execution.on_error)
@@ -231,7 +227,7 @@ def measure(
     how: Any = {"column": column, "drop_invalid": drop_invalid}
     if search.asked:
         about = {"rows": sample, "progress": progress, **how}
-        result = beside(result, load(f"{ANSWERS}:answer")(search, cloud, spaces, **about))
+        result = beside(result, search.answer(cloud, spaces, **about))
     if projections:
         points = scatter_tables(cloud, spaces, result, seed=seed, **how)
         result = replace(result, tables=[*result.tables, *points])
