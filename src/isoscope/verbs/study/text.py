@@ -237,12 +237,7 @@ def summary(run: StudyRun) -> dict[str, Any]:
             for verdict in run.verdicts
         ],
         "printed": [
-            {
-                "what": one.what,
-                "measured": one.measured,
-                "printed": one.printed,
-                "difference": one.difference,
-            }
+            {name: getattr(one, name) for name in ("what", "measured", "printed", "difference")}
             for one in beside_printed(run)
         ],
         "misprints": run.study.misprints,

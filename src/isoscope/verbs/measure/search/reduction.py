@@ -31,8 +31,7 @@ from isoscope.verbs.measure.search.directions import (
     spaces_together,
     unit_rows,
 )
-from isoscope.verbs.measure.search.exact import exact_neighbours, nearest
-from isoscope.verbs.measure.search.indexes import Int8
+from isoscope.verbs.measure.search.indexes import Int8, exact_neighbours, nearest
 from isoscope.verbs.measure.search.sample import (
     SearchOptions,
     SearchSample,

@@ -142,20 +142,9 @@ def pair_data(task: str, data: str | Path | None = None) -> PairData:
     return parallel_data.translation_data(task, data)
 
 
-def metrics_of(task: str) -> tuple[str, ...]:
-    """Return the names of a task's scores; the first decides."""
-    return ROUGE if family_of(task) == parallel_data.SUMMARIZE else ("bleu",)
-
-
 def check_scorer(task: str) -> None:
     """Say that a package is missing before a model is trained, not after."""
     scoring_library(ROUGE_SCORER if family_of(task) == parallel_data.SUMMARIZE else SACREBLEU)
-
-
-def score_written(task: str, written: Sequence[str], references: Sequence[str]) -> WrittenScore:
-    """Score texts as a task does."""
-    score = rouge if family_of(task) == parallel_data.SUMMARIZE else bleu
-    return score(written, references)
 
 
 Part = Literal["test", "dev"]
@@ -340,6 +329,7 @@ def finetune_generation(run: Run, part: Part = "test") -> Outcome:
         What is scored; settings are chosen on dev.
     """
     check_scorer(run.task)
+    summarizes = family_of(run.task) == parallel_data.SUMMARIZE
     pairs = encoded_pairs(run, part)
     tokenizer = run.model.tokenizer
     transformers.set_seed(run.seed)
@@ -347,12 +337,13 @@ def finetune_generation(run: Run, part: Part = "test") -> Outcome:
     collator = pair_collator(tokenizer)
     outcome = teach(run, network, pairs.train, collator, scored=len(pairs.scored), part=part)
     if outcome.stopped_at is not None:
-        scores = dict.fromkeys(metrics_of(run.task))
-        return replace(outcome, scores=scores, notes=(*pairs.notes, *outcome.notes))
+        names = ROUGE if summarizes else ("bleu",)
+        notes = (*pairs.notes, *outcome.notes)
+        return replace(outcome, scores=dict.fromkeys(names), notes=notes)
     how = generation_settings(network, run.settings, pairs.start)
     with silently():
         written = write_texts(network, tokenizer, pairs.scored, how)
-    judged = score_written(run.task, written, pairs.references)
+    judged = (rouge if summarizes else bleu)(written, pairs.references)
     states = decoder_states(network, tokenizer, pairs.scored, HIDDEN_ROWS, run.seed)
     same = len(set(written)) == 1 < len(written)
     return replace(

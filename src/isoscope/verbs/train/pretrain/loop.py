@@ -128,25 +128,24 @@ def pretrain(
     return result
 
 
+@dataclass
 class Pretraining:
     """A training with its folder and its journal."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        corpus: Corpus,
-        folder: Path,
-        journal: Journal,
-        record: int,
-        device: str,
-        progress: Progress | None,
-    ) -> None:
-        self.plan, self.corpus, self.folder = plan, corpus, folder
-        self.journal, self.record, self.progress = journal, record, progress
-        self.learner = Learner(plan, corpus, device)
-        self.enemies = CommonEnemies(self.learner.reader.output, corpus.counts) if record else None
+    plan: Plan
+    corpus: Corpus
+    folder: Path
+    journal: Journal
+    record: int
+    device: str
+    progress: Progress | None
+
+    def __post_init__(self) -> None:
+        self.learner = Learner(self.plan, self.corpus, self.device)
+        output, counts = self.learner.reader.output, self.corpus.counts
+        self.enemies = CommonEnemies(output, counts) if self.record else None
         self.story = TrainingLog([], [], [], [])
-        kept = journal.load(STATE)
+        kept = self.journal.load(STATE)
         if kept is not None:
             self.learner.load_state(kept.arrays, int(kept.facts["step"]))
             self.story = TrainingLog(**kept.facts["story"])
