@@ -12,11 +12,11 @@ import numpy as np
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.combine import FileParts
 from isoscope.data.sampling import LARGE_SIZE, draw_rows
+from isoscope.progress import Progress, report
 
 if TYPE_CHECKING:
     from isoscope.data.base import CloudGroup
     from isoscope.measures.reads.passes import FirstRead
-    from isoscope.progress import Progress
     from isoscope.results.result import Result
 
 
@@ -66,8 +66,7 @@ class Provisional:
 
     def report(self, stage: str, done: int, total: int | None) -> None:
         """Pass progress on, and look at the clock during the first read."""
-        if self.progress is not None:
-            self.progress(stage, done, total)
+        report(self.progress, stage, done, total)
         elapsed = time.monotonic() - self._started
         if self._looked or total is None or elapsed < FIRST_LOOK:
             return

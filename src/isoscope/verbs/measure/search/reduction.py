@@ -111,14 +111,6 @@ class Shortening:
         return math.ceil(self.components * BITS[code] / 8)
 
 
-def shortenings(components: Iterable[int], width: int, fit: Whiten) -> list[Shortening]:
-    """Return the vectors as they are, and every way to every number of components."""
-    return [
-        Shortening("as they are", width, fit),
-        *(Shortening(way, m, fit) for m in components for way in WAYS),
-    ]
-
-
 def parse_components(given: Iterable[int] | int | str) -> tuple[int, ...]:
     """Turn ``64,128,256`` or numbers into numbers, rising, without repeats."""
     if isinstance(given, int):
@@ -286,7 +278,10 @@ def reduce(
         wanted=None if labelled is None else labelled.wanted,
     )  # fmt: skip
     whitening: Any = drawn.corrections[0].transformer
-    ways = shortenings(wanted, group.widths[0], whitening)
+    ways = [
+        Shortening("as they are", group.widths[0], whitening),
+        *(Shortening(way, m, whitening) for m in wanted for way in WAYS),
+    ]
     spaces, without = spaces_together({one.name: one.apply for one in ways}, drawn.rows)
     full, k = spaces["none"], options.k
     check_rows(drawn.name, full.rows, k)

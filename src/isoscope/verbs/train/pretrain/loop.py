@@ -15,7 +15,7 @@ from isoscope.compute.journal import CONFIGURATION, Journal, check_same
 from isoscope.data.output import PREFIX, cannot_be_written
 from isoscope.errors import DataError, UsageError
 from isoscope.models.runtime import device_name, quietly
-from isoscope.progress import Progress
+from isoscope.progress import Progress, report
 from isoscope.results.fields import KIND
 from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.train.names import DRIFT, ENEMIES, LOSS, PERPLEXITY, PRETRAINING, UNEMBEDDING
@@ -163,8 +163,7 @@ class Pretraining:
             step = learner.step + 1
             recorded = bool(self.record) and (step == 1 or step % self.record == 0)
             self.story.losses.append(learner.learn(self.enemies if recorded else None))
-            if self.progress is not None:
-                self.progress(STAGE, step, length)
+            report(self.progress, STAGE, step, length)
             now = time.monotonic()
             self.story.seconds = before + now - began
             if learner.step in kept_steps:
