@@ -230,9 +230,7 @@ def is_known(value: float | None) -> TypeGuard[float]:
 
 
 def compare(
-    op: str,
-    left: tuple[float | None, float | None],
-    right: tuple[float | None, float | None],
+    op: str, left: tuple[float | None, float | None], right: tuple[float | None, float | None]
 ) -> bool | None:
     """Compare two figures, given as value and log10; by logarithm where both have one.
 

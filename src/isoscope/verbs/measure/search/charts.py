@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING
 
 from isoscope.results.charts.chart import INTERVAL, Figure
 from isoscope.results.charts.forms import dots, spans
-from isoscope.results.charts.marks import (
-    Marks,
-    finite,
-    mark_of,
-    series_style,
-    with_interval,
-)
+from isoscope.results.charts.marks import Marks, finite, mark_of, series_style, with_interval
 from isoscope.results.charts.vega import BEFORE, Spec, layer, logarithmic, name, number, tooltip
 from isoscope.results.fields import UNCORRECTED
 from isoscope.results.numbers import shown

@@ -199,7 +199,9 @@ def _encoded(
         )
     found = pair_data(task, data)
     if part == "dev":
-        found = with_dev_scored(found, task)
+        # The dev part, or else the end of the training pairs, takes the place of the test set.
+        kept = (found.train, found.dev) if found.dev else hold_out(found.train, HELD_OUT, task)
+        found = replace(found, train=kept[0], scored=kept[1], dev=())
     tokenizer = model.tokenizer
     # Before any text is cut: some tokenizers write the codes of languages into the tokens.
     code = set_languages(tokenizer, found.languages)
@@ -212,12 +214,6 @@ def _encoded(
         found.notes,
         decoder_start(scored[0]["labels"], marked),
     )
-
-
-def with_dev_scored(found: PairData, task: str) -> PairData:
-    """Put the dev part, or else the end of the training pairs, in the place of the test set."""
-    train, scored = (found.train, found.dev) if found.dev else hold_out(found.train, HELD_OUT, task)
-    return PairData(train, scored, (), found.notes, found.languages)
 
 
 def tokens_of(
