@@ -25,8 +25,14 @@ from isoscope.corrections import fit_together, make_correction
 from isoscope.data.sampling import lowest_indices
 from isoscope.measures.views import DEFAULT_CORRECTIONS, NONE
 from isoscope.verbs.measure.search.directions import search_space
-from isoscope.verbs.measure.search.exact import exact_neighbours
-from isoscope.verbs.measure.search.indexes import RESCORED, by_bits, by_hnsw, by_int8, by_ivf
+from isoscope.verbs.measure.search.indexes import (
+    RESCORED,
+    by_bits,
+    by_hnsw,
+    by_int8,
+    by_ivf,
+    exact_neighbours,
+)
 from isoscope.verbs.measure.search.names import SAMPLE, SEARCHES, K
 from isoscope.verbs.measure.search.recall import neighbours
 

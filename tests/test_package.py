@@ -106,6 +106,23 @@ def test_names_that_need_scikit_learn_are_there_when_asked_for() -> None:
         isoscope.make_coffee  # noqa: B018
 
 
+TOPS = ("", "corrections", "data", "data.texts", "tasks", "training")
+
+
+@pytest.mark.parametrize("top", TOPS)
+def test_type_checkers_and_dir_know_the_names_that_are_imported_on_use(top: str) -> None:
+    package = importlib.import_module(f"isoscope.{top}".rstrip("."))
+    (block,) = (
+        node
+        for node in ast.parse(Path(str(package.__file__)).read_text("utf-8")).body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    )
+    imports = [alias for node in block.body for alias in node.names]  # type: ignore[attr-defined]
+    assert all(alias.asname == alias.name for alias in imports)  # how a name is marked as public
+    assert sorted(alias.name for alias in imports) == package.__all__
+    assert set(package.__all__) <= set(dir(package))
+
+
 def test_packages_import_only_from_their_left() -> None:
     for path in SOURCE.rglob("*.py"):
         parts = path.relative_to(SOURCE).with_suffix("").parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -85,8 +86,11 @@ class Registry(Generic[Item]):
 
 def lazy_names(
     package: str, modules: Mapping[str, Iterable[str]], moved: Mapping[str, str] | None = None
-) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package whose names are imported when they are used.
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package with names imported on use.
+
+    Type checkers do not read the table: the package imports its names for them under
+    ``TYPE_CHECKING``, each ``as`` itself, which is how a name is marked as public.
 
     Parameters
     ----------
@@ -99,11 +103,12 @@ def lazy_names(
 
     Examples
     --------
-    >>> find = lazy_names("isoscope", {"isoscope.data.open": ["open_cloud"]})
-    >>> find("open_cloud").__module__
-    'isoscope.data.open'
+    >>> find, _, public = lazy_names("isoscope", {"isoscope.data.open": ["open_cloud"]})
+    >>> find("open_cloud").__module__, public
+    ('isoscope.data.open', ['open_cloud'])
     """
     module_of = {name: module for module, names in modules.items() for name in names}
+    public = sorted(module_of)
 
     def find(name: str) -> Any:
         if moved is not None and name in moved:
@@ -117,7 +122,7 @@ def lazy_names(
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(module_of[name]), name)
 
-    return find
+    return find, lambda: sorted({*vars(sys.modules[package]), *public}), public
 
 
 def load(place: str) -> Any:

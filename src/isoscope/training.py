@@ -11,36 +11,23 @@ from typing import TYPE_CHECKING
 from isoscope.registry import lazy_names
 
 if TYPE_CHECKING:
-    from isoscope.verbs.train.finetune.experiment import finetune
-    from isoscope.verbs.train.pretrain.ablation import ablate
-    from isoscope.verbs.train.pretrain.loop import pretrain
-    from isoscope.verbs.train.pretrain.plan import Plan
-    from isoscope.verbs.train.regularizers.cosreg import CosReg
-    from isoscope.verbs.train.regularizers.flow import FlowCalibration
-    from isoscope.verbs.train.regularizers.iso_score import IStar
-    from isoscope.verbs.train.regularizers.registry import make_calibration
-    from isoscope.verbs.train.regularizers.spectrum import SpectrumControl
-    from isoscope.verbs.train.trainer import CalibratedTrainer, NotFiniteError, calibrated_loss
+    from isoscope.verbs.train.finetune.experiment import finetune as finetune
+    from isoscope.verbs.train.pretrain.ablation import ablate as ablate
+    from isoscope.verbs.train.pretrain.loop import pretrain as pretrain
+    from isoscope.verbs.train.pretrain.plan import Plan as Plan
+    from isoscope.verbs.train.regularizers.cosreg import CosReg as CosReg
+    from isoscope.verbs.train.regularizers.flow import FlowCalibration as FlowCalibration
+    from isoscope.verbs.train.regularizers.iso_score import IStar as IStar
+    from isoscope.verbs.train.regularizers.registry import make_calibration as make_calibration
+    from isoscope.verbs.train.regularizers.spectrum import SpectrumControl as SpectrumControl
+    from isoscope.verbs.train.trainer import CalibratedTrainer as CalibratedTrainer
+    from isoscope.verbs.train.trainer import NotFiniteError as NotFiniteError
+    from isoscope.verbs.train.trainer import calibrated_loss as calibrated_loss
 
 
 __path__: list[str] = []  # old paths below this module are found by isoscope.moved
 
-__all__ = [
-    "CalibratedTrainer",
-    "CosReg",
-    "FlowCalibration",
-    "IStar",
-    "NotFiniteError",
-    "Plan",
-    "SpectrumControl",
-    "ablate",
-    "calibrated_loss",
-    "finetune",
-    "make_calibration",
-    "pretrain",
-]
-
-__getattr__ = lazy_names(
+__getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "isoscope.verbs.train.finetune.experiment": ["finetune"],

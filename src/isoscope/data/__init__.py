@@ -7,23 +7,16 @@ from typing import TYPE_CHECKING
 from isoscope.registry import lazy_names
 
 if TYPE_CHECKING:
-    from isoscope.data.base import Batch, Cloud, CloudGroup
-    from isoscope.data.open import open_cloud
-    from isoscope.data.rewrite import Change, Written, rewrite_files
-    from isoscope.data.selection import RowSelection
+    from isoscope.data.base import Batch as Batch
+    from isoscope.data.base import Cloud as Cloud
+    from isoscope.data.base import CloudGroup as CloudGroup
+    from isoscope.data.open import open_cloud as open_cloud
+    from isoscope.data.rewrite import Change as Change
+    from isoscope.data.rewrite import Written as Written
+    from isoscope.data.rewrite import rewrite_files as rewrite_files
+    from isoscope.data.selection import RowSelection as RowSelection
 
-__all__ = [
-    "Batch",
-    "Change",
-    "Cloud",
-    "CloudGroup",
-    "RowSelection",
-    "Written",
-    "open_cloud",
-    "rewrite_files",
-]
-
-__getattr__ = lazy_names(
+__getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "isoscope.data.base": ["Batch", "Cloud", "CloudGroup"],

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from isoscope.registry import lazy_names
 
 if TYPE_CHECKING:
-    from isoscope.tasks.protocol import SentenceProtocol
-    from isoscope.tasks.registry import Task, all_tasks, find_task
+    from isoscope.tasks.protocol import SentenceProtocol as SentenceProtocol
+    from isoscope.tasks.registry import Task as Task
+    from isoscope.tasks.registry import all_tasks as all_tasks
+    from isoscope.tasks.registry import find_task as find_task
 
 
-__all__ = ["SentenceProtocol", "Task", "all_tasks", "find_task"]
-
-__getattr__ = lazy_names(
+__getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "isoscope.tasks.protocol": ["SentenceProtocol"],

@@ -255,6 +255,7 @@ class Candidate:
         return 2 * (names.index(plain) if plain in names else len(names)) + (plain != self.name)
 
 
+@dataclass(eq=False)
 class OwnCentres:
     """Corrects queries with their own mean in place of the documents'.
 
@@ -268,25 +269,23 @@ class OwnCentres:
         The rows that the items of each fold stand on: the mean for a fold leaves its queries out.
     """
 
-    def __init__(
-        self,
-        vectors: NDArray[np.float64],
-        query_rows: NDArray[np.intp],
-        folds: Sequence[NDArray[np.intp]],
-    ) -> None:
-        self._vectors, self._folds = vectors, folds
-        self._is_query = np.zeros(len(vectors), np.bool_)
-        self._is_query[query_rows] = True
-        self._finite = np.isfinite(vectors).all(axis=1)
+    vectors: NDArray[np.float64]
+    query_rows: NDArray[np.intp]
+    folds: Sequence[NDArray[np.intp]]
+
+    def __post_init__(self) -> None:
+        self._is_query = np.zeros(len(self.vectors), np.bool_)
+        self._is_query[self.query_rows] = True
+        self._finite = np.isfinite(self.vectors).all(axis=1)
 
     def mean(self, without: Collection[int] = ()) -> NDArray[np.float64]:
         """Return the mean of all queries but those of some folds."""
         counted = self._is_query & self._finite
         for fold in without:
-            counted[self._folds[fold]] = False
+            counted[self.folds[fold]] = False
         if not counted.any():
             raise DataError("no query is left to take a mean of; there should be some in each fold")
-        return np.asarray(self._vectors[counted].mean(axis=0))
+        return np.asarray(self.vectors[counted].mean(axis=0))
 
     def applied(
         self,
@@ -300,7 +299,7 @@ class OwnCentres:
         if queries.any():
             own = centred_on(correction.transformer, self.mean(without))
             changed = changed.copy()
-            changed[queries] = own.transform(self._vectors[rows[queries]])
+            changed[queries] = own.transform(self.vectors[rows[queries]])
         return changed
 
 

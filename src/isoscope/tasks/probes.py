@@ -407,23 +407,7 @@ PROBES: dict[str, type[LogisticProbe] | type[MlpProbe]] = {
 }
 
 
-def probe_names() -> tuple[str, ...]:
-    """Return the names of all probes."""
-    return tuple(PROBES)
-
-
 def find_probe(name: str, seed: int = 0) -> Probe:
     """Return a probe by its name, with its default settings."""
     check_name("probe", name, PROBES)
     return PROBES[name](seed=seed)
-
-
-__all__ = [
-    "EpochProbe",
-    "Lesson",
-    "LogisticProbe",
-    "MlpProbe",
-    "Probe",
-    "find_probe",
-    "probe_names",
-]

@@ -9,14 +9,14 @@ import pytest
 
 from isoscope.data.arrays import ArrayCloud
 from isoscope.verbs.study.api import StudyRun, run_study
-from isoscope.verbs.study.comparison import (
+from isoscope.verbs.study.registry import Subject
+from isoscope.verbs.study.text import (
     beside_printed,
     compared_markdown,
     last_verdict,
     outcome_table,
     summary,
 )
-from isoscope.verbs.study.registry import Subject
 
 CLOUD = ArrayCloud(np.random.default_rng(0).normal(0.3, 0.2, (200, 6)), "mine")
 

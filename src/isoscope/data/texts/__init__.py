@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from isoscope.registry import lazy_names
 
 if TYPE_CHECKING:
-    from isoscope.data.texts.base import Text, TextSource, TextSurvey
-    from isoscope.data.texts.open import open_texts
-    from isoscope.data.texts.readers import SampledTexts
+    from isoscope.data.texts.base import Text as Text
+    from isoscope.data.texts.base import TextSource as TextSource
+    from isoscope.data.texts.base import TextSurvey as TextSurvey
+    from isoscope.data.texts.open import open_texts as open_texts
+    from isoscope.data.texts.readers import SampledTexts as SampledTexts
 
-__all__ = ["SampledTexts", "Text", "TextSource", "TextSurvey", "open_texts"]
-
-__getattr__ = lazy_names(
+__getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "isoscope.data.texts.base": ["Text", "TextSource", "TextSurvey"],

@@ -11,7 +11,6 @@ MODULES = (
     "isoscope.tasks.problems.retrieval",
     "isoscope.tasks.datasets.semcor",
     "isoscope.tasks.datasets.senteval",
-    "isoscope.tasks.datasets.sick",
     "isoscope.tasks.datasets.sts",
     "isoscope.tasks.datasets.wic",
     "isoscope.tasks.datasets.word_similarity",

@@ -1,4 +1,7 @@
-"""Semantic textual similarity: SemEval's yearly tests of 2012 to 2016, and the STS benchmark.
+"""Semantic textual similarity: SICK, SemEval's yearly tests of 2012 to 2016, the STS benchmark.
+
+SICK, sentences that involve compositional knowledge, was another task of SemEval's in 2014. The
+same rows serve ``sick-r`` (relatedness, a score) and ``sick-e`` (entailment, one of three classes).
 
 The yearly tests have a file of texts and a file of scores for each source of text. In 2015 and 2016
 only some of the pairs were scored: the others' lines of scores are blank. Files named ``ALL``
@@ -7,20 +10,88 @@ repeat the others and are not read.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from isoscope.errors import DataError
 from isoscope.tasks.datasets.lines import (
+    as_label,
     as_score,
     check_texts,
     parallel_lines,
     tab_fields,
     tab_rows,
 )
+from isoscope.tasks.problems.classification import TextClassification
 from isoscope.tasks.problems.pairs import SentenceSimilarity
-from isoscope.tasks.registry import DataFile, TextPair, part_files, register
+from isoscope.tasks.registry import DataFile, LabelledText, TextPair, part_files, register
+
+METRICS = ("cosine/spearman", "cosine/pearson")
+
+SICK_SCALE = (1.0, 5.0)
+SICK_LABELS = ("ENTAILMENT", "NEUTRAL", "CONTRADICTION")
+SICK_HEADER = ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment")
+SICK_FILES = (
+    DataFile("SICK_train.txt", 4_500, "train"),
+    DataFile("SICK_trial.txt", 500, "trial"),
+    DataFile("SICK_test_annotated.txt", 4_927, "test"),
+)
+SICK_LAYOUT = (
+    "five columns with tabs between them, pair_ID, sentence_A, sentence_B, relatedness_score (1-5) "
+    "and entailment_judgment, and a header"
+)
+SICK_LICENCE = "CC BY-NC-SA 3.0; not redistributed here"
+SICK_CITATION = (
+    "Marelli et al. (2014), A SICK cure for the evaluation of compositional distributional "
+    "semantic models, LREC"
+)
+
+
+def sick_rows(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Give out the place and the fields of every pair; a header may come first."""
+    for number, fields in tab_rows(path, (5, 5), ", ".join(SICK_HEADER)):
+        if number == 1 and fields[0].lower() == SICK_HEADER[0].lower():
+            if [name.lower() for name in fields] != [name.lower() for name in SICK_HEADER]:
+                raise DataError(f"{path}: line 1 should name the columns {', '.join(SICK_HEADER)}")
+            continue
+        where = f"{path}: line {number}"
+        check_texts(fields[1:3], where)
+        yield where, fields
+
+
+def read_relatedness(path: Path, file: DataFile) -> list[TextPair]:
+    """Read the pairs of a split with their score."""
+    return [
+        TextPair(first, second, as_score(score, SICK_SCALE, where), file.part)
+        for where, (_, first, second, score, _) in sick_rows(path)
+    ]
+
+
+def read_entailment(path: Path, file: DataFile, labels: Collection[str]) -> list[LabelledText]:
+    """Read the pairs of a split with their class."""
+    return [
+        LabelledText(first, second, as_label(label, labels, where), file.part)
+        for where, (_, first, second, _, label) in sick_rows(path)
+    ]
+
+
+register(
+    SentenceSimilarity(
+        "sick-r", "sts", SICK_FILES, SICK_LAYOUT, "pairs", SICK_LICENCE, SICK_CITATION,
+        "cosine of the two texts' vectors against the human score; all three splits together, as "
+        "leaderboards do, and each by itself: papers often print test alone",
+        METRICS, read_relatedness,
+    ),
+    TextClassification(
+        "sick-e", "classification", SICK_FILES, SICK_LAYOUT, "pairs", SICK_LICENCE, SICK_CITATION,
+        "a classifier of the two texts' frozen features, fitted on train, chosen on trial, scored "
+        "on test",
+        ("accuracy",), read_entailment, SICK_LABELS, True,
+    ),
+)  # fmt: skip
+
 
 SCALE = (0.0, 5.0)
-METRICS = ("cosine/spearman", "cosine/pearson")
 PROTOCOL = (
     "cosine of the two texts' vectors against the human score; correlations of all pairs together "
     "and the mean of those of the subsets"

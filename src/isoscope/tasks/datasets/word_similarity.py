@@ -57,8 +57,7 @@ class PairLayout:
         pairs: list[WordPair] = []
         separator = self.separator
         for place, (number, line) in enumerate(filled_lines(path)):
-            if separator is None:
-                separator = guess_separator(line)
+            separator = separator or next((mark for mark in ("\t", ",") if mark in line), " ")
             where = f"{path}: line {number}"
             fields = split(line, separator)
             if not self.columns[0] <= len(fields) <= self.columns[1] or not all(fields[:2]):
@@ -86,11 +85,6 @@ MEN = PairLayout(" ", score=2, columns=(3, 3), tagged=True)
 WORDSIM = PairLayout("\t", score=2, columns=(3, 3))
 RARE_WORDS = PairLayout("\t", score=2, columns=(3, 13))
 THREE_COLUMNS = PairLayout(None, score=2, columns=(3, 3))
-
-
-def guess_separator(line: str) -> str:
-    """Tell what stands between the columns of a line."""
-    return next((mark for mark in ("\t", ",") if mark in line), " ")
 
 
 def split(line: str, separator: str) -> list[str]:

@@ -32,6 +32,8 @@ from isoscope.typing import Places, Vector
 THRESHOLDS = tuple(round(0.1 * k, 1) for k in range(1, 10))
 ACCURACY, AUC, BEST, LEARNED = "accuracy", "cosine/auc", "accuracy/best", "accuracy/learned"
 
+CHOSEN_ON = "accuracy/learned: on the pairs that the threshold was chosen on"
+
 # Field of the rows of that accuracy: what was chosen, in every split.
 THRESHOLDS_USED = "thresholds"
 
@@ -106,13 +108,7 @@ class WordSenseProblem(PairedRows):
             BEST: with_note(
                 of_each[best], f"accuracy/best: above {best:g}, chosen on the scored pairs"
             ),
-            LEARNED: Score(
-                learned,
-                None,
-                None,
-                len(items),
-                "accuracy/learned: on the pairs that the threshold was chosen on",
-            ),
+            LEARNED: Score(learned, None, None, len(items), CHOSEN_ON),
             **{
                 f"accuracy/{threshold:g}": replace(score, subset=f"above {threshold:g}")
                 for threshold, score in of_each.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,23 +11,24 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 from isoscope.compute.execution import Execution, RunOptions
 from isoscope.compute.journal import journal_beside, refuse_unfinished
 from isoscope.compute.map_reduce import without_skipped
-from isoscope.corrections.registry import parse_corrections
+from isoscope.corrections.apply import CorrectedCloud
+from isoscope.corrections.registry import make_correction, parse_corrections
 from isoscope.data.blocks import DOCUMENT, Dealer
-from isoscope.data.combine import LabelledCloud
+from isoscope.data.combine import LabelledCloud, SingleCloud
 from isoscope.data.open import open_cloud
 from isoscope.data.sampling import draw
 from isoscope.data.selection import RowSelection
 from isoscope.errors import at_least, one_of
 from isoscope.measures.diagnosis import judge
+from isoscope.measures.families.partition import log_i1
 from isoscope.measures.intervals import IntervalEstimator
 from isoscope.measures.reads.request import Request
-from isoscope.measures.registry import choose_measures
+from isoscope.measures.registry import choose_measures, find_measure
 from isoscope.measures.views import DEFAULT_CORRECTIONS, NONE, check_width
 from isoscope.registry import load
 from isoscope.results.merge import beside, skipped_count, skipped_shards
 from isoscope.results.result import Result, Row, Table, check_writable, versions
 from isoscope.results.spaces import add
-from isoscope.verbs.measure.correction_spaces import corrected_spaces, with_clusters
 from isoscope.verbs.measure.preliminary import Provisional
 from isoscope.verbs.measure.scatter import scatter_tables
 from isoscope.verbs.measure.search.names import SAMPLE, K
@@ -38,13 +40,11 @@ if TYPE_CHECKING:
 
     from isoscope.corrections.query_centre import Centres
     from isoscope.data.base import CloudGroup
+    from isoscope.measures.space import Space
     from isoscope.progress import Progress
 
 
 Precision = Literal["data", "double"]
-
-# What answers questions about a search; it needs FAISS and scikit-learn, which measures do not.
-ANSWERS = "isoscope.verbs.measure.search.answers"
 
 # Seconds of reading after which a run that failed is kept, to go on from.
 WORTH_KEEPING = 10.0
@@ -177,7 +177,7 @@ def measure(
     search = SearchRequest(neighbours, reduce, pairs, queries, centres, neighbour_sample, k, seed)
     search.refuse_idle(sample)
     if search.asked:
-        load(f"{ANSWERS}:check")(search, cloud, column)
+        search.check(cloud, column)
     if journal is not None and not execution.resume:
         refuse_unfinished(journal)
     source = open_cloud(cloud, column=column, on_error=execution.on_error)
@@ -231,7 +231,7 @@ def measure(
     how: Any = {"column": column, "drop_invalid": drop_invalid}
     if search.asked:
         about = {"rows": sample, "progress": progress, **how}
-        result = beside(result, load(f"{ANSWERS}:answer")(search, cloud, spaces, **about))
+        result = beside(result, search.answer(cloud, spaces, **about))
     if projections:
         points = scatter_tables(cloud, spaces, result, seed=seed, **how)
         result = replace(result, tables=[*result.tables, *points])
@@ -288,3 +288,51 @@ def evaluated(request: Request, selection: RowSelection, notes: str) -> Result:
         versions(),
         extra=skipped_shards(skipped),
     )
+
+
+def corrected_spaces(request: Request, group: CloudGroup, name: str) -> list[Space]:
+    """Fit each correction that is not a view on one cloud, and describe what it makes of it."""
+    if not request.fitted_names:
+        return []
+    cloud = SingleCloud(group, name)
+    spaces = []
+    for correction in request.fitted_names:
+        fitted = make_correction(correction.text).fit_cloud(cloud, progress=request.progress)
+        made = RowSelection(CorrectedCloud(cloud, fitted))
+        ((_, found, _),) = request.of_corrected().spaces(made)
+        spaces += [replace(space, correction=correction.text) for space in found.spaces]
+    return spaces
+
+
+def with_clusters(
+    request: Request, spaces: list[Space], group: CloudGroup, name: str
+) -> list[Space]:
+    """Let the cloud as it is be measured within clusters, where a measure asks for it."""
+    if "clusters" not in request.needs:
+        return spaces
+    local = partial(local_log_i1, request, SingleCloud(group, name))
+    return [
+        replace(space, local_log_i1=local) if space.correction == NONE else space
+        for space in spaces
+    ]
+
+
+def local_log_i1(request: Request, cloud: SingleCloud, n_clusters: int, seed: int) -> float | None:
+    """Return ln I1 of a cloud whose clusters are centred each on its own mean.
+
+    None where k-means with the seed finds fewer clusters.
+    """
+    progress = request.progress
+    # By name, as it imports scikit-learn, which other measures do without.
+    removal = load("isoscope.corrections.estimators.cluster_pc_removal:ClusterRemoval")
+    centring = removal(n_clusters, n_components=0, random_state=request.seed + seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the measure says it in its own words
+        centring.fit_cloud(cloud, progress=progress)
+    if centring.n_clusters_ < n_clusters:
+        return None
+    asked = replace(request.of_corrected(), measures=(find_measure("i1"),))
+    ((_, found, _),) = asked.spaces(RowSelection(CorrectedCloud(cloud, centring)))
+    partition = found.spaces[0].partition
+    assert partition is not None
+    return log_i1(partition)

@@ -357,12 +357,6 @@ class Colouring:
     said: str = ""
 
 
-def colour_field(rows: Iterable[Mark]) -> str:
-    """Return the field that all rows can be coloured by; nothing where there is none."""
-    known = [set(row) for row in rows]
-    return next((field for field in TITLES if all(field in one for one in known)), "")
-
-
 def coloured(points: Marks, values: list[Any], field: str) -> Colouring:
     """Colour points by the values of a field.
 
@@ -442,7 +436,7 @@ def projection_figures(result: Result) -> list[Figure]:
 def coloured_points(tables: list[Table]) -> Colouring:
     """Return points of every space, evenly drawn, as many as a scatter has room for."""
     most = MOST_POINTS // len(tables)
-    field = colour_field(table.rows[0] for table in tables)
+    field = next((one for one in TITLES if all(one in table.rows[0] for table in tables)), "")
     points = Marks()
     values: list[Any] = []
     for table in tables:

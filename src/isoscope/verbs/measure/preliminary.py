@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +12,11 @@ import numpy as np
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.combine import FileParts
 from isoscope.data.sampling import LARGE_SIZE, draw_rows
+from isoscope.progress import Progress, report
 
 if TYPE_CHECKING:
     from isoscope.data.base import CloudGroup
     from isoscope.measures.reads.passes import FirstRead
-    from isoscope.progress import Progress
     from isoscope.results.result import Result
 
 
@@ -32,6 +33,7 @@ FIRST_LOOK = 1.0
 READS = 2.0
 
 
+@dataclass
 class Provisional:
     """Watches the first read, and gives an answer from a sample once, where that pays.
 
@@ -52,30 +54,25 @@ class Provisional:
         Seed of the sample.
     """
 
-    def __init__(
-        self,
-        source: CloudGroup,
-        ask: Ask,
-        show: Callable[[Result], None],
-        progress: Progress | None,
-        seed: int,
-    ) -> None:
-        self._source, self._ask, self._show = source, ask, show
-        self._progress, self._seed = progress, seed
+    source: CloudGroup
+    ask: Ask
+    show: Callable[[Result], None]
+    progress: Progress | None
+    seed: int
+
+    def __post_init__(self) -> None:
         self._started = time.monotonic()
-        self._open = True
-        self._looked = False
+        self._open, self._looked = True, False
 
     def report(self, stage: str, done: int, total: int | None) -> None:
         """Pass progress on, and look at the clock during the first read."""
-        if self._progress is not None:
-            self._progress(stage, done, total)
+        report(self.progress, stage, done, total)
         elapsed = time.monotonic() - self._started
         if self._looked or total is None or elapsed < FIRST_LOOK:
             return
         self._looked = True
         if READS * elapsed * total / max(done, 1) > LONG:
-            drawn = draw_rows(self._source, LARGE_SIZE, self._seed)
+            drawn = draw_rows(self.source, LARGE_SIZE, self.seed)
             if drawn is not None:
                 self._answer(drawn)
 
@@ -94,4 +91,4 @@ class Provisional:
 
     def _answer(self, sampled: CloudGroup) -> None:
         self._open = False
-        self._show(self._ask(sampled))
+        self.show(self.ask(sampled))

@@ -19,14 +19,13 @@ from isoscope.corrections.registry import parse_corrections
 from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
 from isoscope.measures.views import DEFAULT_CORRECTIONS, check_width
+from isoscope.progress import Progress, report
 from isoscope.results.result import Result, Row, versions
 from isoscope.tasks.encoding import open_source, with_caveats
 from isoscope.wording import listed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from isoscope.progress import Progress
 
 
 SAMPLE = 5_000
@@ -111,8 +110,7 @@ def measure_queries(
     found: list[Row] = []
     for number, space in enumerate(spaces, start=1):
         found += space_rows(space, rows, others, held.names[0], how, level)
-        if progress is not None:
-            progress("compare queries and documents", number, len(spaces))
+        report(progress, "compare queries and documents", number, len(spaces))
     said = " ".join(sentences(found))
     where = {"subject": held.names[0], "part": PART}
     return Result(

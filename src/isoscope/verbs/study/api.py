@@ -39,15 +39,7 @@ if TYPE_CHECKING:
     from isoscope.progress import Progress
 
 
-__all__ = [
-    "Claim",
-    "Study",
-    "StudyRun",
-    "Verdict",
-    "all_studies",
-    "find_study",
-    "run_study",
-]
+__all__ = ["Claim", "Study", "StudyRun", "Verdict", "all_studies", "find_study", "run_study"]
 
 # What a recipe says of a result as a whole.
 KEPT = (MODELS, SETTINGS, REMARKS)

@@ -9,10 +9,11 @@ from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
+from isoscope.results.result import Row
 from isoscope.results.tables import grouped
 
 if TYPE_CHECKING:
-    from isoscope.results.result import Result, Row
+    from isoscope.results.result import Result
 
 
 Operator = Literal[">", ">=", "<", "<="]
@@ -138,29 +139,19 @@ class Claim:
         if not isinstance(self.right, Mapping):
             number = float(self.right)
             log10 = math.log10(number) if number > 0 else None
-            return [self._case(left, "", (number, log10), "") for left in lefts]
-        rights = [row for row in group if matches(row, self.right)]
-        return [
-            self._case(left, describe(right), (right.value, right.log10), right.note, right.subject)
-            for left in lefts
-            for right in rights
-            if left is not right
-        ]
+            rights = [Row("", "", "", "", number, log10=log10)]
+        else:
+            rights = [row for row in group if matches(row, self.right)]
+        return [self._case(left, right) for left in lefts for right in rights if left is not right]
 
-    def _case(
-        self,
-        left: Row,
-        name: str,
-        right: tuple[float | None, float | None],
-        note: str,
-        subject: str = "",
-    ) -> Case:
-        true = compare(self.op, (left.value, left.log10), right)
-        reason = (left.note if left.value is None else note) if true is None else ""
-        other = "" if subject == left.subject else subject
+    def _case(self, left: Row, right: Row) -> Case:
+        true = compare(self.op, (left.value, left.log10), (right.value, right.log10))
+        reason = (left.note if left.value is None else right.note) if true is None else ""
+        other = "" if right.subject == left.subject else right.subject
         return Case(
-            left.subject, describe(left), left.value, self.op, name, right[0], true, reason, other
-        )
+            left.subject, describe(left), left.value, self.op, describe(right), right.value, true,
+            reason, other,
+        )  # fmt: skip
 
     def _wanted(self) -> str:
         sides = [self.select, self.left, self.right if isinstance(self.right, Mapping) else {}]
@@ -239,9 +230,7 @@ def is_known(value: float | None) -> TypeGuard[float]:
 
 
 def compare(
-    op: str,
-    left: tuple[float | None, float | None],
-    right: tuple[float | None, float | None],
+    op: str, left: tuple[float | None, float | None], right: tuple[float | None, float | None]
 ) -> bool | None:
     """Compare two figures, given as value and log10; by logarithm where both have one.
 

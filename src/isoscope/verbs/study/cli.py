@@ -213,12 +213,12 @@ def compare_studies(
     """Lay finished studies side by side: claims with verdicts, measured and printed numbers."""
     if out is not None:
         check_writable(out)
-    comparison = room("comparison")
+    text = room("text")
     runs = list(room("folder").StudyFolder(folder).runs())
-    as_text = json.dumps([comparison.summary(run) for run in runs], indent=2, ensure_ascii=False)
+    as_text = json.dumps([text.summary(run) for run in runs], indent=2, ensure_ascii=False)
     if out is not None:
         is_json = out.suffix.lower() == ".json"
-        page = as_text if is_json else comparison.compared_markdown(runs, note)
+        page = as_text if is_json else text.compared_markdown(runs, note)
         write_atomically(out, page + "\n")
     if as_json:
         print_text(as_text)

@@ -30,7 +30,7 @@ from isoscope.data.open import FORMATS, open_cloud
 from isoscope.data.sampling import lowest_indices
 from isoscope.data.texts.open import open_texts
 from isoscope.data.texts.readers import MadeTexts
-from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.errors import DataError, UsageError, check_name
 from isoscope.models.layer_names import numbered_layers
 from isoscope.models.model import Model, open_model, provenance_of
 from isoscope.results.merge import joined_without_verdicts, renamed
@@ -92,8 +92,7 @@ def chosen_tasks(study: Study, given: str | None) -> tuple[str, ...]:
     if not names:
         raise UsageError(f"name at least one set of {study.id}: {', '.join(study.tasks)}")
     for name in names:
-        if name not in study.tasks:
-            raise unknown_name(f"set of {study.id}", name, study.tasks)
+        check_name(f"set of {study.id}", name, study.tasks)
     return tuple(name for name in study.tasks if name in names)
 
 

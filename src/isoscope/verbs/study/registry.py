@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.compute.execution import LOCAL
 from isoscope.data.formats.packages import PREFIX
-from isoscope.errors import UsageError, unknown_name
+from isoscope.errors import UsageError, check_name, unknown_name
 from isoscope.measures.registry import all_measures
 from isoscope.registry import Registry
 from isoscope.verbs.study.reference import Key, catalogue, misprints
@@ -341,8 +341,7 @@ def chosen_scale(study: Study, given: str | None) -> str:
         return ""
     if given is None:
         return next(iter(study.scales))
-    if given not in study.scales:
-        raise unknown_name(f"scale of {study.id}", given, study.scales)
+    check_name(f"scale of {study.id}", given, study.scales)
     return given
 
 

@@ -14,14 +14,17 @@ from isoscope.compute.execution import on_accelerators, open_pool, ray_address
 from isoscope.errors import IsoscopeError, UsageError
 from isoscope.results.render import Line
 from isoscope.results.result import Result, Row
-from isoscope.verbs.study.comparison import beside_printed, last_verdict, outcome_table
 from isoscope.verbs.study.folder import USUAL, StudyFolder, run_spread
 from isoscope.verbs.study.registry import Study, all_studies, find_study
 from isoscope.verbs.study.text import (
     DESCRIPTIVE,
+    beside_printed,
     case_lines,
     figure_number,
     figures,
+    last_verdict,
+    misprint_lines,
+    outcome_table,
     study_notes,
     verdict_line,
 )
@@ -194,7 +197,7 @@ def study_lines(study: Study) -> Lines:
         ),
         *(f"claim: {claim.text}" for claim in study.claims),
         *([] if study.claims else [DESCRIPTIVE]),
-        *(f"misprint: {m['cell']}, printed {m['printed']}: {m['note']}" for m in study.misprints),
+        *(f"misprint: {line}" for line in misprint_lines(study)),
     ):
         yield below(line)
     printed = study.printed()

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from isoscope import training
-from isoscope.errors import UsageError, unknown_name
+from isoscope.errors import UsageError, check_name
 from isoscope.models.checkpoint_cache import CheckpointCache
 from isoscope.models.checkpoints import find_training
 from isoscope.results.fields import REMARKS, SETTINGS, UNCORRECTED
@@ -250,8 +250,7 @@ def plan_of(request: Request, subject: Subject, **options: object) -> Plan:
         raise UsageError(
             f"{subject.source} is trained already; name a size, such as {PRETRAIN}tiny"
         )
-    if size not in SIZES:
-        raise unknown_name("size of models", size, SIZES)
+    check_name("size of models", size, SIZES)
     small = request.scale == MINI and size == TINY_SIZE
     changed = {"steps": SMALL_STEPS, "changed": SMALL} if small else {}
     return Plan(**{"size": size, "seed": request.seed, **changed, **options})  # type: ignore[arg-type]

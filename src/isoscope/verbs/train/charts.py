@@ -254,7 +254,8 @@ def training_figures(result: Result) -> list[Figure]:
         return ablation_figures(result)
     rows = [row for row in result.rows if finite(row.extra.get(STEP)) is not None]
     found: list[Figure] = []
-    for model, of_model in grouped(rows, training_of).items():
+    trainings = grouped(rows, lambda row: row.subject.removesuffix(f"@{row.extra.get(REVISION)}"))
+    for model, of_model in trainings.items():
         own = followed_parts(of_model)
         measures = {row.measure for row in own if finite(row.value) is not None}
         chosen = [
@@ -264,11 +265,6 @@ def training_figures(result: Result) -> list[Figure]:
             of = [row for row in own if row.measure == measure]
             found += curve_figure(model, measure, Marks(map(curve_point, of)))
     return [*found, *(one for table in result.tables for one in drift_figure(table))]
-
-
-def training_of(row: Row) -> str:
-    """Return which training a row is about."""
-    return row.subject.removesuffix(f"@{row.extra.get(REVISION)}")
 
 
 def followed_parts(rows: Sequence[Row]) -> list[Row]:

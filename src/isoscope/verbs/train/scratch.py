@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from isoscope.errors import UsageError, unknown_name
+from isoscope.errors import UsageError, check_name
 from isoscope.models.runtime import library, quietly
 from isoscope.verbs.train.finetune.generation import is_pair_task, pair_data
 
@@ -65,8 +65,7 @@ def resolve_made_model(
     if not name.startswith(PREFIX):
         return None
     kind = name.removeprefix(PREFIX)
-    if kind not in NAMES:
-        raise unknown_name("made model", kind, NAMES)
+    check_name("made model", kind, NAMES)
     if not is_pair_task(task):
         raise UsageError(f"{name} writes texts: it is for translate and summarize, not for {task}")
     pairs = pair_data(task, data).first(limit)

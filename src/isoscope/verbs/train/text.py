@@ -33,13 +33,6 @@ from isoscope.verbs.train import names
 from isoscope.verbs.train.names import MATRIX, MEASURED, OF_ITSELF, PERPLEXITY, SECONDS, model_of
 
 
-def task_notes(scores: Sequence[Row]) -> list[str]:
-    """Say how tasks were learned and scored, then what is odd about runs."""
-    protocols = ((row.part, row.protocol) for row in scores)
-    odd = ((f"{row.part} with {row.correction}", row.note) for row in scores)
-    return said_once(protocols) + said_once(odd)
-
-
 def closing_words(scores: Sequence[Row], differences: Sequence[Row]) -> list[str]:
     """Say which calibrations are significantly better or worse, and which predict nothing."""
     if not differences:
@@ -144,9 +137,8 @@ def score_grid(subject: str, scores: Sequence[Row], differences: Sequence[Row]) 
         for row in differences
         if row.extra.get("star")
     }
-    header, body = by_calibration(
-        scores,
-        lambda row: mean_cell(row) + STAR * ((row.correction, row.measure) in starred),
+    table = by_calibration(
+        scores, lambda row: mean_cell(row) + STAR * ((row.correction, row.measure) in starred)
     )
     runs = sorted({row.n or 0 for row in scores})
     counted = "–".join(dict.fromkeys((f"{runs[0]}", f"{runs[-1]}"))) if runs else "no"
@@ -154,9 +146,11 @@ def score_grid(subject: str, scores: Sequence[Row], differences: Sequence[Row]) 
     notes = [STAR_NOTE, CHANCE_NOTE] if differences else []
     notes += [CONSTANT_NOTE] if any(row.extra["constant"] for row in scores) else []
     notes += [NAN_NOTE] if any(row.value is None for row in scores) else []
-    notes += task_notes(scores)
+    # How tasks were learned and scored, then what is odd about runs.
+    notes += said_once((row.part, row.protocol) for row in scores)
+    notes += said_once((f"{row.part} with {row.correction}", row.note) for row in scores)
     title = f"{subject}: fine-tuned, mean ± deviation of {counted} runs{scaled}"
-    return Grid(title, header, body, notes)
+    return Grid(title, *table, notes)
 
 
 def mean_cell(row: Row) -> str:
@@ -274,10 +268,8 @@ def pretraining_grids(result: Result) -> list[Grid]:
     """Arrange perplexities, and where they were recorded, moves of the last recorded step."""
     tables = {table.measure: table for table in result.tables}
     found = [step_grid(result)]
-    if names.ENEMIES in tables:
-        found.append(move_grid(tables[names.ENEMIES]))
-    if names.DRIFT in tables:
-        found.append(drift_grid(tables[names.DRIFT]))
+    for measure, arrange in ((names.ENEMIES, move_grid), (names.DRIFT, drift_grid)):
+        found += [arrange(tables[measure])] if measure in tables else []
     return found
 
 

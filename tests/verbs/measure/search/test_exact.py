@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from searched_by_hand import cosines, overlap, top
 
 from isoscope.verbs.measure.search.directions import SearchSpace, search_space
-from isoscope.verbs.measure.search.exact import MARGIN, exact_neighbours, nearest, without_itself
+from isoscope.verbs.measure.search.indexes import MARGIN, exact_neighbours, nearest, without_itself
 
 pytest.importorskip("faiss")
 

@@ -8,8 +8,7 @@ from clouds_for_tests import shifted
 
 from isoscope.verbs.measure.search import indexes
 from isoscope.verbs.measure.search.directions import search_space
-from isoscope.verbs.measure.search.exact import exact_neighbours
-from isoscope.verbs.measure.search.indexes import by_hnsw, by_ivf, ivf_effort
+from isoscope.verbs.measure.search.indexes import by_hnsw, by_ivf, exact_neighbours, ivf_effort
 
 pytest.importorskip("faiss")
 

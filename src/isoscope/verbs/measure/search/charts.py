@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING
 
 from isoscope.results.charts.chart import INTERVAL, Figure
 from isoscope.results.charts.forms import dots, spans
-from isoscope.results.charts.marks import (
-    Marks,
-    finite,
-    mark_of,
-    series_style,
-    with_interval,
-)
+from isoscope.results.charts.marks import Marks, finite, mark_of, series_style, with_interval
 from isoscope.results.charts.vega import BEFORE, Spec, layer, logarithmic, name, number, tooltip
 from isoscope.results.fields import UNCORRECTED
 from isoscope.results.numbers import shown
@@ -28,21 +22,22 @@ if TYPE_CHECKING:
 KEPT_PANEL, OWN_PANEL = "of the neighbours as they are", "of the exact ones in the same space"
 EXACT = "exact search"
 
+CODES = {
+    names.INT8: "int8 codes",
+    names.INT8_RESCORED: "int8, rescored",
+    names.BINARY: "binary codes",
+    names.BINARY_RESCORED: "binary, rescored",
+}
+
 # Shares of neighbours that are found, by what they are shares of; hubness is no share.
 FIGURES = {
     names.measure_name(figure): place
     for figure, place in {
         names.KEPT: (KEPT_PANEL, EXACT),
-        f"{names.INT8}/{names.ORIGINAL}": (KEPT_PANEL, "int8 codes"),
-        f"{names.INT8_RESCORED}/{names.ORIGINAL}": (KEPT_PANEL, "int8, rescored"),
-        f"{names.BINARY}/{names.ORIGINAL}": (KEPT_PANEL, "binary codes"),
-        f"{names.BINARY_RESCORED}/{names.ORIGINAL}": (KEPT_PANEL, "binary, rescored"),
+        **{f"{code}/{names.ORIGINAL}": (KEPT_PANEL, words) for code, words in CODES.items()},
         names.HNSW: (OWN_PANEL, "HNSW"),
         names.IVF: (OWN_PANEL, "IVF"),
-        names.INT8: (OWN_PANEL, "int8 codes"),
-        names.INT8_RESCORED: (OWN_PANEL, "int8, rescored"),
-        names.BINARY: (OWN_PANEL, "binary codes"),
-        names.BINARY_RESCORED: (OWN_PANEL, "binary, rescored"),
+        **{code: (OWN_PANEL, words) for code, words in CODES.items()},
     }.items()
 }
 

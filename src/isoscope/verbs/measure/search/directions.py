@@ -16,13 +16,13 @@ import numpy as np
 
 from isoscope.compute.threads import in_parallel, one_blas_thread
 from isoscope.errors import DataError
+from isoscope.progress import Progress, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from isoscope.progress import Progress
     from isoscope.typing import Ids, Mask, Matrix, Single
 
 Codes: TypeAlias = "NDArray[np.uint8]"
@@ -212,8 +212,7 @@ def search_all(
         nonlocal done
         with lock:  # so that counts are reported in their order
             done += 1
-            if progress is not None:
-                progress(stage, done * rows // steps, rows * len(spaces))
+            report(progress, stage, done * rows // steps, rows * len(spaces))
 
     calls = [partial(search, space, step) for space in spaces.values()]
     with one_blas_thread():  # the same sums on any number of cores

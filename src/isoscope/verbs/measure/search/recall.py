@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.compute.nearest_neighbours import load_faiss, one_faiss_thread
-from isoscope.compute.stats.estimates import Estimate, difference, mean_score
+from isoscope.compute.stats.estimates import difference, mean_score
 from isoscope.corrections.affine import Centring, centred_on
 from isoscope.corrections.estimators.center import Center
 from isoscope.corrections.named import NONE, NamedCorrection, named
@@ -29,8 +29,15 @@ from isoscope.verbs.measure.search.directions import (
     search_all,
     spaces_together,
 )
-from isoscope.verbs.measure.search.exact import Neighbours, exact_neighbours
-from isoscope.verbs.measure.search.indexes import RESCORED, by_bits, by_hnsw, by_int8, by_ivf
+from isoscope.verbs.measure.search.indexes import (
+    RESCORED,
+    Neighbours,
+    by_bits,
+    by_hnsw,
+    by_int8,
+    by_ivf,
+    exact_neighbours,
+)
 from isoscope.verbs.measure.search.sample import SearchOptions, check_rows, draw_sample
 from isoscope.verbs.measure.search.text import WORDS, how_searched, neighbour_remarks
 from isoscope.wording import counted, listed
@@ -41,6 +48,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.typing import Ids, Vector
+
+
+# What intervals of shares are over.
+UNIT = {"unit": "queries"}
 
 
 @dataclass(frozen=True)
@@ -211,31 +222,23 @@ def figure_rows(lists: Mapping[str, Lists], subject: str, protocol: str) -> list
     scores[NONE][names.KEPT] = replace(scores[NONE][names.KEPT], low=None, high=None)
     rows = []
     for correction, found in lists.items():
-        row_of = partial(as_row, subject, protocol, correction)
+        about: Any = {"subject": subject, "part": "", "correction": correction}
+        row_of: Callable[..., Row] = partial(Row.of, **about, protocol=protocol)
         for figure in WORDS:
+            measure = names.measure_name(figure)
             if figure == names.HUBNESS:
-                rows.append(hubness_row(found, subject, protocol, correction))
+                rows.append(hubness_row(found, partial(row_of, measure=measure)))
                 continue
             score = scores[correction][figure]
-            rows.append(row_of(figure, score))
+            rows.append(row_of(score, measure=measure, extra=UNIT))
             if correction != NONE and figure != names.KEPT:
                 apart = difference(score, scores[NONE][figure])
-                rows.append(row_of(f"{figure}/{names.DIFFERENCE}", apart))
+                rows.append(row_of(apart, measure=f"{measure}/{names.DIFFERENCE}", extra=UNIT))
     return rows
 
 
-def as_row(subject: str, protocol: str, correction: str, figure: str, found: Estimate) -> Row:
-    """Return one share, or a difference of two, as a row."""
-    name, extra = names.measure_name(figure), {"unit": "queries"}
-    return Row.of(found, subject, "", correction, name, protocol=protocol, extra=extra)
-
-
-def hubness_row(lists: Lists, subject: str, protocol: str, correction: str) -> Row:
+def hubness_row(lists: Lists, row_of: Callable[..., Row]) -> Row:
     """Return how much a few rows crowd the lists."""
     value, note = lists.hubness, f"hubness {CHANGES}"
-    return Row.of(
-        value or 0.0, subject, "", correction, names.measure_name(names.HUBNESS),
-        n=len(lists.exact.ids), protocol=protocol,
-        note=note if value is not None else f"{EQUALLY_OFTEN}; {note}",
-        extra={"no_interval": CHANGES},
-    )  # fmt: skip
+    note = note if value is not None else f"{EQUALLY_OFTEN}; {note}"
+    return row_of(value or 0.0, n=len(lists.exact.ids), note=note, extra={"no_interval": CHANGES})

@@ -31,8 +31,7 @@ from isoscope.verbs.measure.search.directions import (
     spaces_together,
     unit_rows,
 )
-from isoscope.verbs.measure.search.exact import exact_neighbours, nearest
-from isoscope.verbs.measure.search.indexes import Int8
+from isoscope.verbs.measure.search.indexes import Int8, exact_neighbours, nearest
 from isoscope.verbs.measure.search.sample import (
     SearchOptions,
     SearchSample,
@@ -110,14 +109,6 @@ class Shortening:
     def bytes(self, code: Code) -> int:
         """Return the bytes of a vector; bits are filled up to whole bytes."""
         return math.ceil(self.components * BITS[code] / 8)
-
-
-def shortenings(components: Iterable[int], width: int, fit: Whiten) -> list[Shortening]:
-    """Return the vectors as they are, and every way to every number of components."""
-    return [
-        Shortening("as they are", width, fit),
-        *(Shortening(way, m, fit) for m in components for way in WAYS),
-    ]
 
 
 def parse_components(given: Iterable[int] | int | str) -> tuple[int, ...]:
@@ -287,7 +278,10 @@ def reduce(
         wanted=None if labelled is None else labelled.wanted,
     )  # fmt: skip
     whitening: Any = drawn.corrections[0].transformer
-    ways = shortenings(wanted, group.widths[0], whitening)
+    ways = [
+        Shortening("as they are", group.widths[0], whitening),
+        *(Shortening(way, m, whitening) for m in wanted for way in WAYS),
+    ]
     spaces, without = spaces_together({one.name: one.apply for one in ways}, drawn.rows)
     full, k = spaces["none"], options.k
     check_rows(drawn.name, full.rows, k)

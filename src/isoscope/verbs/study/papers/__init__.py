@@ -7,7 +7,6 @@ from importlib import import_module
 MODULES = (
     "isoscope.verbs.study.papers.bis2021",
     "isoscope.verbs.study.papers.bis2021.training",
-    "isoscope.verbs.study.papers.bis2021.tokens",
     "isoscope.verbs.study.papers.ding2022",
     "isoscope.verbs.study.papers.luo2021.layers",
     "isoscope.verbs.study.papers.luo2021",

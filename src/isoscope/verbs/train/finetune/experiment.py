@@ -188,13 +188,21 @@ def finetune(
     if journal is not None and not resume:
         refuse_unfinished(journal)
     with working_folder(journal) as work:
-        opened = opened_model(model, names, folder, limit, work, revision, device)
+        opened = model
+        if not isinstance(opened, Model):
+            made = resolve_made_model(str(model), names[0], folder, limit, work)
+            if made is not None and len(names) > 1:  # another task has other words
+                raise UsageError(f"{model} is made of the texts of one task: name one")
+            source, of_hub = (str(model), revision) if made is None else (str(made), None)
+            opened = open_model(source, revision=of_hub, device=device)
+            if made is not None:
+                opened.name = str(model)
         configuration = {
             "model": str(opened.name), "target": target, "search": search, "settings": changed,
         }  # fmt: skip
         with journal_while(journal, configuration, resume=resume) as kept:
             bench = FineTuningRuns(opened, folder, changed, target, work, kept, progress)
-            outcomes, remarks = run_all(bench, names, chosen, seeds, search)
+            outcomes, remarks = bench.run_all(names, chosen, seeds, search)
             protocols = {outcome.task: protocol_of(outcome) for outcome in outcomes}
             rows = compared_rows(opened.name, outcomes, protocols)
             about = {SETTINGS: used_settings(outcomes), REMARKS: remarks}
@@ -250,30 +258,25 @@ class FineTuningRuns:
         part: generation.Part = "dev" if run.seed == SEARCH_SEED else "test"
         return generation.finetune_generation(run, part)
 
-
-def run_all(
-    bench: FineTuningRuns,
-    tasks: Sequence[str],
-    calibrations: Sequence[str],
-    seeds: int,
-    search: bool,
-) -> tuple[list[Outcome], list[str]]:
-    """Run every task, calibration and seed; with a search, remarks say what was chosen."""
-    # All before the first training: what cannot be run would otherwise be known hours later.
-    for task in tasks:
-        bench.check(task, calibrations)
-    outcomes, remarks = [], []
-    for task in tasks:
-        for calibration in calibrations:
+    def run_all(
+        self, tasks: Sequence[str], calibrations: Sequence[str], seeds: int, search: bool
+    ) -> tuple[list[Outcome], list[str]]:
+        """Run every task, calibration and seed; with a search, remarks say what was chosen."""
+        # All before the first training: what cannot be run would otherwise be known hours later.
+        for task in tasks:
+            self.check(task, calibrations)
+        outcomes, remarks = [], []
+        for task, calibration in product(tasks, calibrations):
             text = calibration
             if search and calibration != NONE:
-                text, remark = best_options(bench.run, task, calibration)
+                text, remark = best_options(self.run, task, calibration)
                 remarks.append(remark)
-            for seed in range(seeds):
-                found = bench.run(task, text, seed)
-                # One name for one column, whatever a search chose for each task.
-                outcomes.append(replace(found, calibration=calibration))
-    return outcomes, remarks
+            # One name for one column, whatever a search chose for each task.
+            outcomes += [
+                replace(self.run(task, text, seed), calibration=calibration)
+                for seed in range(seeds)
+            ]
+        return outcomes, remarks
 
 
 def check_request(tasks: Sequence[str], calibrations: Sequence[str], seeds: int) -> None:
@@ -292,25 +295,3 @@ def check_request(tasks: Sequence[str], calibrations: Sequence[str], seeds: int)
         if twice is not None:
             raise UsageError(f"the {what} {twice} is there twice")
     at_least("seeds", seeds, 1)
-
-
-def opened_model(
-    model: str | Model,
-    tasks: Sequence[str],
-    data: Path | None,
-    limit: int | None,
-    work: Path,
-    revision: str | None,
-    device: str | None,
-) -> Model:
-    """Open the model; one that is made first is made of the texts of the first task."""
-    if isinstance(model, Model):
-        return model
-    made = resolve_made_model(model, tasks[0], data, limit, work)
-    if made is None:
-        return open_model(model, revision=revision, device=device)
-    if len(tasks) > 1:  # another task has other words
-        raise UsageError(f"{model} is made of the texts of one task: name one")
-    found = open_model(str(made), device=device)
-    found.name = model
-    return found

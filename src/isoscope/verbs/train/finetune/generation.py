@@ -142,20 +142,9 @@ def pair_data(task: str, data: str | Path | None = None) -> PairData:
     return parallel_data.translation_data(task, data)
 
 
-def metrics_of(task: str) -> tuple[str, ...]:
-    """Return the names of a task's scores; the first decides."""
-    return ROUGE if family_of(task) == parallel_data.SUMMARIZE else ("bleu",)
-
-
 def check_scorer(task: str) -> None:
     """Say that a package is missing before a model is trained, not after."""
     scoring_library(ROUGE_SCORER if family_of(task) == parallel_data.SUMMARIZE else SACREBLEU)
-
-
-def score_written(task: str, written: Sequence[str], references: Sequence[str]) -> WrittenScore:
-    """Score texts as a task does."""
-    score = rouge if family_of(task) == parallel_data.SUMMARIZE else bleu
-    return score(written, references)
 
 
 Part = Literal["test", "dev"]
@@ -210,7 +199,9 @@ def _encoded(
         )
     found = pair_data(task, data)
     if part == "dev":
-        found = with_dev_scored(found, task)
+        # The dev part, or else the end of the training pairs, takes the place of the test set.
+        kept = (found.train, found.dev) if found.dev else hold_out(found.train, HELD_OUT, task)
+        found = replace(found, train=kept[0], scored=kept[1], dev=())
     tokenizer = model.tokenizer
     # Before any text is cut: some tokenizers write the codes of languages into the tokens.
     code = set_languages(tokenizer, found.languages)
@@ -223,12 +214,6 @@ def _encoded(
         found.notes,
         decoder_start(scored[0]["labels"], marked),
     )
-
-
-def with_dev_scored(found: PairData, task: str) -> PairData:
-    """Put the dev part, or else the end of the training pairs, in the place of the test set."""
-    train, scored = (found.train, found.dev) if found.dev else hold_out(found.train, HELD_OUT, task)
-    return PairData(train, scored, (), found.notes, found.languages)
 
 
 def tokens_of(
@@ -340,6 +325,7 @@ def finetune_generation(run: Run, part: Part = "test") -> Outcome:
         What is scored; settings are chosen on dev.
     """
     check_scorer(run.task)
+    summarizes = family_of(run.task) == parallel_data.SUMMARIZE
     pairs = encoded_pairs(run, part)
     tokenizer = run.model.tokenizer
     transformers.set_seed(run.seed)
@@ -347,12 +333,13 @@ def finetune_generation(run: Run, part: Part = "test") -> Outcome:
     collator = pair_collator(tokenizer)
     outcome = teach(run, network, pairs.train, collator, scored=len(pairs.scored), part=part)
     if outcome.stopped_at is not None:
-        scores = dict.fromkeys(metrics_of(run.task))
-        return replace(outcome, scores=scores, notes=(*pairs.notes, *outcome.notes))
+        names = ROUGE if summarizes else ("bleu",)
+        notes = (*pairs.notes, *outcome.notes)
+        return replace(outcome, scores=dict.fromkeys(names), notes=notes)
     how = generation_settings(network, run.settings, pairs.start)
     with silently():
         written = write_texts(network, tokenizer, pairs.scored, how)
-    judged = score_written(run.task, written, pairs.references)
+    judged = (rouge if summarizes else bleu)(written, pairs.references)
     states = decoder_states(network, tokenizer, pairs.scored, HIDDEN_ROWS, run.seed)
     same = len(set(written)) == 1 < len(written)
     return replace(

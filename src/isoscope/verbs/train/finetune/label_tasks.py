@@ -23,7 +23,7 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import f1_score, matthews_corrcoef
 from transformers import DataCollatorWithPadding
 
-from isoscope.errors import UsageError, unknown_name
+from isoscope.errors import UsageError, check_name
 from isoscope.models.model import Model
 from isoscope.tasks.datasets.glue import LARGE_SETS
 from isoscope.tasks.problems.classification import TextClassification
@@ -52,29 +52,23 @@ class LabelTask:
     ``scored`` has what is appended to the name of a metric for every part that is scored.
     """
 
-    name: str
     metrics: tuple[str, ...]
     scored: tuple[tuple[str, str], ...] = (("dev", ""),)
 
 
 # GLUE's nine tasks, in the order of the paper's table.
 LABEL_TASKS = {
-    task.name: task
-    for task in (
-        LabelTask("sst-2", ("accuracy",)),
-        LabelTask("mrpc", ("f1", "accuracy")),
-        LabelTask("cola", ("matthews", "accuracy")),
-        LabelTask("rte", ("accuracy",)),
-        LabelTask("wnli", ("accuracy",)),
-        LabelTask("sts-b", ("pearson", "spearman")),
-        LabelTask("qnli", ("accuracy",)),
-        LabelTask(
-            "mnli",
-            ("accuracy",),
-            (("dev_matched", "-matched"), ("dev_mismatched", "-mismatched")),
-        ),
-        LabelTask("qqp", ("accuracy", "f1")),
-    )
+    "sst-2": LabelTask(("accuracy",)),
+    "mrpc": LabelTask(("f1", "accuracy")),
+    "cola": LabelTask(("matthews", "accuracy")),
+    "rte": LabelTask(("accuracy",)),
+    "wnli": LabelTask(("accuracy",)),
+    "sts-b": LabelTask(("pearson", "spearman")),
+    "qnli": LabelTask(("accuracy",)),
+    "mnli": LabelTask(
+        ("accuracy",), (("dev_matched", "-matched"), ("dev_mismatched", "-mismatched"))
+    ),
+    "qqp": LabelTask(("accuracy", "f1")),
 }
 
 # Large sets of which a folder may have a sample instead.
@@ -111,8 +105,7 @@ class LabelData:
 
 def find_label_task(name: str) -> LabelTask:
     """Return a task by its name."""
-    if name not in LABEL_TASKS:
-        raise unknown_name("task of fine-tuning", name, LABEL_TASKS)
+    check_name("task of fine-tuning", name, LABEL_TASKS)
     return LABEL_TASKS[name]
 
 
@@ -126,8 +119,7 @@ def load_label_data(name: str, folder: Path | None) -> LabelData:
     folder : Path or None
         The user's data folder.
     """
-    task = find_label_task(name)
-    source, parts, note = release_of(task, folder)
+    source, parts, note = release_of(name, folder)
     load: Callable[..., Iterable[Example]] = source.load
     train = tuple(load(folder, [TRAIN]))
     scored = {suffix: tuple(load(folder, [part])) for part, suffix in parts}
@@ -136,20 +128,21 @@ def load_label_data(name: str, folder: Path | None) -> LabelData:
 
 
 def release_of(
-    task: LabelTask, folder: Path | None
+    name: str, folder: Path | None
 ) -> tuple[TextClassification | SentenceSimilarity, tuple[tuple[str, str], ...], str]:
     """Return the set that a folder has: the whole one, or a sample, with a note."""
-    whole = LARGE_SETS.get(task.name) or find_task(task.name)
+    task = find_label_task(name)
+    whole = LARGE_SETS.get(name) or find_task(name)
     if not isinstance(whole, TextClassification | SentenceSimilarity):
-        raise UsageError(f"{task.name} is no task to be fine-tuned on")
-    if task.name in SAMPLED:
+        raise UsageError(f"{name} is no task to be fine-tuned on")
+    if name in SAMPLED:
         # A set whose training part is optional may be there without it.
         optional = any(file.optional and file.part == TRAIN for file in whole.files)
         lacks_train = optional and all(file.part != TRAIN for file in whole.paths(folder))
-        sample = find_task(f"{task.name}-sample")
+        sample = find_task(f"{name}-sample")
         if (lacks_train or whole.absent(folder)) and not sample.absent(folder):
             assert isinstance(sample, TextClassification)
-            return sample, (("dev", ""),), f"a sample of {task.name}, not the whole set"
+            return sample, (("dev", ""),), f"a sample of {name}, not the whole set"
     return whole, task.scored, ""
 
 

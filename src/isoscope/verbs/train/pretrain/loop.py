@@ -15,7 +15,7 @@ from isoscope.compute.journal import CONFIGURATION, Journal, check_same
 from isoscope.data.output import PREFIX, cannot_be_written
 from isoscope.errors import DataError, UsageError
 from isoscope.models.runtime import device_name, quietly
-from isoscope.progress import Progress
+from isoscope.progress import Progress, report
 from isoscope.results.fields import KIND
 from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.train.names import DRIFT, ENEMIES, LOSS, PERPLEXITY, PRETRAINING, UNEMBEDDING
@@ -128,25 +128,24 @@ def pretrain(
     return result
 
 
+@dataclass
 class Pretraining:
     """A training with its folder and its journal."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        corpus: Corpus,
-        folder: Path,
-        journal: Journal,
-        record: int,
-        device: str,
-        progress: Progress | None,
-    ) -> None:
-        self.plan, self.corpus, self.folder = plan, corpus, folder
-        self.journal, self.record, self.progress = journal, record, progress
-        self.learner = Learner(plan, corpus, device)
-        self.enemies = CommonEnemies(self.learner.reader.output, corpus.counts) if record else None
+    plan: Plan
+    corpus: Corpus
+    folder: Path
+    journal: Journal
+    record: int
+    device: str
+    progress: Progress | None
+
+    def __post_init__(self) -> None:
+        self.learner = Learner(self.plan, self.corpus, self.device)
+        output, counts = self.learner.reader.output, self.corpus.counts
+        self.enemies = CommonEnemies(output, counts) if self.record else None
         self.story = TrainingLog([], [], [], [])
-        kept = journal.load(STATE)
+        kept = self.journal.load(STATE)
         if kept is not None:
             self.learner.load_state(kept.arrays, int(kept.facts["step"]))
             self.story = TrainingLog(**kept.facts["story"])
@@ -164,8 +163,7 @@ class Pretraining:
             step = learner.step + 1
             recorded = bool(self.record) and (step == 1 or step % self.record == 0)
             self.story.losses.append(learner.learn(self.enemies if recorded else None))
-            if self.progress is not None:
-                self.progress(STAGE, step, length)
+            report(self.progress, STAGE, step, length)
             now = time.monotonic()
             self.story.seconds = before + now - began
             if learner.step in kept_steps:

@@ -75,7 +75,9 @@ def make_network(plan: Plan, tokenizer: Any) -> Any:
         network = head_class(config)
     if kind == "gpt_neox":
         scale_as_gpt2(network)
-    fix_positions(network, plan)
+    if plan.positions in ("none", "sinusoidal"):  # which never change
+        table = position_table(network)
+        freeze(table, 0.0 if plan.positions == "none" else sinusoids(*table.shape))
     if plan.final_norm == "layernorm-no-bias":
         freeze(network.get_submodule(final_norm_path(network)).bias, 0.0)
     return network
@@ -146,14 +148,6 @@ def scale_as_gpt2(network: Any) -> None:
         for block in blocks:
             for layer in (block.attention.dense, block.mlp.dense_4h_to_h):
                 layer.weight.div_(math.sqrt(2 * len(blocks)))
-
-
-def fix_positions(network: Any, plan: Plan) -> None:
-    """Give the table of positions the numbers that it keeps, unless it learns."""
-    if plan.positions in ("learned", "rotary"):
-        return
-    table = position_table(network)
-    freeze(table, 0.0 if plan.positions == "none" else sinusoids(*table.shape))
 
 
 def position_table(network: Any) -> nn.Parameter:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from typing import Any, Literal, get_args
 
-from isoscope.errors import UsageError, at_least, unknown_name
+from isoscope.errors import UsageError, at_least, check_name
 from isoscope.verbs.train.scratch import SPECIAL
 
 Objective = Literal["mlm", "clm"]
@@ -118,11 +118,9 @@ class Plan:
             ("kind of positions", self.positions, get_args(Positions)),
             ("final norm", self.final_norm, get_args(FinalNorm)),
         ):
-            if value not in known:
-                raise unknown_name(name, value, known)
+            check_name(name, value, known)
         for name in self.changed:
-            if name not in Size.__dataclass_fields__:
-                raise unknown_name("field of a size", name, Size.__dataclass_fields__)
+            check_name("field of a size", name, Size.__dataclass_fields__)
         at_least("a seed", self.seed, 0)
         if not 0 <= self.shape.dropout < 1:
             raise UsageError(f"dropout is from 0 to below 1, not {self.shape.dropout}")
@@ -245,12 +243,10 @@ def parse_grid(text: str) -> tuple[Factor, ...]:
 def parse_factor(word: str) -> Factor:
     """Read one factor."""
     name, equals, rest = word.partition("=")
-    if name not in KNOWN:
-        raise unknown_name("factor", name, KNOWN)
+    check_name("factor", name, KNOWN)
     levels = tuple(rest.split(BETWEEN_LEVELS)) if equals else USUAL[name]
     for level in levels:
-        if level not in KNOWN[name]:
-            raise unknown_name(f"level of {name}", level, KNOWN[name])
+        check_name(f"level of {name}", level, KNOWN[name])
     if len(levels) < 2 or len(set(levels)) < len(levels):
         raise UsageError(f"{name} needs two levels or more, each once, not {rest or levels}")
     return Factor(name, levels)

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from isoscope.errors import UsageError, unknown_name
+from isoscope.errors import UsageError, check_name
 from isoscope.registry import load
 from isoscope.spec import as_text, chosen_options
 from isoscope.verbs.train.regularizers.base import (
@@ -49,8 +49,7 @@ def make_calibration(text: str) -> Calibration | None:
         Such as ``cosreg``, ``spectrum-pol:c1=0.1:weight=10``.
     """
     name, *pairs = text.strip().split(":")
-    if name not in NAMES:
-        raise unknown_name("calibration", name, NAMES)
+    check_name("calibration", name, NAMES)
     options = chosen_options(f"calibration {text!r}", name, pairs, option_names(name))
     if name == NONE:
         return None
