@@ -25,7 +25,7 @@ from isoscope.results.charts.marks import (
     series_style,
     with_interval,
 )
-from isoscope.results.charts.vega import BEFORE, name, number, tooltip
+from isoscope.results.charts.vega import BEFORE, Spec, name, number, tooltip
 from isoscope.results.fields import (
     DIFFERENCE,
     KIND,
@@ -42,7 +42,6 @@ from isoscope.verbs.evaluate.text import DIRECTION, ISOTROPY, SCORE, is_relation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from isoscope.results.charts.vega import Spec
     from isoscope.results.result import Result, Row
 
 

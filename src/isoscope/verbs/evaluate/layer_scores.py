@@ -17,9 +17,9 @@ import numpy as np
 
 from isoscope.compute.threads import in_parallel
 from isoscope.compute.vector_cache import VectorCache
-from isoscope.corrections.named import NONE
+from isoscope.corrections.named import NONE, NamedCorrection
 from isoscope.measures.registry import choose_measures
-from isoscope.models.encode import chosen_layers, encoding_pool
+from isoscope.models.encode import Encoder, chosen_layers, encoding_pool
 from isoscope.models.model import Model
 from isoscope.results.fields import BEST, CHOSEN_ON, DIFFERENCE, KIND, MAIN, REMARKS, SCORES
 from isoscope.results.merge import joined
@@ -29,23 +29,19 @@ from isoscope.tasks.fits import MOST_TOKENS, sees_a_sample
 from isoscope.tasks.problems.classification import ClassProblem, epoch_table
 from isoscope.tasks.problems.pairs import SCORE
 from isoscope.tasks.problems.word_senses import ACCURACY, LEARNED
-from isoscope.tasks.protocol import Split, TaskPlan, job_of
+from isoscope.tasks.protocol import SentenceProtocol, Split, TaskPlan, job_of
 from isoscope.tasks.scores import problem_rows, with_note
-from isoscope.verbs.evaluate.sentence_spaces import sentence_spaces
+from isoscope.verbs.evaluate.sentence_spaces import Level, Space, sentence_spaces
 from isoscope.verbs.measure.api import measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from isoscope.corrections.named import NamedCorrection
-    from isoscope.models.encode import Encoder
     from isoscope.progress import Progress
     from isoscope.tasks.problem import Problem
-    from isoscope.tasks.protocol import SentenceProtocol
     from isoscope.tasks.registry import Task
     from isoscope.typing import Doubles
-    from isoscope.verbs.evaluate.sentence_spaces import Level, Space
 
 
 SCORED, OTHERS = "what is scored", "other pairs, as the threshold is"

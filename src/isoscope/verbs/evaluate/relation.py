@@ -42,7 +42,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +60,7 @@ from isoscope.compute.stats.estimates import (
 )
 from isoscope.corrections.named import NONE
 from isoscope.errors import UsageError
-from isoscope.measures.registry import all_measures
+from isoscope.measures.registry import Direction, all_measures
 from isoscope.results.fields import DIFFERENCE, KIND, MAIN, PART_OF_TASK, base_name
 from isoscope.results.merge import joined
 from isoscope.results.result import Result, Row, Table
@@ -68,9 +68,6 @@ from isoscope.verbs.evaluate.text import DIRECTION, ISOTROPY, RELATION, SCORE, v
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from isoscope.measures.registry import Direction
     from isoscope.typing import Mask, Vector
 
     Key = tuple[str, str, str]

@@ -18,7 +18,7 @@ from isoscope.corrections.affine import AffineCorrection
 from isoscope.corrections.named import NONE, NamedCorrection, fitted
 from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError, UsageError
-from isoscope.models.encode import WORD_POOLING
+from isoscope.models.encode import WORD_POOLING, Encoder
 from isoscope.models.pooling import pooled_spaces
 from isoscope.tasks.fits import TokenFits
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.models.encode import Encoder
     from isoscope.models.tokens import Mention
     from isoscope.progress import Progress
     from isoscope.tasks.protocol import FitTexts

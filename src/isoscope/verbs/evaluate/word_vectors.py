@@ -11,7 +11,7 @@ The whole vocabulary is read once, and only the vectors of the benchmark's words
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import product
@@ -20,26 +20,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.compute.stats.estimates import Score, difference, pearson, spearman
-from isoscope.corrections.named import NONE, fitted
+from isoscope.compute.stats.estimates import Estimate, Score, difference, pearson, spearman
+from isoscope.corrections.named import NONE, NamedCorrection, fitted
 from isoscope.data.arrays import is_tensor, unit_rows
-from isoscope.data.base import Batch
+from isoscope.data.base import Batch, CloudGroup
 from isoscope.data.combine import SingleCloud, label_of
 from isoscope.errors import DataError, UsageError
-from isoscope.progress import report
+from isoscope.progress import Progress, report
 from isoscope.results.result import Result, Row, versions
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from numpy.typing import NDArray
 
-    from isoscope.compute.stats.estimates import Estimate
-    from isoscope.corrections.named import NamedCorrection
-    from isoscope.data.base import CloudGroup
     from isoscope.data.selection import RowSelection
-    from isoscope.progress import Progress
     from isoscope.tasks.datasets.word_similarity import WordPair
     from isoscope.typing import Mask, Vector
 

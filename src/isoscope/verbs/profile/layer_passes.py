@@ -56,7 +56,7 @@ from isoscope.models.layer_names import EVERYTHING, ORDINARY
 from isoscope.models.layers import LayerClouds, ReadSoFar
 from isoscope.models.runtime import library
 from isoscope.models.tokens import TOKEN_BUDGET, Truncation, batched
-from isoscope.typing import Mask
+from isoscope.typing import Arrays, Mask
 from isoscope.verbs.profile.spool import Spool
 
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ if TYPE_CHECKING:
 
     from isoscope.data.blocks import Dealt
     from isoscope.models.model import Model
-    from isoscope.typing import Arrays
     from isoscope.verbs.profile.profile_options import ProfileOptions
 
 

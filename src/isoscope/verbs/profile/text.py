@@ -9,11 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from isoscope.models.layer_names import (
-    BLOCK,
-    EMBEDDING,
-    FINAL_NORM,
-)
+from isoscope.models.layer_names import BLOCK, EMBEDDING, FINAL_NORM
 from isoscope.results.fields import (
     CHECKPOINTS,
     DUPLICATE_OF,
@@ -36,14 +32,7 @@ from isoscope.results.tables import (
     said_once,
     verdict_lines,
 )
-from isoscope.verbs.profile.names import (
-    LAYER,
-    MATRIX,
-    NORM,
-    OTHER_TOKENS,
-    part_kind,
-    telling_parts,
-)
+from isoscope.verbs.profile.names import LAYER, MATRIX, NORM, OTHER_TOKENS, part_kind, telling_parts
 from isoscope.wording import counted
 
 # A measure and a correction.

@@ -30,6 +30,7 @@ from isoscope.data.sampling import lowest_indices
 from isoscope.measures.views import NONE
 from isoscope.models.frequencies import (
     Coverage,
+    Frequencies,
     from_text,
     from_wordfreq,
     token_counts,
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
-
-    from isoscope.models.frequencies import Frequencies
 
 
 LAST_RANKS = (100, 1_000, 10_000)
