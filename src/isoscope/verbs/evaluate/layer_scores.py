@@ -62,15 +62,15 @@ def with_best_layers(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         if row.measure.endswith(DIFFERENCE):
             continue
-        entry: tuple[Row, float | None, str]
         own = learned.get((row.subject, row.part, row.correction, task_of(row)))
-        if own is not None and row.measure == f"{task_of(row)}/{ACCURACY}":
-            entry = (row, own, OTHERS)
-        elif own is None and (f"/{SCORE}/" in row.measure or row.extra.get(MAIN)):
-            entry = (row, row.value, SCORED)
+        if own is None and (f"/{SCORE}/" in row.measure or row.extra.get(MAIN)):
+            value, chosen_on = row.value, SCORED
+        elif own is not None and row.measure == f"{task_of(row)}/{ACCURACY}":
+            value, chosen_on = own, OTHERS
         else:
             continue
-        groups.setdefault((row.subject, row.correction, row.measure), []).append(entry)
+        several = groups.setdefault((row.subject, row.correction, row.measure), [])
+        several.append((row, value, chosen_on))
     best = {}
     for several in groups.values():
         # Of equal scores the first layer wins: the place counts down.

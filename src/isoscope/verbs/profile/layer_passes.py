@@ -186,15 +186,17 @@ class FirstPass:
             if not bool(norms.isfinite().all()):
                 raise DataError(not_finite(name, batch, norms))
             dealt = None if dealer is None else dealer.deal(batch)
+            # Almost every batch is ordinary as a whole: no rows are copied.
+            sets = [(ORDINARY_SUMS, x, dealt)]
             ordinary = self._rule.ordinary(name, norms)
-            if ordinary is None:
-                # Almost every batch: no rows are copied.
-                self._kernel(name, ORDINARY_SUMS, x).add(x, dealt=dealt)
-            else:
-                for which, mask in ((ORDINARY_SUMS, ordinary), (MASSIVE, ~ordinary)):
-                    if mask.any():
-                        some, blocks = masked(x, dealt, mask)
-                        self._kernel(name, which, some).add(some, dealt=blocks)
+            if ordinary is not None:
+                masks = {ORDINARY_SUMS: ordinary, MASSIVE: ~ordinary}
+                sets = [(key, *masked(x, dealt, mask)) for key, mask in masks.items() if mask.any()]
+            for which, some, blocks in sets:
+                if (name, which) not in self._kernels:
+                    kernel = moments_kernel_for(some, self._parts, double=self._request.double)
+                    self._kernels[name, which] = kernel
+                self._kernels[name, which].add(some, dealt=blocks)
             self._samples[name].add(batch, dealt)
         if self._contextual is not None:
             self._contextual.add(batches)
@@ -210,12 +212,6 @@ class FirstPass:
             self._contextual,
             met,
         )
-
-    def _kernel(self, name: str, which: str, x: torch.Tensor) -> MomentsKernel:
-        if (name, which) not in self._kernels:
-            double = self._request.double
-            self._kernels[name, which] = moments_kernel_for(x, self._parts, double=double)
-        return self._kernels[name, which]
 
 
 def norms_of(x: torch.Tensor) -> torch.Tensor:
@@ -299,22 +295,18 @@ class SecondPass:
         """Add one batch of every layer."""
         if not self._deal:
             dealt = None  # a spool has the blocks even where only the first read needs them
-        for name, x in layers.items():
-            if (name, EVERYTHING) in self._plans:
-                self._project((name, EVERYTHING), x, dealt)
-            if (name, ORDINARY) in self._plans:
-                ordinary = self._rule.ordinary(name, norms_of(x))
-                if ordinary is None:
-                    self._project((name, ORDINARY), x, dealt)
-                elif ordinary.any():
-                    self._project((name, ORDINARY), *masked(x, dealt, ordinary))
-
-    def _project(self, key: Key, x: torch.Tensor, dealt: Dealt | None) -> None:
-        if key not in self._projectors:
-            self._projectors[key] = projector_for(x, self._plans[key])
-        found = self._projectors[key](x, dealt)
-        known = self.found.get(key)
-        self.found[key] = found if known is None else known.merge(found)
+        for key, plan in self._plans.items():
+            name, which = key
+            some, blocks = layers[name], dealt
+            ordinary = self._rule.ordinary(name, norms_of(some)) if which == ORDINARY else None
+            if ordinary is not None:
+                some, blocks = masked(some, dealt, ordinary)
+            if len(some):
+                if key not in self._projectors:
+                    self._projectors[key] = projector_for(some, plan)
+                found = self._projectors[key](some, blocks)
+                known = self.found.get(key)
+                self.found[key] = found if known is None else known.merge(found)
 
 
 # Room for the numbers of a shard's tokens: only reading tells how many there are.
@@ -322,16 +314,9 @@ class SecondPass:
 TOKENS_PER_SHARD = 1 << 40
 
 
-@dataclass(frozen=True)
-class Survey:
-    """Counts the texts of a file."""
-
-    size: int | None
-    """Texts of a shard."""
-
-    def __call__(self, file: TextSource, tick: Tick) -> FileSurvey:
-        """Survey one file."""
-        return survey_file(file, lambda _, done, __: tick(done), self.size)
+def surveyed(file: TextSource, tick: Tick, size: int | None) -> FileSurvey:
+    """Count the texts of a file; ``size`` is the number of texts of a shard."""
+    return survey_file(file, lambda _, done, __: tick(done), size)
 
 
 def layer_clouds(model: Model, texts: TextSource, options: ProfileOptions) -> LayerClouds:

@@ -6,6 +6,7 @@ A text is surveyed and cut into shards once, and all models of a profile share t
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from isoscope.compute.pool import BadShard, Pool, Work, no_tick
@@ -32,8 +33,8 @@ from isoscope.verbs.profile.layer_passes import (
     Pilot,
     PilotRead,
     SecondWork,
-    Survey,
     layer_clouds,
+    surveyed,
 )
 from isoscope.verbs.profile.spool import spool_folder
 from isoscope.verbs.profile.text import MOVED
@@ -235,7 +236,9 @@ class TextRun:
         def tick(done: int) -> None:
             report(self.progress, "counting texts", counted + done)
 
-        for number, one in self.pool.run(Survey(size), list(enumerate(files)), tick):
+        for number, one in self.pool.run(
+            partial(surveyed, size=size), list(enumerate(files)), tick
+        ):
             if isinstance(one, BadShard):
                 if self.on_error == "stop":
                     raise DataError(one.message)

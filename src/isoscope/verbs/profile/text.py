@@ -97,7 +97,7 @@ def profile_grid(
     columns = [column for column in every if column in filled]
     empty = [heading(*column) for column in every if column not in filled]
     parts = [part for part in dict.fromkeys(row.part for row in rows) if shown(part, rows)]
-    header, body = number_table(rows, "part", kind, {part: part for part in parts}, columns)
+    header, body = number_table(rows, "part", kind, parts, columns)
     counts = {part: max(row.n or 0 for row in rows if row.part == part) for part in parts}
     if kind in COUNTED and len(set(counts.values())) > 1:
         header.insert(1, COUNTED[kind])
@@ -115,7 +115,7 @@ def profile_grid(
 
 
 def number_table(
-    rows: Sequence[Row], down: str, corner: str, lines: Mapping[str, str], columns: list[Column]
+    rows: Sequence[Row], down: str, corner: str, lines: Iterable[str], columns: list[Column]
 ) -> tuple[list[str], list[list[str]]]:
     """Arrange numbers: parts or checkpoints down, measures with their corrections across."""
     headings = {column: heading(*column) for column in columns}
@@ -200,20 +200,21 @@ def telling_tables(result: Result) -> list[Table]:
     Dimensions that stand out over the layers of each model, and its longest tokens in the layer
     where they are longest, if that is much; none of checkpoints, which would be too many.
     """
+    largest = {
+        (row.subject, row.part): row.value or 0.0
+        for row in result.rows
+        if row.measure == f"{MASSIVE}/largest"
+    }
+
+    def longest(table: Table) -> float:
+        return largest.get((table.subject, table.part), 0.0)
+
     chosen: list[Table] = []
-    known = [table for table in result.tables if not is_of_checkpoint(table)]
-    for subject in dict.fromkeys(table.subject for table in known):
-        own = [table for table in known if table.subject == subject and table.rows]
+    known = (table for table in result.tables if table.rows and not is_of_checkpoint(table))
+    for own in grouped(known, lambda table: table.subject).values():
         chosen += [table for table in own if table.measure in TELLING]
-        massive = [table for table in own if table.measure == MASSIVE]
-        counts = {
-            row.part: row.value or 0.0
-            for row in result.rows
-            if row.subject == subject and row.measure == f"{MASSIVE}/largest"
-        }
-        longest = max(massive, key=lambda table: counts.get(table.part, 0.0), default=None)
-        if longest is not None and counts.get(longest.part, 0.0) > LONG:
-            chosen.append(longest)
+        massive = [table for table in own if table.measure == MASSIVE and longest(table) > LONG]
+        chosen += sorted(massive, key=longest, reverse=True)[:1]
     return chosen
 
 
