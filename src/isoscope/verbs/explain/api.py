@@ -77,10 +77,8 @@ __all__ = [
 # Every topic, in the order in which they are explained.
 TOPICS: dict[str, Topic] = {
     topic.name: topic
-    for topic in (
-        FREQUENCY, POSITION, NORMS, OUTLIERS, CLUSTERS, STRUCTURE, SENSES, DRIFT,
-    )
-}  # fmt: skip
+    for topic in (FREQUENCY, POSITION, NORMS, OUTLIERS, CLUSTERS, STRUCTURE, SENSES, DRIFT)
+}
 
 
 def chosen_topics(names: str | Iterable[str] | None) -> list[Topic]:

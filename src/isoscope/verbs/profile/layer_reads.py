@@ -229,16 +229,14 @@ class TextRun:
         return self
 
     def _count(self, size: int | None) -> list[FileSurvey]:
-        files = sources_of(self.texts)
+        files, work = sources_of(self.texts), partial(surveyed, size=size)
         found: dict[int, FileSurvey] = {}
         counted = 0
 
         def tick(done: int) -> None:
             report(self.progress, "counting texts", counted + done)
 
-        for number, one in self.pool.run(
-            partial(surveyed, size=size), list(enumerate(files)), tick
-        ):
+        for number, one in self.pool.run(work, list(enumerate(files)), tick):
             if isinstance(one, BadShard):
                 if self.on_error == "stop":
                     raise DataError(one.message)

@@ -37,9 +37,7 @@ from isoscope.results.tables import grouped
 from isoscope.verbs.explain.names import ACCURACY, BY_TOKEN, MAJORITY, RANK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from isoscope.results.result import Result, Row, Table
+    from isoscope.results.result import Result, Row
 
 
 OTHERS = "others"
@@ -127,11 +125,7 @@ def largest_words(entries: Marks) -> str:
 
 
 def dimension_figures(
-    result: Result,
-    measure: str,
-    field: str,
-    axis: str,
-    words: Callable[[Table], tuple[tuple[str, ...], str, str]],
+    result: Result, measure: str, field: str, axis: str, file: str, title: str, sentence: str
 ) -> list[Figure]:
     """Draw the entries of dimensions in each table of a measure that has some.
 
@@ -143,8 +137,9 @@ def dimension_figures(
         The tables, and the field of their rows that is drawn.
     axis : str
         What the numbers are called.
-    words : callable
-        Returns the words of the file's name, the title and the sentence of a table's figure.
+    file, title, sentence : str
+        How the names of files begin, what stands above a figure before its subject, and what is
+        said of it, with ``{}`` for the subject.
     """
     figures = []
     for table in standing_tables(result, measure):
@@ -153,30 +148,26 @@ def dimension_figures(
             for row in entries_of(table, ["dimension", field], ["layer"])
         )
         if entries:
-            file, title, sentence = words(table)
+            subject = of(table.subject, table.part)
             note = f" Listed are {table.note}." if table.note else ""
-            alt = f"{sentence} {largest_words(entries)}.{note}"
+            alt = f"{sentence.format(subject)} {largest_words(entries)}.{note}"
             spec = dimension_spec(dimension_marks(entries), axis)
             columns = {"layer": "layer", "dimension": "dimension", "value": axis.split(",")[0]}
-            figures.append(Figure.of(file, title, alt, spec, entries, columns))
+            files = (file, table.subject, table.part)
+            figures.append(Figure.of(files, of(title, subject), alt, spec, entries, columns))
     return figures
-
-
-MEANS = "mean_vectors"
 
 
 def mean_vector_figures(result: Result) -> list[Figure]:
     """Draw the mean vectors of every model."""
-    return dimension_figures(result, MEANS, "mean", "mean entry", mean_vector_words)
-
-
-def mean_vector_words(table: Table) -> tuple[tuple[str, ...], str, str]:
-    """Return name, title and sentence of a figure of mean vectors."""
-    subject = of(table.subject, table.part)
-    return (
-        (MEANS, table.subject, table.part),
-        of("Largest entries of the mean vectors of", subject),
-        f"Mean entries per layer of {subject}. The dimension with the largest one in each layer:",
+    return dimension_figures(
+        result,
+        "mean_vectors",
+        "mean",
+        "mean entry",
+        "mean_vectors",
+        "Largest entries of the mean vectors of",
+        "Mean entries per layer of {}. The dimension with the largest one in each layer:",
     )
 
 
@@ -265,7 +256,7 @@ def written(row: Row) -> str:
     )
 
 
-CONTRIBUTIONS, RANKS = "position_contributions", f"{RANK}/"
+RANKS = f"{RANK}/"
 TICKS = (1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000)
 
 
@@ -273,7 +264,14 @@ def contribution_figures(result: Result) -> list[Figure]:
     """Draw the largest contributions, and the ranks of outlier dimensions, per model."""
     return [
         *dimension_figures(
-            result, CONTRIBUTIONS, "contribution", "contribution, mean of |w·v|", contribution_words
+            result,
+            "position_contributions",
+            "contribution",
+            "contribution, mean of |w·v|",
+            "position-contributions",
+            "Dimensions that tell positions in",
+            "Largest contributions of dimensions to reading positions, per layer of {}. The first "
+            "of each layer:",
         ),
         *(
             ranks_drawn(subject, rows)
@@ -281,16 +279,6 @@ def contribution_figures(result: Result) -> list[Figure]:
             if len({row.part for row in rows}) >= FEWEST_LAYERS
         ),
     ]
-
-
-def contribution_words(table: Table) -> tuple[tuple[str, ...], str, str]:
-    """Return name, title and sentence of a figure of contributions."""
-    return (
-        ("position-contributions", table.subject),
-        of("Dimensions that tell positions in", table.subject),
-        f"Largest contributions of dimensions to reading positions, per layer of {table.subject}. "
-        "The first of each layer:",
-    )
 
 
 def ranks_drawn(subject: str, rows: list[Row]) -> Figure:

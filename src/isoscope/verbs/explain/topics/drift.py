@@ -22,6 +22,7 @@ from isoscope.measures.reads.passes import first_read
 from isoscope.measures.views import NONE
 from isoscope.models.checkpoint_cache import CheckpointCache
 from isoscope.models.layer_names import EMBEDDING_MATRIX, UNEMBEDDING_MATRIX
+from isoscope.progress import report
 from isoscope.results.fields import CHECKPOINTS, PARTS
 from isoscope.results.model_rows import fields_of
 from isoscope.results.result import Row
@@ -145,8 +146,7 @@ def followed(training: Training, question: Question) -> list[Drift]:
             model = cache.open(checkpoint)
             for which, part in matrices(model).items():
                 places.setdefault(part, []).append(place(model, which))
-            if question.progress is not None:
-                question.progress(CHECKPOINTS, number + 1, total)
+            report(question.progress, CHECKPOINTS, number + 1, total)
     # A matrix that only some checkpoints have, such as a head that was added, has no first or last.
     return [Drift(part, tuple(found)) for part, found in places.items() if len(found) == total]
 
