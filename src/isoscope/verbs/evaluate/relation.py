@@ -433,10 +433,13 @@ def relate(results: Result | Iterable[Result], level: float = 0.95, *, command: 
         for task in tasks
         for row in relation_rows(task, question, level)
     ]
+    spaces = [row for task in tasks for row in task.table_rows()]
+    keys = dict.fromkeys(key for row in spaces for key in row)
     whole = joined(every)
     return Result(
         rows,
-        [Table(ALL, "", NONE, SPACES, same_keys([r for task in tasks for r in task.table_rows()]))],
+        # Tasks may have been measured differently: all rows of the table get the same keys.
+        [Table(ALL, "", NONE, SPACES, [{key: row.get(key) for key in keys} for row in spaces])],
         [verdict(one.name, [row for row in rows if row.subject == one.name]) for one in questions],
         seeds=whole.seeds,
         versions=whole.versions,
@@ -474,9 +477,3 @@ def relation_rows(task: ScoredSpaces, question: Question, level: float) -> list[
         name = f"{task.score} ~ {measure}"
         rows.append(Row.of(found, question.name, "", NONE, name, protocol=protocol, extra=extra))
     return rows
-
-
-def same_keys(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return rows that all have the same keys: tasks may have been measured differently."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return [{name: row.get(name) for name in names} for row in rows]

@@ -179,8 +179,7 @@ def over(question: str, row: Row) -> str:
 
 def figures(row: Row) -> str:
     """Return what is related with what, the correlation, and its interval."""
-    value = with_interval(row, "+.2f")
-    return f"isotropy by {row.extra[ISOTROPY]} and {row.extra[SCORE]}, ρ = {value}"
+    return f"isotropy by {row.extra[ISOTROPY]} and {row.extra[SCORE]}, ρ = {relation_cell(row)}"
 
 
 def meaning(row: Row) -> str:

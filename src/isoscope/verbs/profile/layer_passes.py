@@ -60,11 +60,11 @@ from isoscope.typing import Arrays, Mask
 from isoscope.verbs.profile.spool import Spool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import torch
 
-    from isoscope.data.blocks import Dealt
+    from isoscope.data.blocks import Dealer, Dealt
     from isoscope.models.model import Model
     from isoscope.verbs.profile.profile_options import ProfileOptions
 
@@ -281,34 +281,6 @@ def median_norms(group: LayerClouds) -> dict[str, float]:
     return {name: float(library("torch").cat(found).median()) for name, found in norms.items()}
 
 
-class SecondPass:
-    """Projects the layers of a model, batch by batch."""
-
-    def __init__(
-        self, plans: Mapping[Key, ProjectionPlan], rule: MassiveRule, *, deal: bool
-    ) -> None:
-        self._plans, self._rule, self._deal = plans, rule, deal
-        self._projectors: dict[Key, Projector] = {}
-        self.found: dict[Key, Projections] = {}
-
-    def add(self, layers: Mapping[str, torch.Tensor], dealt: Dealt | None) -> None:
-        """Add one batch of every layer."""
-        if not self._deal:
-            dealt = None  # a spool has the blocks even where only the first read needs them
-        for key, plan in self._plans.items():
-            name, which = key
-            some, blocks = layers[name], dealt
-            ordinary = self._rule.ordinary(name, norms_of(some)) if which == ORDINARY else None
-            if ordinary is not None:
-                some, blocks = masked(some, dealt, ordinary)
-            if len(some):
-                if key not in self._projectors:
-                    self._projectors[key] = projector_for(some, plan)
-                found = self._projectors[key](some, blocks)
-                known = self.found.get(key)
-                self.found[key] = found if known is None else known.merge(found)
-
-
 # Room for the numbers of a shard's tokens: only reading tells how many there are.
 # Samples draw tokens by a hash of their number, which so must not depend on the other shards.
 TOKENS_PER_SHARD = 1 << 40
@@ -349,25 +321,15 @@ class ModelWork:
         return {name: value for name, value in vars(self).items() if name != "reader"}
 
 
-@dataclass(frozen=True)
-class PilotRead:
-    """Result of the pilot."""
-
-    medians: Mapping[str, float]
-    """Median norm of the tokens of each layer."""
-    device: str
-    dtype: str
-
-
 @dataclass
 class Pilot(ModelWork):
     """Finds median norms on some of the first texts."""
 
-    def __call__(self, shard: TextShard, tick: Tick) -> PilotRead:
-        """Find the median norms."""
+    def __call__(self, shard: TextShard, tick: Tick) -> dict[str, Any]:
+        """Return the median norm of the tokens of each layer, and how the model computes."""
         del tick
         medians = median_norms(self.of_shard(shard))
-        return PilotRead(medians, self.model.device, self.model.dtype)
+        return {"medians": medians, "device": self.model.device, "dtype": self.model.dtype}
 
 
 @dataclass
@@ -409,19 +371,37 @@ class SecondWork(ReadingWork):
     plans: Mapping[Key, ProjectionPlan] = field(default_factory=dict)
 
     def __call__(self, shard: TextShard, tick: Tick) -> SecondState:
-        """Read one shard."""
+        """Project the layers of one shard, batch by batch."""
         request = self.options.request(None)
-        taker = SecondPass(self.plans, self.rule, deal=request.deals_variances)
+        projectors: dict[Key, Projector] = {}
+        found: dict[Key, Projections] = {}
+        for layers, blocks in self.batches(shard, request.dealer, tick):
+            # A spool has the blocks even where only the first read needs them.
+            dealt = blocks if request.deals_variances else None
+            for key, plan in self.plans.items():
+                x = layers[key[0]]
+                projected = x, dealt
+                ordinary = self.rule.ordinary(key[0], norms_of(x)) if key[1] == ORDINARY else None
+                if ordinary is not None:
+                    projected = masked(x, dealt, ordinary)
+                if len(projected[0]):
+                    if key not in projectors:
+                        projectors[key] = projector_for(projected[0], plan)
+                    some = projectors[key](*projected)
+                    found[key] = found[key].merge(some) if key in found else some
+        return SecondState(found)
+
+    def batches(
+        self, shard: TextShard, dealer: Dealer | None, tick: Tick
+    ) -> Iterator[tuple[dict[str, torch.Tensor], Dealt | None]]:
+        """Yield the layers of every batch, and how its rows are dealt to blocks."""
         spool = self.spool_of(shard)
         # A worker on another machine, or a shard beyond the limit, finds no spool.
         if spool.complete:
-            for layers, dealt in spool.read():
-                taker.add(layers, dealt)
-            return SecondState(taker.found)
+            yield from spool.read()
+            return
         group = self.of_shard(shard)
         for batches in group.batches(shard.number * TOKENS_PER_SHARD):
-            dealer = request.dealer
             dealt = None if dealer is None else dealer.deal(next(iter(batches.values())))
-            taker.add({name: batch.vectors for name, batch in batches.items()}, dealt)
+            yield {name: batch.vectors for name, batch in batches.items()}, dealt
             tick(group.so_far.texts)
-        return SecondState(taker.found)

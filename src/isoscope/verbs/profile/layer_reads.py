@@ -31,7 +31,6 @@ from isoscope.verbs.profile.layer_passes import (
     LayerSums,
     MassiveRule,
     Pilot,
-    PilotRead,
     SecondWork,
     layer_clouds,
     surveyed,
@@ -141,20 +140,17 @@ class LayerProfile:
         """Find the norms from which on tokens are massive."""
         journal, step = self._run.journal, self._step(PILOT)
         kept = None if journal is None else journal.load(step)
-        if kept is not None:
-            found = PilotRead(**kept.facts)
-        else:
-            found = self._first_readable(Pilot(self.model, self._run.texts, self.options))
-            if journal is not None:
-                journal.save(step, {}, vars(found))
+        found = self._first_readable() if kept is None else kept.facts
+        if kept is None and journal is not None:
+            journal.save(step, {}, found)
         # Workers and a resumed run compute as the pilot did, or the limits would be others.
-        self.model.settle(found.device, found.dtype)
+        self.model.settle(found["device"], found["dtype"])
         multiple = self.options.max_norm_multiple or MULTIPLE
-        return MassiveRule({name: multiple * median for name, median in found.medians.items()})
+        return MassiveRule({name: multiple * median for name, median in found["medians"].items()})
 
-    def _first_readable(self, work: Pilot) -> PilotRead:
+    def _first_readable(self) -> dict[str, Any]:
         """Return the pilot of the first shard that can be read."""
-        why = ""
+        work, why = Pilot(self.model, self._run.texts, self.options), ""
         for shard in self._run.shards:
             ((_, found),) = self._run.pool.run(work, [(0, shard)], no_tick)
             if not isinstance(found, BadShard):

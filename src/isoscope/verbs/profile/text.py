@@ -288,18 +288,15 @@ def trained_grids(result: Result) -> list[Grid]:
 def trained_grid(result: Result, model: str, part: str, rows: Sequence[Row]) -> Grid:
     """Arrange the checkpoints of one model and part."""
     columns = columns_of(rows)
-    firsts = {row.subject: row for row in reversed(rows)}
-    subjects = dict.fromkeys(row.subject for row in rows)
+    firsts = {subject: own[0] for subject, own in grouped(rows, lambda row: row.subject).items()}
     # Revisions tell checkpoints apart where several have the same step, or none.
     unclear = len({row.extra.get(STEP) for row in firsts.values()}) < len(firsts)
     lines = {
-        subject: str(firsts[subject].extra[REVISION])
-        if unclear
-        else step_name(firsts[subject]).removeprefix("step ")
-        for subject in subjects
+        subject: str(row.extra[REVISION]) if unclear else step_name(row).removeprefix("step ")
+        for subject, row in firsts.items()
     }
     header, body = number_table(rows, "subject", STEP, lines, columns)
-    about = common_protocol(rows, counted(len(subjects), "checkpoint"))
+    about = common_protocol(rows, counted(len(firsts), "checkpoint"))
     title = f"{model}, {part}: {about}"
     return Grid(title, header, body, length_notes(columns), verdict_lines(result, model, part))
 
