@@ -10,7 +10,7 @@ from pathlib import Path
 from isoscope.corrections.registry import all_corrections
 from isoscope.measures.registry import all_measures
 from isoscope.results.render import markdown_table
-from isoscope.verbs.explain.topics.registry import TOPICS
+from isoscope.verbs.explain.api import TOPICS
 from isoscope.verbs.study.registry import all_studies
 
 PAGE = Path(__file__).parent / "catalogue.md"

@@ -56,7 +56,7 @@ REGISTRIES = {
     "families of tasks": "isoscope.tasks.registry:Family",
     "tasks": "isoscope.tasks:all_tasks",
     "tasks of one's own": "isoscope.tasks.registry:own_kinds",
-    "topics": "isoscope.verbs.explain.topics.registry:TOPICS",
+    "topics": "isoscope.verbs.explain.api:TOPICS",
     "calibrations": "isoscope.verbs.train.regularizers.registry:NAMES",
     "sizes of models from nothing": "isoscope.verbs.train.pretrain.plan:SIZES",
     "studies": "isoscope.verbs.study.registry:all_studies",

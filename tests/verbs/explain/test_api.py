@@ -9,9 +9,8 @@ import pytest
 
 from isoscope.errors import DataError, MissingError, UsageError
 from isoscope.results.result import Result, Row, Table
-from isoscope.verbs.explain.api import explain
+from isoscope.verbs.explain.api import TOPICS, chosen_topics, explain
 from isoscope.verbs.explain.topics.base import Explanation, Question, Topic
-from isoscope.verbs.explain.topics.registry import TOPICS, chosen_topics
 
 TEXTS = ["the cat sat on the bank.", "a dog saw the old tree.", "it was a small, new boat."]
 
@@ -35,7 +34,7 @@ def topics(monkeypatch: pytest.MonkeyPatch) -> None:
         name: Topic(name, f"what of {name}?", "nothing", how)
         for name, how in (("answers", answer), ("misses", miss), ("fails", fail))
     }
-    monkeypatch.setattr("isoscope.verbs.explain.topics.registry.TOPICS", made)
+    monkeypatch.setattr("isoscope.verbs.explain.api.TOPICS", made)
 
 
 @pytest.mark.usefixtures("topics")
@@ -91,7 +90,7 @@ def test_wrong_calls(tiny_model: Callable[[str], Path], monkeypatch: pytest.Monk
     with pytest.raises(UsageError, match="name one"):
         explain(folder, revision="a", revisions="step*")
     monkeypatch.setattr(
-        "isoscope.verbs.explain.topics.registry.TOPICS", {"misses": Topic("misses", "", "", miss)}
+        "isoscope.verbs.explain.api.TOPICS", {"misses": Topic("misses", "", "", miss)}
     )
     with pytest.raises(UsageError, match="no topic can be answered; misses is left out"):
         explain(folder)

@@ -74,7 +74,7 @@ def test_errors_are_one_line(
 
 
 def test_every_topic_is_in_the_help(run: Run) -> None:
-    from isoscope.verbs.explain.topics.registry import TOPICS
+    from isoscope.verbs.explain.api import TOPICS
 
     shown = run("explain", "--help").out
     for name in TOPICS:

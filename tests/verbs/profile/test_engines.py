@@ -23,7 +23,7 @@ from isoscope.data.texts.shards import TextShard
 from isoscope.errors import DataError
 from isoscope.measures.reads.passes import SecondState
 from isoscope.verbs.profile.api import profile
-from isoscope.verbs.profile.layer_passes import FirstWork, LayerSums, SecondWork, Survey
+from isoscope.verbs.profile.layer_passes import FirstWork, LayerSums, SecondWork
 
 RANDOM = np.random.default_rng(12)
 WORDS = ("the", "a", "of", "in", "cat", "dog", "bird", "river", "bank", "money", "boat", "old")
@@ -181,14 +181,14 @@ def test_a_run_that_goes_on_remembers_its_bad_file(
     """It is not counted again, and could be good by now."""
     options = {**OPTIONS, "on_error": "skip", "journal": tmp_path / "journal", "resume": True}
 
-    def stopped(*_: object) -> None:
+    def stopped(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(FirstWork, "__call__", stopped)
         with pytest.raises(KeyboardInterrupt):
             profile(model, with_a_bad_file, **options)
-    monkeypatch.setattr(Survey, "__call__", stopped)
+    monkeypatch.setattr("isoscope.verbs.profile.layer_reads.surveyed", stopped)
     with pytest.warns(UserWarning, match="left out: .*b.jsonl.gz"):
         found = profile(model, with_a_bad_file, **options)
     assert list(found.extra["skipped_shards"]) == [bad_of(with_a_bad_file)]

@@ -18,13 +18,13 @@ import numpy as np
 from isoscope.compute.execution import LOCAL, check_scale
 from isoscope.compute.stats.estimates import check_level
 from isoscope.compute.threads import one_blas_thread
-from isoscope.corrections.named import NONE, named
+from isoscope.corrections.named import NONE, CorrectionLike, NamedCorrection, named
 from isoscope.data.combine import WordedGroup
 from isoscope.data.open import open_cloud
 from isoscope.data.selection import RowSelection
 from isoscope.errors import UsageError
 from isoscope.measures.views import DEFAULT_CORRECTIONS
-from isoscope.models.encode import encoding_pool, refuse_workers
+from isoscope.models.encode import EncodingPool, encoding_pool, refuse_workers
 from isoscope.results.fields import KIND, SCORES
 from isoscope.results.merge import joined
 from isoscope.results.result import Result, Row, versions
@@ -33,9 +33,10 @@ from isoscope.tasks.datasets.word_similarity import WordSimilarity
 from isoscope.tasks.fits import parts_of
 from isoscope.tasks.folds import FOLDS, dealt
 from isoscope.tasks.protocol import SentenceProtocol, protocol_of
-from isoscope.tasks.registry import all_tasks, data_folder, find_task
+from isoscope.tasks.registry import Task, all_tasks, data_folder, find_task
 from isoscope.tasks.scores import problem_rows, with_note
 from isoscope.tasks.vectors import (
+    Ground,
     check_model,
     fit_words,
     folded_rows,
@@ -50,11 +51,7 @@ from isoscope.wording import listed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from isoscope.corrections.named import CorrectionLike, NamedCorrection
-    from isoscope.models.encode import EncodingPool
     from isoscope.progress import Progress
-    from isoscope.tasks.registry import Task
-    from isoscope.tasks.vectors import Ground
 
 
 def evaluate(

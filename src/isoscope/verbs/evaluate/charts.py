@@ -25,7 +25,7 @@ from isoscope.results.charts.marks import (
     series_style,
     with_interval,
 )
-from isoscope.results.charts.vega import BEFORE, name, number, tooltip
+from isoscope.results.charts.vega import BEFORE, Spec, name, number, tooltip
 from isoscope.results.fields import (
     DIFFERENCE,
     KIND,
@@ -42,7 +42,6 @@ from isoscope.verbs.evaluate.text import DIRECTION, ISOTROPY, SCORE, is_relation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from isoscope.results.charts.vega import Spec
     from isoscope.results.result import Result, Row
 
 
@@ -71,13 +70,27 @@ def score_lines(subject: str, rows: Sequence[Row]) -> list[Figure]:
     bands = len(corrections) <= MOST_BANDS and marks.has_intervals
     about = " The bands are intervals." if bands else ""
     only = f": {panels[0]}" if len(panels) == 1 else ""
+    axis, zoomed = {"tickMinStep": 1, "format": "d"}, {"scale": {"zero": False}}
     return [
         Figure.of(
             (f"scores-by-{where}", subject),
             f"Scores of {subject} {where} by {where}{only}",
             f"Scores of {subject} over its {where}s, a line for every correction.{about} "
             f"{words(marks)}{every.omitted(marks)}",
-            lines(marks, corrections, where, bands=bands),
+            marked_lines(
+                marks,
+                corrections,
+                number("place", f"number of the {where}", axis=axis, **zoomed),
+                number("value", "score", **zoomed),
+                {"series": "correction", "panel": "score"},
+                tooltip(
+                    {"panel": "score", "label": where, "series": "correction"},
+                    {"value": "value", "low": "interval from", "high": "to"},
+                ),
+                bands=0.15 if bands else 0.0,
+                height=LAYER_PANEL_HEIGHT,
+                own_axes=("x", "y"),
+            ),
             known,
             {"panel": "score", "label": where, "series": "correction", "value": "value",
              **INTERVAL},
@@ -93,26 +106,6 @@ def words(marks: Marks) -> str:
         for panel, own in marks.by("panel").items()
     ]
     return "; ".join(said) + "."
-
-
-def lines(marks: Marks, corrections: Sequence[str], where: str, *, bands: bool) -> Spec:
-    """Return lines with marks, and bands where there are few."""
-    axis = {"tickMinStep": 1, "format": "d"}
-    zoomed = {"scale": {"zero": False}}
-    return marked_lines(
-        marks,
-        corrections,
-        number("place", f"number of the {where}", axis=axis, **zoomed),
-        number("value", "score", **zoomed),
-        {"series": "correction", "panel": "score"},
-        tooltip(
-            {"panel": "score", "label": where, "series": "correction"},
-            {"value": "value", "low": "interval from", "high": "to"},
-        ),
-        bands=0.15 if bands else 0.0,
-        height=LAYER_PANEL_HEIGHT,
-        own_axes=("x", "y"),
-    )
 
 
 UNIT = "unit"

@@ -32,11 +32,6 @@ isoscope evaluate package:minilm --tasks sts-b,sick-r --workers 4 --data benchma
 """
 
 
-def names(text: str) -> list[str]:
-    """Read names with commas between them."""
-    return listed(text, ())
-
-
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions(options.Options):
     """What ``isoscope evaluate`` takes."""
@@ -88,7 +83,7 @@ class EvaluateOptions(options.Options):
     isotropy: str = options.option(
         "mean_cosine,i1_scaled",
         "Measures of the sentence vectors beside the scores, with commas; '' for none.",
-        callback=names,
+        callback=lambda text: listed(text, ()),
         panel=ON_TEXTS,
     )
     relation: bool = options.flag(

@@ -17,9 +17,9 @@ import numpy as np
 
 from isoscope.compute.threads import in_parallel
 from isoscope.compute.vector_cache import VectorCache
-from isoscope.corrections.named import NONE
+from isoscope.corrections.named import NONE, NamedCorrection
 from isoscope.measures.registry import choose_measures
-from isoscope.models.encode import chosen_layers, encoding_pool
+from isoscope.models.encode import Encoder, chosen_layers, encoding_pool
 from isoscope.models.model import Model
 from isoscope.results.fields import BEST, CHOSEN_ON, DIFFERENCE, KIND, MAIN, REMARKS, SCORES
 from isoscope.results.merge import joined
@@ -29,23 +29,19 @@ from isoscope.tasks.fits import MOST_TOKENS, sees_a_sample
 from isoscope.tasks.problems.classification import ClassProblem, epoch_table
 from isoscope.tasks.problems.pairs import SCORE
 from isoscope.tasks.problems.word_senses import ACCURACY, LEARNED
-from isoscope.tasks.protocol import Split, TaskPlan, job_of
+from isoscope.tasks.protocol import SentenceProtocol, Split, TaskPlan, job_of
 from isoscope.tasks.scores import problem_rows, with_note
-from isoscope.verbs.evaluate.sentence_spaces import sentence_spaces
+from isoscope.verbs.evaluate.sentence_spaces import Level, Space, sentence_spaces
 from isoscope.verbs.measure.api import measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from isoscope.corrections.named import NamedCorrection
-    from isoscope.models.encode import Encoder
     from isoscope.progress import Progress
     from isoscope.tasks.problem import Problem
-    from isoscope.tasks.protocol import SentenceProtocol
     from isoscope.tasks.registry import Task
     from isoscope.typing import Doubles
-    from isoscope.verbs.evaluate.sentence_spaces import Level, Space
 
 
 SCORED, OTHERS = "what is scored", "other pairs, as the threshold is"
@@ -66,15 +62,15 @@ def with_best_layers(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         if row.measure.endswith(DIFFERENCE):
             continue
-        entry: tuple[Row, float | None, str]
         own = learned.get((row.subject, row.part, row.correction, task_of(row)))
-        if own is not None and row.measure == f"{task_of(row)}/{ACCURACY}":
-            entry = (row, own, OTHERS)
-        elif own is None and (f"/{SCORE}/" in row.measure or row.extra.get(MAIN)):
-            entry = (row, row.value, SCORED)
+        if own is None and (f"/{SCORE}/" in row.measure or row.extra.get(MAIN)):
+            value, chosen_on = row.value, SCORED
+        elif own is not None and row.measure == f"{task_of(row)}/{ACCURACY}":
+            value, chosen_on = own, OTHERS
         else:
             continue
-        groups.setdefault((row.subject, row.correction, row.measure), []).append(entry)
+        several = groups.setdefault((row.subject, row.correction, row.measure), [])
+        several.append((row, value, chosen_on))
     best = {}
     for several in groups.values():
         # Of equal scores the first layer wins: the place counts down.

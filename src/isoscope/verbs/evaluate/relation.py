@@ -42,7 +42,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,17 +60,15 @@ from isoscope.compute.stats.estimates import (
 )
 from isoscope.corrections.named import NONE
 from isoscope.errors import UsageError
-from isoscope.measures.registry import all_measures
+from isoscope.measures.registry import Direction, all_measures
 from isoscope.results.fields import DIFFERENCE, KIND, MAIN, PART_OF_TASK, base_name
 from isoscope.results.merge import joined
 from isoscope.results.result import Result, Row, Table
+from isoscope.results.tables import grouped
 from isoscope.verbs.evaluate.text import DIRECTION, ISOTROPY, RELATION, SCORE, verdict
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from isoscope.measures.registry import Direction
     from isoscope.typing import Mask, Vector
 
     Key = tuple[str, str, str]
@@ -116,24 +114,21 @@ def mean_rank_correlation(
         for name, mask in members.items()
         if rank_correlation(x, y, mask & usable) is not None
     }
-    n = int(usable.sum())
-    if n < FEWEST:
-        return Estimate(None, None, None, n, f"undefined: fewer than {FEWEST} spaces"), 0
-    if not varying:
+    n, value, kept = int(usable.sum()), None, usable
+    why = f"fewer than {FEWEST} spaces"
+    if n >= FEWEST and not varying:
         alone = all((mask & usable).sum() < 2 for mask in members.values())
         why = "no two spaces to compare" if alone else "score or isotropy is the same everywhere"
-        return Estimate(None, None, None, n, f"undefined: {why}"), 0
-    kept = usable & np.logical_or.reduce(list(varying.values()))
-    value = mean_over(x, y, list(varying.values()), kept)
-    n = int(kept.sum())
+    elif n >= FEWEST:
+        kept = usable & np.logical_or.reduce(list(varying.values()))
+        value = mean_over(x, y, list(varying.values()), kept)
+        n = int(kept.sum())
     if value is None or n < FEWEST:
-        return Estimate(None, None, None, n, f"undefined: fewer than {FEWEST} spaces"), 0
+        return Estimate(None, None, None, n, f"undefined: {why}"), 0
     low, high, why = interval(x, y, varying, clusters, kept, value, unit, level)
-    notes = [why] if why else []
-    if len(usable) > int(usable.sum()):
-        without = len(usable) - int(usable.sum())
-        notes.append(f"{counted(without, 'space')} without score or isotropy left out")
-    return Estimate(value, low, high, n, "; ".join(notes)), len(varying)
+    without = len(usable) - int(usable.sum())
+    left = f"{counted(without, 'space')} without score or isotropy left out" if without else ""
+    return Estimate(value, low, high, n, "; ".join(filter(None, (why, left)))), len(varying)
 
 
 def interval(
@@ -212,15 +207,12 @@ def runs_of_layers(layers: Sequence[tuple[str, str]]) -> list[tuple[str, int]]:
 
     Layers are neighbours in the order in which they first appear; runs are as equal as can be.
     """
-    in_order: dict[str, list[str]] = {}
-    for model, layer in dict.fromkeys(layers):
-        in_order.setdefault(model, []).append(layer)
     run = {
-        (model, layer): place * min(RUNS, len(names)) // len(names)
-        for model, names in in_order.items()
-        for place, layer in enumerate(names)
+        layer: (model, place * min(RUNS, len(own)) // len(own))
+        for model, own in grouped(dict.fromkeys(layers), lambda layer: layer[0]).items()
+        for place, layer in enumerate(own)
     }
-    return [(model, run[model, layer]) for model, layer in layers]
+    return [run[layer] for layer in layers]
 
 
 def places_of(names: Sequence[Hashable]) -> dict[Hashable, Mask]:
@@ -268,18 +260,15 @@ class ScoredSpaces:
         """Return a dictionary for every space, with its score and all measures as they are."""
         found = []
         for key, row in self.scores.items():
-            values: dict[str, Any] = {}
+            about: dict[str, Any] = {
+                "task": self.task, "score": self.score, "model": key[0], "layer": key[1],
+                "correction": key[2], "value": row.value, "low": row.low, "high": row.high,
+            }  # fmt: skip
             for name, rows in self.isotropy.items():
                 one = rows.get(key)
-                values[name] = one.value if one else None
-                values[f"{name}_log10"] = one.log10 if one else None
-            found.append(
-                {
-                    "task": self.task, "score": self.score, "model": key[0], "layer": key[1],
-                    "correction": key[2], "value": row.value, "low": row.low, "high": row.high,
-                    **values,
-                }
-            )  # fmt: skip
+                about[name] = one.value if one else None
+                about[f"{name}_log10"] = one.log10 if one else None
+            found.append(about)
         return found
 
 
@@ -310,10 +299,9 @@ def scored_spaces(results: Iterable[Result]) -> list[ScoredSpaces]:
             scores[owner].append(row)
     found = []
     for task, many in scores.items():
-        # What was saved without a mark has the score that decides first.
-        main = next((row.measure for row in many if row.extra.get(MAIN)), None)
-        main = main or next((row.measure for row in many), None)
-        if main is not None:
+        if many:
+            # What was saved without a mark has the score that decides first.
+            main = next((row for row in many if row.extra.get(MAIN)), many[0]).measure
             of_main = {key_of(row): row for row in many if row.measure == main}
             found.append(ScoredSpaces(task, main, of_main, isotropy[task]))
     if not found:
@@ -445,10 +433,13 @@ def relate(results: Result | Iterable[Result], level: float = 0.95, *, command: 
         for task in tasks
         for row in relation_rows(task, question, level)
     ]
+    spaces = [row for task in tasks for row in task.table_rows()]
+    keys = dict.fromkeys(key for row in spaces for key in row)
     whole = joined(every)
     return Result(
         rows,
-        [Table(ALL, "", NONE, SPACES, same_keys([r for task in tasks for r in task.table_rows()]))],
+        # Tasks may have been measured differently: all rows of the table get the same keys.
+        [Table(ALL, "", NONE, SPACES, [{key: row.get(key) for key in keys} for row in spaces])],
         [verdict(one.name, [row for row in rows if row.subject == one.name]) for one in questions],
         seeds=whole.seeds,
         versions=whole.versions,
@@ -471,15 +462,12 @@ def relation_rows(task: ScoredSpaces, question: Question, level: float) -> list[
         unit, how = "layer", "runs of neighbouring layers, which says nothing about other models"
         clusters = [*runs_of_layers([key[:2] for key in chosen])]
     protocol = f"{question.describe(chosen)}; {level:.0%} intervals from leaving out {how}"
+    scores = task.score_values()[taking_part]
     rows = []
     for measure in task.isotropy:
+        isotropy = task.isotropy_values(measure)[taking_part]
         found, used = mean_rank_correlation(
-            task.isotropy_values(measure)[taking_part],
-            task.score_values()[taking_part],
-            groups,
-            clusters,
-            unit=unit,
-            level=level,
+            isotropy, scores, groups, clusters, unit=unit, level=level
         )
         extra: dict[str, Any] = {
             SCORE: task.score, ISOTROPY: measure, DIRECTION: direction(measure),
@@ -489,9 +477,3 @@ def relation_rows(task: ScoredSpaces, question: Question, level: float) -> list[
         name = f"{task.score} ~ {measure}"
         rows.append(Row.of(found, question.name, "", NONE, name, protocol=protocol, extra=extra))
     return rows
-
-
-def same_keys(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return rows that all have the same keys: tasks may have been measured differently."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return [{name: row.get(name) for name in names} for row in rows]

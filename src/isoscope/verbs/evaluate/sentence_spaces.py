@@ -18,7 +18,7 @@ from isoscope.corrections.affine import AffineCorrection
 from isoscope.corrections.named import NONE, NamedCorrection, fitted
 from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError, UsageError
-from isoscope.models.encode import WORD_POOLING
+from isoscope.models.encode import WORD_POOLING, Encoder
 from isoscope.models.pooling import pooled_spaces
 from isoscope.tasks.fits import TokenFits
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.models.encode import Encoder
     from isoscope.models.tokens import Mention
     from isoscope.progress import Progress
     from isoscope.tasks.protocol import FitTexts
@@ -121,27 +120,18 @@ def sentence_spaces(
             return fitted(wanted, ArrayCloud(rows, layer, fewest=1), None)
 
     encoding = time.perf_counter() - began
-    if learn is None:
-        for layer in names:
-            yield [Space(layer, one.name, raw[layer], encoding) for one in corrections]
-        return
     # Fit the corrections of every layer, and apply them before or after pooling.
+    pooling = encoder.pooling if mentions is None else WORD_POOLING
     ready: dict[str, dict[str, NamedCorrection]] = {}
+    again: dict[str, dict[str, Any]] = {}
     seconds: dict[str, float] = {}
     for layer in raw:
         began = time.perf_counter()
-        ready[layer] = {one.name: one for one in learn(layer)}
-        seconds[layer] = (time.perf_counter() - began) / len(ready[layer])
-    pooling = encoder.pooling if mentions is None else WORD_POOLING
-    again = {
-        layer: {
-            name: one.transformer
-            for name, one in found.items()
-            if level == "token" and not commutes(one.transformer, pooling)
-        }
-        for layer, found in ready.items()
-    }
-    again = {layer: found for layer, found in again.items() if found}
+        ready[layer] = {one.name: one for one in (learn(layer) if learn else ())}
+        seconds[layer] = (time.perf_counter() - began) / max(len(ready[layer]), 1)
+        for name, one in ready[layer].items():
+            if level == "token" and not commutes(one.transformer, pooling):
+                again.setdefault(layer, {})[name] = one.transformer
     began = time.perf_counter()
     pooled: dict[str, dict[str, NDArray[Any]]] = {}
     if again:

@@ -7,6 +7,7 @@ that sums them up.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from isoscope.results.fields import BEST, CHOSEN_ON, KIND, PART_OF_TASK, SCORES
@@ -34,18 +35,13 @@ if TYPE_CHECKING:
 MARK = "best "
 
 
-def is_by_layer(result: Result) -> bool:
-    """Whether a result has scores of several layers."""
-    layers = {(row.subject, row.part) for row in result.rows}
-    return result.extra.get(KIND) == SCORES and len(layers) > 1
-
-
 def score_grids(result: Result) -> list[Grid]:
     """Arrange scores of layers in one grid for each; those of one layer in one grid a cloud.
 
     The protocol stands over the first grid of a task.
     """
-    if not is_by_layer(result):
+    layers = {(row.subject, row.part) for row in result.rows}
+    if result.extra.get(KIND) != SCORES or len(layers) < 2:
         return default_grids(result)
     hidden = {row.family for row in result.rows if PART_OF_TASK in row.extra}
     shown = [row for row in result.rows if PART_OF_TASK not in row.extra]
@@ -61,14 +57,9 @@ def score_grids(result: Result) -> list[Grid]:
             notes += [f"best: the best of all layers, chosen on {what}" for what in chosen_on]
             if task in hidden:
                 notes.append("scores of subsets: --json, or --layers with one layer")
-        grids.append(score_grid(title, rows, notes))
+        header, body = pivot(rows, "part", "correction", marked_cell, corner="layer")
+        grids.append(Grid(title, header, body, notes))
     return grids
-
-
-def score_grid(title: str, rows: list[Row], notes: list[str]) -> Grid:
-    """Arrange one score: layers down, corrections across."""
-    header, body = pivot(rows, "part", "correction", marked_cell, corner="layer")
-    return Grid(title, header, body, notes)
 
 
 def marked_cell(row: Row | None) -> str:
@@ -165,10 +156,7 @@ def sentence(question: str, rows: Sequence[Row]) -> str:
         return f"{question}: no relation is defined."
     if len(found) == 1:
         return f"{over(question, found[0])}, {figures(found[0])}: {meaning(found[0])}."
-    counts = {
-        words: sum(meaning(row) == words for row in found)
-        for words in (BETTER, WORSE, NO_RELATION, NO_INTERVAL)
-    }
+    counts = Counter(map(meaning, found))
     told = [
         f"{counts[BETTER]} of {counted(len(found), 'relation')} say that {BETTER}",
         f"{counts[WORSE]} that they score worse",
@@ -191,8 +179,7 @@ def over(question: str, row: Row) -> str:
 
 def figures(row: Row) -> str:
     """Return what is related with what, the correlation, and its interval."""
-    value = with_interval(row, "+.2f")
-    return f"isotropy by {row.extra[ISOTROPY]} and {row.extra[SCORE]}, ρ = {value}"
+    return f"isotropy by {row.extra[ISOTROPY]} and {row.extra[SCORE]}, ρ = {relation_cell(row)}"
 
 
 def meaning(row: Row) -> str:

@@ -11,35 +11,29 @@ The whole vocabulary is read once, and only the vectors of the benchmark's words
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.compute.stats.estimates import Score, difference, pearson, spearman
-from isoscope.corrections.named import NONE, fitted
+from isoscope.compute.stats.estimates import Estimate, Score, difference, pearson, spearman
+from isoscope.corrections.named import NONE, NamedCorrection, fitted
 from isoscope.data.arrays import is_tensor, unit_rows
-from isoscope.data.base import Batch
+from isoscope.data.base import Batch, CloudGroup
 from isoscope.data.combine import SingleCloud, label_of
 from isoscope.errors import DataError, UsageError
-from isoscope.progress import report
+from isoscope.progress import Progress, report
 from isoscope.results.result import Result, Row, versions
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from numpy.typing import NDArray
 
-    from isoscope.compute.stats.estimates import Estimate
-    from isoscope.corrections.named import NamedCorrection
-    from isoscope.data.base import CloudGroup
     from isoscope.data.selection import RowSelection
-    from isoscope.progress import Progress
     from isoscope.tasks.datasets.word_similarity import WordPair
     from isoscope.typing import Mask, Vector
 
@@ -224,42 +218,34 @@ class CoveredPairs:
     ) -> list[Row]:
         """Score every space, and compare each with the vectors as they are."""
         similarities = {name: self.similarities(vectors) for name, vectors in spaces.items()}
+
+        def correlated(values: Vector, usable: Mask, metric: str) -> Score:
+            return CORRELATIONS[metric](values[usable], self.human[usable], level=level)
+
         rows = []
         for correction, scores in similarities.items():
             for (score, values), metric in product(scores.items(), CORRELATIONS):
-                correlate = partial(self._correlate, CORRELATIONS[metric], level)
                 name = f"{self.task}/{score}/{metric}"
                 usable = np.isfinite(values)
-                found: dict[str, Estimate] = {name: correlate(values, usable)}
+                estimates: dict[str, Estimate] = {name: correlated(values, usable, metric)}
                 if NONE in spaces and correction != NONE:
                     # A difference is paired: both spaces are scored on the pairs that both have.
                     before = similarities[NONE][score]
                     both = usable & np.isfinite(before)
-                    change = difference(
-                        correlate(values, both), correlate(before, both), level=level
-                    )
-                    found[f"{name}/difference"] = change
-                rows += [self._row(where, correction, *one, protocol) for one in found.items()]
+                    paired = (correlated(one, both, metric) for one in (values, before))
+                    estimates[f"{name}/difference"] = difference(*paired, level=level)
+                for measure, found in estimates.items():
+                    zero = len(self.human) - found.n
+                    lost = f"{counted(zero, 'pair')} with a zero vector left out of the cosine"
+                    notes = (self.coverage, lost if zero else "", found.note)
+                    rows.append(
+                        Row.of(
+                            found, *where, correction, measure, protocol=protocol,
+                            note="; ".join(filter(None, notes)),
+                            extra={"unit": "pairs", "of": self.total},
+                        )
+                    )  # fmt: skip
         return rows
-
-    def _correlate(
-        self, correlation: Correlation, level: float, values: Vector, usable: Mask
-    ) -> Score:
-        return correlation(values[usable], self.human[usable], level=level)
-
-    def _row(
-        self, where: tuple[str, str], correction: str, measure: str, found: Estimate, protocol: str
-    ) -> Row:
-        """Return one score as a row, with what is known of its pairs."""
-        notes = [self.coverage]
-        zero = len(self.human) - found.n
-        if zero:
-            notes.append(f"{counted(zero, 'pair')} with a zero vector left out of the cosine")
-        return Row.of(
-            found, *where, correction, measure, protocol=protocol,
-            note="; ".join(filter(None, [*notes, found.note])),
-            extra={"unit": "pairs", "of": self.total},
-        )  # fmt: skip
 
 
 def score_words(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from isoscope import corrections
 from isoscope.data.texts.open import open_texts
-from isoscope.errors import DataError, MissingError, UsageError
+from isoscope.errors import DataError, MissingError, UsageError, unknown_name
 from isoscope.models.checkpoint_cache import CheckpointCache
 from isoscope.models.checkpoints import Every, Training, find_training, holds_checkpoints
 from isoscope.models.model import Model, open_model, provenance_of
@@ -21,8 +21,18 @@ from isoscope.results.result import Result, Row, Table, versions
 from isoscope.tasks.registry import data_folder
 from isoscope.verbs.explain.text import EXPLANATION
 from isoscope.verbs.explain.topics.base import CORRECTION, MOST_TOKENS, Explanation, Question, Topic
-from isoscope.verbs.explain.topics.frequency import Directions, coverage_rows, frequency_directions
+from isoscope.verbs.explain.topics.clusters import CLUSTERS
+from isoscope.verbs.explain.topics.drift import DRIFT
+from isoscope.verbs.explain.topics.frequency import (
+    FREQUENCY,
+    Directions,
+    coverage_rows,
+    frequency_directions,
+)
+from isoscope.verbs.explain.topics.layernorm import NORMS
+from isoscope.verbs.explain.topics.outliers import OUTLIERS
 from isoscope.verbs.explain.topics.position import (
+    POSITION,
     PositionProbes,
     contribution_table,
     often_extreme,
@@ -30,11 +40,11 @@ from isoscope.verbs.explain.topics.position import (
     rank_row,
 )
 from isoscope.verbs.explain.topics.position_probe import PositionProbe, rank_of
-from isoscope.verbs.explain.topics.registry import TOPICS, chosen_topics
-from isoscope.verbs.explain.topics.senses import verb_distances
-from isoscope.verbs.explain.topics.structure import structure_shares
+from isoscope.verbs.explain.topics.senses import SENSES, verb_distances
+from isoscope.verbs.explain.topics.structure import STRUCTURE, structure_shares
 from isoscope.verbs.explain.topics.unused import unused_cosines
 from isoscope.verbs.explain.topics.verb_occurrences import semcor_verbs
+from isoscope.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,6 +73,23 @@ __all__ = [
     "unused_cosines",
     "verb_distances",
 ]
+
+# Every topic, in the order in which they are explained.
+TOPICS: dict[str, Topic] = {
+    topic.name: topic
+    for topic in (FREQUENCY, POSITION, NORMS, OUTLIERS, CLUSTERS, STRUCTURE, SENSES, DRIFT)
+}
+
+
+def chosen_topics(names: str | Iterable[str] | None) -> list[Topic]:
+    """Return topics by name, with commas or as a list, in their own order; all by default."""
+    wanted = {name.casefold() for name in listed(names, tuple(TOPICS))}
+    if not wanted:
+        raise UsageError(f"name at least one topic: {', '.join(TOPICS)}")
+    for name in wanted:
+        if name not in TOPICS:
+            raise unknown_name("topic", name, TOPICS)
+    return [topic for name, topic in TOPICS.items() if name in wanted]
 
 
 def explain(

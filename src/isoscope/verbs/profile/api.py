@@ -27,10 +27,9 @@ from isoscope.results.merge import joined, skipped_count, skipped_shards
 from isoscope.results.model_rows import model_header
 from isoscope.results.result import Result, check_writable, keep_result, kept_result
 from isoscope.verbs.profile.checkpoint_series import profile_over_training
-from isoscope.verbs.profile.layer_reads import LayerProfile, TextRun
+from isoscope.verbs.profile.layer_reads import LayerProfile, TextRun, flag_moved, layer_rows
 from isoscope.verbs.profile.matrices import weights_profile
 from isoscope.verbs.profile.profile_options import ProfileOptions, refuse_of_layers
-from isoscope.verbs.profile.rows import flag_moved, layer_rows
 from isoscope.verbs.profile.verdict import profile_verdict
 
 __all__ = ["find_subjects", "profile", "profile_over_training"]

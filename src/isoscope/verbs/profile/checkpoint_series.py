@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.measures.views import NONE
 from isoscope.models.weights.tensors import weights_digest
-from isoscope.progress import report
+from isoscope.progress import Progress, report
 from isoscope.results.fields import CHECKPOINTS, DUPLICATE_OF, KIND, PROFILE
 from isoscope.results.merge import joined
 from isoscope.results.model_rows import fields_of
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from isoscope.compute.journal import Journal
     from isoscope.models.checkpoints import Checkpoint, Training
     from isoscope.models.model import Model
-    from isoscope.progress import Progress
 
 
 # Stands for a measure in the only row of a checkpoint without numbers of its own.

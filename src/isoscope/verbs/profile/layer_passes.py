@@ -56,17 +56,16 @@ from isoscope.models.layer_names import EVERYTHING, ORDINARY
 from isoscope.models.layers import LayerClouds, ReadSoFar
 from isoscope.models.runtime import library
 from isoscope.models.tokens import TOKEN_BUDGET, Truncation, batched
-from isoscope.typing import Mask
+from isoscope.typing import Arrays, Mask
 from isoscope.verbs.profile.spool import Spool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import torch
 
-    from isoscope.data.blocks import Dealt
+    from isoscope.data.blocks import Dealer, Dealt
     from isoscope.models.model import Model
-    from isoscope.typing import Arrays
     from isoscope.verbs.profile.profile_options import ProfileOptions
 
 
@@ -187,15 +186,17 @@ class FirstPass:
             if not bool(norms.isfinite().all()):
                 raise DataError(not_finite(name, batch, norms))
             dealt = None if dealer is None else dealer.deal(batch)
+            # Almost every batch is ordinary as a whole: no rows are copied.
+            sets = [(ORDINARY_SUMS, x, dealt)]
             ordinary = self._rule.ordinary(name, norms)
-            if ordinary is None:
-                # Almost every batch: no rows are copied.
-                self._kernel(name, ORDINARY_SUMS, x).add(x, dealt=dealt)
-            else:
-                for which, mask in ((ORDINARY_SUMS, ordinary), (MASSIVE, ~ordinary)):
-                    if mask.any():
-                        some, blocks = masked(x, dealt, mask)
-                        self._kernel(name, which, some).add(some, dealt=blocks)
+            if ordinary is not None:
+                masks = {ORDINARY_SUMS: ordinary, MASSIVE: ~ordinary}
+                sets = [(key, *masked(x, dealt, mask)) for key, mask in masks.items() if mask.any()]
+            for which, some, blocks in sets:
+                if (name, which) not in self._kernels:
+                    kernel = moments_kernel_for(some, self._parts, double=self._request.double)
+                    self._kernels[name, which] = kernel
+                self._kernels[name, which].add(some, dealt=blocks)
             self._samples[name].add(batch, dealt)
         if self._contextual is not None:
             self._contextual.add(batches)
@@ -211,12 +212,6 @@ class FirstPass:
             self._contextual,
             met,
         )
-
-    def _kernel(self, name: str, which: str, x: torch.Tensor) -> MomentsKernel:
-        if (name, which) not in self._kernels:
-            double = self._request.double
-            self._kernels[name, which] = moments_kernel_for(x, self._parts, double=double)
-        return self._kernels[name, which]
 
 
 def norms_of(x: torch.Tensor) -> torch.Tensor:
@@ -286,53 +281,14 @@ def median_norms(group: LayerClouds) -> dict[str, float]:
     return {name: float(library("torch").cat(found).median()) for name, found in norms.items()}
 
 
-class SecondPass:
-    """Projects the layers of a model, batch by batch."""
-
-    def __init__(
-        self, plans: Mapping[Key, ProjectionPlan], rule: MassiveRule, *, deal: bool
-    ) -> None:
-        self._plans, self._rule, self._deal = plans, rule, deal
-        self._projectors: dict[Key, Projector] = {}
-        self.found: dict[Key, Projections] = {}
-
-    def add(self, layers: Mapping[str, torch.Tensor], dealt: Dealt | None) -> None:
-        """Add one batch of every layer."""
-        if not self._deal:
-            dealt = None  # a spool has the blocks even where only the first read needs them
-        for name, x in layers.items():
-            if (name, EVERYTHING) in self._plans:
-                self._project((name, EVERYTHING), x, dealt)
-            if (name, ORDINARY) in self._plans:
-                ordinary = self._rule.ordinary(name, norms_of(x))
-                if ordinary is None:
-                    self._project((name, ORDINARY), x, dealt)
-                elif ordinary.any():
-                    self._project((name, ORDINARY), *masked(x, dealt, ordinary))
-
-    def _project(self, key: Key, x: torch.Tensor, dealt: Dealt | None) -> None:
-        if key not in self._projectors:
-            self._projectors[key] = projector_for(x, self._plans[key])
-        found = self._projectors[key](x, dealt)
-        known = self.found.get(key)
-        self.found[key] = found if known is None else known.merge(found)
-
-
 # Room for the numbers of a shard's tokens: only reading tells how many there are.
 # Samples draw tokens by a hash of their number, which so must not depend on the other shards.
 TOKENS_PER_SHARD = 1 << 40
 
 
-@dataclass(frozen=True)
-class Survey:
-    """Counts the texts of a file."""
-
-    size: int | None
-    """Texts of a shard."""
-
-    def __call__(self, file: TextSource, tick: Tick) -> FileSurvey:
-        """Survey one file."""
-        return survey_file(file, lambda _, done, __: tick(done), self.size)
+def surveyed(file: TextSource, tick: Tick, size: int | None) -> FileSurvey:
+    """Count the texts of a file; ``size`` is the number of texts of a shard."""
+    return survey_file(file, lambda _, done, __: tick(done), size)
 
 
 def layer_clouds(model: Model, texts: TextSource, options: ProfileOptions) -> LayerClouds:
@@ -365,25 +321,15 @@ class ModelWork:
         return {name: value for name, value in vars(self).items() if name != "reader"}
 
 
-@dataclass(frozen=True)
-class PilotRead:
-    """Result of the pilot."""
-
-    medians: Mapping[str, float]
-    """Median norm of the tokens of each layer."""
-    device: str
-    dtype: str
-
-
 @dataclass
 class Pilot(ModelWork):
     """Finds median norms on some of the first texts."""
 
-    def __call__(self, shard: TextShard, tick: Tick) -> PilotRead:
-        """Find the median norms."""
+    def __call__(self, shard: TextShard, tick: Tick) -> dict[str, Any]:
+        """Return the median norm of the tokens of each layer, and how the model computes."""
         del tick
         medians = median_norms(self.of_shard(shard))
-        return PilotRead(medians, self.model.device, self.model.dtype)
+        return {"medians": medians, "device": self.model.device, "dtype": self.model.dtype}
 
 
 @dataclass
@@ -425,19 +371,37 @@ class SecondWork(ReadingWork):
     plans: Mapping[Key, ProjectionPlan] = field(default_factory=dict)
 
     def __call__(self, shard: TextShard, tick: Tick) -> SecondState:
-        """Read one shard."""
+        """Project the layers of one shard, batch by batch."""
         request = self.options.request(None)
-        taker = SecondPass(self.plans, self.rule, deal=request.deals_variances)
+        projectors: dict[Key, Projector] = {}
+        found: dict[Key, Projections] = {}
+        for layers, blocks in self.batches(shard, request.dealer, tick):
+            # A spool has the blocks even where only the first read needs them.
+            dealt = blocks if request.deals_variances else None
+            for key, plan in self.plans.items():
+                x = layers[key[0]]
+                projected = x, dealt
+                ordinary = self.rule.ordinary(key[0], norms_of(x)) if key[1] == ORDINARY else None
+                if ordinary is not None:
+                    projected = masked(x, dealt, ordinary)
+                if len(projected[0]):
+                    if key not in projectors:
+                        projectors[key] = projector_for(projected[0], plan)
+                    some = projectors[key](*projected)
+                    found[key] = found[key].merge(some) if key in found else some
+        return SecondState(found)
+
+    def batches(
+        self, shard: TextShard, dealer: Dealer | None, tick: Tick
+    ) -> Iterator[tuple[dict[str, torch.Tensor], Dealt | None]]:
+        """Yield the layers of every batch, and how its rows are dealt to blocks."""
         spool = self.spool_of(shard)
         # A worker on another machine, or a shard beyond the limit, finds no spool.
         if spool.complete:
-            for layers, dealt in spool.read():
-                taker.add(layers, dealt)
-            return SecondState(taker.found)
+            yield from spool.read()
+            return
         group = self.of_shard(shard)
         for batches in group.batches(shard.number * TOKENS_PER_SHARD):
-            dealer = request.dealer
             dealt = None if dealer is None else dealer.deal(next(iter(batches.values())))
-            taker.add({name: batch.vectors for name, batch in batches.items()}, dealt)
+            yield {name: batch.vectors for name, batch in batches.items()}, dealt
             tick(group.so_far.texts)
-        return SecondState(taker.found)

@@ -9,11 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from isoscope.models.layer_names import (
-    BLOCK,
-    EMBEDDING,
-    FINAL_NORM,
-)
+from isoscope.models.layer_names import BLOCK, EMBEDDING, FINAL_NORM
 from isoscope.results.fields import (
     CHECKPOINTS,
     DUPLICATE_OF,
@@ -36,14 +32,7 @@ from isoscope.results.tables import (
     said_once,
     verdict_lines,
 )
-from isoscope.verbs.profile.names import (
-    LAYER,
-    MATRIX,
-    NORM,
-    OTHER_TOKENS,
-    part_kind,
-    telling_parts,
-)
+from isoscope.verbs.profile.names import LAYER, MATRIX, NORM, OTHER_TOKENS, part_kind, telling_parts
 from isoscope.wording import counted
 
 # A measure and a correction.
@@ -108,7 +97,7 @@ def profile_grid(
     columns = [column for column in every if column in filled]
     empty = [heading(*column) for column in every if column not in filled]
     parts = [part for part in dict.fromkeys(row.part for row in rows) if shown(part, rows)]
-    header, body = number_table(rows, "part", kind, {part: part for part in parts}, columns)
+    header, body = number_table(rows, "part", kind, parts, columns)
     counts = {part: max(row.n or 0 for row in rows if row.part == part) for part in parts}
     if kind in COUNTED and len(set(counts.values())) > 1:
         header.insert(1, COUNTED[kind])
@@ -126,7 +115,7 @@ def profile_grid(
 
 
 def number_table(
-    rows: Sequence[Row], down: str, corner: str, lines: Mapping[str, str], columns: list[Column]
+    rows: Sequence[Row], down: str, corner: str, lines: Iterable[str], columns: list[Column]
 ) -> tuple[list[str], list[list[str]]]:
     """Arrange numbers: parts or checkpoints down, measures with their corrections across."""
     headings = {column: heading(*column) for column in columns}
@@ -211,20 +200,21 @@ def telling_tables(result: Result) -> list[Table]:
     Dimensions that stand out over the layers of each model, and its longest tokens in the layer
     where they are longest, if that is much; none of checkpoints, which would be too many.
     """
+    largest = {
+        (row.subject, row.part): row.value or 0.0
+        for row in result.rows
+        if row.measure == f"{MASSIVE}/largest"
+    }
+
+    def longest(table: Table) -> float:
+        return largest.get((table.subject, table.part), 0.0)
+
     chosen: list[Table] = []
-    known = [table for table in result.tables if not is_of_checkpoint(table)]
-    for subject in dict.fromkeys(table.subject for table in known):
-        own = [table for table in known if table.subject == subject and table.rows]
+    known = (table for table in result.tables if table.rows and not is_of_checkpoint(table))
+    for own in grouped(known, lambda table: table.subject).values():
         chosen += [table for table in own if table.measure in TELLING]
-        massive = [table for table in own if table.measure == MASSIVE]
-        counts = {
-            row.part: row.value or 0.0
-            for row in result.rows
-            if row.subject == subject and row.measure == f"{MASSIVE}/largest"
-        }
-        longest = max(massive, key=lambda table: counts.get(table.part, 0.0), default=None)
-        if longest is not None and counts.get(longest.part, 0.0) > LONG:
-            chosen.append(longest)
+        massive = [table for table in own if table.measure == MASSIVE and longest(table) > LONG]
+        chosen += sorted(massive, key=longest, reverse=True)[:1]
     return chosen
 
 
@@ -298,18 +288,15 @@ def trained_grids(result: Result) -> list[Grid]:
 def trained_grid(result: Result, model: str, part: str, rows: Sequence[Row]) -> Grid:
     """Arrange the checkpoints of one model and part."""
     columns = columns_of(rows)
-    firsts = {row.subject: row for row in reversed(rows)}
-    subjects = dict.fromkeys(row.subject for row in rows)
+    firsts = {subject: own[0] for subject, own in grouped(rows, lambda row: row.subject).items()}
     # Revisions tell checkpoints apart where several have the same step, or none.
     unclear = len({row.extra.get(STEP) for row in firsts.values()}) < len(firsts)
     lines = {
-        subject: str(firsts[subject].extra[REVISION])
-        if unclear
-        else step_name(firsts[subject]).removeprefix("step ")
-        for subject in subjects
+        subject: str(row.extra[REVISION]) if unclear else step_name(row).removeprefix("step ")
+        for subject, row in firsts.items()
     }
     header, body = number_table(rows, "subject", STEP, lines, columns)
-    about = common_protocol(rows, counted(len(subjects), "checkpoint"))
+    about = common_protocol(rows, counted(len(firsts), "checkpoint"))
     title = f"{model}, {part}: {about}"
     return Grid(title, header, body, length_notes(columns), verdict_lines(result, model, part))
 

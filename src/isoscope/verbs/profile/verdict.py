@@ -16,8 +16,8 @@ from isoscope.models.layer_names import (
 )
 from isoscope.models.structure.norm_layers import norm_name
 from isoscope.results.result import Result, Row
+from isoscope.verbs.profile.layer_reads import TENTH, moved_layers
 from isoscope.verbs.profile.names import telling_parts
-from isoscope.verbs.profile.rows import TENTH, moved_layers
 from isoscope.verbs.profile.text import (
     MASSIVE,
     columns_of,

@@ -7,7 +7,7 @@ from figures_for_tests import NASTY, check_figure, outside_data, values_of
 from isoscope.results.charts.marks import COLOURS
 from isoscope.results.charts.vega import BEFORE
 from isoscope.results.result import Result, Row, Table
-from isoscope.verbs.explain.charts.dimensions import MOST_TOLD, OTHERS, mean_vector_figures
+from isoscope.verbs.explain.charts.layers import MOST_TOLD, OTHERS, mean_vector_figures
 
 MEANS: list[tuple[str, int, float]] = [
     ("embedding", 1, 0.5), ("embedding", 7, -0.1), ("block 1", 1, 0.4), ("block 1", 2, -3.0),

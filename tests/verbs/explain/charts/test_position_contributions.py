@@ -4,7 +4,7 @@ from figures_for_tests import NASTY, check_figure, outside_data, values_of
 
 from isoscope.results.charts.marks import MOST_SERIES
 from isoscope.results.result import Result, Row, Table
-from isoscope.verbs.explain.charts.position import contribution_figures
+from isoscope.verbs.explain.charts.layers import contribution_figures
 
 
 def contributions(subject: str = "m", layer: str = "block 1") -> Table:

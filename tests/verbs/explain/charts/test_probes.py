@@ -3,7 +3,7 @@ from __future__ import annotations
 from figures_for_tests import NASTY, check_figure, outside_data, values_of
 
 from isoscope.results.result import Result, Row
-from isoscope.verbs.explain.charts.position import PROBE, probe_figures
+from isoscope.verbs.explain.charts.layers import PROBE, probe_figures
 
 LAYERS = ["embedding", "block 1", "block 2"]
 

@@ -5,7 +5,7 @@ from typing import Any
 from figures_for_tests import NASTY, check_figure, outside_data, values_of
 
 from isoscope.results.result import Result, Row, Table
-from isoscope.verbs.profile.charts.norms import MOST_DIMENSIONS, norm_rank_figures
+from isoscope.verbs.profile.charts.outliers import MOST_DIMENSIONS, norm_rank_figures
 
 
 def table(*ranks: tuple[str, str, Any, Any], subject: str = "m") -> Table:

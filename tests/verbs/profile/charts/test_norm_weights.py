@@ -3,7 +3,7 @@ from __future__ import annotations
 from figures_for_tests import NASTY, check_figure, outside_data, values_of
 
 from isoscope.results.result import Result, Row
-from isoscope.verbs.profile.charts.norms import norm_figures, short_names
+from isoscope.verbs.profile.charts.outliers import norm_figures, short_names
 
 NORMS = ["embedding", "block 1, attention.norm", "block 1, output.norm", "final norm"]
 

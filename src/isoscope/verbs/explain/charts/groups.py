@@ -15,6 +15,7 @@ from isoscope.results.charts.layer_axis import FITTED
 from isoscope.results.charts.marks import (
     MOST_SERIES,
     NONE,
+    Mark,
     Marks,
     chosen_spaces,
     entries_of,
@@ -33,7 +34,6 @@ from isoscope.verbs.explain.names import CHANCE, OTHER_SENSE, OTHER_TENSE, SAME,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isoscope.results.charts.marks import Mark
     from isoscope.results.result import Result, Row, Table
 
 

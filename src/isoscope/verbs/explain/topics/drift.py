@@ -22,6 +22,7 @@ from isoscope.measures.reads.passes import first_read
 from isoscope.measures.views import NONE
 from isoscope.models.checkpoint_cache import CheckpointCache
 from isoscope.models.layer_names import EMBEDDING_MATRIX, UNEMBEDDING_MATRIX
+from isoscope.progress import report
 from isoscope.results.fields import CHECKPOINTS, PARTS
 from isoscope.results.model_rows import fields_of
 from isoscope.results.result import Row
@@ -144,9 +145,10 @@ def followed(training: Training, question: Question) -> list[Drift]:
         for number, checkpoint in enumerate(training.checkpoints):
             model = cache.open(checkpoint)
             for which, part in matrices(model).items():
-                places.setdefault(part, []).append(place(model, which))
-            if question.progress is not None:
-                question.progress(CHECKPOINTS, number + 1, total)
+                matrix = model.embedding_cloud(which)
+                read = first_read(matrix, MomentParts(dimensions=False), double=True)
+                places.setdefault(part, []).append(Place.of(read[matrix.name].moments))
+            report(question.progress, CHECKPOINTS, number + 1, total)
     # A matrix that only some checkpoints have, such as a head that was added, has no first or last.
     return [Drift(part, tuple(found)) for part, found in places.items() if len(found) == total]
 
@@ -156,13 +158,6 @@ def matrices(model: Model) -> dict[str, str]:
     if model.parts.unembedding is None or model.tied:
         return {"input": EMBEDDING_MATRIX}
     return {"input": EMBEDDING_MATRIX, "output": UNEMBEDDING_MATRIX}
-
-
-def place(model: Model, which: str) -> Place:
-    """Read one matrix."""
-    cloud = model.embedding_cloud(which)
-    found = first_read(cloud, MomentParts(dimensions=False), double=True)
-    return Place.of(found[cloud.name].moments)
 
 
 def drift_rows(drift: Drift, training: Training) -> list[Row]:

@@ -30,6 +30,7 @@ from isoscope.data.sampling import lowest_indices
 from isoscope.measures.views import NONE
 from isoscope.models.frequencies import (
     Coverage,
+    Frequencies,
     from_text,
     from_wordfreq,
     token_counts,
@@ -38,6 +39,7 @@ from isoscope.models.frequencies import (
 from isoscope.models.layer_names import EMBEDDING_MATRIX
 from isoscope.models.weights.embeddings import token_texts
 from isoscope.results.result import Row, Table
+from isoscope.results.tables import grouped
 from isoscope.verbs.explain.names import DIFFERENCE, EXPLAINED_BY_FREQUENCY, NORM, WITH_FREQUENCY
 from isoscope.verbs.explain.topics.base import Explanation, Question, Topic, cosine
 from isoscope.verbs.explain.topics.unused import UNUSED_TOKENS, unused_rows
@@ -47,8 +49,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
-
-    from isoscope.models.frequencies import Frequencies
 
 
 LAST_RANKS = (100, 1_000, 10_000)
@@ -354,13 +354,10 @@ def is_strong(row: Row) -> bool:
 def sentence_of(rows: Sequence[Row]) -> str:
     """Say the strongest relations with their figures, and where unused tokens lie."""
     known = [row for row in relations(rows) if row.measure != WITH_FREQUENCY]
-    components = [row for row in known if row.measure != NORM]
     told = []
-    for where in dict.fromkeys(row.part for row in known):
-        of_place = [row for row in components if row.part == where and is_strong(row)]
-        told += sorted(of_place, key=size_of)[-1:]
-        told += [row for row in known if row.part == where and row.measure == NORM]
-    told = [row for row in told if is_strong(row)]
+    for here in grouped(filter(is_strong, known), lambda row: row.part).values():
+        told += sorted((row for row in here if row.measure != NORM), key=size_of)[-1:]
+        told += [row for row in here if row.measure == NORM]
     if told:
         main = f"Frequency explains a part: {'; '.join(map(clause, told))}."
     elif known:

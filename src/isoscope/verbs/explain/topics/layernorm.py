@@ -124,18 +124,12 @@ def explain_norms(question: Question) -> Explanation:
         tops = NormTops.of(norms_of_vectors(model, width), width)
         found, said = judged(tops, dimensions)
         if dimensions and tops.norms:
-            protocol = (
-                f"norms of the same stack; outliers of the vectors: {question.sample.protocol}"
-            )
-            rows += outlier_rows(tops, dimensions, protocol)
-            tables += [
-                outlier_table(tops, dimensions),
-                replace(norm_ranks(model, dimensions), subject=""),
-            ]
-    sentence = " ".join(
-        (said, far_sentence(measured, dimensions), last_norm_sentence(model, measured))
-    )
-    return Explanation(found, sentence, rows, tables)
+            how = f"norms of the same stack; outliers of the vectors: {question.sample.protocol}"
+            rows += outlier_rows(tops, dimensions, how)
+            ranks = replace(norm_ranks(model, dimensions), subject="")
+            tables += [outlier_table(tops, dimensions), ranks]
+    sentences = (said, far_sentence(measured, dimensions), last_norm_sentence(model, measured))
+    return Explanation(found, " ".join(sentences), rows, tables)
 
 
 def norms_of_vectors(model: Model, width: int) -> list[NormWeights]:

@@ -293,28 +293,23 @@ def rule_of(layers: Layers) -> str:
 
 def layer_rows(name: str, layer: ClippedLayer, sample: TokenSample) -> list[Row]:
     """Return the mean cosine as it is, without each outlier, and without all."""
-    n, protocol = len(sample), sample.protocol
-    missing = "fewer than two vectors have a direction"
-
-    def row(correction: str, measure: str, value: float | None, note: str = "") -> Row:
-        return Row(
-            "", name, correction, measure, value, n=n, protocol=protocol,
-            note=missing if value is None else note,
-        )  # fmt: skip
-
-    rows = [row(NONE, "mean_cosine", layer.before)]
-    if not layer.outliers:
-        return rows
-    if len(layer.outliers) > 1:
-        rows += [
-            row(clip_text([one.dimension]), "mean_cosine", one.mean_cosine_without_it)
-            for one in layer.outliers
-        ]
-    rows += [
-        row(layer.correction, "mean_cosine", layer.after),
-        row(layer.correction, CHANGE, layer.change, f"a fall counts beyond {margin(layer):.3f}"),
-    ]
-    return rows
+    cosines = {NONE: layer.before}
+    for one in layer.outliers:
+        cosines[clip_text([one.dimension])] = one.mean_cosine_without_it
+    # Of a single outlier this is the same clip, and the same cosine.
+    if layer.outliers:
+        cosines[layer.correction] = layer.after
+    figures = [(clip, "mean_cosine", value, "") for clip, value in cosines.items()]
+    if layer.outliers:
+        note = f"a fall counts beyond {margin(layer):.3f}"
+        figures.append((layer.correction, CHANGE, layer.change, note))
+    return [
+        Row(
+            "", name, correction, measure, value, n=len(sample), protocol=sample.protocol,
+            note="fewer than two vectors have a direction" if value is None else about,
+        )
+        for correction, measure, value, about in figures
+    ]  # fmt: skip
 
 
 def mean_entries(layers: Layers) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ Luo (2021), thesis, section 3.2.2.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from isoscope.errors import DataError
 from isoscope.measures.views import NONE
 from isoscope.models.layer_names import EMBEDDING, POSITIONS
 from isoscope.models.structure.parts import LEARNED
+from isoscope.progress import Progress, report
 from isoscope.results.model_rows import position_extremes
 from isoscope.results.result import Row, Table
 from isoscope.verbs.explain.names import ACCURACY, BY_TOKEN, MAJORITY, NO_OUTLIER, OFTEN, RANK
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
 
     from isoscope.models.model import Model
     from isoscope.models.token_table import TokenSample
-    from isoscope.progress import Progress
 
     Probes = Mapping[str, PositionProbe]
 
@@ -97,8 +98,7 @@ def position_probes(
     found = {}
     for done, (layer, vectors) in enumerate(sample.layers.items(), start=1):
         found[layer] = probe_positions(vectors, task, seed)
-        if progress is not None:
-            progress("position probes", done, len(sample.layers))
+        report(progress, "position probes", done, len(sample.layers))
     return PositionProbes(found, task, f"{sample.protocol}; {task.protocol}")
 
 
@@ -164,20 +164,18 @@ def rank_row(layer: str, probe: PositionProbe, dimension: int, measure: str, pro
 
 def contribution_table(probes: Probes) -> Table:
     """List the largest contributions of every layer."""
-    rows: list[dict[str, Any]] = []
-    for layer, probe in probes.items():
-        largest = np.argsort(-probe.contributions, kind="stable")[:LARGEST]
-        rows += [
-            {
-                "layer": layer,
-                "dimension": int(k),
-                "contribution": float(probe.contributions[k]),
-                "by_predicted_class": float(probe.predicted_contributions[k]),
-                "about_mean": float(probe.contributions_about_mean[k]),
-                "mean_of_layer": float(probe.contributions.mean()),
-            }
-            for k in largest
-        ]
+    rows: list[dict[str, Any]] = [
+        {
+            "layer": layer,
+            "dimension": int(k),
+            "contribution": float(probe.contributions[k]),
+            "by_predicted_class": float(probe.predicted_contributions[k]),
+            "about_mean": float(probe.contributions_about_mean[k]),
+            "mean_of_layer": float(probe.contributions.mean()),
+        }
+        for layer, probe in probes.items()
+        for k in np.argsort(-probe.contributions, kind="stable")[:LARGEST]
+    ]
     note = (
         f"the {LARGEST} largest of each layer: mean of |w·v| over held-out tokens, w being the "
         "weight of the position that a token has"
@@ -229,13 +227,7 @@ def spans(some: list[str], layers: list[str]) -> str:
     """Say which layers some are, runs of them by their ends."""
     if some == layers:
         return "in every layer"
-    runs: list[list[str]] = []
-    for before, layer in zip([None, *layers], layers, strict=False):
-        if layer in some:
-            if runs and before == runs[-1][-1]:
-                runs[-1].append(layer)
-            else:
-                runs.append([layer])
+    runs = [list(run) for inside, run in groupby(layers, lambda layer: layer in some) if inside]
     said = [f"in {run[0]}" if len(run) == 1 else f"from {run[0]} to {run[-1]}" for run in runs]
     return " and ".join(said)
 

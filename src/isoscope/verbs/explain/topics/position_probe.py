@@ -251,12 +251,8 @@ def probe_positions(vectors: Matrix, task: PositionTask, seed: int = 0) -> Posit
         raise UsageError(f"{len(vectors):,} vectors, and {len(task.kept):,} tokens of the task")
     kept = np.flatnonzero(task.kept)
     scale, train = divided(vectors[kept[~task.held_out]])
-    weights = trained(
-        torch.from_numpy(train),
-        torch.from_numpy(task.positions[~task.held_out]),
-        task.epochs,
-        seed,
-    )
+    known = torch.from_numpy(task.positions[~task.held_out])
+    weights = trained(torch.from_numpy(train), known, task.epochs, seed)
     held = torch.from_numpy(vectors[kept[task.held_out]] / scale)
     gold = torch.from_numpy(task.positions[task.held_out])
     predicted = (held @ weights).argmax(1)

@@ -22,7 +22,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.compute.stats.estimates import FEWEST, Score, difference, quantile, standard_error
+from isoscope.compute.stats.estimates import (
+    FEWEST,
+    Estimate,
+    Score,
+    difference,
+    quantile,
+    standard_error,
+)
 from isoscope.corrections.named import NONE
 from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import MissingError
@@ -46,7 +53,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.stats.estimates import Estimate
     from isoscope.models.model import Model
     from isoscope.progress import Progress
     from isoscope.typing import Matrix, Vector

@@ -323,9 +323,7 @@ def neighbours(vectors: NDArray[Any], sentences: NDArray[np.int64], seed: int) -
 
 def chance_of(there: Occurrences) -> float:
     """Return the mean share of the same group among all that could be neighbours."""
-    _, sentence, in_sentence = np.unique(
-        there.sentences, return_inverse=True, return_counts=True
-    )  # fmt: skip
+    _, sentence, in_sentence = np.unique(there.sentences, return_inverse=True, return_counts=True)
     _, group, in_group = np.unique(there.groups, return_inverse=True, return_counts=True)
     own = in_sentence[sentence]
     return float(np.mean((in_group[group] - own) / (len(own) - own)))
@@ -337,12 +335,10 @@ def gathered(rows: Sequence[Row]) -> list[str]:
     found = []
     for row in rows:
         chance = chances[row.part]
-        if row.measure != SHARE or row.correction != NONE or row.value is None:
-            continue
-        if row.low is None or chance is None:
-            continue
-        if row.value >= chance + MARGIN and row.low > chance:
-            found.append(row.part)
+        if (row.measure, row.correction) == (SHARE, NONE) and chance is not None:
+            least = chance + MARGIN
+            if (row.value or 0.0) >= least and row.low is not None and row.low > chance:
+                found.append(row.part)
     return found
 
 
@@ -358,9 +354,7 @@ def told(rows: Sequence[Row], found: Sequence[str], layer: str, corrections: Seq
     figures = []
     for word in defined:
         before, chance = values[word, NONE, SHARE], values[word, NONE, CHANCE]
-        after = "".join(
-            f", {values[word, name, SHARE]:.1%} after {name}" for name in corrections
-        )  # fmt: skip
+        after = "".join(f", {values[word, name, SHARE]:.1%} after {name}" for name in corrections)
         figures.append(f"{word!r} {before:.1%}{after} (chance {chance:.1%})")
     start = f"In {layer}, {' '.join(map(repr, found))} gather by sentence structure"
     if len(found) < ENOUGH_WORDS:

@@ -26,6 +26,7 @@ from isoscope.data.sampling import lowest_indices
 from isoscope.errors import DataError
 from isoscope.models.pooling import token_batches
 from isoscope.models.tokens import Mention
+from isoscope.progress import Progress, report
 from isoscope.results.tables import grouped
 from isoscope.tasks.datasets.semcor import token_fields
 from isoscope.tasks.registry import find_task
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isoscope.models.model import Model
-    from isoscope.progress import Progress
     from isoscope.typing import Matrix
 
 
@@ -302,8 +302,7 @@ def verb_spaces(
         counts.append(batch.counts)
         parts.append(tokens[batch.chosen].double().cpu().numpy())
         done += batch.texts
-        if progress is not None:
-            progress("texts", done, len(verbs.texts))
+        report(progress, "texts", done, len(verbs.texts))
     if not sum(map(len, rows)):
         raise DataError(f"{model.name}: no verb of SemCor has a token")
     # Texts are read by length; occurrences are put back into their order.

@@ -19,11 +19,10 @@ from isoscope.results.charts.marks import (
     of,
     series_colours,
 )
-from isoscope.results.charts.vega import number, tooltip
+from isoscope.results.charts.vega import Spec, number, tooltip
 from isoscope.results.numbers import shown
 
 if TYPE_CHECKING:
-    from isoscope.results.charts.vega import Spec
     from isoscope.results.result import Result, Row
 
 

@@ -1,5 +1,8 @@
-"""Charts of positions from layer to layer.
+"""Charts from layer to layer: the entries of dimensions, and positions.
 
+- Entries of dimensions, such as those of mean vectors. A few dimensions have a colour and a line,
+  which breaks where a layer does not list them; all others are grey, and the largest of each layer
+  has its number beside it.
 - How well a linear probe reads positions, beside what is possible without vectors.
 - Which dimensions contribute to this, and the ranks of outlier dimensions among them.
 """
@@ -11,25 +14,161 @@ from typing import TYPE_CHECKING
 from isoscope.models.layer_names import in_order, side_of_layer
 from isoscope.results.charts.chart import INTERVAL, Figure
 from isoscope.results.charts.forms import interval_lines
-from isoscope.results.charts.layer_axis import layer_axis
+from isoscope.results.charts.layer_axis import FITTED, layer_axis
 from isoscope.results.charts.marks import (
+    COLOURS,
     MOST_SERIES,
+    Mark,
     Marks,
+    colour_scale,
+    entries_of,
     interval_of,
     is_number,
     left_out_words,
     of,
+    own_colour,
     series_colours,
     standing_rows,
+    standing_tables,
 )
-from isoscope.results.charts.vega import logarithmic, tooltip
+from isoscope.results.charts.vega import Spec, layer, layered, logarithmic, name, number, tooltip
 from isoscope.results.numbers import shown
 from isoscope.results.tables import grouped
-from isoscope.verbs.explain.charts.dimensions import dimension_figures
 from isoscope.verbs.explain.names import ACCURACY, BY_TOKEN, MAJORITY, RANK
 
 if TYPE_CHECKING:
-    from isoscope.results.result import Result, Row, Table
+    from isoscope.results.result import Result, Row
+
+
+OTHERS = "others"
+# Layers whose largest entry is put into words.
+MOST_TOLD = 8
+
+
+def size_of(entry: Mark) -> float:
+    """Return how large an entry is, whatever its sign."""
+    return abs(float(entry["value"]))
+
+
+def largest_of_layers(entries: Marks) -> list[Mark]:
+    """Return the largest entry of each layer."""
+    return [max(own, key=size_of) for own in entries.by("layer").values()]
+
+
+def dimension_marks(entries: Marks) -> Marks:
+    """Return a mark for every entry, layers in the order of the entries."""
+    sizes = {which: max(map(size_of, own)) for which, own in entries.by("dimension").items()}
+    # The dimensions with the largest entries have a name, as many as there are colours.
+    names = sorted(sizes, key=lambda which: -sizes[which])[: len(COLOURS)]
+    depths = {layer: depth for depth, layer in enumerate(entries.names("layer"))}
+    largest = largest_of_layers(entries)
+    colours = series_colours([*names, OTHERS], OTHERS)
+    there = {(one["dimension"], depths[one["layer"]]) for one in entries}
+    marks = Marks()
+    # A legend has the dimensions with a name in their order, and the others at its end.
+    places = {which: place for place, which in enumerate(names)}
+    for one in sorted(entries, key=lambda one: places.get(one["dimension"], len(names))):
+        depth = start = depths[one["layer"]]
+        while (one["dimension"], start - 1) in there:
+            start -= 1
+        named = one["dimension"] in names
+        label = one["dimension"] if named else OTHERS
+        marks.append(
+            {
+                **one, "depth": depth, "shown": label, "colour": colours[label], "named": named,
+                "largest": largest[depth] is one, "run": start,
+            }
+        )  # fmt: skip
+    return marks
+
+
+def dimension_spec(marks: Marks, title: str) -> Spec:
+    """Draw marks; the title is that of the vertical axis."""
+    colours = {mark["shown"]: mark["colour"] for mark in marks}
+    by_name = {
+        "color": name("shown", "dimension", **colour_scale(colours)),
+        "shape": name("shown", "dimension"),
+    }
+    y = number("value", title)
+    return layered(
+        marks,
+        [
+            {
+                "transform": [{"filter": {"field": "named", "equal": True}}],
+                **layer({"type": "line", "strokeWidth": 1}, y=y, stroke=own_colour(),
+                        detail=[{"field": "dimension"}, {"field": "run"}]),
+            },
+            layer({"type": "point", "size": 50, "opacity": 1}, y=y, **by_name),
+            {
+                "transform": [{"filter": {"field": "largest", "equal": True}}],
+                **layer({"type": "text", "align": "left", "dx": 7}, y=y,
+                        text={"field": "dimension", "type": "nominal"}),
+            },
+        ],
+        encoding={
+            "x": layer_axis(len(marks.names("layer"))),
+            "tooltip": tooltip({"layer": "layer", "dimension": "dimension"}, {"value": title}),
+        },
+        **FITTED,
+    )  # fmt: skip
+
+
+def largest_words(entries: Marks) -> str:
+    """Name the largest entry of each layer; of many layers, those with the largest ones."""
+    largest = largest_of_layers(entries)
+    some_of = sorted(largest, key=size_of, reverse=True)[:MOST_TOLD]
+    return "; ".join(
+        f"{one['layer']} {one['dimension']} ({shown(one['value'])})"
+        for one in largest
+        if one in some_of
+    )
+
+
+def dimension_figures(
+    result: Result, measure: str, field: str, axis: str, file: str, title: str, sentence: str
+) -> list[Figure]:
+    """Draw the entries of dimensions in each table of a measure that has some.
+
+    Parameters
+    ----------
+    result : Result
+        What is drawn.
+    measure, field : str
+        The tables, and the field of their rows that is drawn.
+    axis : str
+        What the numbers are called.
+    file, title, sentence : str
+        How the names of files begin, what stands above a figure before its subject, and what is
+        said of it, with ``{}`` for the subject.
+    """
+    figures = []
+    for table in standing_tables(result, measure):
+        entries = Marks(
+            {"layer": str(row["layer"]), "dimension": str(row["dimension"]), "value": row[field]}
+            for row in entries_of(table, ["dimension", field], ["layer"])
+        )
+        if entries:
+            subject = of(table.subject, table.part)
+            note = f" Listed are {table.note}." if table.note else ""
+            alt = f"{sentence.format(subject)} {largest_words(entries)}.{note}"
+            spec = dimension_spec(dimension_marks(entries), axis)
+            columns = {"layer": "layer", "dimension": "dimension", "value": axis.split(",")[0]}
+            files = (file, table.subject, table.part)
+            figures.append(Figure.of(files, of(title, subject), alt, spec, entries, columns))
+    return figures
+
+
+def mean_vector_figures(result: Result) -> list[Figure]:
+    """Draw the mean vectors of every model."""
+    return dimension_figures(
+        result,
+        "mean_vectors",
+        "mean",
+        "mean entry",
+        "mean_vectors",
+        "Largest entries of the mean vectors of",
+        "Mean entries per layer of {}. The dimension with the largest one in each layer:",
+    )
 
 
 PROBE = "linear probe"
@@ -117,7 +256,7 @@ def written(row: Row) -> str:
     )
 
 
-CONTRIBUTIONS, RANKS = "position_contributions", f"{RANK}/"
+RANKS = f"{RANK}/"
 TICKS = (1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000)
 
 
@@ -125,7 +264,14 @@ def contribution_figures(result: Result) -> list[Figure]:
     """Draw the largest contributions, and the ranks of outlier dimensions, per model."""
     return [
         *dimension_figures(
-            result, CONTRIBUTIONS, "contribution", "contribution, mean of |w·v|", contribution_words
+            result,
+            "position_contributions",
+            "contribution",
+            "contribution, mean of |w·v|",
+            "position-contributions",
+            "Dimensions that tell positions in",
+            "Largest contributions of dimensions to reading positions, per layer of {}. The first "
+            "of each layer:",
         ),
         *(
             ranks_drawn(subject, rows)
@@ -133,16 +279,6 @@ def contribution_figures(result: Result) -> list[Figure]:
             if len({row.part for row in rows}) >= FEWEST_LAYERS
         ),
     ]
-
-
-def contribution_words(table: Table) -> tuple[tuple[str, ...], str, str]:
-    """Return name, title and sentence of a figure of contributions."""
-    return (
-        ("position-contributions", table.subject),
-        of("Dimensions that tell positions in", table.subject),
-        f"Largest contributions of dimensions to reading positions, per layer of {table.subject}. "
-        "The first of each layer:",
-    )
 
 
 def ranks_drawn(subject: str, rows: list[Row]) -> Figure:
