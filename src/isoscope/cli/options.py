@@ -165,8 +165,29 @@ Device = Annotated[
 OF_TEXTS = "The vectors of texts"
 Layer = Annotated[str, typer.Option(help="Layer of the model.", rich_help_panel=OF_TEXTS)]
 Pooling = Annotated[
-    Literal["mean", "cls", "last", "max"],
-    typer.Option(help="How a text's tokens become one vector.", rich_help_panel=OF_TEXTS),
+    Literal["mean", "cls", "last", "max"] | None,
+    typer.Option(
+        help="How a text's tokens become one vector. Default: as the model's modules.json says, "
+        "where it has one; else the mean.",
+        rich_help_panel=OF_TEXTS,
+    ),
+]
+Prompt = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|TEXT",
+        help="What to put in front of texts: a prompt of the model by name, or a text. Default: "
+        "the model's own.",
+        rich_help_panel=OF_TEXTS,
+    ),
+]
+QueryPrompt = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|TEXT",
+        help="The same for queries: those of a search, or the first texts of pairs.",
+        rich_help_panel=OF_TEXTS,
+    ),
 ]
 SpecialTokens = Annotated[
     bool,
@@ -252,7 +273,8 @@ class Compute(Options):
 class Encoding(Options):
     """How texts become vectors."""
 
-    pooling: Pooling = "mean"
+    pooling: Pooling = None
+    prompt: Prompt = None
     cache: KeepVectors = True
     compute: Compute
 

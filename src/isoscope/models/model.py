@@ -22,6 +22,7 @@ from isoscope.models.runtime import (
     loading,
     quietly,
 )
+from isoscope.models.sentence_pipeline import SentencePipeline, has_pipeline, read_pipeline
 from isoscope.models.sources import CONFIG, Source, find_source
 from isoscope.models.structure.parts import ROTARY, Parts, Positions, find_parts, find_positions
 from isoscope.models.structure.rms_variants import know_own
@@ -294,10 +295,29 @@ class Model:
         return embedding_cloud(self, which, padding_rows=padding_rows)
 
     @cached_property
+    def positions(self) -> Positions:
+        """How the network tells positions apart."""
+        return find_positions(self.skeleton, self.config, self._calls)
+
+    @cached_property
+    def has_pipeline(self) -> bool:
+        """Whether it is a sentence-transformers folder."""
+        return has_pipeline(self.source)
+
+    @cached_property
+    def pipeline(self) -> SentencePipeline:
+        """What ``modules.json`` makes of the last layer, in a sentence-transformers folder."""
+        return read_pipeline(self)
+
+    @property
+    def tokenizer_limit(self) -> int | None:
+        """Number of tokens that the tokenizer allows, None for no limit."""
+        return sane_length(self.tokenizer)
+
+    @cached_property
     def longest(self) -> int | None:
         """Number of tokens that a text may have, None for no limit."""
-        positions = find_positions(self.skeleton, self.config, self._calls)
-        limits = [position_limit(positions, self.config), sane_length(self.tokenizer)]
+        limits = [position_limit(self.positions, self.config), self.tokenizer_limit]
         return min((limit for limit in limits if limit is not None), default=None)
 
     def layer_names(self, layers: Iterable[str] | None = None) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ Files of the Hugging Face hub are fetched into its cache when they are needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,10 @@ class Source:
 
     def fetch_weights(self) -> None:
         """Bring the weights into the folder, where they are not there by themselves."""
+
+    def fetch_folders(self, folders: Sequence[str]) -> None:
+        """Bring folders inside the folder here, where they are not there by themselves."""
+        del folders
 
 
 def find_source(name: str, revision: str | None) -> Source:
@@ -147,6 +151,12 @@ class HubSource(Source):
                 return
             self._fetch([*SMALL_FILES, patterns])
 
+    def fetch_folders(self, folders: Sequence[str]) -> None:
+        """Bring what the folders of modules hold into the snapshot."""
+        if folders:
+            kinds = ("*.json", *WEIGHTS)
+            self._fetch([f"{folder}/{kind}" for folder in folders for kind in kinds], folders=True)
+
     def _is_complete(self) -> bool:
         """Whether all files of the weights are there; a download may have been broken off."""
         try:
@@ -154,21 +164,24 @@ class HubSource(Source):
         except DataError:
             return False
 
-    def _fetch(self, patterns: list[str]) -> None:
+    def _fetch(self, patterns: list[str], *, folders: bool = False) -> None:
         if not self.reachable:
             return
         try:
-            download(self.name, self.revision, patterns)
+            download(self.name, self.revision, patterns, folders=folders)
         except Exception as error:
             raise refusal(self.name, self.revision, error) from error
 
 
-def download(name: str, revision: str | None, patterns: list[str], **place: Any) -> None:
-    """Fetch the files of a model that fit some patterns, none of them from subfolders."""
+def download(
+    name: str, revision: str | None, patterns: list[str], *, folders: bool = False, **place: Any
+) -> None:
+    """Fetch the files of a model that fit some patterns, from subfolders only where asked to."""
     with quietly():
         library("huggingface_hub").snapshot_download(
-            name, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"], **place
-        )
+            name, revision=revision, allow_patterns=patterns,
+            ignore_patterns=None if folders else ["*/*"], **place,
+        )  # fmt: skip
 
 
 def find_on_hub(name: str, revision: str | None) -> Source:

@@ -30,6 +30,7 @@ from isoscope.tasks.cross_fitting import (
 from isoscope.tasks.fits import parts_of
 from isoscope.tasks.folds import FOLDS, dealt
 from isoscope.tasks.problems.classification import ClassProblem
+from isoscope.tasks.prompts import refuse_prompts
 from isoscope.tasks.protocol import SentenceProtocol, protocol_of
 from isoscope.tasks.registry import data_folder, find_task
 from isoscope.tasks.scores import as_row, with_note
@@ -164,6 +165,7 @@ def advise(
     if out is not None:
         check_correction_file(Path(out))
     if pairs is None and task is None and retrieval is None:
+        refuse_prompts(how)
         if centres is not None and queries is None:
             raise UsageError("--centres is about queries and documents; name --queries")
         if out is not None:

@@ -30,6 +30,7 @@ from isoscope.tasks.cross_fitting import Candidate, CrossFitting
 from isoscope.tasks.datasets.word_similarity import WordSimilarity
 from isoscope.tasks.fits import parts_of
 from isoscope.tasks.folds import FOLDS, dealt
+from isoscope.tasks.prompts import refuse_prompts
 from isoscope.tasks.protocol import SentenceProtocol, protocol_of
 from isoscope.tasks.registry import all_tasks, data_folder, find_task
 from isoscope.tasks.scores import problem_rows, with_note
@@ -174,6 +175,7 @@ def evaluate(
             workers=workers, pool=pool, progress=progress, command=command,
         )  # fmt: skip
     refuse_workers(wanted_tasks[0].name, engine, workers, pool)
+    refuse_prompts(sentences)
     rows: list[Row] = []
     if problems:
         for task in problems:

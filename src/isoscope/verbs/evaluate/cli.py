@@ -69,7 +69,9 @@ class EvaluateOptions(options.Options):
             rich_help_panel=ON_TEXTS,
         ),
     ] = None
-    pooling: options.Pooling = "mean"
+    pooling: options.Pooling = None
+    prompt: options.Prompt = None
+    query_prompt: options.QueryPrompt = None
     special_tokens: options.SpecialTokens = True
     correct_at: Annotated[
         Literal["sentence", "token"],

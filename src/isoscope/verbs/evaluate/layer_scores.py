@@ -30,6 +30,7 @@ from isoscope.tasks.fits import MOST_TOKENS, sees_a_sample
 from isoscope.tasks.problems.classification import ClassProblem, epoch_table
 from isoscope.tasks.problems.pairs import SCORE
 from isoscope.tasks.problems.word_senses import ACCURACY, LEARNED
+from isoscope.tasks.prompts import with_prompts_of_job
 from isoscope.tasks.protocol import Job, Split, job_of
 from isoscope.tasks.scores import problem_rows, with_note
 from isoscope.verbs.evaluate.sentence_spaces import sentence_spaces
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from isoscope.tasks.problem import Problem
     from isoscope.tasks.protocol import SentenceProtocol
     from isoscope.tasks.registry import Task
-    from isoscope.typing import Doubles
+    from isoscope.typing import Doubles, Places
     from isoscope.verbs.evaluate.sentence_spaces import Level, Space
 
 
@@ -130,6 +131,8 @@ class LayerScoring:
         Coverage of the intervals.
     progress : callable, optional
         Called with the name of the work, steps done, and steps in all.
+    queries : array of int, optional
+        Which of the texts are queries, with a prompt of their own.
     """
 
     encoder: Encoder
@@ -138,6 +141,7 @@ class LayerScoring:
     protocol: SentenceProtocol
     level: float
     progress: Progress | None
+    queries: Places | None = None
 
     def score(self, job: Job) -> Result:
         """Score one task."""
@@ -191,7 +195,7 @@ class LayerScoring:
         problem = job.problem
         return sentence_spaces(
             self.encoder, problem.texts, self.corrections, mentions=problem.mentions,
-            layers=self.layers, level=self.corrected(job), fit=split.fit,
+            queries=self.queries, layers=self.layers, level=self.corrected(job), fit=split.fit,
             scored=problem.texts_of(split.held), seed=self.protocol.seed, progress=self.progress,
         )  # fmt: skip
 
@@ -294,10 +298,13 @@ def evaluate_texts(
         model = opened(source, protocol, encoders)
         layers = chosen_layers(model, protocol.layers)
         began = time.perf_counter()
-        encoder = encoder_of(model, protocol, cache, encoders)
-        scoring = LayerScoring(encoder, corrections, layers, protocol, level, progress)
+        encoder = encoder_of(model, protocol, layers, cache, encoders)
         for job in jobs:
-            found = scoring.score(job)
+            prompted, ready, queries = with_prompts_of_job(encoder, protocol, job)
+            scoring = LayerScoring(
+                prompted, corrections, layers, protocol, level, progress, queries
+            )
+            found = scoring.score(ready)
             rows += found.rows
             tables += found.tables
     return Result(

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from isoscope.corrections.query_centre import Centres
     from isoscope.data.base import CloudGroup
     from isoscope.progress import Progress
+    from isoscope.tasks.vectors import Ground
 
 
 MOST_ROWS = 20_000
@@ -197,6 +198,7 @@ def threshold(
     maps: list[ScoreMap] = []
     remarks: list[str] = []
     documents: CloudGroup | None = None
+    asking: CloudGroup | None = None
     if pairs is not None:
         parts = parts_of([one for one in named(names) if one.transformer is not None])
         ground = ground_of(
@@ -212,18 +214,17 @@ def threshold(
         share = float(np.mean(labelled.labels))
         remarks += [*change_sentences(scored), *told(rare_sentence(scored, share))]
         if ground.problem.texts:
-            finite = np.isfinite(ground.vectors).all(axis=1)
-            documents = ArrayCloud(ground.vectors[finite], ground.name)
+            documents, asking = clouds_of(ground)
     if documents is None:
         documents = open_source(
-            source, text=text, layer=layer, sentences=how, column=column, progress=progress
-        )
-    asking = None
+            source, text=text, layer=layer, sentences=how, column=column,
+            role="text" if queries is None else "document", progress=progress,
+        )  # fmt: skip
     if queries is not None:
         asking = open_source(
             queries if text is None else source, text=None if text is None else queries,
             layer=layer, sentences=how, column=column if text is None else None,
-            progress=progress,
+            role="query", progress=progress,
         )  # fmt: skip
     for one in asked:
         check_width(one, documents.widths[0])
@@ -243,6 +244,19 @@ def threshold(
     if map_file is not None:
         thresholds.save_maps(map_file)
     return thresholds
+
+
+def clouds_of(ground: Ground) -> tuple[ArrayCloud, ArrayCloud | None]:
+    """Return the vectors that pairs of texts stand on: documents, and queries where some are."""
+    finite = np.isfinite(ground.vectors).all(axis=1)
+    if ground.query_rows is None:
+        return ArrayCloud(ground.vectors[finite], ground.name), None
+    asked = np.zeros(len(finite), np.bool_)
+    asked[ground.query_rows] = True
+    return (
+        ArrayCloud(ground.vectors[finite & ~asked], ground.name),
+        ArrayCloud(ground.vectors[finite & asked], "the first texts of pairs"),
+    )
 
 
 def background(
