@@ -209,6 +209,13 @@ class Model:
         network = self.load(kind, config=self.config, dtype=dtype)
         return network.eval().requires_grad_(False)
 
+    @cached_property
+    def text_encoder(self) -> Any:
+        """The encoder of a sequence-to-sequence model, which may be all that is stored of it."""
+        kind = library("transformers").AutoModelForTextEncoding
+        dtype = getattr(library("torch"), self.dtype)
+        return self.load(kind, config=self.config, dtype=dtype).eval().requires_grad_(False)
+
     def load(self, kind: Any, head: str = "", *, complete: bool = True, **options: Any) -> Any:
         """Load the weights into a network of some class, on the model's device.
 
@@ -235,6 +242,7 @@ class Model:
     def release(self) -> None:
         """Let go of the network's weights; they are loaded again when they are asked for."""
         self.__dict__.pop("network", None)
+        self.__dict__.pop("text_encoder", None)
         gc.collect()  # a network and its modules refer to each other
 
     @cached_property

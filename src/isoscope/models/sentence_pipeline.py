@@ -216,10 +216,8 @@ def prompt_tokens(tokenizer: TextTokenizer, prompt: str) -> int:
 def last_states(model: Model, texts: Sequence[TokenizedText]) -> Features:
     """Run the network, and return what it gives out for every token."""
     torch = library("torch")
-    network = model.network
+    network = model.text_encoder if model.config.model_type in ENCODERS else model.network
     inputs = padded(texts, model.pad_id, next(network.parameters()).device)
-    if model.is_seq2seq:
-        network = network.get_encoder()
     with torch.inference_mode():
         states = network(**inputs).last_hidden_state
     return Features({TOKENS: states}, inputs["attention_mask"])
