@@ -102,9 +102,7 @@ def test_every_kind_of_network(tmp_path: Path, architecture: str) -> None:
     folder = save_sentence_folder(
         tmp_path / "model", pooling("lasttoken"), parts.Normalize(), architecture=architecture
     )
-    change_json(
-        folder / "tokenizer_config.json", lambda given: {**given, "padding_side": "right"}
-    )
+    change_json(folder / "tokenizer_config.json", lambda given: {**given, "padding_side": "right"})
     assert agrees(folder)
 
 

@@ -270,7 +270,7 @@ class PipelineReader:
             raise self._refused(f"its first module should be a Transformer, not {found}")
         if self.config.is_encoder_decoder and self.config.model_type not in ENCODERS:
             raise self._refused(f"it pools the states of a decoder ({self.config.model_type})")
-        self.source.fetch_folders([path for _, path in places if path])
+        self.source.fetch_files([f"{path}/*.json" for _, path in places if path])
         modules = [
             getattr(self, f"_{self.KINDS[kind]}")(self.source.folder / path)
             for kind, path in places[1:]
@@ -366,9 +366,15 @@ class PipelineReader:
         source = given.get("module_input_name") or SENTENCE
         return Normalize(source, given.get("module_output_name") or source)
 
+    def _is_here(self, path: Path) -> bool:
+        """Whether a file is there, after it was fetched where that is possible."""
+        if not path.is_file():
+            self.source.fetch_files([path.relative_to(self.source.folder).as_posix()])
+        return path.is_file()
+
     def _weights(self, folder: Path, needed: tuple[str, ...]) -> dict[str, torch.Tensor]:
         """Read tensors, safetensors rather than a pickle, of which only tensors are read."""
-        path = next((path for name in WEIGHTS if (path := folder / name).is_file()), None)
+        path = next((path for name in WEIGHTS if self._is_here(path := folder / name)), None)
         if path is None:
             raise DataError(f"{folder} has no weights: {' or '.join(WEIGHTS)}")
         with loading(f"{path} cannot be read"):

@@ -55,9 +55,9 @@ class Source:
     def fetch_weights(self) -> None:
         """Bring the weights into the folder, where they are not there by themselves."""
 
-    def fetch_folders(self, folders: Sequence[str]) -> None:
-        """Bring folders inside the folder here, where they are not there by themselves."""
-        del folders
+    def fetch_files(self, patterns: Sequence[str]) -> None:
+        """Bring files of subfolders here, where they are not there by themselves."""
+        del patterns
 
 
 def find_source(name: str, revision: str | None) -> Source:
@@ -151,11 +151,9 @@ class HubSource(Source):
                 return
             self._fetch([*SMALL_FILES, patterns])
 
-    def fetch_folders(self, folders: Sequence[str]) -> None:
-        """Bring what the folders of modules hold into the snapshot."""
-        if folders:
-            kinds = ("*.json", *WEIGHTS)
-            self._fetch([f"{folder}/{kind}" for folder in folders for kind in kinds], folders=True)
+    def fetch_files(self, patterns: Sequence[str]) -> None:
+        """Bring files of subfolders into the snapshot."""
+        self._fetch(list(patterns), folders=True)
 
     def _is_complete(self) -> bool:
         """Whether all files of the weights are there; a download may have been broken off."""

@@ -23,6 +23,7 @@ from isoscope.tasks.datasets.own_pairs import own_pair_task
 from isoscope.tasks.encoding import open_source, with_caveats
 from isoscope.tasks.fits import parts_of
 from isoscope.tasks.folds import FOLDS
+from isoscope.tasks.prompts import refuse_prompts
 from isoscope.tasks.protocol import SentenceProtocol, protocol_of
 from isoscope.tasks.vectors import ground_of
 from isoscope.verbs.threshold.chance import length_remark, meaning_of
@@ -194,6 +195,10 @@ def threshold(
     asked = parse_corrections(listed(corrections, DEFAULT_CORRECTIONS))
     names = list(dict.fromkeys([NONE, *(one.text for one in asked)]))
     how = protocol_of(sentences, protocol, layers=layer, seed=seed)
+    if pairs is None and text is None:
+        refuse_prompts(how)
+    elif pairs is None and queries is None and how.query_prompt is not None:
+        raise UsageError("--query-prompt is about queries; name them with --queries")
     rows: list[Row] = []
     maps: list[ScoreMap] = []
     remarks: list[str] = []
