@@ -17,6 +17,7 @@ import copy
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -72,7 +73,7 @@ SWITCHES = {
 }
 """How versions before 6 wrote the way of pooling: one switch for each."""
 
-ENCODERS = ("t5", "mt5", "umt5", "longt5", "switch_transformers")
+ENCODERS = ("t5", "mt5", "umt5")
 """Sequence-to-sequence models of which sentence-transformers takes the encoder."""
 
 HARMLESS = {
@@ -121,7 +122,7 @@ class SentencePipeline:
     def __str__(self) -> str:
         return ", ".join(map(str, self.modules))
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The SHA-256 of all that decides a vector but the network and the text."""
         settings = [vars(self.network), *(module.settings for module in self.modules)]

@@ -86,6 +86,12 @@ def local(name: str, path: Path) -> Source:
         if not (path / CONFIG).is_file():
             held = sorted(file.name for file in path.glob(f"*{GGUF}"))
             hint = f"; it holds {held[0]}: name that file" if held else ""
+            inner = sorted(path.glob(f"*_Transformer/{CONFIG}"))
+            if inner:  # as early versions of sentence-transformers saved models
+                hint = (
+                    f"; the network is in {inner[0].parent.name}: load the folder with "
+                    "sentence-transformers and save it again"
+                )
             raise UsageError(f"{name} is not a model: the folder has no {CONFIG}{hint}")
         return Source(path.resolve().name, name, path)
     if not path.is_file():

@@ -155,7 +155,7 @@ def advise(
     command : str
         Kept in the result.
     **protocol
-        Fields of ``SentenceProtocol``, such as ``pooling``, in place of ``sentences``.
+        Fields of ``SentenceProtocol``, such as ``prompt``, in place of ``sentences``.
 
     Returns
     -------

@@ -142,7 +142,7 @@ def evaluate(
     command : str
         Kept in the result, so that it can be made again.
     **protocol
-        Fields of ``SentenceProtocol``, such as ``pooling``, in place of ``sentences``.
+        Fields of ``SentenceProtocol``, such as ``prompt``, in place of ``sentences``.
 
     Returns
     -------

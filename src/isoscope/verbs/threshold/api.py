@@ -170,7 +170,7 @@ def threshold(
     command : str
         Kept in the result.
     **protocol
-        Fields of ``SentenceProtocol``, such as ``pooling``, in place of ``sentences``.
+        Fields of ``SentenceProtocol``, such as ``prompt``, in place of ``sentences``.
 
     Returns
     -------
