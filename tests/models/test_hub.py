@@ -140,3 +140,36 @@ def test_a_download_that_was_broken_off_goes_on(
     source.fetch_weights()
     assert asked == [1]
     assert weights.exists()
+
+
+def test_the_modules_of_sentence_transformers_are_fetched_from_their_folders(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sentence_transformers")
+    from sentence_folders_for_tests import HIDDEN, TEXTS, by_the_library, dense, parts, pooling
+    from sentence_folders_for_tests import save_sentence_folder as save
+
+    origin = save(tmp_path / "origin", pooling(), dense(HIDDEN, 8), parts.Normalize())
+    folder, asked = snapshot(cache, "somebody/tiny"), []
+    folder.mkdir(parents=True)
+    shutil.copy(origin / "config.json", folder)
+
+    def snapshot_download(
+        _: str, *, allow_patterns: list[str], ignore_patterns: list[str] | None, **__: Any
+    ) -> None:
+        asked.extend(allow_patterns)
+        for path in (path for pattern in allow_patterns for path in origin.glob(pattern)):
+            place = path.relative_to(origin)
+            if not ignore_patterns or len(place.parts) == 1:
+                (folder / place).parent.mkdir(exist_ok=True)
+                shutil.copy(path, folder / place)
+
+    monkeypatch.setattr(hub, "get_hf_file_metadata", lambda _: SimpleNamespace(commit_hash=COMMIT))
+    monkeypatch.setattr(hub, "hf_hub_download", lambda *_, **__: str(folder / "config.json"))
+    monkeypatch.setattr(hub, "snapshot_download", snapshot_download)
+    model = isoscope.open_model("somebody/tiny", device="cpu")
+    assert model.has_pipeline
+    found = model.pipeline.encode(model, TEXTS)
+    assert abs(found - by_the_library(origin)).max() < 1e-5
+    assert "2_Dense/model.safetensors" in asked
+    assert not any("pytorch_model" in pattern for pattern in asked)  # safetensors will do

@@ -25,6 +25,7 @@ def test_a_folder_is_named_by_its_own_name(tmp_path: Path, monkeypatch: pytest.M
     [
         ("empty", "is not a model: the folder has no config.json$"),
         ("quantised", "it holds a.gguf: name that file"),
+        ("early", "the network is in 0_Transformer: load the folder with sentence-transformers"),
         ("notes.txt", "name a folder with config.json, or a .gguf file"),
         ("missing.gguf", "there is no such file"),
         ("./missing", "there is no such folder or file"),
@@ -37,6 +38,8 @@ def test_what_is_not_a_model(
     (tmp_path / "empty").mkdir()
     (tmp_path / "quantised").mkdir()
     (tmp_path / "quantised" / "a.gguf").write_bytes(b"GGUF")
+    (tmp_path / "early" / "0_Transformer").mkdir(parents=True)
+    (tmp_path / "early" / "0_Transformer" / "config.json").write_text("{}")
     (tmp_path / "notes.txt").write_text("hello")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=message):

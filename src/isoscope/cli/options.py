@@ -211,7 +211,26 @@ of_scale = partial(typer.Option, rich_help_panel=SCALE)
 
 Layer = Annotated[str, of_texts(help="Layer of the model.")]
 Pooling = Annotated[
-    Literal["mean", "cls", "last", "max"], of_texts(help="How a text's tokens become one vector.")
+    Literal["mean", "cls", "last", "max"] | None,
+    of_texts(
+        help="How a text's tokens become one vector. Default: as the model's modules.json says, "
+        "where it has one; else the mean."
+    ),
+]
+Prompt = Annotated[
+    str | None,
+    of_texts(
+        metavar="NAME|TEXT",
+        help="What to put in front of texts: a prompt of the model by name, or a text. Default: "
+        "the model's own.",
+    ),
+]
+QueryPrompt = Annotated[
+    str | None,
+    of_texts(
+        metavar="NAME|TEXT",
+        help="The same for queries: those of a search, or the first texts of pairs.",
+    ),
 ]
 SpecialTokens = Annotated[bool, of_texts(help="Whether tokens that the tokenizer adds count.")]
 KeepVectors = Annotated[
@@ -278,7 +297,8 @@ class Compute(Options):
 class Encoding(Options):
     """How texts become vectors."""
 
-    pooling: Pooling = "mean"
+    pooling: Pooling = None
+    prompt: Prompt = None
     cache: KeepVectors = True
     compute: Compute
 

@@ -7,13 +7,14 @@ shard is computed whole.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -245,7 +246,10 @@ class EncodingWork:
 
 
 def encoded_shards(
-    pool: Pool, work: EncodingWork, shards: Sequence[EncodingShard], progress: Progress | None
+    pool: Pool,
+    work: Work[EncodingShard, dict[str, NDArray[Any]]],
+    shards: Sequence[EncodingShard],
+    progress: Progress | None,
 ) -> Iterator[tuple[Places, dict[str, NDArray[Any]]]]:
     """Yield places and vectors of the shards, in the order in which they are done."""
     done, total = 0, sum(len(shard.texts) for shard in shards)
@@ -304,10 +308,50 @@ class Encoder:
             raise UsageError(f"a text has at least one token, not {longest}")
         self.model, self.pooling, self.special_tokens = model, pooling, special_tokens
         self.longest, self.cache, self.pool = longest, open_cache(cache), pool
+        self.prompt = self.query_prompt = ""
+        self.remark = ""
+        """What the protocol adds, such as why a pipeline of the model's own is not used."""
+
+    has_usual_prompts = False
+    """Whether texts get the prompts that the model's own configuration names."""
 
     def __str__(self) -> str:
         special = "in" if self.special_tokens else "out"
-        return f"{self.pooling} pooling, special tokens {special}{self._cut}"
+        prompts = self.describe_prompts()
+        said = f", {prompts}" if prompts else ""
+        return f"{self.pooling} pooling, special tokens {special}{self._cut}{said}{self.remark}"
+
+    def with_prompts(self, prompt: str, query_prompt: str | None = None) -> Self:
+        """Return a copy that puts prompts in front of texts, another one in front of queries."""
+        if self.cache is not None:
+            _ = self._settings  # which takes long, so that copies share it
+        changed = copy.copy(self)
+        changed.prompt = prompt
+        changed.query_prompt = prompt if query_prompt is None else query_prompt
+        return changed
+
+    def prompted(
+        self,
+        texts: Sequence[str],
+        mentions: Sequence[Mention] | None = None,
+        queries: Places | None = None,
+    ) -> list[str]:
+        """Return texts as the model reads them; words stand where they stand without a prompt."""
+        if mentions is not None:
+            return list(texts)
+        found = [self.prompt + text for text in texts]
+        for row in () if queries is None else queries:
+            found[row] = self.query_prompt + texts[row]
+        return found
+
+    def describe_prompts(self) -> str:
+        """Say what is put in front of texts; nothing where nothing is."""
+        if self.prompt == self.query_prompt:
+            return f"prompt {self.prompt!r}" if self.prompt else ""
+        of_queries, others = (
+            repr(prompt) if prompt else "none" for prompt in (self.query_prompt, self.prompt)
+        )
+        return f"prompts: {of_queries} for queries, {others} for documents"
 
     def describe_words(self) -> str:
         """Say how words in texts get their vectors."""
@@ -323,6 +367,7 @@ class Encoder:
         layers: Iterable[str] | None = None,
         *,
         mentions: Sequence[Mention] | None = None,
+        queries: Places | None = None,
         watch: Watch | None = None,
         progress: Progress | None = None,
     ) -> dict[str, NDArray[Any]]:
@@ -336,7 +381,9 @@ class Encoder:
             Names of layers; all by default.
         mentions : sequence of Mention, optional
             Words in the texts: then every one of them gets a vector, the mean of its tokens, and
-            texts as a whole get none.
+            texts as a whole get none. Prompts are for whole texts.
+        queries : array of int, optional
+            Which of the texts are queries, with a prompt of their own.
         watch : callable, optional
             Sees the tokens of every distinct text, as in ``pooled``; with it all go through the
             model, in this process even where there are workers.
@@ -344,7 +391,9 @@ class Encoder:
             Called with the name of the read, texts done, and texts in all.
         """
         names = self.model.layer_names(layers)
-        wanted = Entries.of([checked(text) for text in texts], mentions)
+        if queries is not None and self.query_prompt != self.prompt:
+            return encode_both(self, texts, queries, names, watch=watch, progress=progress)
+        wanted = Entries.of(self.prompted([checked(text) for text in texts], mentions), mentions)
         keys = text_keys(wanted.keys)
         known: dict[str, tuple[Mask, NDArray[Any] | None]] = {
             name: (np.zeros(len(keys), np.bool_), None) for name in names
@@ -405,6 +454,22 @@ class Encoder:
     def _settings(self) -> dict[str, str]:
         about = {key: text for key, text in self.model.provenance.items() if key != "source"}
         return {**about, "files": files_digest(self.model)}
+
+
+def encode_both(
+    encoder: Encoder, texts: Sequence[str], queries: Places, layers: tuple[str, ...], **how: Any
+) -> dict[str, NDArray[Any]]:
+    """Encode documents and queries, each with their own prompt."""
+    asked = np.zeros(len(texts), np.bool_)
+    asked[queries] = True
+    found: dict[str, NDArray[Any]] = {}
+    for prompt, chosen in ((encoder.prompt, ~asked), (encoder.query_prompt, asked)):
+        some = [text for text, take in zip(texts, chosen, strict=True) if take]
+        for layer, rows in encoder.with_prompts(prompt).encode(some, layers, **how).items():
+            if layer not in found:
+                found[layer] = np.empty((len(texts), rows.shape[1]), rows.dtype)
+            found[layer][chosen] = rows
+    return found
 
 
 def check_here(device: str) -> None:

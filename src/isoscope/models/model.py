@@ -26,6 +26,7 @@ from isoscope.models.runtime import (
     loading,
     quietly,
 )
+from isoscope.models.sentence_pipeline import SentencePipeline, has_pipeline, read_pipeline
 from isoscope.models.sources import CONFIG, Source, find_source
 from isoscope.models.structure.parts import ROTARY, Parts, Positions, find_parts, find_positions
 from isoscope.models.structure.rms_variants import know_own
@@ -206,6 +207,13 @@ class Model:
         network = self.load(kind, config=self.config, dtype=dtype)
         return network.eval().requires_grad_(False)
 
+    @cached_property
+    def text_encoder(self) -> Any:
+        """The encoder of a sequence-to-sequence model, which may be all that is stored of it."""
+        kind = library("transformers").AutoModelForTextEncoding
+        dtype = getattr(library("torch"), self.dtype)
+        return self.load(kind, config=self.config, dtype=dtype).eval().requires_grad_(False)
+
     def load(self, kind: Any, head: str = "", *, complete: bool = True, **options: Any) -> Any:
         """Load the weights into a network of some class, on the model's device.
 
@@ -232,6 +240,7 @@ class Model:
     def release(self) -> None:
         """Let go of the network's weights; they are loaded again when they are asked for."""
         self.__dict__.pop("network", None)
+        self.__dict__.pop("text_encoder", None)
         # At once: the next model may not fit beside this one.
         gc.collect()  # a network and its modules refer to each other
 
@@ -293,10 +302,29 @@ class Model:
         return embedding_cloud(self, which, padding_rows=padding_rows)
 
     @cached_property
+    def positions(self) -> Positions:
+        """How the network tells positions apart."""
+        return find_positions(self.skeleton, self.config, self._calls)
+
+    @cached_property
+    def has_pipeline(self) -> bool:
+        """Whether it is a sentence-transformers folder."""
+        return has_pipeline(self.source)
+
+    @cached_property
+    def pipeline(self) -> SentencePipeline:
+        """What ``modules.json`` makes of the last layer, in a sentence-transformers folder."""
+        return read_pipeline(self)
+
+    @property
+    def tokenizer_limit(self) -> int | None:
+        """Number of tokens that the tokenizer allows, None for no limit."""
+        return sane_length(self.tokenizer)
+
+    @cached_property
     def longest(self) -> int | None:
         """Number of tokens that a text may have, None for no limit."""
-        positions = find_positions(self.skeleton, self.config, self._calls)
-        limits = [position_limit(positions, self.config), sane_length(self.tokenizer)]
+        limits = [position_limit(self.positions, self.config), self.tokenizer_limit]
         return min((limit for limit in limits if limit is not None), default=None)
 
     def layer_names(self, layers: Iterable[str] | None = None) -> tuple[str, ...]:

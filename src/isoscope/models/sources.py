@@ -5,7 +5,7 @@ Files of the Hugging Face hub are fetched into its cache when they are needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,10 @@ class Source:
     def fetch_weights(self) -> None:
         """Bring the weights into the folder, where they are not there by themselves."""
 
+    def fetch_files(self, patterns: Sequence[str]) -> None:
+        """Bring files of subfolders here, where they are not there by themselves."""
+        del patterns
+
 
 def find_source(name: str, revision: str | None) -> Source:
     """Find what a name means: a package, something on this machine, or a model of the hub."""
@@ -82,6 +86,12 @@ def local(name: str, path: Path) -> Source:
         if not (path / CONFIG).is_file():
             held = sorted(file.name for file in path.glob(f"*{GGUF}"))
             hint = f"; it holds {held[0]}: name that file" if held else ""
+            inner = sorted(path.glob(f"*_Transformer/{CONFIG}"))
+            if inner:  # as early versions of sentence-transformers saved models
+                hint = (
+                    f"; the network is in {inner[0].parent.name}: load the folder with "
+                    "sentence-transformers and save it again"
+                )
             raise UsageError(f"{name} is not a model: the folder has no {CONFIG}{hint}")
         return Source(path.resolve().name, name, path)
     if not path.is_file():
@@ -147,6 +157,10 @@ class HubSource(Source):
                 return
             self._fetch([*SMALL_FILES, patterns])
 
+    def fetch_files(self, patterns: Sequence[str]) -> None:
+        """Bring files of subfolders into the snapshot."""
+        self._fetch(list(patterns), folders=True)
+
     def _is_complete(self) -> bool:
         """Whether all files of the weights are there; a download may have been broken off."""
         try:
@@ -154,21 +168,24 @@ class HubSource(Source):
         except DataError:
             return False
 
-    def _fetch(self, patterns: list[str]) -> None:
+    def _fetch(self, patterns: list[str], *, folders: bool = False) -> None:
         if not self.reachable:
             return
         try:
-            download(self.name, self.revision, patterns)
+            download(self.name, self.revision, patterns, folders=folders)
         except Exception as error:
             raise refusal(self.name, self.revision, error) from error
 
 
-def download(name: str, revision: str | None, patterns: list[str], **place: Any) -> None:
-    """Fetch the files of a model that fit some patterns, none of them from subfolders."""
+def download(
+    name: str, revision: str | None, patterns: list[str], *, folders: bool = False, **place: Any
+) -> None:
+    """Fetch the files of a model that fit some patterns, from subfolders only where asked to."""
     with quietly():
         library("huggingface_hub").snapshot_download(
-            name, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"], **place
-        )
+            name, revision=revision, allow_patterns=patterns,
+            ignore_patterns=None if folders else ["*/*"], **place,
+        )  # fmt: skip
 
 
 def find_on_hub(name: str, revision: str | None) -> Source:

@@ -13,7 +13,10 @@ from isoscope.data.texts.open import open_texts
 from isoscope.errors import UsageError
 from isoscope.models.encode import Encoder, EncodingPool, chosen_layers
 from isoscope.models.model import Model, open_model
+from isoscope.models.pipeline_encoder import encoder_for
+from isoscope.models.prompts import Role
 from isoscope.progress import Progress
+from isoscope.tasks.prompts import with_prompt
 from isoscope.tasks.protocol import SentenceProtocol
 
 
@@ -35,20 +38,23 @@ def one_layer_encoder(
     layers = chosen_layers(model, protocol.layers)
     if len(layers) != 1:
         raise UsageError(f"{what} one layer, not {len(layers)}: {', '.join(layers)}")
-    return encoder_of(model, protocol, protocol.cache), (layers[0],)
+    return encoder_of(model, protocol, layers, protocol.cache), (layers[0],)
 
 
 def encoder_of(
     model: Model,
     protocol: SentenceProtocol,
+    layers: tuple[str, ...],
     cache: VectorCache | bool,
     pool: EncodingPool | None = None,
 ) -> Encoder:
-    """Return what turns texts into vectors as a protocol says."""
-    return Encoder(
+    """Return what turns texts into vectors as a protocol says; prompts depend on the texts."""
+    return encoder_for(
         model,
+        layers,
         protocol.pooling,
         protocol.special_tokens,
+        of_tokens=protocol.correct_at == "token",
         longest=protocol.longest,
         cache=cache,
         pool=pool,
@@ -62,6 +68,7 @@ def open_source(
     layer: str = "last",
     sentences: SentenceProtocol | None = None,
     column: str | None = None,
+    role: Role = "text",
     progress: Progress | None = None,
 ) -> CloudGroup:
     """Open one cloud of vectors.
@@ -78,6 +85,8 @@ def open_source(
         Pooling, cache and so on of the texts.
     column : str, optional
         Which array of a file that holds several.
+    role : {"text", "document", "query"}
+        What the texts are in a search, which decides their prompt.
     progress : callable, optional
         Called with the name of the work, steps done, and steps in all.
     """
@@ -87,14 +96,16 @@ def open_source(
         return group
     if column is not None:
         raise UsageError("a column is one of a file of vectors; texts are read by a model")
-    return encoded(source, text, replace(sentences or SentenceProtocol(), layers=layer), progress)
+    protocol = replace(sentences or SentenceProtocol(), layers=layer)
+    return encoded(source, text, protocol, role, progress)
 
 
 def encoded(
-    source: Any, text: Any, protocol: SentenceProtocol, progress: Progress | None
+    source: Any, text: Any, protocol: SentenceProtocol, role: Role, progress: Progress | None
 ) -> ArrayCloud:
     """Turn texts into the vectors of one layer of a model."""
     encoder, layers = one_layer_encoder(source, protocol, "a search is in")
+    encoder = with_prompt(encoder, protocol, role)
     texts = [one.text for one in open_texts(text).texts()]
     vectors = encoder.encode(texts, layers, progress=progress)[layers[0]]
     return ArrayCloud(vectors, f"{encoder.model.name} {layers[0]}, {encoder}")

@@ -36,8 +36,15 @@ class SentenceProtocol:
     ----------
     layers : str or sequence of str
         ``last``, ``all``, or names of layers.
-    pooling : {"mean", "cls", "last", "max"}
-        How the tokens of a text become one vector.
+    pooling : {"mean", "cls", "last", "max"}, optional
+        How the tokens of a text become one vector. By default the last layer of a
+        sentence-transformers folder becomes what its ``modules.json`` makes of it; the mean is
+        taken elsewhere.
+    prompt : str, optional
+        Text to put in front of every text, or the name of one of the model's prompts. By default
+        what sentence-transformers would take, if the vectors are those of ``modules.json``.
+    query_prompt : str, optional
+        The same for queries: those of a search, or the first texts of pairs.
     special_tokens : bool
         Whether tokens that the tokenizer adds count.
     correct_at : {"sentence", "token"}
@@ -65,7 +72,9 @@ class SentenceProtocol:
     """
 
     layers: str | Sequence[str] = "last"
-    pooling: str = "mean"
+    pooling: str | None = None
+    prompt: str | None = None
+    query_prompt: str | None = None
     special_tokens: bool = True
     correct_at: Literal["sentence", "token"] = "sentence"
     fit_on: Any = None

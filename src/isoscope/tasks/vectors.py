@@ -33,6 +33,7 @@ from isoscope.tasks.encoding import one_layer_encoder, open_source
 from isoscope.tasks.fits import MOST_ROWS, Background, FoldedRows, moments_of, parts_of
 from isoscope.tasks.problem import Problem
 from isoscope.tasks.problems.retrieval import RetrievalProblem, RetrievalTask
+from isoscope.tasks.prompts import refuse_prompts, with_prompts
 from isoscope.tasks.protocol import SentenceProtocol
 from isoscope.tasks.registry import Task
 
@@ -118,6 +119,7 @@ def ground_of(
         raise UsageError(
             "--fit-on names texts; corrections of vectors are fitted on the rows of the source"
         )
+    refuse_prompts(protocol)
     if protocol.layers not in ("last", "all"):
         raise UsageError(f"vectors have no layer {protocol.layers!r}; layers are those of a model")
     other = queries if second is None else second
@@ -334,8 +336,11 @@ def texts_ground(
 ) -> Ground:
     """Encode the texts of a problem in one layer of a model."""
     encoder, layers = one_layer_encoder(source, protocol, "advice is about")
-    found = encoder.encode(problem.texts, layers, mentions=problem.mentions, progress=progress)
-    query_rows = None
+    encoder, problem, asked = with_prompts(encoder, protocol, problem)
+    found = encoder.encode(
+        problem.texts, layers, mentions=problem.mentions, queries=asked, progress=progress
+    )
+    query_rows = asked
     if isinstance(problem, RetrievalProblem):
         # A text that is a document as well stays with the documents.
         query_rows = np.setdiff1d(problem.query_rows, problem.document_rows)

@@ -31,6 +31,7 @@ from isoscope.tasks.cross_fitting import (
 from isoscope.tasks.fits import parts_of
 from isoscope.tasks.folds import FOLDS, dealt
 from isoscope.tasks.problems.classification import ClassProblem
+from isoscope.tasks.prompts import refuse_prompts
 from isoscope.tasks.protocol import SentenceProtocol, protocol_of
 from isoscope.tasks.registry import data_folder, find_task
 from isoscope.tasks.scores import as_row, with_note
@@ -153,7 +154,7 @@ def advise(
     progress, command : callable and str, optional
         Called with the name of the work, steps done, and steps in all; kept in the result.
     **protocol
-        Fields of ``SentenceProtocol``, such as ``pooling``, in place of ``sentences``.
+        Fields of ``SentenceProtocol``, such as ``prompt``, in place of ``sentences``.
 
     Returns
     -------
@@ -163,6 +164,7 @@ def advise(
     if out is not None:
         check_correction_file(Path(out))
     if pairs is None and task is None and retrieval is None:
+        refuse_prompts(how)
         if centres is not None and queries is None:
             raise UsageError("--centres is about queries and documents; name --queries")
         if out is not None:

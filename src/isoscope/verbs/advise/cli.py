@@ -68,7 +68,9 @@ class AdviseOptions(options.Options):
     )
     seed: options.Seed = 0
     layer: options.Layer = "last"
-    pooling: options.Pooling = "mean"
+    pooling: options.Pooling = None
+    prompt: options.Prompt = None
+    query_prompt: options.QueryPrompt = None
     special_tokens: options.SpecialTokens = True
     cache: options.KeepVectors = True
     ids: options.Ids = None

@@ -19,6 +19,7 @@ from isoscope.progress import Progress
 from isoscope.results.fields import KIND, REMARKS
 from isoscope.results.result import Result, versions
 from isoscope.tasks.encoding import open_source
+from isoscope.tasks.prompts import refuse_prompts
 from isoscope.tasks.protocol import SentenceProtocol, protocol_of
 from isoscope.verbs.diff import effects, permutation, reuse, support
 from isoscope.verbs.diff import text as telling
@@ -122,6 +123,10 @@ def diff(
     if text is None and (layer_b is not None or layer != "last"):
         raise UsageError("layers are those of models that read texts; name the texts with --text")
     sentences = protocol_of(sentences, protocol)
+    if text is None:
+        refuse_prompts(sentences)
+    if sentences.query_prompt is not None:
+        raise UsageError("both models read the same texts, none of which is a query; name prompt=")
     opened: list[CloudGroup] = [
         open_source(
             source, text=text, layer=at, sentences=sentences, column=which, progress=progress

@@ -32,6 +32,7 @@ from isoscope.tasks.cross_fitting import Candidate, CrossFitting
 from isoscope.tasks.datasets.word_similarity import WordSimilarity
 from isoscope.tasks.fits import parts_of
 from isoscope.tasks.folds import FOLDS, dealt
+from isoscope.tasks.prompts import refuse_prompts
 from isoscope.tasks.protocol import SentenceProtocol, protocol_of
 from isoscope.tasks.registry import Task, all_tasks, data_folder, find_task
 from isoscope.tasks.scores import problem_rows, with_note
@@ -131,7 +132,7 @@ def evaluate(
     command : str
         Kept in the result, so that it can be made again.
     **protocol
-        Fields of ``SentenceProtocol``, such as ``pooling``, in place of ``sentences``.
+        Fields of ``SentenceProtocol``, such as ``prompt``, in place of ``sentences``.
 
     Returns
     -------
@@ -165,6 +166,7 @@ def evaluate(
         )  # fmt: skip
         return replace(found, command=command)
     refuse_workers(wanted_tasks[0].name, engine, workers, pool)
+    refuse_prompts(sentences)
     if problems:
         rows: list[Row] = []
         for task in problems:

@@ -57,7 +57,9 @@ class EvaluateOptions(options.Options):
         "On texts: all, last, or names with commas, such as 'block 5,block 6'.",
         panel=ON_TEXTS,
     )
-    pooling: options.Pooling = "mean"
+    pooling: options.Pooling = None
+    prompt: options.Prompt = None
+    query_prompt: options.QueryPrompt = None
     special_tokens: options.SpecialTokens = True
     correct_at: Literal["sentence", "token"] = options.option(
         "sentence",

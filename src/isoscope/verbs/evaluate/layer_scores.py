@@ -29,6 +29,7 @@ from isoscope.tasks.fits import MOST_TOKENS, sees_a_sample
 from isoscope.tasks.problems.classification import ClassProblem, epoch_table
 from isoscope.tasks.problems.pairs import SCORE
 from isoscope.tasks.problems.word_senses import ACCURACY, LEARNED
+from isoscope.tasks.prompts import with_prompts_of_job
 from isoscope.tasks.protocol import SentenceProtocol, Split, TaskPlan, job_of
 from isoscope.tasks.scores import problem_rows, with_note
 from isoscope.verbs.evaluate.sentence_spaces import Level, Space, sentence_spaces
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from isoscope.progress import Progress
     from isoscope.tasks.problem import Problem
     from isoscope.tasks.registry import Task
-    from isoscope.typing import Doubles
+    from isoscope.typing import Doubles, Places
 
 
 SCORED, OTHERS = "what is scored", "other pairs, as the threshold is"
@@ -102,7 +103,8 @@ SECONDS = "seconds"
 class LayerScoring:
     """How the layers of a model are scored: by which encoder, in which spaces of which layers.
 
-    The protocol is all else that decides a score; ``level`` is the coverage of the intervals.
+    The protocol is all else that decides a score; ``level`` is the coverage of the intervals, and
+    ``queries`` are the texts with a prompt of their own.
     """
 
     encoder: Encoder
@@ -111,6 +113,7 @@ class LayerScoring:
     protocol: SentenceProtocol
     level: float
     progress: Progress | None
+    queries: Places | None = None
 
     def score(self, job: TaskPlan) -> Result:
         """Score one task."""
@@ -166,7 +169,7 @@ class LayerScoring:
         problem = job.problem
         return sentence_spaces(
             self.encoder, problem.texts, self.corrections, mentions=problem.mentions,
-            layers=self.layers, level=self.corrected(job), fit=split.fit,
+            queries=self.queries, layers=self.layers, level=self.corrected(job), fit=split.fit,
             scored=problem.texts_of(split.held), seed=self.protocol.seed, progress=self.progress,
         )  # fmt: skip
 
@@ -269,9 +272,16 @@ def evaluate_texts(
         model = opened(source, protocol, encoders)
         layers = chosen_layers(model, protocol.layers)
         began = time.perf_counter()
-        encoder = encoder_of(model, protocol, cache, encoders)
-        scoring = LayerScoring(encoder, corrections, layers, protocol, level, progress)
-        found = joined(map(scoring.score, jobs))
+        encoder = encoder_of(model, protocol, layers, cache, encoders)
+
+        def scored(job: TaskPlan) -> Result:
+            prompted, ready, queries = with_prompts_of_job(encoder, protocol, job)
+            scoring = LayerScoring(
+                prompted, corrections, layers, protocol, level, progress, queries
+            )
+            return scoring.score(ready)
+
+        found = joined(map(scored, jobs))
     return replace(
         found,
         rows=with_best_layers(found.rows),

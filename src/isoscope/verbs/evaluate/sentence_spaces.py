@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from isoscope.models.tokens import Mention
     from isoscope.progress import Progress
     from isoscope.tasks.protocol import FitTexts
+    from isoscope.typing import Places
 
 
 Level = Literal["token", "sentence"]
@@ -53,6 +54,7 @@ def sentence_spaces(
     corrections: Sequence[NamedCorrection],
     *,
     mentions: Sequence[Mention] | None = None,
+    queries: Places | None = None,
     layers: Iterable[str] | None = None,
     level: Level = "token",
     fit: FitTexts | None = None,
@@ -72,6 +74,8 @@ def sentence_spaces(
         What is wanted; ``none`` is the vectors as they are.
     mentions : sequence of Mention, optional
         Words in the texts, if vectors of those are wanted; corrections are then of tokens.
+    queries : array of int, optional
+        Which of the texts are queries, with a prompt of their own.
     layers : iterable of str, optional
         Names of layers; all by default.
     level : {"token", "sentence"}
@@ -98,18 +102,23 @@ def sentence_spaces(
     began = time.perf_counter()
     learn: Any
     if not wanted or fit is None:
-        raw, learn = encoder.encode(texts, names, mentions=mentions, progress=progress), None
+        learn = None
+        raw = encoder.encode(texts, names, mentions=mentions, queries=queries, progress=progress)
     elif level == "token":
         fits = TokenFits(wanted, seed=seed)
         if fit.transductive and set(fit.texts) == set(texts):
-            raw = encoder.encode(texts, names, mentions=mentions, watch=fits.add, progress=progress)
+            raw = encoder.encode(
+                texts, names, mentions=mentions, queries=queries, watch=fits.add, progress=progress
+            )
         else:
             encoder.encode(fit.texts, names, watch=fits.add, progress=progress)
-            raw = encoder.encode(texts, names, mentions=mentions, progress=progress)
+            raw = encoder.encode(
+                texts, names, mentions=mentions, queries=queries, progress=progress
+            )
         learn = fits.fit
     else:
         # In one pass: texts that are both fitted on and wanted are encoded once.
-        both = encoder.encode([*texts, *fit.texts], names, progress=progress)
+        both = encoder.encode([*texts, *fit.texts], names, queries=queries, progress=progress)
         raw = {layer: rows[: len(texts)] for layer, rows in both.items()}
         known = {layer: rows[len(texts) :] for layer, rows in both.items()}
 
@@ -136,8 +145,9 @@ def sentence_spaces(
     pooled: dict[str, dict[str, NDArray[Any]]] = {}
     if again:
         pooled = pooled_spaces(
-            encoder.model, texts, list(again), pooling, encoder.special_tokens, again,
-            mentions=mentions, longest=encoder.longest, progress=progress,
+            encoder.model, encoder.prompted(texts, mentions, queries), list(again), pooling,
+            encoder.special_tokens, again, mentions=mentions, longest=encoder.longest,
+            progress=progress,
         )  # fmt: skip
     # One pass serves all these corrections, which share its time.
     passed = (time.perf_counter() - began) / max(sum(map(len, again.values())), 1)

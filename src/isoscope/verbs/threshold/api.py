@@ -19,6 +19,7 @@ from isoscope.data.base import CloudGroup
 from isoscope.data.selection import RowSelection, count_rows
 from isoscope.errors import UsageError
 from isoscope.measures.views import DEFAULT_CORRECTIONS, check_width
+from isoscope.models.prompts import Role
 from isoscope.progress import Progress
 from isoscope.results.fields import KIND, REMARKS
 from isoscope.results.result import Result, Row, versions
@@ -26,8 +27,9 @@ from isoscope.tasks.datasets.own_pairs import own_pair_task
 from isoscope.tasks.encoding import open_source, with_caveats
 from isoscope.tasks.fits import parts_of
 from isoscope.tasks.folds import FOLDS
+from isoscope.tasks.prompts import refuse_prompts
 from isoscope.tasks.protocol import SentenceProtocol, protocol_of
-from isoscope.tasks.vectors import ground_of
+from isoscope.tasks.vectors import Ground, ground_of
 from isoscope.verbs.threshold.chance import meaning_of, norm_remarks
 from isoscope.verbs.threshold.goals import BestF1, Precision, Recall
 from isoscope.verbs.threshold.labelled_pairs import LabelledPairs, with_labels
@@ -180,10 +182,15 @@ def threshold(
     asked = parse_corrections(listed(corrections, DEFAULT_CORRECTIONS))
     names = list(dict.fromkeys([NONE, *(one.text for one in asked)]))
     how = protocol_of(sentences, protocol, layers=layer, seed=seed)
+    if pairs is None and text is None:
+        refuse_prompts(how)
+    elif pairs is None and queries is None and how.query_prompt is not None:
+        raise UsageError("--query-prompt is about queries; name them with --queries")
     rows: list[Row] = []
     maps: list[ScoreMap] = []
     remarks: list[str] = []
     documents: CloudGroup | None = None
+    asking: CloudGroup | None = None
     if pairs is not None:
         parts = parts_of([one for one in named(names) if one.transformer is not None])
         ground = ground_of(
@@ -198,15 +205,16 @@ def threshold(
         maps += [one.map for one in scored]
         share = float(np.mean(labelled.labels))
         remarks += [*change_sentences(scored), *rare_sentences(scored, share)]
-        if ground.problem.texts:  # random pairs are then pairs of these texts
-            finite = np.isfinite(ground.vectors).all(axis=1)
-            documents = ArrayCloud(ground.vectors[finite], ground.name)
+        if ground.problem.texts:
+            documents, asking = clouds_of(ground)
     opened = partial(open_source, layer=layer, sentences=how, progress=progress)
     if documents is None:
-        documents = opened(source, text=text, column=column)
-    asking = None
-    if queries is not None:
-        asking = opened(queries, column=column) if text is None else opened(source, text=queries)
+        role: Role = "text" if queries is None else "document"
+        documents = opened(source, text=text, column=column, role=role)
+    if queries is not None and text is None:
+        asking = opened(queries, column=column, role="query")
+    elif queries is not None:
+        asking = opened(source, text=queries, role="query")
     for one in asked:
         check_width(one, documents.widths[0])
     found = background(
@@ -225,6 +233,19 @@ def threshold(
     if map_file is not None:
         thresholds.save_maps(map_file)
     return thresholds
+
+
+def clouds_of(ground: Ground) -> tuple[ArrayCloud, ArrayCloud | None]:
+    """Return the vectors that pairs of texts stand on: documents, and queries where some are."""
+    finite = np.isfinite(ground.vectors).all(axis=1)
+    if ground.query_rows is None:
+        return ArrayCloud(ground.vectors[finite], ground.name), None
+    asked = np.zeros(len(finite), np.bool_)
+    asked[ground.query_rows] = True
+    return (
+        ArrayCloud(ground.vectors[finite & ~asked], ground.name),
+        ArrayCloud(ground.vectors[finite & asked], "the first texts of pairs"),
+    )
 
 
 def background(

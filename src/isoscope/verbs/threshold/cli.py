@@ -86,6 +86,7 @@ class ThresholdOptions(options.Options):
     layer: options.Layer = "last"
     column: options.Column = None
     encoding: options.Encoding
+    query_prompt: options.QueryPrompt = None
     drop_invalid: options.DropInvalid = False
     output: options.Output
     seed: options.Seed = 0
@@ -107,7 +108,9 @@ def threshold_command(given: ThresholdOptions) -> None:
     refuse_idle(
         {"--layer": None if given.layer == "last" else given.layer,
          "--device": encoding.compute.device,
-         "--pooling": None if encoding.pooling == "mean" else encoding.pooling,
+         "--pooling": encoding.pooling,
+         "--prompt": encoding.prompt,
+         "--query-prompt": given.query_prompt,
          "--dtype": None if encoding.compute.dtype == "float32" else encoding.compute.dtype},
         given.pairs is not None or given.text is not None,
         "texts that a model reads; name them with --text or --pairs",
