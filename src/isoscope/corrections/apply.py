@@ -14,9 +14,10 @@ import numpy as np
 
 from isoscope.compute.threads import accumulate, cores, deal
 from isoscope.corrections.registry import text_of
-from isoscope.data.arrays import at_least_single, is_tensor, normalized
+from isoscope.data.arrays import at_least_single, is_tensor, normalized, zero_rows
 from isoscope.data.base import Cloud, is_portable, rows_per_batch
 from isoscope.data.rewrite import Change
+from isoscope.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,6 +87,43 @@ class Placed(Generic[Parts]):
         return {name: value for name, value in self.__dict__.items() if name != "_placed"}
 
 
+def with_zeros_kept(rows: Array, corrected: Array) -> Array:
+    """Set corrected rows to zero where the rows before the correction were zero.
+
+    A zero vector stands for "no vector": a text without tokens, an image that failed. An affine
+    map would turn all of them into the same −μ W, a vector like any other, which searches find.
+    """
+    if is_tensor(rows):
+        zero = (rows == 0).all(dim=1)
+        return corrected.masked_fill(zero[:, None], 0.0) if bool(zero.any()) else corrected
+    corrected[zero_rows(rows)] = 0.0
+    return corrected
+
+
+def normalizes(correction: Correction, keep_norms: bool) -> bool:
+    """Whether vectors are brought to norm 1 when a correction is applied to files or exported.
+
+    They are where the correction says so (``renormalize``), and where the vectors that it was
+    fitted on had norm 1: whoever stores unit vectors compares them by inner products, which equal
+    cosines only as long as the norms stay 1. ``transform`` follows ``renormalize`` alone.
+
+    Parameters
+    ----------
+    correction : Correction
+        Fitted.
+    keep_norms : bool
+        Leave the norms as the correction makes them.
+    """
+    if not correction.renormalize:
+        return correction.fitted_on_.unit_length and not keep_norms
+    if keep_norms:
+        raise UsageError(
+            f"{correction.name} was fitted with renormalize=true, which brings vectors to norm 1; "
+            "leave --keep-norms (keep_norms=True) out, or fit it without renormalize"
+        )
+    return True
+
+
 # Blocks from which on several threads pay.
 WORTH_A_THREAD = 4
 
@@ -143,11 +181,15 @@ PIECES = 8
 class Applying:
     """What ``transform`` does, without its checks, which a file has been through already.
 
+    Whether vectors are brought to norm 1 is not left to the correction: see ``normalizes``.
+
     The digits of a product may depend on how many rows it has, and how many threads share it. So
     the pieces follow from the rows alone, and BLAS has one thread for each.
     """
 
     correction: Correction
+    renormalize: bool
+    """Whether corrected vectors are brought to norm 1."""
     threads: int
     """How many pieces are corrected at a time, unless the correction has threads of its own."""
 
@@ -160,18 +202,20 @@ class Applying:
             lanes, step = 1, max(len(rows), 1)
         pieces = [slice(first, first + step) for first in range(0, len(rows), step)]
         # One object for all threads: it has no state of its own, and pieces do not overlap.
-        lane = Blocks(rows, out, correction._correct, correction.renormalize)
+        lane = Blocks(rows, out, correction._corrected, self.renormalize)
         lanes = max(min(lanes, len(pieces)), 1)
         deal(((k % lanes, piece) for k, piece in enumerate(pieces)), [lane] * lanes)
         return out
 
 
-def change_of(correction: Correction, threads: int) -> Change:
+def change_of(correction: Correction, threads: int, *, keep_norms: bool = False) -> Change:
     """Return what is done to files, and what they say of it; it can be pickled."""
+    renormalize = normalizes(correction, keep_norms)
     return Change(
-        Applying(correction, threads),
+        Applying(correction, renormalize, threads),
         correction.n_features_in_,
         correction._output_width,
         text_of(correction),
         correction.fingerprint,
+        normalized=renormalize and not correction.renormalize,
     )
