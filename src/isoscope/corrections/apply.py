@@ -188,10 +188,10 @@ class Applying:
     """
 
     correction: Correction
-    renormalize: bool
-    """Whether corrected vectors are brought to norm 1."""
     threads: int
     """How many pieces are corrected at a time, unless the correction has threads of its own."""
+    renormalize: bool
+    """Whether corrected vectors are brought to norm 1."""
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Correct some rows, float32 or float64."""
@@ -212,7 +212,7 @@ def change_of(correction: Correction, threads: int, *, keep_norms: bool = False)
     """Return what is done to files, and what they say of it; it can be pickled."""
     renormalize = normalizes(correction, keep_norms)
     return Change(
-        Applying(correction, renormalize, threads),
+        Applying(correction, threads, renormalize),
         correction.n_features_in_,
         correction._output_width,
         text_of(correction),
