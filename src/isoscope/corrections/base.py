@@ -163,7 +163,7 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             The model whose vectors are corrected; it does not change.
         keep_norms : bool
             Leave the norms as the correction makes them, also where the vectors that it was fitted
-            on had norm 1.
+            on had norm 1. A ``Normalize`` that follows the correction in the model stays.
 
         Returns
         -------

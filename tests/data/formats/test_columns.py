@@ -129,8 +129,9 @@ def test_measures_and_fits_without_null_rows(tmp_path: Path) -> None:
     fitted = isoscope.fit_correction(str(path), "center", out, drop_invalid=True)
     assert fitted.facts["left_out"] == {"null": 10}
     np.testing.assert_allclose(fitted.correction.mean_, kept.mean(axis=0), atol=1e-15)
-    with pytest.raises(DataError, match="is null or holds NaN"):
-        isoscope.measure(str(path), "mean_cosine", sample=30)
+    for source in (str(path), str(tmp_path / "*.parquet")):
+        with pytest.raises(DataError, match="is null or holds NaN"):
+            isoscope.measure(source, "mean_cosine", sample=30)
 
 
 @pytest.mark.parametrize("kind", ["list", "large", "fixed"])
