@@ -79,7 +79,7 @@ def fit_correction(
     column : str, optional
         Which array or column of a file that holds several.
     drop_invalid : bool
-        Leave out rows with NaN or infinities, and count them, instead of stopping.
+        Leave out rows that are null or hold NaN or infinities, and count them, instead of stopping.
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
     **run
