@@ -133,14 +133,24 @@ def test_fitted_on_others_it_stands_before_normalize(plain: Any, normalized: Any
     np.testing.assert_allclose(model.encode(TEXTS), expected, atol=2e-5)
 
 
-@pytest.mark.parametrize("renormalize", [False, True])
-def test_fitted_on_unit_vectors_of_a_model_that_makes_none(renormalize: bool, plain: Any) -> None:
+@pytest.mark.parametrize("keep_norms", [False, True])
+def test_fitted_on_unit_vectors_of_a_model_that_makes_none(keep_norms: bool, plain: Any) -> None:
     vectors = plain.encode(TEXTS, normalize_embeddings=True)
-    correction = Center(renormalize=renormalize).fit(vectors)
-    model = correction.to_sentence_transformers(plain)
-    behind = ["Normalize"] if renormalize else []
+    correction = Center().fit(vectors)
+    model = correction.to_sentence_transformers(plain, keep_norms=keep_norms)
+    behind = [] if keep_norms else ["Normalize"]
     assert kinds(model) == ["StaticEmbedding", "Normalize", "Dense", *behind]
-    np.testing.assert_allclose(model.encode(TEXTS), correction.transform(vectors), atol=2e-6)
+    corrected = correction.transform(vectors)
+    expected = corrected if keep_norms else unit(corrected)
+    np.testing.assert_allclose(model.encode(TEXTS), expected, atol=5e-6)
+
+
+def test_norms_are_kept_behind_normalize(normalized: Any) -> None:
+    vectors = normalized.encode(TEXTS)
+    correction = Center().fit(vectors)
+    model = correction.to_sentence_transformers(normalized, keep_norms=True)
+    assert kinds(model) == ["StaticEmbedding", "Normalize", "Dense"]
+    np.testing.assert_allclose(model.encode(TEXTS), correction.transform(vectors), atol=5e-6)
 
 
 def test_modules_alone(plain: Any) -> None:
@@ -148,6 +158,9 @@ def test_modules_alone(plain: Any) -> None:
     assert kinds(Center().fit(vectors).to_sentence_transformers()) == ["Dense"]
     fitted = Center(renormalize=True).fit(vectors)
     assert kinds(fitted.to_sentence_transformers()) == ["Dense", "Normalize"]
+    fitted = Center().fit(unit(vectors))
+    assert kinds(fitted.to_sentence_transformers()) == ["Dense", "Normalize"]
+    assert kinds(fitted.to_sentence_transformers(keep_norms=True)) == ["Dense"]
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ def test_threads_and_processes_change_nothing(name: str) -> None:
     if name == FLOW:
         pytest.importorskip("zuko")
     correction = make_correction(name).fit(VECTORS)
-    one, three = Applying(correction, 1), Applying(correction, 3)
+    one, three = (Applying(correction, n, correction.renormalize) for n in (1, 3))
     sent: Applying = pickle.loads(pickle.dumps(one))
     for rows in (VECTORS, VECTORS[:1], VECTORS[:777].astype(np.float64), VECTORS[:0]):
         found = one(rows)
@@ -56,7 +56,7 @@ def test_pieces_follow_from_the_rows_alone(monkeypatch: pytest.MonkeyPatch) -> N
     with threadpool_limits(2):
         for threads in (1, 3):
             calls.clear()
-            Applying(correction, threads)(VECTORS)
+            Applying(correction, threads, renormalize=False)(VECTORS)
             assert sorted(rows for rows, _, _ in calls) == [4, *[512] * 8]
             assert len({name for _, name, _ in calls}) == threads
             assert {blas for _, _, blas in calls} == {1}
@@ -68,7 +68,7 @@ def test_a_correction_with_threads_of_its_own_gets_whole_batches(
     correction = Center().fit(VECTORS)
     calls = watched(correction, monkeypatch)
     monkeypatch.setattr(Center, "own_threads", True)
-    Applying(correction, 3)(VECTORS)
+    Applying(correction, 3, renormalize=False)(VECTORS)
     assert [(rows, name) for rows, name, _ in calls] == [(4_096, "MainThread"), (4, "MainThread")]
 
 

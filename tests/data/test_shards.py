@@ -302,7 +302,7 @@ def test_rows_that_are_not_finite_are_named_as_in_the_file(tmp_path: Path) -> No
 
 def test_bad_rows_of_pieces_are_named_as_in_the_file(tmp_path: Path) -> None:
     rows: list[Any] = VECTORS.tolist()
-    rows[430] = None
+    rows[430], rows[440] = rows[430][:2], None
     table = pyarrow.table({"v": pyarrow.array(rows, pyarrow.list_(pyarrow.float64()))})
     parquet.write_table(table, tmp_path / "x.parquet", row_group_size=100)
     cloud = isoscope.open_cloud(tmp_path / "x.parquet")
@@ -310,8 +310,13 @@ def test_bad_rows_of_pieces_are_named_as_in_the_file(tmp_path: Path) -> None:
     piece = cloud.cut(256)[2]
     assert piece.start == 400
     for reading in (joined, lambda one: one.read_rows(np.array([30]))):
-        with pytest.raises(DataError, match="row 430 has no vector"):
+        with pytest.raises(DataError, match="row 430 has 2 numbers"):
             reading(piece)
+    rows[430] = rows[0]
+    table = pyarrow.table({"v": pyarrow.array(rows, pyarrow.list_(pyarrow.float64()))})
+    parquet.write_table(table, tmp_path / "x.parquet", row_group_size=100)
+    with pytest.raises(DataError, match="row 440 has no vector"):
+        joined(RowSelection(piece))
     fvecs = written(tmp_path, ".fvecs")
     path = tmp_path / "x.fvecs"
     content = bytearray(path.read_bytes())

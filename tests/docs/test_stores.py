@@ -40,6 +40,23 @@ def check(result: isoscope.Result) -> None:
         assert (one.value or 0) == pytest.approx(other.value or 0, rel=1e-5, abs=1e-7)
 
 
+def test_an_index_that_corrects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pytest.importorskip("faiss", reason="faiss-cpu is not installed")
+        unit = VECTORS / np.linalg.norm(VECTORS, axis=1, keepdims=True)
+        monkeypatch.chdir(tmp_path)
+        np.save("vectors.npy", unit)
+        fitted = isoscope.make_correction("center").fit(unit)
+        fitted.save("center.safetensors")
+        names: dict[str, Any] = {}
+        exec(compile(example("An index that corrects"), str(PAGE), "exec"), names)
+    corrected = fitted.transform(unit)
+    corrected /= np.linalg.norm(corrected, axis=1, keepdims=True)
+    expected = -np.sort(-(corrected[:5] @ corrected.T), axis=1)[:, :10]
+    np.testing.assert_allclose(names["scores"], expected, atol=1e-5)
+
+
 def test_lancedb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -14,9 +14,10 @@ import numpy as np
 
 from isoscope.compute.threads import cores, deal
 from isoscope.corrections.registry import text_of
-from isoscope.data.arrays import at_least_single, is_tensor, normalized
+from isoscope.data.arrays import at_least_single, is_tensor, normalized, zero_rows
 from isoscope.data.base import Cloud, is_portable, rows_per_batch
 from isoscope.data.rewrite import Change
+from isoscope.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,6 +85,43 @@ class Placed(Generic[Parts]):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_placed"}
+
+
+def with_zeros_kept(rows: Array, corrected: Array) -> Array:
+    """Set corrected rows to zero where the rows before the correction were zero.
+
+    A zero vector stands for "no vector": a text without tokens, an image that failed. An affine
+    map would turn all of them into the same −μ W, a vector like any other, which searches find.
+    """
+    if is_tensor(rows):
+        zero = (rows == 0).all(dim=1)
+        return corrected.masked_fill(zero[:, None], 0.0) if bool(zero.any()) else corrected
+    corrected[zero_rows(rows)] = 0.0
+    return corrected
+
+
+def normalizes(correction: Correction, keep_norms: bool) -> bool:
+    """Whether vectors are brought to norm 1 when a correction is applied to files or exported.
+
+    They are where the correction says so (``renormalize``), and where the vectors that it was
+    fitted on had norm 1: whoever stores unit vectors compares them by inner products, which equal
+    cosines only as long as the norms stay 1. ``transform`` follows ``renormalize`` alone.
+
+    Parameters
+    ----------
+    correction : Correction
+        Fitted.
+    keep_norms : bool
+        Leave the norms as the correction makes them.
+    """
+    if not correction.renormalize:
+        return correction.fitted_on_.unit_length and not keep_norms
+    if keep_norms:
+        raise UsageError(
+            f"{correction.name} was fitted with renormalize=true, which brings vectors to norm 1; "
+            "leave --keep-norms (keep_norms=True) out, or fit it without renormalize"
+        )
+    return True
 
 
 # Blocks of a batch. Threads share them, and a block stays in the cache.
@@ -158,29 +196,36 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Applying:
-    """What ``transform`` does, without its checks, which a file has been through already."""
+    """What ``transform`` does, without its checks, which a file has been through already.
+
+    Whether vectors are brought to norm 1 is not left to the correction: see ``normalizes``.
+    """
 
     correction: Correction
     threads: int
     """How many blocks are corrected at a time, unless the correction has threads of its own."""
+    renormalize: bool
+    """Whether corrected vectors are brought to norm 1."""
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Correct some rows, float32 or float64."""
         correction = self.correction
         corrected: NDArray[Any] = corrected_rows(
-            rows, correction._correct, correction._output_width,
-            renormalize=correction.renormalize, own_threads=correction.own_threads,
+            rows, correction._corrected, correction._output_width,
+            renormalize=self.renormalize, own_threads=correction.own_threads,
             threads=self.threads,
         )  # fmt: skip
         return corrected
 
 
-def change_of(correction: Correction, threads: int) -> Change:
+def change_of(correction: Correction, threads: int, *, keep_norms: bool = False) -> Change:
     """Return what is done to files, and what they say of it; it can be pickled."""
+    renormalize = normalizes(correction, keep_norms)
     return Change(
-        Applying(correction, threads),
+        Applying(correction, threads, renormalize),
         correction.n_features_in_,
         correction._output_width,
         text_of(correction),
         correction.fingerprint,
+        normalized=renormalize and not correction.renormalize,
     )

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from isoscope.compute.map_reduce import Run
-from isoscope.corrections.apply import corrected_rows
+from isoscope.corrections.apply import corrected_rows, with_zeros_kept
 from isoscope.corrections.export import to_faiss, to_sentence_transformers
 from isoscope.corrections.fit import fitted_on, kept_rows, read_with_sample
 from isoscope.corrections.parameters import BOOLEAN, Slot, check_arrays
@@ -58,12 +58,15 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Changes every vector of a cloud so that the cloud fills its space more evenly.
 
     Arrays come back as arrays, tensors as tensors on their device; float16, float32 and float64
-    keep their type (half precision is computed in single), integers become float64.
+    keep their type (half precision is computed in single), integers become float64. Zero vectors,
+    which stand for vectors that are missing, stay zero vectors.
 
     Parameters
     ----------
     renormalize : bool
-        Bring corrected vectors to length 1; zero stays 0.
+        Bring corrected vectors to norm 1; zero stays 0. ``transform`` does just what this says.
+        ``isoscope.apply_correction``, ``to_faiss`` and ``to_sentence_transformers`` also bring
+        vectors to norm 1 where those that the correction was fitted on had norm 1.
     """
 
     name: ClassVar[str]
@@ -132,7 +135,7 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Correct vectors; the result has the type, and for tensors the device, of ``X``."""
         check_is_fitted(self)
         vectors = self._vectors(X, reset=False)
-        return self._changed(vectors, self._correct, self._output_width, self.renormalize)
+        return self._changed(vectors, self._corrected, self._output_width, self.renormalize)
 
     def _changed(
         self, vectors: Array, change: Callable[[Array], Array], width: int, renormalize: bool
@@ -152,41 +155,52 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         save_correction(self, path)
 
-    def to_sentence_transformers(self, model: Any = None) -> Any:
+    def to_sentence_transformers(self, model: Any = None, *, keep_norms: bool = False) -> Any:
         """Turn an affine correction into a stock ``Dense`` that loads without isoscope.
 
         Parameters
         ----------
         model : SentenceTransformer, optional
             The model whose vectors are corrected; it does not change.
+        keep_norms : bool
+            Leave the norms as the correction makes them, also where the vectors that it was fitted
+            on had norm 1. A ``Normalize`` that follows the correction in the model stays.
 
         Returns
         -------
         list of modules, or SentenceTransformer
-            ``Dense``, and ``Normalize`` with ``renormalize``. With a model, a new one that shares
-            its weights: the correction stands before its last ``Normalize`` where it was fitted on
-            vectors that were not of unit length, and behind it, with another one at the end, where
-            it was. A model without ``Normalize`` gets one before the correction in that case.
+            ``Dense``, and ``Normalize`` with ``renormalize`` or where the correction was fitted on
+            vectors with norm 1, unless ``keep_norms``. With a model, a new one that shares its
+            weights: the correction stands before its last ``Normalize`` where it was fitted on
+            vectors that did not have norm 1, and after it, with another ``Normalize`` at the end,
+            where they did. A model without ``Normalize`` gets one before the correction in that
+            case.
         """
         check_is_fitted(self)
-        return to_sentence_transformers(self, model)
+        return to_sentence_transformers(self, model, keep_norms=keep_norms)
 
-    def to_faiss(self, index: Any = None) -> Any:
+    def to_faiss(self, index: Any = None, *, keep_norms: bool = False) -> Any:
         """Turn an affine correction into transforms of faiss.
 
         Parameters
         ----------
         index : faiss.Index, optional
             An index over corrected vectors.
+        keep_norms : bool
+            Leave the norms as the correction makes them, also where the vectors that it was fitted
+            on had norm 1. Inner products are no cosines then.
 
         Returns
         -------
         list of VectorTransform, or IndexPreTransform
-            A ``LinearTransform``, and a ``NormalizationTransform`` with ``renormalize``. With an
-            index, one that takes vectors as they are and corrects what is added and searched.
+            A ``LinearTransform``, and behind it a ``NormalizationTransform`` with ``renormalize``
+            or where the correction was fitted on vectors with norm 1, unless ``keep_norms``: apply
+            all of them, in their order. With an index, one that takes vectors as they are and
+            corrects what is added and searched. A linear map has no exception for zero vectors:
+            leave them out of the index.
         """
         check_is_fitted(self)
-        return to_faiss(self, index)
+        return to_faiss(self, index, keep_norms=keep_norms)
 
     @property
     def fingerprint(self) -> str:
@@ -311,6 +325,10 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Called from several threads at once unless ``own_threads``.
         """
         raise NotImplementedError
+
+    def _corrected(self, rows: Array) -> Array:
+        """Correct some rows as ``_correct`` does, except that zero vectors stay zero vectors."""
+        return with_zeros_kept(rows, self._correct(rows))
 
     def _fitted_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what was learned."""

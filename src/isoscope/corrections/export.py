@@ -1,7 +1,8 @@
 """Affine corrections for other libraries, which need no isoscope to apply them.
 
 Both compute y = x A + b in single precision, where ``transform`` takes the centre off first: the
-result differs by some roundings of x A.
+result differs by some roundings of x A. A zero vector becomes b there, where ``transform`` leaves
+it alone.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.corrections.apply import normalizes
 from isoscope.corrections.registry import all_corrections
 from isoscope.errors import DataError, UsageError
 
@@ -21,8 +23,11 @@ if TYPE_CHECKING:
     from isoscope.typing import Single
 
 
-def to_sentence_transformers(correction: Correction, model: Any = None) -> Any:
+def to_sentence_transformers(
+    correction: Correction, model: Any = None, *, keep_norms: bool = False
+) -> Any:
     """Return the modules that apply a correction, or a model with them in the right place."""
+    renormalize = normalizes(correction, keep_norms)
     weight, bias = in_single(correction)
     try:
         import sentence_transformers
@@ -39,7 +44,7 @@ def to_sentence_transformers(correction: Correction, model: Any = None) -> Any:
         init_bias=torch.from_numpy(bias),
     )
     if model is None:
-        return [dense, normalize_kind()] if correction.renormalize else [dense]
+        return [dense, normalize_kind()] if renormalize else [dense]
     check_model(correction, model)
     example = next(model.parameters(), None)
     if example is not None:
@@ -51,13 +56,13 @@ def to_sentence_transformers(correction: Correction, model: Any = None) -> Any:
         if not normalized:
             modules["normalize_before_correction"] = normalize_kind()
         modules["correction"] = dense
-        if normalized or correction.renormalize:
+        if renormalize:
             modules["normalize"] = normalize_kind()
     else:
         modules["correction"] = dense
         if normalized:
             modules.move_to_end(last)
-        elif correction.renormalize:
+        elif renormalize:
             modules["normalize"] = normalize_kind()
     corrected = sentence_transformers.SentenceTransformer(
         modules=modules,
@@ -71,8 +76,9 @@ def to_sentence_transformers(correction: Correction, model: Any = None) -> Any:
     return corrected
 
 
-def to_faiss(correction: Correction, index: Any = None) -> Any:
+def to_faiss(correction: Correction, index: Any = None, *, keep_norms: bool = False) -> Any:
     """Return the transforms that apply a correction, or an index that begins with them."""
+    renormalize = normalizes(correction, keep_norms)
     weight, bias = in_single(correction)
     try:
         import faiss
@@ -84,7 +90,7 @@ def to_faiss(correction: Correction, index: Any = None) -> Any:
     faiss.copy_array_to_vector(bias, linear.b)
     linear.is_trained = True
     transforms: list[Any] = [linear]
-    if correction.renormalize:
+    if renormalize:
         transforms.append(faiss.NormalizationTransform(width_out, 2.0))
     if index is None:
         return transforms

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from isoscope.compute.map_reduce import Run, read, summed, with_progress, without_skipped
-from isoscope.data.arrays import is_tensor
+from isoscope.data.arrays import is_tensor, unit_tolerance
 from isoscope.data.base import EPSILON
 from isoscope.data.open import one_cloud
 from isoscope.data.selection import RowSelection
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from isoscope.progress import Progress
     from isoscope.typing import Matrix, Vector
 
-
-# Vectors brought to length 1 in single precision miss it by less, whatever they are stored in.
-NORMALIZED_ELSEWHERE = 1e-5
 
 # Digits of sums in a fingerprint; the number of threads changes the ones far behind them.
 DECIMALS = 8
@@ -76,7 +73,7 @@ def has_unit_length(moments: Moments, stored: str) -> bool:
     if not moments.unit_weight > 0:
         return False
     # The mean tells of short vectors, the maximum of long ones: no pass over the rows is needed.
-    tolerance = max(2 * EPSILON[stored], NORMALIZED_ELSEWHERE)
+    tolerance = unit_tolerance(stored)
     mean_length = moments.norm_sum / moments.unit_weight
     return moments.norm_max <= 1 + tolerance and mean_length >= 1 - tolerance
 

@@ -109,6 +109,24 @@ def normalized(rows: Array) -> Array:
     return np.divide(rows, found, out=np.zeros_like(rows), where=found > 0)
 
 
+# Vectors brought to norm 1 in single precision miss it by less, whatever they are stored in.
+NORMALIZED_ELSEWHERE = 1e-5
+
+
+def unit_tolerance(stored: str) -> float:
+    """By how much norms of unit vectors that are stored in a type may differ from 1."""
+    return max(2 * EPSILON[stored], NORMALIZED_ELSEWHERE)
+
+
+def zero_rows(rows: Floats) -> NDArray[np.intp]:
+    """Return the positions of the rows that hold zeros only.
+
+    Few rows begin with a zero, and only these are looked at as a whole.
+    """
+    candidates = np.flatnonzero(rows[:, 0] == 0)
+    return candidates[~rows[candidates].any(axis=1)]
+
+
 def unit_rows(vectors: Vector) -> Vector:
     """Divide every row by its length; a zero row becomes NaN, as it has no direction."""
     largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)

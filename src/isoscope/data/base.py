@@ -119,6 +119,8 @@ class Batch(NamedTuple):
     vectors: Array
     first_row: int
     labels: Labels
+    nulls: NDArray[np.bool_] | None = None
+    """Rows that are null or hold a null number, where the source can tell: NaN stands for these."""
 
 
 @runtime_checkable
@@ -170,6 +172,8 @@ class Cloud(ABC):
     """What is wrong with a row that is not finite, for messages."""
     invalid = "not finite"
     """The same as a reason for leaving rows out."""
+    nullable = False
+    """Whether a row may be null, which is NaN where single rows are read."""
     start = 0
     """Row of its file that is row 0 here: only a piece of a cloud begins further on."""
     portable = True

@@ -115,6 +115,7 @@ class JoinedCloud(Cloud):
         self._clouds = tuple(clouds)
         self.population = all(cloud.population for cloud in clouds)
         self.portable = all(cloud.portable for cloud in clouds)
+        self.nullable = any(cloud.nullable for cloud in clouds)
         self.caveat = "; ".join(dict.fromkeys(one.caveat for one in clouds if one.caveat))
         self._starts: list[int] = []
         """First row of each cloud, as far as it has been read."""
@@ -199,6 +200,7 @@ class LabelledCloud(Cloud):
             raise UsageError("labels by row need a single cloud")
         self._key, self._values, self._cloud = key, np.asarray(values), cloud
         self.population, self.caveat = cloud.population, cloud.caveat
+        self.nullable = cloud.nullable
         self.fault, self.invalid, self.portable = cloud.fault, cloud.invalid, cloud.portable
         super().__init__(cloud.name, cloud.rows, cloud.width, cloud.dtype)
         if self._values.ndim != 1:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.data.arrays import at_least_single
+from isoscope.data.arrays import at_least_single, norms, unit_tolerance, zero_rows
 from isoscope.data.base import STORED_AS, Batch, Cloud, Labels, total_rows, widen_bfloat16
 from isoscope.data.combine import is_pattern
 from isoscope.data.formats.packages import PREFIX
@@ -54,6 +54,8 @@ class Change:
     """For people, such as ``whiten:n_components=128``."""
     fingerprint: str
     """Tells two changes apart."""
+    normalized: bool = False
+    """Whether vectors are brought to norm 1 after it, which its name does not say."""
 
     def check_width(self, width: int, where: str) -> None:
         """Refuse vectors of another width than those that it is for."""
@@ -78,6 +80,12 @@ class Rewrite:
     """Called with the rows that are done."""
     done: int = 0
     """How many rows that are."""
+    zeros: int = 0
+    """How many of them held a zero vector."""
+    without: int = 0
+    """How many of them held no vector."""
+    other_norms: int = 0
+    """How many had another norm than 1 where the change was made for vectors with norm 1."""
 
     def batches(self) -> Iterator[Batch]:
         """Read the cloud and yield it changed, numbers in the type of the file."""
@@ -86,9 +94,18 @@ class Rewrite:
             yield batch._replace(vectors=vectors)
 
     def changed(
-        self, vectors: NDArray[Any], first_row: int, labels: Labels | None = None
+        self,
+        vectors: NDArray[Any],
+        first_row: int,
+        labels: Labels | None = None,
+        absent: NDArray[np.bool_] | None = None,
     ) -> NDArray[Any]:
-        """Change some rows, and return them in the type of the file (bfloat16 as its bits)."""
+        """Change some rows, and return them in the type of the file (bfloat16 as its bits).
+
+        ``absent`` marks rows without a vector: what is returned for them means nothing.
+        """
+        if absent is not None:
+            vectors = np.where(absent[:, None], vectors.dtype.type(0), vectors)
         good = finite_rows(vectors)
         if good is not None:
             row = int(np.flatnonzero(~good)[0])
@@ -96,6 +113,7 @@ class Rewrite:
                 f"{self.location}: row {first_row + row}{label_of(labels or {}, row)} "
                 f"{self.cloud.fault}, which no correction can mend; take it out of the file first"
             )
+        self._count(vectors, absent)
         stored = in_type(self.change.apply(at_least_single(vectors)), self.cloud.dtype)
         fits = finite_rows(widen_bfloat16(stored) if self.cloud.dtype == "bfloat16" else stored)
         if fits is not None:
@@ -107,6 +125,16 @@ class Rewrite:
         self.done = first_row + len(stored)
         self.report(self.done)
         return stored
+
+    def _count(self, vectors: NDArray[Any], absent: NDArray[np.bool_] | None) -> None:
+        """Count what whoever reads the new file should know; absent vectors are zeros here."""
+        absences = 0 if absent is None else int(absent.sum())
+        self.without += absences
+        self.zeros += len(zero_rows(vectors)) - absences
+        if self.change.normalized:
+            found = norms(at_least_single(vectors))
+            off = np.abs(found - 1) > unit_tolerance(self.cloud.dtype)
+            self.other_norms += int((off & (found > 0)).sum())
 
 
 def in_type(rows: NDArray[Any], stored: str) -> NDArray[Any]:
@@ -135,7 +163,13 @@ def read_marks(text: str | None, where: str) -> list[dict[str, Any]]:
 def marked(text: str | None, change: Change, column: str | None, where: str) -> str:
     """Return the note with one more correction, or refuse to apply one for the second time."""
     marks = read_marks(text, where)
-    mark = {"column": column, "correction": change.name, "fingerprint": change.fingerprint}
+    mark: dict[str, Any] = {
+        "column": column,
+        "correction": change.name,
+        "fingerprint": change.fingerprint,
+    }
+    if change.normalized:
+        mark["normalized"] = True
     for known in marks:
         if (known.get("column"), known.get("fingerprint")) == (column, change.fingerprint):
             raise UsageError(f"{where} already carries this correction ({change.name})")
@@ -161,7 +195,13 @@ class Written:
     marked: bool
     """Whether the file says which correction it carries."""
     without: int = 0
-    """Rows of a table that had no vector, and have none now."""
+    """Rows that had no vector (null), and have none now; those of a file are among ``rows``."""
+    zero_vectors: int = 0
+    """Zero vectors, which stay zero vectors."""
+    normalized: bool = False
+    """Whether vectors were brought to norm 1, as those that the correction was fitted on had it."""
+    other_norms: int = 0
+    """Vectors that did not have norm 1 before, although those that it was fitted on had."""
 
 
 @dataclass(frozen=True)
@@ -252,8 +292,8 @@ def rewrite_table(
     """Write to a database, where a table or a column of it is what a file is elsewhere."""
     write_table = load("isoscope.data.postgres.writer:write_table")
     tell = partial(report, progress, APPLY)
-    rows, without = write_table(source, out, change, column, tell)
-    return Written(redacted(source), redacted(out), rows, change.new_width, True, without)
+    rewrite, without = write_table(source, out, change, column, tell)
+    return replace(written_by(rewrite, redacted(source), redacted(out)), without=without)
 
 
 def planned(
@@ -397,4 +437,13 @@ def carried_out(plan: Plan, change: Change, report: Callable[[int], None]) -> Wr
     rewrite = Rewrite(plan.cloud, plan.source, change, plan.mark, report)
     with atomic_output(plan.out) as file, compressed(file, plan.out.compression) as packed:
         load(plan.writer)(rewrite, packed)
-    return Written(str(plan.source), str(plan.out), rewrite.done, change.new_width, bool(plan.mark))
+    return written_by(rewrite, str(plan.source), str(plan.out))
+
+
+def written_by(rewrite: Rewrite, source: str, out: str) -> Written:
+    """Return what there is to say of a file that is written."""
+    change = rewrite.change
+    return Written(
+        source, out, rewrite.done, change.new_width, bool(rewrite.mark), rewrite.without,
+        rewrite.zeros, change.normalized, rewrite.other_norms,
+    )  # fmt: skip

@@ -134,6 +134,8 @@ def draw(group: CloudGroup, size: int, seed: int) -> CloudGroup:
     if isinstance(drawn, Cloud):
         drawn.fault = getattr(group, "fault", drawn.fault)
         drawn.invalid = getattr(group, "invalid", drawn.invalid)
+        if getattr(group, "nullable", False):  # sampled rows do not say which of them were null
+            drawn.fault, drawn.invalid = f"is null or {drawn.fault}", f"null or {drawn.invalid}"
     return drawn
 
 

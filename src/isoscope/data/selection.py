@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from isoscope.data.base import CloudGroup, Labels, Shard
 
 
+# Why rows are left out that are null, or hold a null number.
+NULL = "null"
+
+
 class RowSelection(WrappedGroup):
     """A cloud group without the rows that must not count.
 
-    Rows that hold NaN or an infinity stop the run, named by index and label, unless
+    Rows that are null, or hold NaN or an infinity, stop the run, named by index and label, unless
     ``drop_invalid`` leaves them out. After a read ``left_out`` says how many went and why.
 
     Parameters
@@ -67,7 +71,7 @@ class RowSelection(WrappedGroup):
         self.left_out = {}
         positions = dict.fromkeys(self.names, 0)
         for batches in self._group.batches():
-            finite = None
+            finite = missing = None
             for name, batch in batches.items():
                 good = finite_rows(batch.vectors)
                 if good is None:
@@ -75,9 +79,12 @@ class RowSelection(WrappedGroup):
                 if not self._drop_invalid:
                     raise DataError(self._not_finite(name, batch, good))
                 finite = good if finite is None else finite & good
+                if batch.nulls is not None:
+                    missing = batch.nulls if missing is None else missing | batch.nulls
             if finite is not None:
-                dropped = int(len(finite) - finite.sum())
-                self.left_out[self.invalid] = self.left_out.get(self.invalid, 0) + dropped
+                nulls = 0 if missing is None else int(missing.sum())
+                self._leave_out(NULL, nulls)
+                self._leave_out(self.invalid, int(len(finite) - finite.sum()) - nulls)
                 batches = {name: keep(batch, finite) for name, batch in batches.items()}
             kept = {
                 name: batch._replace(first_row=positions[name])
@@ -89,12 +96,20 @@ class RowSelection(WrappedGroup):
             if kept:
                 yield kept
 
+    def _leave_out(self, why: str, count: int) -> None:
+        """Count rows that are left out."""
+        if count:
+            self.left_out[why] = self.left_out.get(why, 0) + count
+
     def _not_finite(self, name: str, batch: Batch, good: NDArray[np.bool_]) -> str:
         """Name the first row that is not finite."""
         bad = int(np.flatnonzero(~good)[0])
-        row = batch.first_row + bad
+        row, fault = batch.first_row + bad, self.fault
+        if batch.nulls is not None and batch.nulls[bad]:
+            whole = bool(np.isnan(batch.vectors[bad]).all())
+            fault = "has no vector (null)" if whole else "holds a null number"
         return (
-            f"{self.place(name, row)}{label_of(batch.labels, bad)} {self.fault}; "
+            f"{self.place(name, row)}{label_of(batch.labels, bad)} {fault}; "
             "--drop-invalid (drop_invalid=True) leaves such rows out and counts them"
         )
 

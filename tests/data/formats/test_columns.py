@@ -9,6 +9,8 @@ from clouds_for_tests import joined, labels
 from pyarrow import feather, parquet
 
 import isoscope
+from isoscope.corrections import Center
+from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError, UsageError
 
 VECTORS = np.random.default_rng(0).standard_normal((500, 6))
@@ -79,7 +81,95 @@ def test_bad_rows(tmp_path: Path, rows: list[object], message: str) -> None:
     column = pyarrow.array(rows, pyarrow.list_(pyarrow.float32()))
     parquet.write_table(pyarrow.table({"v": column}), tmp_path / "v.parquet")
     with pytest.raises(DataError, match=message):
-        joined(isoscope.open_cloud(tmp_path / "v.parquet"))
+        joined(RowSelection(isoscope.open_cloud(tmp_path / "v.parquet")))
+
+
+NULLABLE = {
+    "list": pyarrow.list_(pyarrow.float32()),
+    "large": pyarrow.large_list(pyarrow.float64()),
+    "fixed": pyarrow.list_(pyarrow.float32(), 2),
+    "half": pyarrow.list_(pyarrow.float16(), 2),
+}
+HOLES = [None, [1.0, 2.0], [3.0, None], [3.0, 4.0], None, [5.0, 7.0], [float("nan"), 0.0]]
+
+
+@pytest.mark.parametrize("kind", NULLABLE)
+@pytest.mark.parametrize("ending", [".parquet", ".feather"])
+def test_null_rows_are_left_out_and_counted(tmp_path: Path, ending: str, kind: str) -> None:
+    halves = [None if row is None else list(map(half, row)) for row in HOLES]
+    column = pyarrow.array(halves if kind == "half" else HOLES, NULLABLE[kind])
+    write = parquet.write_table if ending == ".parquet" else feather.write_feather
+    write(pyarrow.table({"v": column}), str(tmp_path / f"v{ending}"))
+    cloud = isoscope.open_cloud(tmp_path / f"v{ending}")
+    selection = RowSelection(cloud, drop_invalid=True)
+    np.testing.assert_array_equal(joined(selection), [[1, 2], [3, 4], [5, 7]])
+    assert selection.left_out == {"null": 3, "not finite": 1}
+    some = cloud.read_rows(np.array([0, 1, 5]))
+    np.testing.assert_array_equal(some, [[np.nan, np.nan], [1, 2], [5, 7]])
+    with pytest.raises(DataError, match=r"row 0 has no vector \(null\); --drop-invalid .* leaves"):
+        joined(RowSelection(cloud))
+
+
+def half(number: float | None) -> np.float16 | None:
+    return None if number is None else np.float16(number)
+
+
+def test_measures_and_fits_without_null_rows(tmp_path: Path) -> None:
+    path, vectors = tmp_path / "v.parquet", np.random.default_rng(0).standard_normal((40, 3))
+    rows = [None if k % 4 == 2 else list(vector) for k, vector in enumerate(vectors)]
+    column = pyarrow.array(rows, pyarrow.list_(pyarrow.float64()))
+    parquet.write_table(pyarrow.table({"v": column}), path, row_group_size=7)
+    kept = vectors[np.arange(40) % 4 != 2]
+    result = isoscope.measure(str(path), "mean_cosine", drop_invalid=True)
+    assert result.left_out == {"null": 10}
+    assert result.value("mean_cosine") == pytest.approx(
+        isoscope.measure(kept, "mean_cosine").value("mean_cosine"), rel=1e-12
+    )
+    out = tmp_path / "c.safetensors"
+    fitted = isoscope.fit_correction(str(path), "center", out, drop_invalid=True)
+    assert fitted.facts["left_out"] == {"null": 10}
+    np.testing.assert_allclose(fitted.correction.mean_, kept.mean(axis=0), atol=1e-15)
+    for source in (str(path), str(tmp_path / "*.parquet")):
+        with pytest.raises(DataError, match="is null or holds NaN"):
+            isoscope.measure(source, "mean_cosine", sample=30)
+
+
+@pytest.mark.parametrize("kind", ["list", "large", "fixed"])
+@pytest.mark.parametrize("ending", [".parquet", ".feather"])
+def test_null_rows_stay_null_when_vectors_are_corrected(
+    tmp_path: Path, ending: str, kind: str
+) -> None:
+    rows = [[1.0, 2.0], None, [3.0, 4.0], [0.0, 0.0], None]
+    column = pyarrow.array(rows, NULLABLE[kind])
+    table = pyarrow.table({"id": list("abcde"), "v": column})
+    write = parquet.write_table if ending == ".parquet" else feather.write_feather
+    write(table, str(tmp_path / f"v{ending}"))
+    correction = Center().fit(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    source, out = str(tmp_path / f"v{ending}"), str(tmp_path / f"w{ending}")
+    (written,) = isoscope.apply_correction(correction, source, out).written
+    assert (written.rows, written.without, written.zero_vectors) == (5, 2, 1)
+    read = parquet.read_table if ending == ".parquet" else feather.read_table
+    found = read(out)
+    assert found["id"].to_pylist() == list("abcde")
+    assert found["v"].type == NULLABLE[kind]
+    assert found["v"].to_pylist() == [[-1.0, -1.0], None, [1.0, 1.0], [0.0, 0.0], None]
+
+
+def test_a_null_number_cannot_be_corrected(tmp_path: Path) -> None:
+    column = pyarrow.array([[1.0, 2.0], None, [None, 4.0]], NULLABLE["list"])
+    parquet.write_table(pyarrow.table({"v": column}), tmp_path / "v.parquet")
+    correction = Center().fit(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    with pytest.raises(DataError, match="row 2 holds a null number, which no correction can mend"):
+        isoscope.apply_correction(
+            correction, str(tmp_path / "v.parquet"), str(tmp_path / "w.parquet")
+        )
+
+
+def test_a_column_of_nulls(tmp_path: Path) -> None:
+    column = pyarrow.array([None, None], NULLABLE["list"])
+    parquet.write_table(pyarrow.table({"v": column}), tmp_path / "v.parquet")
+    with pytest.raises(DataError, match="v.parquet:v: all 2 rows are null"):
+        isoscope.open_cloud(tmp_path / "v.parquet")
 
 
 def test_mixed_widths_over_files(tmp_path: Path) -> None:

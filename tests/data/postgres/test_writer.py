@@ -254,3 +254,25 @@ def at_second_call(act: Callable[[], None]) -> Callable[[NDArray[Any]], NDArray[
         return narrow(rows)
 
     return change
+
+
+def test_vectors_with_norm_1_keep_it(postgres: Server) -> None:
+    """A correction that was fitted on unit vectors brings those of a table to norm 1 as well."""
+    rows: list[NDArray[Any] | None] = list(VECTORS / np.linalg.norm(VECTORS, axis=1)[:, None])
+    correction = isoscope.corrections.Center().fit(np.array(rows))
+    rows[4], rows[9] = np.zeros(3, np.float32), None
+    postgres.table("unit", "id int PRIMARY KEY, v vector(3)")
+    postgres.fill("unit", range(30), rows)
+    source = postgres.address("unit", "column=v")
+    for name, keep_norms in (("corrected", False), ("kept", True)):
+        out = postgres.address("unit", f"column={name}")
+        (written,) = isoscope.apply_correction(
+            correction, source, out, keep_norms=keep_norms
+        ).written
+        assert (written.rows, written.without, written.zero_vectors) == (29, 1, 1)
+        assert written.normalized != keep_norms
+        vectors, _ = read(out)
+        norms = np.linalg.norm(vectors, axis=1)
+        assert (norms[4], np.isnan(norms[9])) == (0, True)
+        others = np.delete(norms, [4, 9])
+        assert np.allclose(others, 1, atol=1e-6) != keep_norms

@@ -104,7 +104,7 @@ def test_every_correction_on_a_table(run: Run, name: str) -> None:
     assert written == {
         "source": "v.parquet", "out": "w.parquet", "rows": 3_000, "width": facts["new_width"],
         "marked": True,
-        "without": 0,
+        "without": 0, "zero_vectors": 0, "normalized": False, "other_norms": 0,
     }  # fmt: skip
     cloud = isoscope.open_cloud("w.parquet")
     np.testing.assert_array_equal(joined(cloud), correction.transform(VECTORS))
@@ -281,3 +281,58 @@ def test_help_has_examples(run: Run) -> None:
         assert outcome.code == 0
         assert f"isoscope correct {command} " in outcome.out
     assert "refresh" in run().out
+
+
+UNIT = VECTORS / np.linalg.norm(VECTORS, axis=1, keepdims=True)
+
+
+def test_norm_1_is_kept_and_said(run: Run) -> None:
+    np.save("u.npy", UNIT)
+    assert run("fit", "u.npy", "--correction", "center", "--out", "c.safetensors").code == 0
+    applied = run("apply", "c.safetensors", "u.npy", "--out", "w.npy")
+    assert " ".join(applied.out.split()) == (
+        "u.npy → w.npy: 3,000 rows of 6 dimensions the correction was fitted on vectors with norm "
+        "1, so the corrected ones are brought to norm 1; --keep-norms leaves their norms as they "
+        "are"
+    )
+    np.testing.assert_allclose(np.linalg.norm(np.load("w.npy"), axis=1), 1, atol=1e-6)
+    facts = json.loads(run("apply", "c.safetensors", "u.npy", "--out", "w.npy", "--json").out)
+    assert facts[0]["normalized"] is True
+    kept = run("apply", "c.safetensors", "u.npy", "--out", "w.npy", "--keep-norms")
+    assert "norm" not in kept.out
+    np.testing.assert_allclose(np.load("w.npy"), UNIT - UNIT.mean(axis=0), atol=1e-6)
+    other = run("apply", "c.safetensors", "v.npy", "--out", "w.npy")
+    assert "3,000 did not have norm 1: normalise vectors before correcting" in " ".join(
+        other.out.split()
+    )
+
+
+def test_zero_vectors_and_nulls_are_said(run: Run) -> None:
+    rows = [None, [0.0] * 6, *VECTORS[:50].tolist(), [0.0] * 6]
+    column = pyarrow.array(rows, pyarrow.list_(pyarrow.float32()))
+    parquet.write_table(pyarrow.table({"vector": column}), "holes.parquet")
+    fitted = run(
+        "fit", "holes.parquet", "--correction", "center", "--out", "c.safetensors", "--drop-invalid"
+    )
+    assert "left out, null: 1 rows" in fitted.out
+    applied = run("apply", "c.safetensors", "holes.parquet", "--out", "w.parquet")
+    assert (
+        "53 rows of 6 dimensions, noted in its metadata; 1 row without a vector (null), left as "
+        "null; 2 zero vectors, left as zero" in " ".join(applied.out.split())
+    )
+
+
+def test_a_refresh_with_other_norms_says_what_it_changes(run: Run) -> None:
+    np.save("u.npy", UNIT)
+    np.save("more.npy", UNIT[:100, ::-1])
+    run("fit", "u.npy", "--correction", "center", "--out", "c.safetensors")
+    same = run("refresh", "c.safetensors", "more.npy", "--out", "d.safetensors")
+    assert "norm 1" not in same.out
+    other = run("refresh", "c.safetensors", "v.npy", "--out", "d.safetensors", "--json")
+    facts = json.loads(other.out)
+    assert (facts["unit_norm_before"], facts["unit_norm"]) == (True, False)
+    other = run("refresh", "c.safetensors", "v.npy", "--out", "d.safetensors")
+    assert (
+        "the old vectors had norm 1 and not all of the new ones have, so correct apply no longer "
+        "brings corrected vectors to norm 1" in " ".join(other.out.split())
+    )

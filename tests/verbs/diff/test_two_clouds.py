@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from isoscope.data.arrays import ArrayCloud
+from isoscope.data.open import open_cloud
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError, UsageError
 from isoscope.verbs.diff.two_clouds import InStep
@@ -26,6 +31,23 @@ def test_batches_hold_the_same_rows_whatever_the_widths() -> None:
         assert first.labels["word"][0] == f"w{seen}"
         seen += len(first.vectors)
     assert seen == rows
+
+
+def test_a_null_row_goes_out_of_both_and_is_counted_as_one(tmp_path: Path) -> None:
+    """Row groups of different sizes: a batch of one file is cut where one of the other ends."""
+    clouds = []
+    for name, hole, size in (("a", 4, 3), ("b", 7, 5)):
+        rows = [None if k == hole else [float(k), 1.0] for k in range(9)]
+        table = pyarrow.table({"v": pyarrow.array(rows, pyarrow.list_(pyarrow.float32()))})
+        parquet.write_table(table, tmp_path / f"{name}.parquet", row_group_size=size)
+        clouds.append(open_cloud(tmp_path / f"{name}.parquet"))
+    group = InStep(*clouds)
+    with pytest.raises(DataError, match=r"A, .*a.parquet:v: row 4 has no vector \(null\)"):
+        list(RowSelection(group).batches())
+    selection = RowSelection(group, drop_invalid=True)
+    kept = np.concatenate([batches["B"].vectors[:, 0] for batches in selection.batches()])
+    assert kept.tolist() == [0, 1, 2, 3, 5, 6, 8]
+    assert selection.left_out == {"null": 2}
 
 
 def test_a_row_that_is_not_finite_goes_out_of_both() -> None:

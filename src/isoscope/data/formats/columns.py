@@ -107,6 +107,9 @@ def column_size(kind: Any) -> int:
         return 1 << 30
 
 
+# Rows in which the first vector is looked for at once.
+FIRST_ROWS = 16
+
 # Arrow's names of the floating types.
 STORED = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
@@ -115,6 +118,7 @@ class ColumnCloud(Cloud):
     """A column of lists of one length; the other columns are labels."""
 
     column: str
+    nullable = True
 
     def __init__(self, file: ColumnFile, opened: OpenColumns, column: str) -> None:
         where = f"{file.location}:{column}"
@@ -137,10 +141,13 @@ class ColumnCloud(Cloud):
         return self._where
 
     def _width(self, opened: OpenColumns) -> int:
-        """Return the length of the first list."""
+        """Return the length of the first list that there is."""
         for stretch in range(opened.count):
-            for first in opened.read(stretch, self.column, 1):
-                return len(vectors_of(first, None, self._where, 0)[0])
+            for some in opened.read(stretch, self.column, FIRST_ROWS):
+                for size in some.value_lengths().drop_null():
+                    return int(size.as_py())
+        if opened.rows:
+            raise DataError(f"{self._where}: all {opened.rows:,} rows are null")
         raise DataError(f"{self._where} has no rows")
 
     def read(self) -> Iterator[Batch]:
@@ -151,7 +158,8 @@ class ColumnCloud(Cloud):
                 within = 0
                 for array in opened.read(stretch, self.column, step):
                     vectors = vectors_of(array, self.width, self._where, self.start + first)
-                    yield Batch(vectors, first, self._labels(stretch, within, len(vectors)))
+                    labels = self._labels(stretch, within, len(vectors))
+                    yield Batch(vectors, first, labels, null_rows(array))
                     first += len(vectors)
                     within += len(vectors)
         if first != self.rows:
@@ -230,24 +238,42 @@ def together(counts: Sequence[int], most: int) -> list[range]:
     return [*runs, range(first, len(counts))]
 
 
-def vectors_of(array: Any, width: int | None, where: str, first: int) -> NDArray[Any]:
-    """Turn an array of lists into a matrix, or name the first row that does not fit."""
-    if array.null_count:
-        row = first + int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
-        raise DataError(f"{where}: row {row} has no vector (null)")
-    lengths = array.value_lengths().to_numpy(zero_copy_only=False)
-    expected = int(lengths[0]) if width is None else width
-    other = np.flatnonzero(lengths != expected)
+def vectors_of(array: Any, width: int, where: str, first: int) -> NDArray[Any]:
+    """Turn an array of lists into a matrix, or name the first row that does not fit.
+
+    Null rows and null numbers become NaN.
+    """
+    lengths = array.value_lengths().fill_null(width).to_numpy(zero_copy_only=False)
+    other = np.flatnonzero(lengths != width)
     if len(other):
         raise DataError(
             f"{where}: row {first + other[0]} has {lengths[other[0]]} numbers, "
-            f"the first has {expected}"
+            f"the first has {width}"
         )
+    values = array.flatten()  # without those of null rows
+    numbers = np.asarray(values.to_numpy(zero_copy_only=False)).reshape(-1, width)
+    if not array.null_count:
+        return numbers
+    vectors = np.full((len(array), width), np.nan, numbers.dtype)
+    vectors[~are_null(array)] = numbers
+    return vectors
+
+
+def null_rows(array: Any) -> NDArray[np.bool_] | None:
+    """Tell which lists are null, or hold a null; None where there are none, as nearly always."""
     values = array.flatten()
+    if not array.null_count and not values.null_count:
+        return None
+    nulls = are_null(array)
+    present = np.flatnonzero(~nulls)
     if values.null_count:
-        position = int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
-        raise DataError(f"{where}: row {first + position // expected} holds a null number")
-    return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(len(lengths), expected)
+        nulls[present[are_null(values).reshape(len(present), -1).any(axis=1)]] = True
+    return nulls
+
+
+def are_null(array: Any) -> NDArray[np.bool_]:
+    """Tell which values of an array are null."""
+    return np.array(array.is_null().to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def is_vector_column(kind: Any) -> bool:
@@ -291,12 +317,35 @@ def changed_batch(batch: Any, rewrite: Rewrite, schema: Any, position: int, firs
     where, step = f"{rewrite.location}:{cloud.column}", rows_per_batch(cloud.width)
     rows = np.empty((batch.num_rows, rewrite.change.new_width), cloud.dtype)
     for start in range(0, batch.num_rows, step):
-        vectors = vectors_of(
-            columns[position].slice(start, step), cloud.width, where, first + start
-        )
-        rows[start : start + step] = rewrite.changed(vectors, first + start)
-    columns[position] = as_lists(rows, schema.field(position).type)
+        lists = columns[position].slice(start, step)
+        vectors = vectors_of(lists, cloud.width, where, first + start)
+        absent = are_null(lists) if lists.null_count else None
+        refuse_null_numbers(lists, where, first + start)
+        rows[start : start + step] = rewrite.changed(vectors, first + start, absent=absent)
+    changed = as_lists(rows, schema.field(position).type)
+    columns[position] = with_nulls_of(columns[position], changed)
     return pyarrow.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def refuse_null_numbers(lists: Any, where: str, first: int) -> None:
+    """Refuse a vector of which a number is missing: it can be neither corrected nor left out."""
+    if not lists.flatten().null_count:
+        return
+    nulls = null_rows(lists)
+    assert nulls is not None
+    row = first + int(np.flatnonzero(nulls & ~are_null(lists))[0])
+    raise DataError(
+        f"{where}: row {row} holds a null number, which no correction can mend; take it out of the "
+        "file first"
+    )
+
+
+def with_nulls_of(old: Any, new: Any) -> Any:
+    """Return new lists with a null wherever an old one is null."""
+    if not old.null_count:
+        return new
+    places = np.arange(len(new))
+    return new.take(pyarrow.array(places, mask=are_null(old)))
 
 
 def as_lists(rows: NDArray[Any], kind: Any) -> Any:

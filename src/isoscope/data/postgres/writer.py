@@ -56,6 +56,8 @@ def comment_mark(column: Column) -> str | None:
 class TableWriter:
     """One connection, and so one transaction, that writes corrected vectors.
 
+    ``rewrite`` says what became of the vectors once they are written.
+
     Parameters
     ----------
     connection : Connection
@@ -69,6 +71,8 @@ class TableWriter:
     report : callable
         Called with the rows that are done, and rows in all.
     """
+
+    rewrite: Rewrite
 
     def __init__(
         self,
@@ -199,6 +203,7 @@ class TableWriter:
                 f"{cloud.where}: two rows have the same {key}; name a column that tells rows "
                 f"apart{AS_IT_WAS}"
             ) from error
+        self.rewrite = rewrite
         return rewrite.done
 
     def _note(self, table: Composable, column: Composable) -> None:
@@ -214,13 +219,13 @@ class TableWriter:
 
 def write_table(
     source: str, out: str, change: Change, column: str | None, report: Report
-) -> tuple[int, int]:
+) -> tuple[Rewrite, int]:
     """Correct the vectors of a table, in a new column of it or in a new table.
 
     Returns
     -------
-    (int, int)
-        How many vectors were written, and how many rows have none.
+    (Rewrite, int)
+        What was done to the vectors, and how many rows have none.
     """
     if not is_postgres(source):
         raise UsageError(
@@ -230,10 +235,10 @@ def write_table(
     origin, target = parse_address(source, column), parse_address(out)
     with postgres_errors(target.shown, AS_IT_WAS), closing(connect(target)) as connection:
         writer = TableWriter(connection, target, origin, change, report)
-        rows = writer.write()
+        writer.write()
         with postgres_errors(target.shown, IN_DOUBT):
             connection.commit()
-    return rows, writer.missing
+    return writer.rewrite, writer.missing
 
 
 def refuse_corrected_table(source: str, column: str | None) -> None:

@@ -79,7 +79,7 @@ def fit_correction(
     column : str, optional
         Which array or column of a file that holds several.
     drop_invalid : bool
-        Leave out rows with NaN or infinities, and count them, instead of stopping.
+        Leave out rows that are null or hold NaN or infinities, and count them, instead of stopping.
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
     **run
@@ -119,6 +119,7 @@ def apply_correction(
     out: str | Path,
     *,
     column: str | None = None,
+    keep_norms: bool = False,
     engine: str = LOCAL,
     workers: int | None = None,
     on_error: OnError = "stop",
@@ -128,7 +129,10 @@ def apply_correction(
     """Correct every vector of a file, in a new file of the same kind.
 
     Ids, other columns and arrays, metadata, number types and the order of rows stay as they are,
-    and the new file appears when it is whole.
+    and the new file appears when it is whole. Zero vectors stay zero vectors, and rows without a
+    vector (null) stay without one. Where the correction was fitted on vectors with norm 1,
+    corrected vectors are brought to norm 1: inner products of them would not be cosines otherwise,
+    and an index that ranks by inner products would find other neighbours.
 
     Parameters
     ----------
@@ -141,6 +145,9 @@ def apply_correction(
         of it, a new table, or ``.npy``.
     column : str, optional
         Which array or column of a file that holds several.
+    keep_norms : bool
+        Leave the norms as the correction makes them, also where the vectors that it was fitted on
+        had norm 1. A correction with ``renormalize=True`` refuses it.
     engine : str
         ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster.
     workers : int, optional
@@ -165,9 +172,9 @@ def apply_correction(
     check_scale(engine, workers, on_error, None)
     fitted = correction if isinstance(correction, Correction) else load_correction(correction)
     applied = apply_to_files(
-        fitted, source, str(out), column=column, progress=progress, engine=engine,
-        workers=workers, on_error=on_error, journal=journal_of(str(out), resume=resume),
-        resume=resume,
+        fitted, source, str(out), column=column, keep_norms=keep_norms, progress=progress,
+        engine=engine, workers=workers, on_error=on_error,
+        journal=journal_of(str(out), resume=resume), resume=resume,
     )  # fmt: skip
     skipped_count(applied.skipped)  # which warns
     return applied
@@ -213,7 +220,8 @@ def refresh_correction(
     with opened(source, execution, asked, column, drop_invalid) as (selection, plan):
         new = refreshed(old, selection, refuse_same=True, progress=progress, plan=plan)
         new.save(path)  # before the journal goes
-    before = {"file": str(path), "rows_before": old.fitted_on_.rows}
+    seen = old.fitted_on_
+    before = {"file": str(path), "rows_before": seen.rows, "unit_norm_before": seen.unit_length}
     about = facts_of(new, selection, plan)
     return FittedCorrection(new, {"correction": old.name, **before, **about})
 
@@ -242,6 +250,7 @@ def facts_of(fitted: Correction, selection: RowSelection, plan: Run) -> dict[str
         "width": int(fitted.n_features_in_),
         "new_width": fitted._output_width,
         "dtype": seen.dtype,
+        "unit_norm": seen.unit_length,
         "fingerprint": fitted.fingerprint,
         "left_out": {**selection.left_out, **skipped_count(plan.skipped)},
         **skipped_shards(plan.skipped),

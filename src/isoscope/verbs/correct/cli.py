@@ -24,7 +24,8 @@ APPLY_HELP = (  # a line break in a help text would be one on the screen
     "Ids, other columns and arrays, metadata, number types and the order of rows stay as they are, "
     "and the new file appears when it is whole. A Parquet, Arrow or safetensors file and a column "
     "of PostgreSQL note the correction, and are refused when they carry it already. Other formats "
-    "have no room for a note: nothing stops a second time."
+    "have no room for a note: nothing stops a second time. Where the correction was fitted on "
+    "vectors with norm 1, the corrected ones are brought to norm 1. Zero vectors stay zero vectors."
 )
 
 APPLY_EXAMPLE = """Examples:
@@ -140,6 +141,10 @@ class ApplyOptions(options.Options):
         "written as .npy, packaged clouds as well, or as .txt with their words.",
     )
     column: options.ArrayColumn = None
+    keep_norms: bool = options.flag(
+        "Leave the norms as the correction makes them, also where it was fitted on vectors with "
+        "norm 1."
+    )
     printed: Printed
     engine: options.Engine = "local"
     workers: int | None = options.option(

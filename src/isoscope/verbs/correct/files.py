@@ -133,33 +133,38 @@ class FileRun:
         What is applied.
     column : str, optional
         Which array of files that hold several.
+    keep_norms : bool
+        Whether norms stay as the correction makes them.
     execution : Execution
         Who writes: a single file is always written by this process, and leaves nothing to keep.
     """
 
     correction: Correction
     column: str | None
+    keep_norms: bool
     execution: Execution
     skipped: dict[str, str] = field(default_factory=dict)
     """Filled while writing: files that were left out, and why."""
 
     def __call__(self, plans: Sequence[Plan], progress: Progress | None) -> list[Written]:
         """Write all files that the journal does not have."""
-        here = FileWork(change_of(self.correction, cores()))
+        here = FileWork(self.change(cores()))
         if len(plans) == 1:
             return self._written(plans, progress, Here(), here, None)
         how = self.execution
         alone = how.workers is None and ray_address(how.engine) is None
-        work = here if alone else FileWork(change_of(self.correction, 1))
+        work = here if alone else FileWork(self.change(1))
         with ExitStack() as stack:
             kept = None
             if how.journal is not None:
-                configuration = {
+                configuration: dict[str, Any] = {
                     "source": [identity_of(plan.cloud) for plan in plans],
                     "correction": text_of(self.correction),
                     "fingerprint": self.correction.fingerprint,
                     "column": self.column,
                 }
+                if work.change.normalized:
+                    configuration["normalized"] = True
                 kept = stack.enter_context(
                     journal_while(how.journal, configuration, resume=how.resume)
                 )
@@ -167,6 +172,10 @@ class FileRun:
                 work = replace(work, place=stack.enter_context(place))
             pool = stack.enter_context(open_pool(how.engine, how.workers))
             return self._written(plans, progress, pool, work, kept)
+
+    def change(self, threads: int) -> Change:
+        """Return what is done to every file, on so many threads."""
+        return change_of(self.correction, threads, keep_norms=self.keep_norms)
 
     def _written(
         self,
@@ -229,6 +238,7 @@ def apply_to_files(
     out: str,
     *,
     column: str | None = None,
+    keep_norms: bool = False,
     progress: Progress | None = None,
     **how: Any,
 ) -> Applied:
@@ -248,6 +258,9 @@ def apply_to_files(
         column of it, a new table, or ``.npy``.
     column : str, optional
         Which array of a file that holds several.
+    keep_norms : bool
+        Leave the norms as the correction makes them, also where the vectors that it was fitted on
+        had norm 1.
     progress : callable, optional
         Called with what is done, rows done, and rows in all.
     **how
@@ -261,9 +274,9 @@ def apply_to_files(
         What was written, file by file, and what was left out.
     """
     check_is_fitted(correction)
-    run = FileRun(correction, column, Execution(**how))
+    run = FileRun(correction, column, keep_norms, Execution(**how))
     written = rewrite_files(
-        source, out, change_of(correction, cores()),
+        source, out, run.change(cores()),
         column=column, progress=progress, carry_out=run,
         skipped=run.skipped if run.execution.on_error == "skip" else None,
     )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from isoscope.results.merge import SKIPPED
+from isoscope.wording import counted
 
 if TYPE_CHECKING:
     from isoscope.data.rewrite import Written
@@ -23,6 +24,18 @@ TITLES = {
     "directions_dropped": "directions dropped, as they have no variance",
     "dimensions_zeroed": "dimensions set to zero",
 }
+
+
+# Said once, whatever the number of files.
+NORMALIZED = (
+    "the correction was fitted on vectors with norm 1, so the corrected ones are brought to norm "
+    "1; --keep-norms leaves their norms as they are"
+)
+# Said when new vectors end what held for the old ones.
+NO_LONGER_NORMALIZED = (
+    "the old vectors had norm 1 and not all of the new ones have, so correct apply no longer "
+    "brings corrected vectors to norm 1"
+)
 
 
 def as_line(name: str, fact: Any) -> str:
@@ -47,6 +60,8 @@ def fit_lines(facts: dict[str, Any]) -> list[str]:
         *(as_line(name, fact) for name, fact in facts["learned"].items()),
         *left_out_lines(facts),
     ]
+    if facts.get("unit_norm_before") and not facts["unit_norm"]:
+        lines.append(NO_LONGER_NORMALIZED)
     cosine = facts.get("mean_cosine", {})
     if cosine.get("before") is not None and cosine["after"] is not None:
         lines.append(
@@ -67,6 +82,8 @@ def left_out_lines(facts: dict[str, Any]) -> list[str]:
 def apply_lines(applied: Applied) -> list[str]:
     """Say what became of every file; warnings name those that were left out."""
     lines = [apply_line(one) for one in applied.written]
+    if any(one.normalized for one in applied.written):
+        lines.append(NORMALIZED)
     if applied.skipped:
         lines.append(f"left out, files that could not be read: {len(applied.skipped):,}")
     return lines
@@ -76,5 +93,9 @@ def apply_line(one: Written) -> str:
     """Say what became of one file."""
     note = ", noted in its metadata" if one.marked else ""
     if one.without:
-        note += f"; {one.without:,} rows have no vector (NULL)"
+        note += f"; {counted(one.without, 'row')} without a vector (null), left as null"
+    if one.zero_vectors:
+        note += f"; {counted(one.zero_vectors, 'zero vector')}, left as zero"
+    if one.other_norms:
+        note += f"; {one.other_norms:,} did not have norm 1: normalise vectors before correcting"
     return f"{one.source} → {one.out}: {one.rows:,} rows of {one.width:,} dimensions{note}"

@@ -115,7 +115,8 @@ def piece(batch: Batch, start: int, end: int | None = None) -> Batch:
     makers: dict[str, Any] = {
         key: (lambda key=key: batch.labels[key][rows]) for key in batch.labels
     }
-    return Batch(batch.vectors[rows], batch.first_row + start, LazyLabels(makers))
+    nulls = None if batch.nulls is None else batch.nulls[rows]
+    return Batch(batch.vectors[rows], batch.first_row + start, LazyLabels(makers), nulls)
 
 
 def unequal(groups: tuple[CloudGroup, CloudGroup], rows: list[int]) -> str:
