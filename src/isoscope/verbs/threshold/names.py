@@ -11,5 +11,12 @@ RANDOM, THRESHOLD = "random-pairs/", "/threshold"
 SHARE_ABOVE, PER_QUERY, SCORE = "share_above", "matches_per_query", "score"
 """Fields of rows about random pairs; a row has a score only where the user asked for it."""
 
-RARE = 0.001
-"""A share of yeses as among pairs of a search, for the precision that a threshold has there."""
+REWEIGHTED, IN_SEARCH = "/precision-reweighted", "/precision-in-search"
+"""How measures end that are a precision at a base rate: where noes score like the labelled ones,
+and where as many pairs are accepted as random pairs of the store."""
+
+BASE_RATE, ORIGIN = "base_rate_of_matches", "base_rate_origin"
+"""Fields of these rows: the base rate, and whether it is given, implied or assumed."""
+
+LEVEL = "level"
+"""Field of the result: the coverage of its intervals."""

@@ -1,0 +1,233 @@
+"""Error rates of what ``isoscope threshold`` says, on data where the truth is known.
+
+One function per scenario: it takes the number of draws and returns how often each decision was
+made, and the truth that it should be compared with.
+
+*Random labels, no gain.* Two spaces that rank pairs equally well: "significantly" is an error, with
+a nominal rate of 5 %. *A true gain.* How often it is found, and how often the opposite is said.
+*Precision.* Queries, a store and labels whose precision at every threshold is known: how often the
+intervals of both precisions hold it, with labelled noes that are random and that are near misses.
+*Map.* Mean squared error of probabilities against the true ones, with and without smoothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+import isoscope
+from isoscope.tasks.datasets.own_pairs import OwnPairProblem
+from isoscope.tasks.vectors import Ground
+from isoscope.verbs.threshold.goals import BestF1
+from isoscope.verbs.threshold.labelled_pairs import LabelledPairs
+from isoscope.verbs.threshold.score_map import probability_map
+from isoscope.verbs.threshold.text import area_change
+
+Vector = NDArray[np.float64]
+Counts = dict[str, int]
+
+DECISIONS = {
+    "nothing is said": "no statement",
+    "negligible": "significant but negligible",
+    "significantly higher": "significantly higher",
+    "significantly lower": "significantly lower",
+    "is not ruled out": "not significant, not ruled out",
+    "is ruled out": "not significant, ruled out",
+}
+"""What a sentence contains, and the decision that this is; the first that fits."""
+
+
+def decided(sentence: str) -> str:
+    """Return the decision in a sentence."""
+    return next(name for words, name in DECISIONS.items() if words in sentence)
+
+
+def changes(draws: int, pairs: int, yeses: float, apart: tuple[float, float]) -> Counts:
+    """Count what is said about the AUC of two spaces, by the distance of yeses and noes in each."""
+    rng = np.random.default_rng(5)
+    found: Counter[str] = Counter()
+    rows = np.arange(2 * pairs).reshape(2, -1)  # no row is in two pairs
+    for _ in range(draws):
+        labels = rng.random(pairs) < yeses
+        labels[:2] = True, False
+        noise, own = rng.normal(size=(2, pairs))
+        # Two spaces of the same vectors agree on most of what they get wrong.
+        spaces = {
+            "none": labels * apart[0] + noise,
+            "other": labels * apart[1] + 0.9 * noise + np.sqrt(1 - 0.9**2) * own,
+        }
+        problem = OwnPairProblem(
+            "pairs:drawn", (), rows[0], rows[1], labels.astype(float),
+            np.full(pairs, "", object), yes_no=True,
+        )  # fmt: skip
+        labelled = LabelledPairs(Ground(problem, np.zeros((2, 2)), "drawn", ""), 2, 0, 0.95)
+        _, after = labelled.judge(spaces, [BestF1()])
+        assert after.change is not None
+        found[decided(area_change(after.change, after.fewest))] += 1
+    return dict(found)
+
+
+def random_labels(draws: int) -> Counts:
+    """Labels that have nothing to do with the vectors: 300 pairs, half of them a yes."""
+    return changes(draws, 300, 0.5, (0.0, 0.0))
+
+
+def no_gain(draws: int) -> Counts:
+    """Two spaces with an AUC of 0.86 each: 1,000 pairs."""
+    return changes(draws, 1_000, 0.4, (1.5, 1.5))
+
+
+def no_gain_rare_yeses(draws: int) -> Counts:
+    """Two spaces with an AUC of 0.86 each, and some 25 yeses among 500 pairs."""
+    return changes(draws, 500, 0.05, (1.5, 1.5))
+
+
+def gain(draws: int) -> Counts:
+    """A true gain: from an AUC of 0.76 to one of 0.81, 1,000 pairs."""
+    return changes(draws, 1_000, 0.4, (1.0, 1.25))
+
+
+def negligible_gain(draws: int) -> Counts:
+    """A true gain of 0.004, 20,000 pairs: it is found, and should be called negligible."""
+    return changes(draws, 20_000, 0.4, (1.5, 1.525))
+
+
+DIMENSION = 12
+STORE, QUERIES, RELEVANT = 600, 300, 2
+NOISE = 0.45
+"""Of a document around its query, in each dimension; queries are standard normal."""
+
+
+def precision_coverage(draws: int, near_misses: bool) -> Counts:
+    """Count how often the intervals of both precisions hold the true one of the chosen threshold.
+
+    Every query has two matches in a store of 600, and two labelled noes: random documents, or those
+    that score highest.
+    """
+    rng = np.random.default_rng(6)
+    recall_at, false_at = survival(rng)
+    rate = RELEVANT / STORE
+    found: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pairs.csv"
+        for _ in range(draws):
+            queries, store, pairs = drawn_search(rng, near_misses)
+            path.write_text("\n".join(["query_row,document_row,score", *pairs]) + "\n")
+            result = isoscope.threshold(
+                store, queries=queries, pairs=path, precision=0.9, corrections="none"
+            ).result
+            cut = result.value("pairs:pairs/precision-0.9/threshold")
+            if cut is None:
+                found["no threshold"] += 1
+                continue
+            yes = rate * recall_at(cut)
+            truth = yes / (yes + (1 - rate) * false_at(cut))
+            for name in ("reweighted", "in-search"):
+                row = result.row(f"pairs:pairs/precision-0.9/precision-{name}")
+                if row.low is None or row.high is None:
+                    found[f"{name}: no interval"] += 1
+                else:
+                    place = "holds" if row.low <= truth <= row.high else "misses"
+                    found[f"{name}: {place}"] += 1
+    return dict(found)
+
+
+def drawn_search(
+    rng: np.random.Generator, near_misses: bool
+) -> tuple[Vector, Vector, list[str]]:
+    """Draw queries, a store with their matches, and labelled pairs as lines of a file."""
+    queries = rng.normal(size=(QUERIES, DIMENSION))
+    matched = np.repeat(np.arange(QUERIES), RELEVANT)
+    store = queries[matched] + NOISE * rng.normal(size=(len(matched), DIMENSION))
+    scores = unit(queries) @ unit(store).T
+    own = matched[None, :] == np.arange(QUERIES)[:, None]
+    order = np.where(own, -np.inf, scores if near_misses else rng.random(scores.shape))
+    noes = np.argsort(-order, axis=1)[:, :RELEVANT]
+    lines = [f"{query},{document},1" for document, query in enumerate(matched)]
+    lines += [f"{query},{document},0" for query, row in enumerate(noes) for document in row]
+    return queries, store, lines
+
+
+def survival(
+    rng: np.random.Generator, size: int = 400_000
+) -> tuple[Callable[[float], float], Callable[[float], float]]:
+    """Return the share of matches, and of other pairs, with a cosine of at least a threshold."""
+    queries = rng.normal(size=(size, DIMENSION))
+    noise = rng.normal(size=(size, DIMENSION))
+    yes = np.sort((unit(queries) * unit(queries + NOISE * noise)).sum(axis=1))
+    # Other documents have the same distribution of directions: uniform, so that the cosine of a
+    # pair has a known one, (1 + cosine) / 2 ~ Beta((d − 1)/2, (d − 1)/2).
+    from scipy.stats import beta
+
+    half = (DIMENSION - 1) / 2
+    return (
+        lambda cut: 1 - float(np.searchsorted(yes, cut)) / size,
+        lambda cut: float(beta.sf((1 + cut) / 2, half, half)),
+    )
+
+
+def unit(rows: Vector) -> Vector:
+    """Divide rows by their norms."""
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def precision_random_noes(draws: int) -> Counts:
+    """Labelled noes are random documents: both precisions should hold the truth."""
+    return precision_coverage(draws, near_misses=False)
+
+
+def precision_near_misses(draws: int) -> Counts:
+    """Labelled noes are near misses: only the one for a search should hold the truth."""
+    return precision_coverage(draws, near_misses=True)
+
+
+def probability_errors(draws: int) -> dict[str, float]:
+    """Mean squared error of probabilities against the true ones, 100 pairs, half of them a yes."""
+    from sklearn.isotonic import IsotonicRegression
+
+    rng = np.random.default_rng(7)
+    grid = np.linspace(-2, 4, 61)
+    density = norm.pdf(grid) + norm.pdf(grid - 2)
+    truth = norm.pdf(grid - 2) / density
+    errors = {"smoothed": 0.0, "isotonic alone": 0.0}
+    for _ in range(draws):
+        labels = rng.random(100) < 0.5
+        labels[:2] = True, False
+        scores = rng.normal(size=100) + 2 * labels
+        smoothed = probability_map(scores, labels, "none")(grid, outside="clip")
+        alone = IsotonicRegression(out_of_bounds="clip").fit(scores, labels).predict(grid)
+        for name, said in (("smoothed", smoothed), ("isotonic alone", alone)):
+            errors[name] += float(np.average((said - truth) ** 2, weights=density)) / draws
+    return errors
+
+
+SCENARIOS: tuple[Callable[[int], Counts], ...] = (
+    random_labels,
+    no_gain,
+    no_gain_rare_yeses,
+    gain,
+    negligible_gain,
+    precision_random_noes,
+    precision_near_misses,
+)
+
+
+def main() -> None:
+    """Print the counts of every scenario."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=500)
+    draws = parser.parse_args().draws
+    for scenario in SCENARIOS:
+        print(f"{scenario.__name__} ({draws} draws): {scenario(draws)}", flush=True)
+    print(f"probability_errors ({draws} draws): {probability_errors(draws)}")
+
+
+if __name__ == "__main__":
+    main()
