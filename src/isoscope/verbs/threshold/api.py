@@ -319,7 +319,7 @@ def rare_precisions(
     found = {}
     for one in scored:
         for cut in one.thresholds:
-            reweighted = reweighted_precision(cut.recall, cut.false_share, rate.share)
+            reweighted = reweighted_precision(cut.recall, cut.false_share, rate)
             chosen = cut.chosen.threshold
             share = None if missing or chosen is None else above[one.name, chosen]
             if share is None:

@@ -13,7 +13,8 @@ f = (p − r₀ R) / (1 − r₀). Where r₀ is r, the precision is r R / p: no
 
 Both are rising functions of a ratio, R / f or R / p. Its interval is that of two independent
 estimates on the scale of logarithms: each end is as far from the ratio as the root of the summed
-squares of the distances of the ends that lie on that side (MOVER, Zou & Donner 2008).
+squares of the distances of the ends that lie on that side (MOVER, Zou & Donner 2008). An implied
+base rate is estimated from the queries, and widens the interval of the odds in the same way.
 
 References
 ----------
@@ -25,13 +26,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from isoscope.compute.stats.estimates import Estimate
-from isoscope.compute.stats.pair_cosines import FEWEST_PAIRS
+from isoscope.compute.stats.estimates import FEWEST, Estimate, quantile, standard_error
+from isoscope.compute.stats.pair_cosines import FEWEST_PAIRS, expit
 from isoscope.errors import UsageError
 from isoscope.typing import Mask, Places
 
@@ -55,12 +56,16 @@ class BaseRate:
         Where it comes from, for people.
     among_random : float
         The share of the random pairs of the source that are a match.
+    reach : float
+        How far its interval reaches to either side on the scale of logarithms; 0 where it is not
+        estimated.
     """
 
     share: float
     origin: Origin
     reason: str
     among_random: float
+    reach: float = 0.0
 
     def __str__(self) -> str:
         return rate_words(self.share)
@@ -119,21 +124,19 @@ def read_rate(given: float | str | None) -> float | None:
     return share
 
 
-def base_rate_of(
-    given: float | None, matches_per_query: float | None, rows: int, store: int
-) -> BaseRate:
+def base_rate_of(given: float | None, matches: Estimate | None, rows: int, store: int) -> BaseRate:
     """Take the base rate that the user gives, else the one that is implied, else assume one.
 
     Parameters
     ----------
     given : float or None
         By the user.
-    matches_per_query : float or None
-        Labelled matches of a query, where pairs are of queries and documents.
+    matches : Estimate or None
+        Labelled matches per query, where pairs are of queries and documents.
     rows, store : int
         How many vectors the source has, and how many a query is compared with.
     """
-    if matches_per_query is None:
+    if matches is None or matches.value is None:
         if given is not None:
             return BaseRate(given, "given", "as given", given)
         return BaseRate(
@@ -141,20 +144,32 @@ def base_rate_of(
         )
     # Labels name rows of the source, so that its random pairs hold all labelled matches, while a
     # larger store has as many matches per query among more vectors.
-    here = matches_per_query / rows
+    here = matches.value / rows
     if given is not None:
         return BaseRate(given, "given", "as given", here)
     reason = (
-        f"implied by {matches_per_query:.3g} labelled matches per query and {store:,} vectors; "
+        f"implied by {matches.value:.3g} labelled matches per query and {store:,} vectors; "
         "matches that are not labelled would raise it"
     )
-    return BaseRate(matches_per_query / store, "implied", reason, here)
+    reach = 0.0 if matches.high is None else math.log(matches.high / matches.value)
+    return BaseRate(matches.value / store, "implied", reason, here, reach)
 
 
-def labelled_matches(queries: Places, documents: Places, labels: Mask) -> float:
-    """Return how many distinct documents are labelled a match, per labelled query."""
-    matches = np.unique(np.stack([queries[labels], documents[labels]], axis=1), axis=0)
-    return len(matches) / len(np.unique(queries))
+def labelled_matches(
+    queries: Places, documents: Places, labels: Mask, level: float = 0.95
+) -> Estimate:
+    """Return how many distinct documents are labelled a match, per labelled query.
+
+    The interval is that of a mean over queries, symmetric on the scale of logarithms.
+    """
+    _, query = np.unique(queries, return_inverse=True)
+    matches = np.unique(np.stack([query[labels], documents[labels]], axis=1), axis=0)
+    counts = np.bincount(matches[:, 0], minlength=int(query.max()) + 1).astype(np.float64)
+    n, mean = len(counts), float(counts.mean())
+    if n < FEWEST:
+        return Estimate(mean, None, None, n, f"no interval from fewer than {FEWEST} queries")
+    reach = quantile(level, n) * standard_error(counts) / mean
+    return Estimate(mean, mean * math.exp(-reach), mean * math.exp(reach), n)
 
 
 def precision_at(share: float, recall: float, false_share: float) -> float | None:
@@ -163,16 +178,18 @@ def precision_at(share: float, recall: float, false_share: float) -> float | Non
     return share * recall / accepted if accepted > 0 else None
 
 
-def reweighted_precision(recall: Estimate, false_share: Estimate, share: float) -> Estimate:
+def reweighted_precision(recall: Estimate, false_share: Estimate, rate: BaseRate) -> Estimate:
     """Return the precision at a base rate, where noes score like the labelled ones."""
+    share = rate.share
     if not recall.value or false_share.value is None:
         return undefined_precision(recall, false_share)
     if false_share.value == 0:  # a ratio without an upper end: the lower ones decide
         low = None
         if false_share.high is not None and recall.low is not None:
-            low = precision_at(share, recall.low, false_share.high)
+            low = precision_at(share * math.exp(-rate.reach), recall.low, false_share.high)
         return Estimate(1.0, low, None if low is None else 1.0, false_share.n)
-    return through(recall, false_share, lambda ratio: share * ratio / (share * ratio + 1 - share))
+    found = through(recall, false_share, lambda ratio: share * ratio / (share * ratio + 1 - share))
+    return widened_by(rate, found)
 
 
 def search_precision(recall: Estimate, above: Estimate, rate: BaseRate) -> Estimate:
@@ -210,7 +227,25 @@ def search_precision(recall: Estimate, above: Estimate, rate: BaseRate) -> Estim
             f"{rate_words(1 / least)}"
         )
         return Estimate(None, None, None, above.n, f"undefined: {why}")
-    return found
+    return widened_by(rate, found)
+
+
+def widened_by(rate: BaseRate, found: Estimate) -> Estimate:
+    """Widen the interval of a precision by the error of the base rate, on the scale of log odds."""
+    if not rate.reach or found.value is None or found.low is None or found.high is None:
+        return found
+    low, middle, high = (odds_of(share) for share in (found.low, found.value, found.high))
+    return replace(
+        found,
+        low=min(expit(middle - math.hypot(middle - low, rate.reach)), found.value),
+        high=max(expit(middle + math.hypot(high - middle, rate.reach)), found.value),
+    )
+
+
+def odds_of(share: float) -> float:
+    """Return log odds; of 0 and 1 those of shares so close that nobody would tell."""
+    inside = min(max(share, TINY), 1 - TINY)
+    return math.log(inside / (1 - inside))
 
 
 def undefined_precision(recall: Estimate, accepted: Estimate) -> Estimate:

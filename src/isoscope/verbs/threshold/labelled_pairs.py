@@ -294,11 +294,11 @@ class LabelledPairs:
         self.folds = dealt(problem, folds, seed)
         self.protocol = ""
 
-    def matches_per_query(self) -> float | None:
+    def matches_per_query(self) -> Estimate | None:
         """Return the labelled matches of a query; None where pairs are not of queries."""
         if self.ground.query_rows is None:
             return None
-        return labelled_matches(self.problem.first, self.problem.second, self.labels)
+        return labelled_matches(self.problem.first, self.problem.second, self.labels, self.level)
 
     def cosines(
         self,

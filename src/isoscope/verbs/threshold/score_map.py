@@ -98,10 +98,10 @@ class ScoreMap:
         """
         one_of("outside", outside, get_args(Outside), ", ")
         given = np.asarray(cosines, np.float64)
-        found = np.interp(given, self.scores, self.values)
+        found: Vector = np.interp(given, self.scores, self.values)
         beyond = ~self.inside(given)
         if self.kind == "percentile" or outside == "clip" or not beyond.any():
-            return np.asarray(found)
+            return found
         if outside == "nan":
             return np.where(beyond, np.nan, found)
         low, high = self.range
@@ -112,7 +112,7 @@ class ScoreMap:
         if outside == "raise":
             raise DataError(f"{told}; outside='clip' gives them the value at the nearer end")
         warnings.warn(f"{told} and get the value at the nearer end", UserWarning, stacklevel=2)
-        return np.asarray(found)
+        return found
 
 
 def percentile_map(pairs: RandomPairs, correction: str) -> ScoreMap:

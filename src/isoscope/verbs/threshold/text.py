@@ -286,11 +286,11 @@ def area_change(change: Difference, fewest: int) -> str:
     small = max(abs(low), abs(high)) <= SMALL
     if low > 0 or high < 0:
         told = f"the AUC is significantly {'higher' if low > 0 else 'lower'}, by {numbers}"
-        return f"{told}, a negligible change of less than {SMALL:g}" if small else told
+        return f"{told}, a negligible change of at most {SMALL:g}" if small else told
     told = f"the AUC does not change significantly, {numbers}"
     if small:
-        return f"{told}, and a change of {SMALL:g} is ruled out"
-    return f"{told}; a change of {SMALL:g} is not ruled out"
+        return f"{told}, and a change of more than {SMALL:g} is ruled out"
+    return f"{told}; a change of more than {SMALL:g} is not ruled out"
 
 
 def rate_sentences(
