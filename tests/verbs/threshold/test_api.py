@@ -82,7 +82,7 @@ def test_labelled_pairs_of_queries_and_documents(pairs: Path) -> None:
     assert LABELS[accepted].mean() >= 0.8
     assert {one.kind for one in found.maps} == {"percentile", "probability"}
     remarks = " ".join(result.extra["remarks"])
-    assert "Base rate of matches: 1 in 400 pairs (implied by 0.5 labelled matches" in remarks
+    assert "Base rate of matches: 1 in 400 pairs (implied by 0.50 labelled matches" in remarks
     assert "by number" in result.rows[0].protocol
 
 

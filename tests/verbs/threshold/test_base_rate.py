@@ -46,7 +46,7 @@ def test_a_base_rate_is_given_or_implied_or_assumed() -> None:
     assert base_rate_of(None, None, 500, 500).origin == "assumed"
     implied = base_rate_of(None, matches, 500, 500)
     assert (implied.share, implied.among_random, implied.origin) == (0.004, 0.004, "implied")
-    assert "2 labelled matches per query and 500 vectors" in implied.reason
+    assert "2.00 labelled matches per query and 500 vectors" in implied.reason
     # In a larger store as many matches lie among more vectors; random pairs are of the source.
     larger = base_rate_of(None, matches, 500, 5_000)
     assert (larger.share, larger.among_random) == (0.0004, 0.004)

@@ -45,10 +45,10 @@ def space(name: str, differs: Difference | None, cut: float, fewest: int = 100) 
 @pytest.mark.parametrize(
     ("given_change", "wanted"),
     [
-        (change(0.09, 0.07, 0.11), "the AUC is significantly higher, by +0.0900"),
-        (change(-0.09, -0.11, -0.07), "the AUC is significantly lower, by -0.0900"),
+        (change(0.09, 0.07, 0.11), "the AUC is significantly higher: +0.0900"),
+        (change(-0.09, -0.11, -0.07), "the AUC is significantly lower: -0.0900"),
         (change(0.004, 0.002, 0.006), "(+0.0020 to +0.0060), a negligible change of at most 0.01"),
-        (change(0.01, -0.02, 0.04), "does not change significantly, +0.0100 (-0.0200 to +0.0400); "
+        (change(0.01, -0.02, 0.04), "does not change significantly: +0.0100 (-0.0200 to +0.0400); "
                                     "a change of more than 0.01 is not ruled out"),
         (change(0.001, -0.002, 0.004), "and a change of more than 0.01 is ruled out"),
         (change(0.0, None, None), "does not change: no pair is ranked differently"),

@@ -148,7 +148,7 @@ def base_rate_of(given: float | None, matches: Estimate | None, rows: int, store
     if given is not None:
         return BaseRate(given, "given", "as given", here)
     reason = (
-        f"implied by {matches.value:.3g} labelled matches per query and {store:,} vectors; "
+        f"implied by {matches.value:.2f} labelled matches per query and {store:,} vectors; "
         "matches that are not labelled would raise it"
     )
     reach = 0.0 if matches.high is None else math.log(matches.high / matches.value)
