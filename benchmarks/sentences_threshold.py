@@ -54,6 +54,11 @@ def changes(draws: int, pairs: int, yeses: float, apart: tuple[float, float]) ->
     rng = np.random.default_rng(5)
     found: Counter[str] = Counter()
     rows = np.arange(2 * pairs).reshape(2, -1)  # no row is in two pairs
+    problem = OwnPairProblem(
+        "pairs:drawn", (), rows[0], rows[1], np.arange(pairs) % 2.0, np.full(pairs, "", object),
+        yes_no=True,
+    )  # fmt: skip
+    labelled = LabelledPairs(Ground(problem, np.zeros((2, 2)), "drawn", ""), 2, 0, 0.95)
     for _ in range(draws):
         labels = rng.random(pairs) < yeses
         labels[:2] = True, False
@@ -63,11 +68,7 @@ def changes(draws: int, pairs: int, yeses: float, apart: tuple[float, float]) ->
             "none": labels * apart[0] + noise,
             "other": labels * apart[1] + 0.9 * noise + np.sqrt(1 - 0.9**2) * own,
         }
-        problem = OwnPairProblem(
-            "pairs:drawn", (), rows[0], rows[1], labels.astype(float),
-            np.full(pairs, "", object), yes_no=True,
-        )  # fmt: skip
-        labelled = LabelledPairs(Ground(problem, np.zeros((2, 2)), "drawn", ""), 2, 0, 0.95)
+        labelled.labels = labels  # folds do not depend on labels
         _, after = labelled.judge(spaces, [BestF1()])
         assert after.change is not None
         found[decided(area_change(after.change, after.fewest))] += 1
