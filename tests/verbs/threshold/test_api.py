@@ -175,6 +175,25 @@ def test_precision_in_a_search_is_that_of_all_pairs_of_queries_and_documents(pai
     assert result.value(PRECISION) == pytest.approx(wanted, rel=0.2)  # thresholds of folds differ
 
 
+def test_near_misses_do_not_spoil_the_precision_of_a_search(tmp_path: Path) -> None:
+    """Labelled noes are what scores highest, as where people label what a search found."""
+    rng = np.random.default_rng(5)
+    queries = rng.normal(size=(200, 12))
+    store = queries + 0.45 * rng.normal(size=queries.shape)
+    cosines = unit(queries) @ unit(store).T
+    nearest = np.argmax(cosines - 9 * np.eye(200), axis=1)
+    path = tmp_path / "pairs.csv"
+    lines = [f"{k},{k},1\n{k},{nearest[k]},0" for k in range(200)]
+    path.write_text("\n".join(["query_row,document_row,score", *lines]) + "\n")
+    result = threshold(store, queries=queries, pairs=path, corrections="none").result
+    above = cosines >= result.value("pairs:pairs/best-f1/threshold")
+    truth = np.diagonal(above).sum() / above.sum()
+    assert truth > 0.5
+    search, labelled = result.row(SEARCH), result.row(PRECISION)
+    assert search.low < truth < search.high
+    assert labelled.high < 0.2  # right only where all noes were near misses
+
+
 def test_a_base_rate_may_be_given(pairs: Path) -> None:
     call = {"queries": FIRST, "pairs": pairs, "corrections": "none"}
     found = [threshold(SECOND, base_rate=rate, **call).result for rate in (0.01, "1/100")]
@@ -204,6 +223,7 @@ def test_a_pair_of_identical_rows_does_not_stop_the_file(tmp_path: Path) -> None
     rows[200 + PARTNERS[4]] = rows[4]
     found = threshold(rows, pairs=path, corrections="none").result
     assert found.row("pairs:own/auc").n == 199
+    assert "1 pair of a row with itself left out (line 202)" in found.rows[0].protocol
     assert found.extra["remarks"][0].startswith(
         "1 pair of a row with itself left out (line 202); "
         "1 pair of identical vectors left out (line 6): such a pair has a cosine of 1"
