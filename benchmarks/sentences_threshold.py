@@ -55,8 +55,8 @@ def changes(draws: int, pairs: int, yeses: float, apart: tuple[float, float]) ->
     found: Counter[str] = Counter()
     rows = np.arange(2 * pairs).reshape(2, -1)  # no row is in two pairs
     problem = OwnPairProblem(
-        "pairs:drawn", (), rows[0], rows[1], np.arange(pairs) % 2.0, np.full(pairs, "", object),
-        yes_no=True,
+        "pairs:drawn", (), rows[0], rows[1], (np.arange(pairs) % 2).astype(np.float64),
+        np.full(pairs, "", object), yes_no=True,
     )  # fmt: skip
     labelled = LabelledPairs(Ground(problem, np.zeros((2, 2)), "drawn", ""), 2, 0, 0.95)
     for _ in range(draws):
@@ -146,6 +146,42 @@ def precision_coverage(draws: int, near_misses: bool) -> Counts:
     return dict(found)
 
 
+def precision_one_store(draws: int) -> Counts:
+    """Near-duplicates in one store of 800, whose base rate is given: 200 of 400 are labelled.
+
+    The truth is that of all pairs of the store.
+    """
+    rng = np.random.default_rng(8)
+    recall_at = recalls(rng)
+    found: Counter[str] = Counter()
+    half = 400
+    every = half * (2 * half - 1)
+    rate = half / every
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pairs.csv"
+        for _ in range(draws):
+            first = rng.normal(size=(half, DIMENSION))
+            store = np.concatenate([first, first + NOISE * rng.normal(size=first.shape)])
+            lines = [f"{k},{half + k},1\n{k},{half + (k + 7) % half},0" for k in range(half // 2)]
+            path.write_text("\n".join(["row1,row2,score", *lines]) + "\n")
+            result = isoscope.threshold(
+                store, pairs=path, recall=0.7, corrections="none", base_rate=rate
+            ).result
+            cut = result.value("pairs:pairs/recall-0.7/threshold")
+            assert cut is not None
+            above = np.triu(unit(store) @ unit(store).T >= cut, 1)
+            noes = float(above.sum() - np.diagonal(above, half).sum()) / (every - half)
+            yes = rate * recall_at(cut)
+            truth = yes / (yes + (1 - rate) * noes)
+            row = result.row("pairs:pairs/recall-0.7/precision-in-search")
+            if row.low is None or row.high is None:
+                found["in-search: no interval"] += 1
+            else:
+                place = "holds" if row.low <= truth <= row.high else "misses"
+                found[f"in-search: {place}"] += 1
+    return dict(found)
+
+
 def drawn_search(rng: np.random.Generator, near_misses: bool) -> tuple[Vector, Vector, list[str]]:
     """Draw queries, a store with their matches, and labelled pairs as lines of a file."""
     queries = rng.normal(size=(QUERIES, DIMENSION))
@@ -211,6 +247,7 @@ SCENARIOS: tuple[Callable[[int], Counts], ...] = (
     negligible_gain,
     precision_random_noes,
     precision_near_misses,
+    precision_one_store,
 )
 
 
