@@ -28,7 +28,7 @@ from isoscope.tasks.vectors import Ground
 from isoscope.verbs.threshold.goals import BestF1
 from isoscope.verbs.threshold.labelled_pairs import LabelledPairs
 from isoscope.verbs.threshold.score_map import probability_map
-from isoscope.verbs.threshold.text import area_change
+from isoscope.verbs.threshold.text import FEWEST_OF_A_KIND, area_change
 
 Vector = NDArray[np.float64]
 Counts = dict[str, int]
@@ -49,8 +49,13 @@ def decided(sentence: str) -> str:
     return next((name for words, name in DECISIONS.items() if words in sentence), "no statement")
 
 
-def changes(draws: int, pairs: int, yeses: float, apart: tuple[float, float]) -> Counts:
-    """Count what is said about the AUC of two spaces, by the distance of yeses and noes in each."""
+def changes(
+    draws: int, pairs: int, yeses: float, apart: tuple[float, float], *, limited: bool = True
+) -> Counts:
+    """Count what is said about the AUC of two spaces, by the distance of yeses and noes in each.
+
+    Without ``limited``, statements are made however few yeses there are.
+    """
     rng = np.random.default_rng(5)
     found: Counter[str] = Counter()
     rows = np.arange(2 * pairs).reshape(2, -1)  # no row is in two pairs
@@ -71,13 +76,24 @@ def changes(draws: int, pairs: int, yeses: float, apart: tuple[float, float]) ->
         labelled.labels = labels  # folds do not depend on labels
         _, after = labelled.judge(spaces, [BestF1()])
         assert after.change is not None
-        found[decided(area_change(after.change, after.fewest))] += 1
+        fewest = after.fewest if limited else max(after.fewest, FEWEST_OF_A_KIND)
+        found[decided(area_change(after.change, fewest))] += 1
     return dict(found)
 
 
 def random_labels(draws: int) -> Counts:
     """Labels that have nothing to do with the vectors: 300 pairs, half of them a yes."""
     return changes(draws, 300, 0.5, (0.0, 0.0))
+
+
+def random_labels_about_5_yeses(draws: int) -> Counts:
+    """Random labels with some 5 yeses among 500 pairs, as if nothing were too few."""
+    return changes(draws, 500, 0.01, (0.0, 0.0), limited=False)
+
+
+def random_labels_about_10_yeses(draws: int) -> Counts:
+    """Random labels with some 10 yeses among 500 pairs, as if nothing were too few."""
+    return changes(draws, 500, 0.02, (0.0, 0.0), limited=False)
 
 
 def no_gain(draws: int) -> Counts:
@@ -243,6 +259,8 @@ SCENARIOS: tuple[Callable[[int], Counts], ...] = (
     random_labels,
     no_gain,
     random_labels_rare_yeses,
+    random_labels_about_5_yeses,
+    random_labels_about_10_yeses,
     gain,
     negligible_gain,
     precision_random_noes,
