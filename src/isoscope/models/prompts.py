@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from isoscope.models.model import Model
 
+# What texts are to each other: any texts, or the documents and the queries of a search.
 Role: TypeAlias = Literal["text", "document", "query"]
-"""What texts are to each other: any texts, or the documents and the queries of a search."""
 
+# What cannot be a prompt but only the name of one: prompts end with a space or a colon.
 NAME = re.compile(r"[\w-]+")
-"""What cannot be a prompt but only the name of one: prompts end with a space or a colon."""
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 MODULES = "modules.json"
 
+# What modules read and write.
 TOKENS, SENTENCE = "token_embeddings", "sentence_embedding"
-"""What modules read and write."""
 
+# Ways of pooling, in the order in which several are concatenated, and what people call them.
 POOLINGS = {
     "cls": "cls",
     "max": "max",
@@ -29,7 +30,6 @@ POOLINGS = {
     "weightedmean": "position-weighted mean",
     "lasttoken": "last token",
 }
-"""Ways of pooling, in the order in which several are concatenated, and what people call them."""
 
 
 @dataclass

@@ -54,15 +54,17 @@ if TYPE_CHECKING:
     from isoscope.progress import Progress
 
 SETTINGS = "config_sentence_transformers.json"
+
+# Where the settings of the network are; early versions named the file after the architecture.
 NETWORK_SETTINGS = tuple(
     f"sentence_{kind}_config.json"
     for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
-"""Where the settings of the network are; early versions named the file after the architecture."""
 
 MODULE_SETTINGS = "config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
+# How versions before 6 wrote the way of pooling: one switch for each.
 SWITCHES = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
@@ -71,17 +73,16 @@ SWITCHES = {
     "pooling_mode_weightedmean_tokens": "weightedmean",
     "pooling_mode_lasttoken": "lasttoken",
 }
-"""How versions before 6 wrote the way of pooling: one switch for each."""
 
+# Sequence-to-sequence models of which sentence-transformers takes the encoder.
 ENCODERS = ("t5", "mt5", "umt5")
-"""Sequence-to-sequence models of which sentence-transformers takes the encoder."""
 
+# Options that are read below, or do not change a vector; any other one could.
 HARMLESS = {
     "model_kwargs": {"torch_dtype", "dtype", "attn_implementation", "add_pooling_layer"},
     "processor_kwargs": {"model_max_length", "padding_side", "use_fast"},
     "config_kwargs": set[str](),
 }
-"""Options that are read below, or do not change a vector; any other one could."""
 
 OLD_NAMES = {"model_args": "model_kwargs", "tokenizer_args": "processor_kwargs",
              "config_args": "config_kwargs"}  # fmt: skip

@@ -209,6 +209,8 @@ class VectorSource:
         )
         others = 0 if background.moments is None else background.moments.rows
         words = f"{len(used):,} rows in pairs{by_name(labels)}, {others:,} other rows"
+        if problem.left_out:
+            words += f", {problem.left_out}"
         return Ground(problem, vectors, group.names[0], words, background)
 
     def pairs_with_queries(self, task: str, pairs: OwnPairs) -> Ground:

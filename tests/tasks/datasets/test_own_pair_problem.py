@@ -75,8 +75,18 @@ def test_rows_with_labels(tmp_path: Path) -> None:
     assert found["cosine/auc"].value == pytest.approx(area, abs=1e-6)
     with pytest.raises(DataError, match="there is no row 57; the source has 10"):
         OwnPairProblem.of_rows("pairs:mine", loaded(tmp_path, [lines[0], "57\t0\tyes"]), 10)
-    with pytest.raises(DataError, match="line 2: a row is paired with itself"):
-        OwnPairProblem.of_rows("pairs:mine", loaded(tmp_path, [lines[0], "5\t5\tyes"]), 10)
+
+
+def test_a_row_paired_with_itself_is_left_out_and_counted(tmp_path: Path) -> None:
+    lines = ["row1\trow2\tsame", "1\t2\tno", "5\t5\tyes", "3\t1\tyes"]
+    found = OwnPairProblem.of_rows("pairs:mine", loaded(tmp_path, lines), 10)
+    assert (found.first.tolist(), found.second.tolist()) == ([1, 3], [2, 1])
+    assert (found.human.tolist(), found.lines) == ([0, 1], (2, 4))
+    assert found.left_out == "1 pair of a row with itself left out (line 3)"
+    found = OwnPairProblem.of_rows("pairs:mine", loaded(tmp_path, [*lines, "4\t4\tno"]), 10)
+    assert found.left_out == "2 pairs of a row with itself left out (first: line 3)"
+    with pytest.raises(DataError, match="every pair a row is paired with itself; .* --queries"):
+        OwnPairProblem.of_rows("pairs:mine", loaded(tmp_path, [lines[0], lines[2]]), 10)
 
 
 def test_rows_of_queries_need_the_queries(tmp_path: Path) -> None:

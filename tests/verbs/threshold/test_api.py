@@ -82,11 +82,11 @@ def test_labelled_pairs_of_queries_and_documents(pairs: Path) -> None:
     assert LABELS[accepted].mean() >= 0.8
     assert {one.kind for one in found.maps} == {"percentile", "probability"}
     remarks = " ".join(result.extra["remarks"])
-    assert "50% are a yes" in remarks
+    assert "Base rate of matches: 1 in 400 pairs (implied by 0.50 labelled matches" in remarks
     assert "by number" in result.rows[0].protocol
 
 
-def test_a_correction_that_only_moves_the_threshold_is_called_that(tmp_path: Path) -> None:
+def test_a_correction_that_only_moves_the_threshold_is_not_called_better(tmp_path: Path) -> None:
     """A large common offset hides nothing from the ranking of pairs, but lifts every score."""
     path = tmp_path / "own.csv"
     lines = [f"{k},{200 + PARTNERS[k]},{LABELS[k]}" for k in range(200)]
@@ -96,7 +96,8 @@ def test_a_correction_that_only_moves_the_threshold_is_called_that(tmp_path: Pat
     before, after = (found.value("pairs:own/best-f1/threshold", c) for c in ("none", "center"))
     assert before > after + 0.1
     said = next(line for line in found.extra["remarks"] if line.startswith("center"))
-    assert "moves the threshold" in said
+    assert f"the threshold for the best F1 is {after:.3f} instead of {before:.3f}" in said
+    assert "the AUC does not change significantly" in said
 
 
 def test_texts_of_a_model(tiny_model: Callable[[str], Path], tmp_path: Path) -> None:
@@ -150,7 +151,83 @@ def test_sentences_say_what_pairs_can_tell(pairs: Path, tmp_path: Path) -> None:
     assert row.low is not None
     assert row.high is not None
     assert row.low < -0.01 or row.high > 0.01
-    assert "leaves the AUC alone" not in said
+    assert "is not ruled out" in said or "significantly" in said
+
+
+PRECISION, SEARCH = (
+    f"pairs:pairs/best-f1/precision-{name}" for name in ("reweighted", "in-search")
+)
+
+
+def test_precision_in_a_search_is_that_of_all_pairs_of_queries_and_documents(pairs: Path) -> None:
+    result = threshold(SECOND, queries=FIRST, pairs=pairs, corrections="none").result
+    cosines = unit(FIRST) @ unit(SECOND).T
+    cut, recall = (result.value(f"pairs:pairs/best-f1/{name}") for name in ("threshold", "recall"))
+    row = result.row(SEARCH)
+    assert row.extra["base_rate_of_matches"] == 0.5 / 200  # half of the queries have a match
+    assert row.extra["base_rate_origin"] == "implied"
+    assert row.extra["share_above"] == pytest.approx(np.mean(cosines >= cut))
+    assert row.value == pytest.approx(0.5 / 200 * recall / np.mean(cosines >= cut))
+    assert row.low < row.value < row.high
+    noes = np.einsum("ij,ij->i", unit(FIRST), unit(SECOND[PARTNERS]))[LABELS == 0]
+    false = np.mean(noes >= cut)
+    wanted = 0.0025 * recall / (0.0025 * recall + 0.9975 * false)
+    assert result.value(PRECISION) == pytest.approx(wanted, rel=0.2)  # thresholds of folds differ
+
+
+def test_near_misses_do_not_spoil_the_precision_of_a_search(tmp_path: Path) -> None:
+    """Labelled noes are what scores highest, as where people label what a search found."""
+    rng = np.random.default_rng(5)
+    queries = rng.normal(size=(200, 12))
+    store = queries + 0.45 * rng.normal(size=queries.shape)
+    cosines = unit(queries) @ unit(store).T
+    nearest = np.argmax(cosines - 9 * np.eye(200), axis=1)
+    path = tmp_path / "pairs.csv"
+    lines = [f"{k},{k},1\n{k},{nearest[k]},0" for k in range(200)]
+    path.write_text("\n".join(["query_row,document_row,score", *lines]) + "\n")
+    result = threshold(store, queries=queries, pairs=path, corrections="none").result
+    above = cosines >= result.value("pairs:pairs/best-f1/threshold")
+    truth = np.diagonal(above).sum() / above.sum()
+    assert truth > 0.5
+    search, labelled = result.row(SEARCH), result.row(PRECISION)
+    assert search.low < truth < search.high
+    assert labelled.high < 0.2  # right only where all noes were near misses
+
+
+def test_a_base_rate_may_be_given(pairs: Path) -> None:
+    call = {"queries": FIRST, "pairs": pairs, "corrections": "none"}
+    found = [threshold(SECOND, base_rate=rate, **call).result for rate in (0.01, "1/100")]
+    assert [one.row(SEARCH).extra["base_rate_of_matches"] for one in found] == [0.01, 0.01]
+    assert found[0].value(SEARCH) == found[1].value(SEARCH)
+    assert "1 in 100 pairs (as given)" in " ".join(found[0].extra["remarks"])
+    rarer = threshold(SECOND, store_size=2_000, **call).result.row(SEARCH)
+    assert rarer.extra["base_rate_of_matches"] == pytest.approx(0.5 / 2_000)
+
+
+def test_without_a_store_there_is_no_precision_of_a_search(tmp_path: Path) -> None:
+    path = tmp_path / "scores.tsv"
+    path.write_text("\n".join(map(str, LABELS)) + "\n")
+    found = threshold(FIRST, second=SECOND[PARTNERS], pairs=path, corrections="none").result
+    row = found.row("pairs:scores/best-f1/precision-in-search")
+    assert row.value is None
+    assert row.note.startswith("undefined: two files of pairs are not a store")
+    assert found.value("pairs:scores/best-f1/precision-reweighted") is not None
+    assert "in a search over the store is undefined: two files" in " ".join(found.extra["remarks"])
+
+
+def test_a_pair_of_identical_rows_does_not_stop_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    lines = [f"{k},{200 + PARTNERS[k]},{LABELS[k]}" for k in range(200)]
+    path.write_text("\n".join(["row1,row2,score", *lines, "7,7,1"]) + "\n")
+    rows = np.concatenate([FIRST, SECOND])
+    rows[200 + PARTNERS[4]] = rows[4]
+    found = threshold(rows, pairs=path, corrections="none").result
+    assert found.row("pairs:own/auc").n == 199
+    assert "1 pair of a row with itself left out (line 202)" in found.rows[0].protocol
+    assert found.extra["remarks"][0].startswith(
+        "1 pair of a row with itself left out (line 202); "
+        "1 pair of identical vectors left out (line 6): such a pair has a cosine of 1"
+    )
 
 
 def test_a_result_can_be_saved_and_shown(pairs: Path, tmp_path: Path) -> None:
@@ -176,6 +253,8 @@ def test_a_result_can_be_saved_and_shown(pairs: Path, tmp_path: Path) -> None:
         ({"positive": ">=4"}, "--positive is about labelled pairs"),
         ({"precision": 0.9}, "--precision is about labelled pairs"),
         ({"recall": 0.9}, "--recall is about labelled pairs"),
+        ({"base_rate": 0.9}, "--base-rate is about labelled pairs"),
+        ({"base_rate": 1.5}, "between 0 and 1, such as 0.001 or 1/1000, not 1.5"),
         ({"confidence": 0.9}, "--confidence is that of a --precision or --recall"),
         ({"corrections": "whitten"}, "whitten"),
         ({"queries": np.ones((30, 3))}, "documents have 8 dimensions and queries 3"),

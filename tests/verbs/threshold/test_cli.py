@@ -44,6 +44,7 @@ def test_labels_queries_maps_and_json(run: Run, folder: Path) -> None:
         "threshold", folder / "documents.npy", "--queries", folder / "queries.npy",
         "--pairs", folder / "pairs.csv", "--positive", ">=4", "--precision", "0.7",
         "--corrections", "none,center", "--map", folder / "map.json", "--json",
+        "--base-rate", "1/50",
         "--out", folder / "result.md",
     )  # fmt: skip
     assert process.code == 0, process.error
@@ -53,10 +54,13 @@ def test_labels_queries_maps_and_json(run: Run, folder: Path) -> None:
     assert {f"pairs:pairs/precision-0.7/{name}" for name in ("threshold", "precision")} <= {
         row["measure"] for row in rows
     }
+    rates = [row for row in rows if row["measure"].endswith("precision-0.7/precision-in-search")]
+    assert [row["base_rate_of_matches"] for row in rates] == [0.02, 0.02, 0.02]
     maps = load_maps(folder / "map.json")
     assert {kind for kind, _ in maps} == {"percentile", "probability"}
     assert maps["percentile", "none"](1.0) == 100
-    assert "threshold for a precision of 0.7" in (folder / "result.md").read_text()
+    shown = (folder / "result.md").read_text()
+    assert "threshold for a precision of 0.7 at a base rate of 1 in 50 (given)" in shown
 
 
 def test_the_same_twice(run: Run, folder: Path) -> None:
@@ -71,6 +75,8 @@ def test_the_same_twice(run: Run, folder: Path) -> None:
         (("--at", "2"), "a cosine lies between -1 and 1"),
         (("--centres", "own"), "--centres is about queries and documents"),
         (("--positive", ">=4"), "--positive is about labelled pairs; name them with --pairs"),
+        (("--base-rate", "0.1"), "--base-rate is about labelled pairs; name them with --pairs"),
+        (("--base-rate", "2"), "between 0 and 1, such as 0.001 or 1/1000, not '2'"),
         (("--map", "map.txt"), "map.txt: a map of scores is written to a .json file"),
         (("--ids", "name"), "--ids is about labelled pairs; name them with --pairs"),
         (("--folds", "3"), "--folds is about labelled pairs"),
@@ -93,6 +99,22 @@ def test_scores_need_a_condition(run: Run, folder: Path) -> None:
     )  # fmt: skip
     assert process.code == 2
     assert "scores from 0 to 4; say which are a match with --positive" in process.error
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["0,1,1", "3,500,0"], "line 3: there is no row 500; the source has 120, from 0"),
+        (["0,1,1", "3,a,0"], "line 3: a row should be a number from 0, not 'a'"),
+        (["0,1,1", "3,4,0"], "pairs:few has 2 pairs; a threshold takes at least 20"),
+    ],
+)
+def test_bad_pairs_are_one_line(run: Run, folder: Path, lines: list[str], message: str) -> None:
+    (folder / "few.csv").write_text("\n".join(["row1,row2,score", *lines]) + "\n")
+    process = run("threshold", folder / "documents.npy", "--pairs", folder / "few.csv")
+    assert process.code == 1
+    assert message in process.error
+    assert process.error.count("\n") == 1
 
 
 def test_advice_with_queries_writes_both_corrections(run: Run, folder: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from isoscope.compute.stats.estimates import mean_score
 from isoscope.corrections.named import named
 from isoscope.errors import DataError, UsageError
 from isoscope.tasks.datasets.own_pairs import AUC, OwnPairProblem
@@ -13,9 +14,9 @@ from isoscope.tasks.vectors import Ground
 from isoscope.verbs.threshold.goals import BestF1
 from isoscope.verbs.threshold.labelled_pairs import (
     LabelledPairs,
-    ThresholdScores,
     condition,
     with_labels,
+    without_identical,
 )
 
 RNG = np.random.default_rng(11)
@@ -97,24 +98,22 @@ def test_no_pair_is_corrected_by_a_fit_on_itself() -> None:
     assert np.abs(found[fold]).min() < 0.5
 
 
-def test_precision_where_yeses_are_rare() -> None:
-    # Accepted are 80 % of the yeses and 10 % of 200 noes.
-    chosen = BestF1().choose(np.array([1.0, 0.0]), np.array([True, False]))
-    recall = mean_score(np.arange(100) < 80)
-    false_share = mean_score(np.arange(200) < 20)
-    cut = ThresholdScores(BestF1(), chosen, (0.5,), recall, recall, recall, false_share)
-    found = cut.rare_precision
-    assert found is not None
-    assert found.value == pytest.approx(0.001 * 0.8 / (0.001 * 0.8 + 0.999 * 0.1))
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low < found.value < found.high
-    clean = ThresholdScores(
-        BestF1(), chosen, (0.5,), recall, recall, recall, mean_score(np.zeros(30))
-    )
-    none_wrong = clean.rare_precision
-    assert none_wrong is not None
-    assert none_wrong.value == 1
-    # Of 30 noes none was accepted: as many as a tenth of all might be, and precision a hundredth.
-    assert none_wrong.low is not None
-    assert none_wrong.low < 0.02
+def test_identical_texts_and_vectors_are_left_out_and_counted() -> None:
+    vectors = VECTORS.copy()
+    vectors[83], vectors[85] = vectors[3], vectors[5]
+    given = problem((np.arange(80) % 2).astype(float))
+    found = without_identical(Ground(given, vectors, "v", "")).problem
+    assert len(found) == 78
+    assert found.left_out == "2 pairs of identical vectors left out (first: pair 4)"
+    texts = replace(given, texts=tuple(map(str, range(160))), lines=tuple(range(2, 82)))
+    found = without_identical(Ground(texts, vectors, "v", "")).problem
+    assert found.left_out == "2 pairs of identical texts or vectors left out (first: line 5)"
+    # A query may equal a document: the two have centres of their own.
+    asking = Ground(given, vectors, "v", "", query_rows=np.arange(80))
+    assert without_identical(asking) is asking
+
+
+def test_that_all_yeses_were_left_out_is_said() -> None:
+    left = replace(problem([0] * 40), left_out="40 pairs of a row with itself left out")
+    with pytest.raises(DataError, match=r"every pair is a no \(40 pairs of a row with itself"):
+        LabelledPairs(Ground(left, VECTORS, "v", ""), 5, 0, 0.95)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -41,13 +42,45 @@ def test_equal_scores_get_the_highest_percentile() -> None:
     assert found.values == (100.0,)
 
 
-def test_probabilities_are_those_of_isotonic_regression() -> None:
+def test_probabilities_are_those_of_isotonic_regression_away_from_the_ends() -> None:
     cosines = RNG.uniform(-1, 1, 300)
     labels = RNG.random(300) < (cosines + 1) / 2
     found = probability_map(cosines, labels, "center")
     other = IsotonicRegression(out_of_bounds="clip").fit(cosines, labels)
-    grid = np.linspace(-1, 1, 50)
+    grid = np.linspace(-0.8, 0.8, 50)
     np.testing.assert_allclose(found(grid), other.predict(grid), atol=1e-12)
+
+
+def test_no_probability_is_exactly_0_or_1() -> None:
+    """Where the k highest pairs are all a yes, Laplace's rule of succession."""
+    cosines = np.linspace(0, 1, 20)
+    found = probability_map(cosines, cosines > 0.6, "none")
+    assert found(0.9) == pytest.approx(9 / 10)  # eight yeses
+    assert found(0.1) == pytest.approx(1 / 14)  # twelve noes
+    lone = probability_map(cosines, cosines == 1, "none")
+    assert lone(1.0) == pytest.approx(2 / 3)
+
+
+def test_probabilities_rise() -> None:
+    cosines = RNG.uniform(-1, 1, 200)
+    found = probability_map(cosines, RNG.random(200) < 0.5, "none")
+    assert (np.diff(found.values) >= 0).all()
+    assert 0 < found.values[0] <= found.values[-1] < 1
+
+
+def test_scores_outside_of_the_labelled_pairs_are_marked() -> None:
+    found = ScoreMap("probability", "none", (0.2, 0.6), (0.1, 0.9))
+    assert found.range == (0.2, 0.6)
+    assert found.inside([0.1, 0.2, 0.6, 0.7]).tolist() == [False, True, True, False]
+    told = r"1 of 2 scores lie outside of the labelled pairs \(0.2000 to 0.6000\)"
+    with pytest.warns(UserWarning, match=told):
+        assert found([0.4, 0.8]) == pytest.approx([0.5, 0.9])
+    with pytest.raises(DataError, match=told):
+        found([0.4, 0.8], outside="raise")
+    assert np.isnan(found([0.4, 0.8], outside="nan")).tolist() == [False, True]
+    assert found(0.8, outside="clip") == 0.9
+    with pytest.raises(UsageError, match="outside is warn, clip, nan, raise, not 'ignore'"):
+        found(0.8, outside="ignore")  # type: ignore[arg-type]
 
 
 def test_maps_come_back_from_a_file(tmp_path: Path) -> None:
@@ -59,6 +92,18 @@ def test_maps_come_back_from_a_file(tmp_path: Path) -> None:
     found = load_maps(tmp_path / "map.json")
     assert found["percentile", "none"] == maps[0]
     assert found["probability", "center"](0.5) == pytest.approx(0.5)
+    held = json.loads((tmp_path / "map.json").read_text())
+    assert held["maps"][1]["range"] == [0.0, 1.0]
+    assert held["maps"][0]["pairs"] == PAIRS.count
+
+
+def test_maps_of_the_first_version_are_read(tmp_path: Path) -> None:
+    one = {"kind": "probability", "correction": "none", "scores": [0.1, 0.5], "values": [0, 1]}
+    held = {"format": "isoscope score maps", "version": 1, "maps": [one]}
+    (tmp_path / "map.json").write_text(json.dumps(held))
+    found = load_maps(tmp_path / "map.json")["probability", "none"]
+    assert (found.range, found.pairs) == ((0.1, 0.5), None)
+    assert found(0.3) == pytest.approx(0.5)
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,8 @@ from isoscope.tasks.problem import Items
 from isoscope.tasks.problems.pairs import SCORE, ScoredPairs
 from isoscope.tasks.protocol import SentenceProtocol, TaskPlan, cross_fitted, without_training
 from isoscope.tasks.registry import DataFile, OwnFileTask, TextPair, register_opener
-from isoscope.typing import Vector
+from isoscope.typing import Mask, Vector
+from isoscope.wording import counted
 
 PairKind = Literal["texts", "rows", "scores"]
 KNOWN: dict[PairKind, str] = {
@@ -370,9 +371,15 @@ class OwnPairProblem(ScoredPairs):
     ----------
     yes_no : bool
         Whether every score is a label, 1 for yes and 0 for no.
+    lines : tuple of int
+        The line of every pair in the file; empty where there is no file.
+    left_out : str
+        Which pairs of the file are not among these, and why; empty where all are.
     """
 
     yes_no: bool = False
+    lines: tuple[int, ...] = ()
+    left_out: str = ""
 
     @classmethod
     def of_texts(cls, task: str, pairs: OwnPairs) -> OwnPairProblem:
@@ -386,16 +393,37 @@ class OwnPairProblem(ScoredPairs):
     ) -> OwnPairProblem:
         """Take pairs of rows of a source of vectors; row k of the vectors is row k of the source.
 
-        ``rows`` and ``ids`` are as in ``OwnPairs.row_numbers``.
+        ``rows`` and ``ids`` are as in ``OwnPairs.row_numbers``. A row paired with itself has a
+        cosine of 1 in every space, so that the pair says nothing: it is left out and counted.
         """
         first, second = pairs.row_numbers(rows, ids)
-        same = np.flatnonzero(first == second)
-        if len(same):
+        whole = cls._of(task, pairs, first, second)
+        same = first == second
+        if same.all():
             raise DataError(
-                f"{pairs.path}: line {pairs.lines[same[0]]}: a row is paired with itself; where "
-                "the first of a pair is a row of queries, name their vectors with --queries"
+                f"{pairs.path}: in every pair a row is paired with itself; where the first of a "
+                "pair is a row of queries, name their vectors with --queries"
             )
-        return cls._of(task, pairs, first, second)
+        return whole.without(same, "of a row with itself")
+
+    def without(self, unwanted: Mask, kind: str) -> Self:
+        """Leave some pairs out, and say how many there are of what kind and where the first is."""
+        if not unwanted.any():
+            return self
+        kept = np.flatnonzero(~unwanted)
+        place = int(np.argmax(unwanted))
+        where = f"line {self.lines[place]}" if self.lines else f"pair {place + 1}"
+        first = where if unwanted.sum() == 1 else f"first: {where}"
+        told = f"{counted(int(unwanted.sum()), 'pair')} {kind} left out ({first})"
+        return replace(
+            self,
+            first=self.first[kept],
+            second=self.second[kept],
+            human=self.human[kept],
+            subsets=self.subsets[kept],
+            lines=tuple(self.lines[k] for k in kept) if self.lines else (),
+            left_out="; ".join(filter(None, (self.left_out, told))),
+        )
 
     @classmethod
     def of_queries(
@@ -445,6 +473,7 @@ class OwnPairProblem(ScoredPairs):
             np.full(len(pairs), "", object),
             main=AUC if pairs.yes_no else SPEARMAN,
             yes_no=pairs.yes_no,
+            lines=pairs.lines,
         )
 
     def scores(self, outputs: Vector, items: Items, level: float) -> dict[str, Score]:

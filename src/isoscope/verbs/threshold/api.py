@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from isoscope.compute.stats.estimates import check_level
+from isoscope.compute.stats.estimates import Estimate, check_level
 from isoscope.corrections.named import NONE, named
 from isoscope.corrections.query_centre import Centres, sampled_rows, two_sided_spaces
 from isoscope.corrections.registry import parse_corrections
@@ -30,12 +30,30 @@ from isoscope.tasks.folds import FOLDS
 from isoscope.tasks.prompts import refuse_prompts
 from isoscope.tasks.protocol import SentenceProtocol, protocol_of
 from isoscope.tasks.vectors import Ground, ground_of
+from isoscope.verbs.threshold.base_rate import (
+    BaseRate,
+    RarePrecision,
+    base_rate_of,
+    read_rate,
+    reweighted_precision,
+    search_precision,
+)
 from isoscope.verbs.threshold.chance import meaning_of, norm_remarks
 from isoscope.verbs.threshold.goals import BestF1, Precision, Recall
-from isoscope.verbs.threshold.labelled_pairs import LabelledPairs, with_labels
-from isoscope.verbs.threshold.names import THRESHOLDS
+from isoscope.verbs.threshold.labelled_pairs import (
+    LabelledPairs,
+    SpaceScores,
+    with_labels,
+    without_identical,
+)
+from isoscope.verbs.threshold.names import LEVEL, THRESHOLDS
 from isoscope.verbs.threshold.score_map import ScoreMap, check_map_file, percentile_map, save_maps
-from isoscope.verbs.threshold.text import background_sentences, change_sentences, rare_sentences
+from isoscope.verbs.threshold.text import (
+    background_sentences,
+    change_sentences,
+    left_out_sentences,
+    rate_sentences,
+)
 from isoscope.wording import listed
 
 # All pairs of so many rows take two gigabytes.
@@ -84,6 +102,7 @@ def threshold(
     precision: float | None = None,
     recall: float | None = None,
     confidence: float | None = None,
+    base_rate: float | str | None = None,
     corrections: Iterable[str] | str | None = None,
     queries: Any = None,
     centres: Centres = "both",
@@ -120,6 +139,10 @@ def threshold(
         What a threshold should reach. The one with the best F1 is given in any case.
     confidence : float, optional
         How sure it should be to reach that on other pairs; on average, if not given.
+    base_rate : float or str, optional
+        The share of pairs that are a match where the threshold is used, such as 0.001 or
+        ``"1/1000"``: precision is also given for it. By default what the labelled queries and the
+        store imply (labelled matches per query over the number of vectors), else 1 in 1,000.
     corrections : iterable of str, optional
         Spaces; by default those of ``measure``. They are fitted without the pairs that they are
         judged on.
@@ -174,7 +197,10 @@ def threshold(
         check_map_file(Path(map_file))
     at = [float(score) for score in np.atleast_1d(np.asarray(at, np.float64))]
     check_background(sample, store_size, at)
-    wanted = {"positive": positive, "precision": precision, "recall": recall}
+    rate_given = read_rate(base_rate)
+    wanted = {
+        "positive": positive, "precision": precision, "recall": recall, "base-rate": base_rate
+    }  # fmt: skip
     check_labels(pairs, text, wanted, confidence)
     # The user's own goals come first: what is said about thresholds is said about the first one.
     shares = ((Precision, precision), (Recall, recall))
@@ -186,9 +212,8 @@ def threshold(
         refuse_prompts(how)
     elif pairs is None and queries is None and how.query_prompt is not None:
         raise UsageError("--query-prompt is about queries; name them with --queries")
-    rows: list[Row] = []
-    maps: list[ScoreMap] = []
-    remarks: list[str] = []
+    labelled: LabelledPairs | None = None
+    scored: list[SpaceScores] = []
     documents: CloudGroup | None = None
     asking: CloudGroup | None = None
     if pairs is not None:
@@ -198,14 +223,10 @@ def threshold(
             queries=queries, column=column, ids=ids, drop_invalid=drop_invalid, progress=progress,
         )  # fmt: skip
         ground = replace(ground, problem=with_labels(ground.problem, positive))
-        labelled = LabelledPairs(ground, folds, seed, level)
+        labelled = LabelledPairs(without_identical(ground), folds, seed, level)
         spaces = labelled.cosines(named(names), centres, progress)
         scored = labelled.judge(spaces, [*goals, BestF1()])
-        rows += labelled.rows(ground.name, scored)
-        maps += [one.map for one in scored]
-        share = float(np.mean(labelled.labels))
-        remarks += [*change_sentences(scored), *rare_sentences(scored, share)]
-        if ground.problem.texts:
+        if ground.problem.texts:  # random pairs are then pairs of these texts
             documents, asking = clouds_of(ground)
     opened = partial(open_source, layer=layer, sentences=how, progress=progress)
     if documents is None:
@@ -219,17 +240,32 @@ def threshold(
         check_width(one, documents.widths[0])
     found = background(
         names, documents, asking, centres, store_size, sample, seed, drop_invalid, progress,
-        at=at, level=level,
+        at=at, level=level, cuts=cuts_of(scored),
     )  # fmt: skip
+    rows: list[Row] = []
+    remarks: list[str] = []
+    if labelled is not None:
+        rate = base_rate_of(rate_given, labelled.matches_per_query(), found.vectors, found.others)
+        rare = rare_precisions(scored, rate, found.pairs, no_store(labelled, second))
+        rows = labelled.rows(labelled.ground.name, scored, rate, rare)
+        remarks = [
+            *left_out_sentences(labelled.problem.left_out),
+            *change_sentences(scored),
+            *rate_sentences(scored[0], rate, rare),
+        ]
     result = replace(
         found.result,
         rows=[*rows, *found.result.rows],
         seeds={"seed": seed},
         versions=versions(),
         command=command,
-        extra={KIND: THRESHOLDS, REMARKS: [*remarks, *found.result.extra[REMARKS]]},
+        extra={
+            KIND: THRESHOLDS,
+            LEVEL: level,
+            REMARKS: [*remarks, *found.result.extra[REMARKS]],
+        },
     )
-    thresholds = Thresholds(result, [*maps, *found.maps])
+    thresholds = Thresholds(result, [*(one.map for one in scored), *found.maps])
     if map_file is not None:
         thresholds.save_maps(map_file)
     return thresholds
@@ -248,6 +284,74 @@ def clouds_of(ground: Ground) -> tuple[ArrayCloud, ArrayCloud | None]:
     )
 
 
+@dataclass(frozen=True)
+class Background:
+    """Random pairs in every space.
+
+    Attributes
+    ----------
+    result : Result
+        Their percentiles, and sentences about them.
+    maps : list of ScoreMap
+        From cosine to percentile.
+    pairs : dict
+        The share of random pairs above every threshold that was asked for, by space and threshold.
+    vectors, others : int
+        How many vectors the source has, and how many a query is compared with.
+    """
+
+    result: Result
+    maps: list[ScoreMap]
+    pairs: dict[tuple[str, float], Estimate]
+    vectors: int
+    others: int
+
+
+def cuts_of(scored: Sequence[SpaceScores]) -> dict[str, list[float]]:
+    """Return the thresholds of every space."""
+    return {
+        one.name: [
+            cut.chosen.threshold for cut in one.thresholds if cut.chosen.threshold is not None
+        ]
+        for one in scored
+    }
+
+
+def no_store(labelled: LabelledPairs, second: Any) -> str:
+    """Say why random pairs are not those of a search over a store; nothing where they are."""
+    if labelled.problem.texts:
+        return "pairs of texts come without a store; give its vectors, and pairs of their rows"
+    if second is not None:
+        return "two files of pairs are not a store; give its vectors, and those of --queries"
+    return ""
+
+
+def rare_precisions(
+    scored: Sequence[SpaceScores],
+    rate: BaseRate,
+    above: Mapping[tuple[str, float], Estimate],
+    missing: str,
+) -> dict[tuple[str, str], RarePrecision]:
+    """Return the precision of every threshold at a base rate, by space and goal.
+
+    ``above`` has the share of random pairs above a threshold, by space and threshold; ``missing``
+    says why there is no store to take them from.
+    """
+    found = {}
+    for one in scored:
+        for cut in one.thresholds:
+            reweighted = reweighted_precision(cut.recall, cut.false_share, rate)
+            chosen = cut.chosen.threshold
+            share = None if missing or chosen is None else above[one.name, chosen]
+            if share is None:
+                why = missing or cut.chosen.note
+                in_search = Estimate(None, None, None, 0, f"undefined: {why}")
+            else:
+                in_search = search_precision(cut.recall, share, rate)
+            found[one.name, cut.goal.name] = RarePrecision(reweighted, in_search, share)
+    return found
+
+
 def background(
     names: Sequence[str],
     documents: CloudGroup,
@@ -261,8 +365,12 @@ def background(
     *,
     at: Sequence[float],
     level: float,
-) -> Thresholds:
-    """Compare random pairs in every space, one space in memory at a time."""
+    cuts: Mapping[str, Sequence[float]],
+) -> Background:
+    """Compare random pairs in every space, one space in memory at a time.
+
+    ``cuts`` has further thresholds of each space, whose share of random pairs is returned.
+    """
     kept = RowSelection(documents, drop_invalid=drop_invalid)
     asked = None if queries is None else RowSelection(queries, drop_invalid=drop_invalid)
     spaces = two_sided_spaces(names, kept, asked, centres, progress)
@@ -282,6 +390,7 @@ def background(
     found: list[Row] = []
     maps: list[ScoreMap] = []
     remarks: list[str] = []
+    above: dict[tuple[str, float], Estimate] = {}
     for number, space in enumerate(spaces, start=1):
         meaning = meaning_of(space, rows, asking, store_size)
         m, n = meaning.pairs.cosines.shape
@@ -289,13 +398,16 @@ def background(
         how = f"all pairs of {what}, seed {seed}; {store_size:,} others a query"
         found += meaning.rows(subject, with_caveats(how, documents, queries), at, level)
         maps.append(percentile_map(meaning.pairs, meaning.space))
+        for cut in cuts.get(space.name, ()):
+            above[space.name, cut] = meaning.pairs.share_above(cut, level)
         if number == 1:
             remarks += background_sentences(meaning)
         if progress is not None:
             progress("compare random pairs", number, len(spaces))
     left_out = {why: n for why, n in kept.left_out.items() if n}
     remarks += norm_remarks(rows)
-    return Thresholds(Result(found, left_out=left_out, extra={REMARKS: remarks}), maps)
+    result = Result(found, left_out=left_out, extra={REMARKS: remarks})
+    return Background(result, maps, above, total, store_size)
 
 
 def check_background(sample: int, store_size: int | None, at: Sequence[float]) -> None:

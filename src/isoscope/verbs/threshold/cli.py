@@ -72,6 +72,13 @@ class ThresholdOptions(options.Options):
         "Chance that it does on other pairs, such as 0.95. Default: it does on average.",
         panel=LABELS,
     )
+    base_rate: str | None = options.option(
+        None,
+        "Share of pairs that are a match where the threshold is used, such as 0.001 or 1/1000. "
+        "Default: what the labelled queries and the store imply, else 1/1000.",
+        metavar="SHARE",
+        panel=LABELS,
+    )
     second: str | None = options.option(
         None, "A second file of vectors, where the pairs are scores alone.", panel=LABELS
     )

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,9 +46,17 @@ from isoscope.tasks.problem import Problem
 from isoscope.tasks.scores import as_row, has_output
 from isoscope.tasks.vectors import Ground, fit_words, folded_rows
 from isoscope.typing import Mask, Places, Vector
+from isoscope.verbs.threshold.base_rate import BaseRate, RarePrecision, labelled_matches
 from isoscope.verbs.threshold.chance import forms_of
 from isoscope.verbs.threshold.goals import Choice, Goal
-from isoscope.verbs.threshold.names import RARE, THRESHOLD
+from isoscope.verbs.threshold.names import (
+    BASE_RATE,
+    IN_SEARCH,
+    ORIGIN,
+    REWEIGHTED,
+    SHARE_ABOVE,
+    THRESHOLD,
+)
 from isoscope.verbs.threshold.score_map import ScoreMap, probability_map
 
 # With fewer, a threshold is chosen by a handful of pairs on either side.
@@ -79,25 +87,6 @@ class ThresholdScores:
     recall: Score
     f1: Score
     false_share: Score
-
-    @property
-    def rare_precision(self) -> Estimate | None:
-        """The precision where one pair in a thousand is a yes.
-
-        With r the recall and f the share of noes that are accepted, Bayes' rule gives
-        p r / (p r + (1 − p) f); its ends are those of the interval of f, which decides.
-        """
-        recall, false = self.recall.value, self.false_share
-        if not recall or false.value is None:
-            return None
-        value = precision_at(RARE, recall, false.value)
-        if value is None:
-            return None
-        low, high = (
-            None if end is None else precision_at(RARE, recall, end)
-            for end in (false.high, false.low)
-        )
-        return Estimate(value, low, high, false.n)
 
 
 @dataclass(frozen=True)
@@ -178,17 +167,11 @@ def brier(pairs: PairsInFolds, level: float = 0.95) -> tuple[Estimate, float]:
     errors = np.empty(len(pairs.cosines))
     for held, other_cosines, other_labels in pairs.by_fold():
         fitted = probability_map(other_cosines, other_labels, "")
-        errors[held] = (fitted(pairs.cosines[held]) - pairs.labels[held]) ** 2
+        errors[held] = (fitted(pairs.cosines[held], outside="clip") - pairs.labels[held]) ** 2
     value, n, share = float(np.mean(errors)), len(errors), float(np.mean(pairs.labels))
     effect = design_effect(errors, pairs.first, pairs.second)
     reach = quantile(level, n) * standard_error(errors) * math.sqrt(effect)
     return Estimate(value, max(value - reach, 0.0), min(value + reach, 1.0), n), share * (1 - share)
-
-
-def precision_at(share: float, recall: float, false_share: float) -> float | None:
-    """Return the precision among pairs of which some share are yeses: Bayes' rule."""
-    accepted = share * recall + (1 - share) * false_share
-    return share * recall / accepted if accepted > 0 else None
 
 
 @dataclass(frozen=True)
@@ -211,6 +194,8 @@ class SpaceScores:
         The Brier score of the share of yeses.
     map : ScoreMap
         From cosine to probability.
+    fewest : int
+        How many yeses there are, or noes where these are fewer.
     """
 
     name: str
@@ -220,6 +205,7 @@ class SpaceScores:
     brier: Estimate
     base: float
     map: ScoreMap
+    fewest: int
 
 
 def with_labels(problem: Problem, positive: str | None) -> OwnPairProblem:
@@ -258,6 +244,21 @@ def condition(text: str) -> Callable[[Vector], Mask]:
     return lambda scores: np.asarray(test(scores, number))
 
 
+def without_identical(ground: Ground) -> Ground:
+    """Leave out pairs of the same text or of equal vectors: their cosine is 1 in every space.
+
+    A query that equals a document stays, as the two may have centres of their own.
+    """
+    problem = ground.problem
+    assert isinstance(problem, OwnPairProblem)
+    if ground.query_rows is not None:
+        return ground
+    rows = ground.vectors
+    equal = np.all(rows[problem.first] == rows[problem.second], axis=1)
+    kind = "of identical texts or vectors" if problem.texts else "of identical vectors"
+    return replace(ground, problem=problem.without(equal, kind))
+
+
 class LabelledPairs:
     """Pairs with labels, scored in every space with corrections that have not seen their fold.
 
@@ -283,14 +284,21 @@ class LabelledPairs:
                 f"{FEWEST_PAIRS}, and hundreds to be worth anything"
             )
         if labels.all() or not labels.any():
+            left_out = f" ({problem.left_out})" if problem.left_out else ""
             raise DataError(
-                f"{problem.task}: every pair is a {'yes' if labels.all() else 'no'}; a threshold "
-                "takes both. --positive says which scores are a yes"
+                f"{problem.task}: every pair is a {'yes' if labels.all() else 'no'}{left_out}; a "
+                "threshold takes both. --positive says which scores are a yes"
             )
         self.ground, self.problem, self.labels = ground, problem, labels
         self.level, self.count = level, folds
         self.folds = dealt(problem, folds, seed)
         self.protocol = ""
+
+    def matches_per_query(self) -> Estimate | None:
+        """Return the labelled matches of a query; None where pairs are not of queries."""
+        if self.ground.query_rows is None:
+            return None
+        return labelled_matches(self.problem.first, self.problem.second, self.labels, self.level)
 
     def cosines(
         self,
@@ -328,6 +336,7 @@ class LabelledPairs:
         folds = [number[fold[usable[fold]]] for fold in self.folds]
         first, second = self.problem.first[usable], self.problem.second[usable]
         labels = self.labels[usable]
+        fewest = min(int(labels.sum()), int((~labels).sum()))
         plain = auc(labels, spaces[NONE][usable], self.level)
         found = []
         for name, cosines in spaces.items():
@@ -342,11 +351,20 @@ class LabelledPairs:
             error, base = brier(pairs, self.level)
             cuts = tuple(score_threshold(goal, pairs, self.level) for goal in goals)
             fitted = probability_map(pairs.cosines, labels, name)
-            found.append(SpaceScores(name, area, change, cuts, error, base, fitted))
+            found.append(SpaceScores(name, area, change, cuts, error, base, fitted, fewest))
         return found
 
-    def rows(self, subject: str, scored: Sequence[SpaceScores]) -> list[Row]:
-        """File what was found."""
+    def rows(
+        self,
+        subject: str,
+        scored: Sequence[SpaceScores],
+        rate: BaseRate | None = None,
+        rare: Mapping[tuple[str, str], RarePrecision] | None = None,
+    ) -> list[Row]:
+        """File what was found.
+
+        ``rare`` has, by space and goal, the precision of thresholds at the base rate ``rate``.
+        """
         rows: list[Row] = []
 
         def add(
@@ -373,4 +391,14 @@ class LabelledPairs:
                 add(one.name, goal + THRESHOLD, chosen, about)
                 for name in ("precision", "recall", "f1"):
                     add(one.name, f"{goal}/{name}", getattr(cut, name))
+                there = None if rare is None else rare.get((one.name, goal))
+                if rate is None or there is None:
+                    continue
+                about = {"goal": cut.goal.words, BASE_RATE: rate.share, ORIGIN: rate.origin}
+                add(one.name, goal + REWEIGHTED, there.reweighted, about)
+                if there.above is not None:
+                    about |= {SHARE_ABOVE: there.above.value}
+                    about |= {f"{SHARE_ABOVE}_low": there.above.low}
+                    about |= {f"{SHARE_ABOVE}_high": there.above.high}
+                add(one.name, goal + IN_SEARCH, there.in_search, about)
         return rows

@@ -10,7 +10,7 @@ from clouds_for_tests import shifted
 from searched_by_hand import units
 
 from isoscope.verbs.measure.search.indexes import Int8
-from isoscope.verbs.measure.search.reduction import LabelledRows, coded_rows
+from isoscope.verbs.measure.search.reduction import LabelledRows, coded_rows, reduce
 
 pytest.importorskip("faiss")
 
@@ -45,3 +45,13 @@ def test_pairs_count_that_have_two_directions_everywhere(tmp_path: Path) -> None
     assert labelled.usable({"a": vectors, "b": other}).tolist() == [True, False, True]
     other[0] = np.nan
     assert labelled.usable({"a": vectors, "b": other}).tolist() == [False, False, True]
+
+
+def test_a_pair_of_a_row_with_itself_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "mine.tsv"
+    lines = [f"{k}\t{(3 * k + 1) % 30}\t{k % 5}" for k in range(30)]
+    path.write_text("\n".join(["row1\trow2\tscore", *lines, "4\t4\t5"]) + "\n")
+    found = reduce(shifted(0, 30, 6), [3], pairs=path, k=3)
+    row = next(row for row in found if "pairs:mine" in row.measure)
+    assert row.n == 30
+    assert "1 pair of a row with itself left out (line 32)" in row.note

@@ -193,7 +193,7 @@ class LabelledRows:
         """Return the score of one way and code, and its difference to that of the full vectors."""
         found, unit = scores[key], self.problem.unit
         missing = len(self.problem) - found.n
-        notes = [found.note]
+        notes = [found.note, self.problem.left_out]
         if missing:
             notes.append(f"{counted(missing, 'pair')} left out: a row without a direction")
         name = f"{names.REDUCE}/{self.problem.task}/{self.problem.main}"
