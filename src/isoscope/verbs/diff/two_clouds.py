@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from isoscope.compute.map_reduce import Batches, merged, run
+from isoscope.corrections.fit import fingerprint_of
 from isoscope.data.arrays import on_host
 from isoscope.data.base import Batch, Cloud, CloudGroup, LazyLabels, WrappedGroup
 from isoscope.data.blocks import Dealer
@@ -192,6 +195,8 @@ class TwoSides:
         Sums of products of both; None where they are not paired.
     left_out : dict
         Rows that did not count, by reason.
+    equal : bool
+        Both hold the same vectors: in every row where they are paired, else by all their sums.
     """
 
     a: Side
@@ -199,6 +204,7 @@ class TwoSides:
     paired: bool
     cross: CrossSums | None
     left_out: dict[str, int]
+    equal: bool = False
 
     @property
     def same_width(self) -> bool:
@@ -215,6 +221,7 @@ class InStepTaker:
     ) -> None:  # fmt: skip
         self._parts, self._dealer = parts, dealer
         self.cross = CrossSums(*shifts)
+        self.equal = group.widths[0] == group.widths[1]
         self.kernels: dict[str, MomentsKernel] = {}
         self.samples = {
             name: SampleTaker(width, size, seed)
@@ -231,7 +238,9 @@ class InStepTaker:
                 self.kernels[name] = moments_kernel_for(batch.vectors, self._parts, double=False)
             self.kernels[name].add(batch.vectors)
             self.samples[name].add(batch, dealt)
-        self.cross.add(*(on_host(batches[name].vectors, slice(None)) for name in (A, B)))
+        a, b = (on_host(batches[name].vectors, slice(None)) for name in (A, B))
+        self.equal = self.equal and np.array_equal(a, b)
+        self.cross.add(a, b)
 
 
 @dataclass(frozen=True)
@@ -282,7 +291,8 @@ class Reading:
         cross = takers[0].cross
         for taker in takers[1:]:
             cross = cross.merge(taker.cross)
-        return TwoSides(sides[0], sides[1], True, cross, left_out)
+        equal = all(taker.equal for taker in takers)
+        return TwoSides(sides[0], sides[1], True, cross, left_out, equal)
 
     def apart(self, a: CloudGroup, b: CloudGroup) -> TwoSides:
         """Read two clouds of other rows."""
@@ -297,4 +307,7 @@ class Reading:
             )[source.names[0]]  # fmt: skip
             sides.append(Side.of(source, group, read.moments, read.sample))
             left_out |= {f"{why} (of {letter})": n for why, n in group.left_out.items() if n}
-        return TwoSides(sides[0], sides[1], False, None, left_out)
+        # Sums are rounded in a fingerprint, and do not depend on the order of the rows.
+        prints = [fingerprint_of(side.moments) for side in sides]
+        equal = sides[0].moments.width == sides[1].moments.width and prints[0] == prints[1]
+        return TwoSides(sides[0], sides[1], False, None, left_out, equal)

@@ -1,0 +1,112 @@
+"""Is row i of A the same thing as row i of B? What the vectors themselves say.
+
+Without ids, as many rows may be the same rows, or two months of a store. If rows with the same
+number are of one thing, then rows that are close in A are close in B. With K and L the products of
+centred unit rows of both clouds, without their diagonals, and σ an order of the rows of B,
+
+    T(σ) = Σ_ij K_ij L_σ(i)σ(j) / (‖K‖ ‖L‖),
+
+which is a correlation like linear CKA, and needs neither the same axes nor as many. T of the rows
+as they stand is compared with T of all rotations σ(i) = i + s: where the rows have nothing to do
+with each other it is the largest of n in one case of n. Rotations, not random orders, because files
+are often sorted by topic or by date: then rows that stand near each other are alike in both clouds
+without being the same, and a rotation by a few rows shows that. So the rows are taken for the same
+only if T exceeds that of every rotation by a margin.
+
+The rows are a random sample, the same of both clouds, in the order of the files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isoscope.data.arrays import on_host
+from isoscope.data.base import CloudGroup
+from isoscope.data.sampling import draw
+from isoscope.typing import Matrix, Vector
+
+SAMPLE = 512
+"""Rows that are looked at: unrelated rows pass for related ones in less than one case of 512."""
+
+FEWEST_ROWS = 20
+"""Rows below which chance alone makes one rotation the largest too often."""
+
+MARGIN = 0.05
+"""By how much T must exceed that of every rotation: of two layers of one model it does by about
+0.5, of rows of a file that is sorted by topic by 0.00."""
+
+
+@dataclass(frozen=True)
+class RowRelation:
+    """How closely rows with the same number belong together.
+
+    ``aligned`` is T of the rows as they stand, ``rotated`` the largest T of any rotation; None
+    where a cloud has no directions to compare. ``equal`` tells that all sampled rows are equal.
+    """
+
+    rows: int
+    aligned: float | None
+    rotated: float | None
+    equal: bool = False
+
+    @property
+    def same(self) -> bool:
+        """Whether rows with the same number are taken for the same thing."""
+        if self.equal:
+            return True
+        if self.aligned is None or self.rotated is None or self.rows < FEWEST_ROWS:
+            return False
+        return self.aligned > self.rotated + MARGIN
+
+
+def relate_rows(a: CloudGroup, b: CloudGroup, seed: int = 0) -> RowRelation:
+    """Look at the same random rows of two clouds with as many rows."""
+    first, second = (drawn_rows(group, seed) for group in (a, b))
+    finite = np.isfinite(first).all(axis=1) & np.isfinite(second).all(axis=1)
+    return relation(first[finite], second[finite])
+
+
+def drawn_rows(group: CloudGroup, seed: int) -> Matrix:
+    """Return a sample of the rows of a cloud, which depends on their number and the seed only."""
+    sample = draw(group, SAMPLE, seed)
+    name = sample.names[0]
+    return np.concatenate(
+        [on_host(batches[name].vectors, slice(None)) for batches in sample.batches()]
+    )
+
+
+def relation(a: Matrix, b: Matrix) -> RowRelation:
+    """Compare rows in their order with all rotations of them."""
+    rows = len(a)
+    if a.shape == b.shape and np.array_equal(a, b):
+        return RowRelation(rows, 1.0, None, equal=True)
+    first, second = similarities(a), similarities(b)
+    if first is None or second is None or rows < 2:
+        return RowRelation(rows, None, None)
+    values = rotations(first, second)
+    return RowRelation(rows, float(values[0]), float(values[1:].max()))
+
+
+def similarities(vectors: Matrix) -> Matrix | None:
+    """Return the products of centred unit rows without the diagonal, scaled to norm 1."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    rows = vectors / np.where(norms > 0, norms, 1.0)
+    rows = rows - rows.mean(axis=0)
+    products = rows @ rows.T
+    # Products of a row with itself say nothing of others, and of few rows they are the largest.
+    np.fill_diagonal(products, 0.0)
+    # Centring makes all products of different rows a little negative; that is no similarity.
+    products -= products.sum() / max(products.size - len(products), 1)
+    np.fill_diagonal(products, 0.0)
+    size = float(np.linalg.norm(products))
+    return products / size if size > np.finfo(np.float64).eps * len(products) else None
+
+
+def rotations(first: Matrix, second: Matrix) -> Vector:
+    """Return T of every rotation of the second cloud, that of the rows as they stand first."""
+    n = len(first)
+    # The second matrix twice in both directions: a rotation of it is a window.
+    doubled = np.tile(second, (2, 2))
+    return np.array([np.einsum("ij,ij->", first, doubled[s : s + n, s : s + n]) for s in range(n)])
