@@ -118,7 +118,7 @@ def test_the_threshold_after_whitening_is_that_of_new_rows() -> None:
     units = corrected / np.linalg.norm(corrected, axis=1, keepdims=True)
     above = float((units[:2_600] @ units[2_600:].T > threshold).mean())
     assert shares[0].value == pytest.approx(0.01, abs=0.001)
-    # 1.6 % where the threshold was read off the rows of the fit
+    # It would be 2.7 % if the threshold were read off the rows of the fit.
     assert above == pytest.approx(0.008, abs=0.002)
 
 

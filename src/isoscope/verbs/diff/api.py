@@ -20,7 +20,7 @@ from isoscope.results.fields import KIND, REMARKS
 from isoscope.results.result import Result, versions
 from isoscope.tasks.encoding import open_source
 from isoscope.tasks.protocol import SentenceProtocol, protocol_of
-from isoscope.verbs.diff import effects, permutation, reuse, support
+from isoscope.verbs.diff import effects, names, permutation, reuse, support
 from isoscope.verbs.diff import text as telling
 from isoscope.verbs.diff.names import COVARIANCES, DIFFERENCE, LENGTHS, MEANS
 from isoscope.verbs.diff.permutation import EqualityTest
@@ -225,8 +225,9 @@ def tested(two: TwoSides, seed: int) -> dict[str, EqualityTest] | None:
     if min(len(set(units_a.tolist())), len(set(units_b.tolist()))) < permutation.FEWEST_UNITS:
         return None
     return permutation.equality_tests(
-        a, b, units_a=units_a, units_b=units_b, paired=two.paired, seed=seed
-    )
+        a, b, units_a=units_a, units_b=units_b, paired=two.paired,
+        permutations=names.PERMUTATIONS, seed=seed,
+    )  # fmt: skip
 
 
 def significant_distance(

@@ -44,8 +44,9 @@ ROWS_PER_DIMENSION = 5
 
 Whitening with n rows of d dimensions gives new rows cosines with a variance of 1 / (d (1 − d/n)).
 The fit without a fold has n (1 − 1/K) rows, so that its threshold is a little too high for the
-whole fit: with 5 rows per dimension 0.8 % of the pairs exceed the threshold that should be
-exceeded by 1 %, with 4 rows 0.74 %, with 2 rows 0.3 % (``benchmarks/sentences.py``)."""
+whole fit. In simulations with 64 dimensions, 0.84 % of new pairs exceeded the threshold that 1 %
+should exceed with 5 rows per dimension, 0.78 % with 4, 0.73 % with 3 and 0.29 % with 2; read off
+the rows of the fit, it was exceeded by 3.4, 4.3, 6.9 and 14 %."""
 
 FEWEST_BY_CHANCE = 0.5
 """Neighbours that two fits on rows of B must share. Below this a correction is not determined by
