@@ -103,7 +103,8 @@ class ComparisonRows:
             for one in shares:
                 how = f"{one.held_out:,} held-out rows of the other set the limit"
                 name = f"{direction}@{one.level:.0%}"
-                self._add(names.SUPPORT, one.n, how, name, one, expected=one.expected)
+                answer: dict[str, Any] = {"expected": one.expected, "differs": one.differs}
+                self._add(names.SUPPORT, one.n, how, name, one, **answer)
 
     def add_reuse(self, kept: SpaceReuse) -> None:
         """Add what keeping a correction and a threshold does."""

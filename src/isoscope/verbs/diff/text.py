@@ -250,19 +250,15 @@ def about_support(found: dict[str, list[Outside]]) -> list[str]:
     lines, missing = [], []
     for direction, shares in found.items():
         one = shares[0]
-        if one.value is None or one.low is None or one.high is None:
-            missing.append(f"No statement on how much of {direction}'s support: {one.note}.")
-            continue
         inside, other = direction.split(" outside ")
-        verb = "about as much as"
-        if abs(one.value - one.expected) > names.SUPPORT_LIMIT:
-            if one.low > one.expected:
-                verb = "significantly more than"
-            elif one.high < one.expected:
-                verb = "significantly less than"
+        if one.value is None or one.low is None or one.high is None:
+            lies = f"how much of {inside} lies outside {other}'s support"
+            missing.append(f"No statement on {lies}: {one.note.removeprefix('undefined: ')}.")
+            continue
+        words = {1: "significantly more than", -1: "significantly less than", 0: "compared with"}
+        against = f"{words[one.differs]} the {rounded_share(one.expected)} of {other} itself"
         lines.append(
-            f"{rounded_share(one.value)} of {inside} lies outside {other}'s support ({verb} the "
-            f"{rounded_share(one.expected)} of {other} itself)"
+            f"{rounded_share(one.value)} of {inside} lies outside {other}'s support ({against})"
         )
     return (["; ".join(lines) + "."] if lines else []) + missing
 
@@ -300,9 +296,10 @@ def about_threshold(name: str, cut: ThresholdReuse) -> str:
     where = "of vectors as they are" if name == "none" else f"after A's {name}"
     if cut.unknown or cut.threshold is None:
         return f"No statement on the threshold {where}: {cut.unknown}."
+    a, b = (rounded_share(share.value or 0.0) for share in (cut.share_a, cut.share_b))
     figures = (
-        f"{percent(cut.share_b)} of B's random pairs score above {cut.threshold:.3f} {where}, "
-        f"where {rounded_share(cut.share_a.value or 0.0)} of A's do"
+        f"{b} of B's random pairs score above {cut.threshold:.3f} {where}, where {a} of A's do"
+        f"{points(cut.change)}"
     )
     if cut.keep is None:
         return f"No statement on the threshold ({cut.no_statement}): {figures}."
@@ -334,9 +331,12 @@ def ranged(found: Estimate, digits: int) -> str:
     return numbers.with_interval(found, rounded(digits), f".{digits}f")
 
 
-def percent(found: Estimate) -> str:
-    """Return a share with its interval, as percentages."""
-    return numbers.with_interval(found, rounded_share, undefined=rounded_share(0.0))
+def points(change: Estimate) -> str:
+    """Return the difference of two shares with its interval, which the answer goes by."""
+    if change.value is None or change.low is None or change.high is None:
+        return ""
+    value, low, high = (100 * one for one in (change.value, change.low, change.high))
+    return f" (difference {value:+.2g} percentage points, {low:+.2g} to {high:+.2g})"
 
 
 def rounded_share(value: float) -> str:
