@@ -65,9 +65,9 @@ def diff(
 ) -> Result:
     """Compare two clouds.
 
-    Clouds of the same rows (two models, two versions of one) are compared row by row. Where widths
-    are equal, differences of means, covariances and lengths are tested, shares outside each
-    other's support are given, and it is said whether A's correction and threshold serve for B.
+    Clouds of the same rows (two models, two versions of one) are compared row by row. Where both
+    have as many dimensions, differences of means, covariances and norms are tested, shares outside
+    each other's support are given, and it is said whether A's correction and threshold serve for B.
 
     Parameters
     ----------
@@ -108,7 +108,10 @@ def diff(
     -------
     Result
         Rows with the parts ``same rows``, ``difference``, ``support`` and ``keeping``; sentences
-        under ``remarks``.
+        under ``remarks``. Rows of ``keeping`` have a field ``keep``: True, False, or None where the
+        rows are too few to tell, with the reason under ``no_statement``. Rows that were tested have
+        ``p_holm``, ``effect_size``, and the ``limit`` below which it is ``negligible``. Clouds that
+        hold the same vectors (``equal_vectors``) have the first two parts only, with exact figures.
 
     Examples
     --------
