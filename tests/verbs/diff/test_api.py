@@ -139,7 +139,9 @@ def test_half_precision_differs_negligibly() -> None:
     assert found.extra["same_rows"]
     assert found.row("length_distance").extra["negligible"]
     assert "Significant differences" not in remarks(found)
-    assert re.search(r"negligible differences: .*the norms, by \S+ of their mean", remarks(found))
+    assert re.search(
+        r"negligible differences: .*the norms, by \S+ of their mean \(", remarks(found)
+    )
     assert not re.search("Fit the|Choose a new|significantly", remarks(found))
 
 

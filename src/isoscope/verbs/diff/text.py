@@ -221,8 +221,7 @@ def about_differences(found: Effects | None, tests: dict[str, EqualityTest] | No
     sizes = {
         names.MEANS: f"the means, by {found.mean_shift:.3g} of the spread",
         names.COVARIANCES: f"the covariances, by {found.covariance_distance:.2g} of their size",
-        names.LENGTHS: f"the norms, by {found.length_distance:.2g} of their mean, which is "
-        f"{found.mean_lengths[0]:.4g} in A and {found.mean_lengths[1]:.4g} in B",
+        names.LENGTHS: f"the norms, by {found.length_distance:.2g} of their mean{means_of(found)}",
     }
     differ: dict[bool, list[str]] = {False: [], True: []}
     for name, words in sizes.items():
@@ -238,6 +237,12 @@ def about_differences(found: Effects | None, tests: dict[str, EqualityTest] | No
     if not lines:
         lines.append("No significant difference of means, covariances or norms.")
     return lines
+
+
+def means_of(found: Effects) -> str:
+    """Name the mean norms where the digits that are printed tell them apart."""
+    a, b = (f"{mean:.4g}" for mean in found.mean_lengths)
+    return "" if a == b else f", which is {a} in A and {b} in B"
 
 
 def is_significant(test: EqualityTest) -> bool:
