@@ -215,7 +215,7 @@ def print_answers(runs: int) -> None:
             found = diff(a, b, same_rows=False, seed=seed)
             corrections = [found.row("mean_cosine/old", c) for c in ("center", "whiten")]
             cuts = [found.row("pairs_above_threshold/B", c) for c in ("none", "center", "whiten")]
-            given_up += [not row.extra["keep"] for row in (*corrections, *cuts)]
+            given_up += [row.extra["keep"] is False for row in (*corrections, *cuts)]
         print(f"| {name} | {' | '.join(f'{n / runs:.0%}' for n in given_up)} |", flush=True)
 
 

@@ -48,6 +48,17 @@ def test_merging_is_associative() -> None:
     assert_equal(a.merge(b).merge(c), a.merge(b.merge(c)))
 
 
+def test_taking_rows_away_undoes_a_merge() -> None:
+    x = shifted(0, 300, 7)
+    whole, part = moments(x), moments(x[:80])
+    left, wanted = whole.without(part), moments(x[80:])
+    assert (left.rows, left.zero_rows) == (220, 0)
+    np.testing.assert_allclose(left.mean, wanted.mean, rtol=1e-12)
+    np.testing.assert_allclose(left.scatter, wanted.scatter, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(left.norm_counts, wanted.norm_counts)
+    assert left.norm_max >= wanted.norm_max
+
+
 def test_an_empty_state_changes_nothing() -> None:
     found = moments(shifted(0, 50, 3))
     empty = Moments.empty(3)

@@ -33,7 +33,7 @@ def test_other_rows(run: Run, folder: Path) -> None:
     assert process.code == 0, process.error
     words = " ".join(process.out.split())
     assert "Compared as clouds of other rows, as asked for." in words
-    assert "Beyond chance differ the means" in words
+    assert "Significant differences: the means, by" in words
     assert "Choose a new threshold" in words
     assert "pairs of B above" in words
     assert "│ mean_shift" in words

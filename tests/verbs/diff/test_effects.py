@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import wasserstein_distance
 
 from isoscope.data.arrays import ArrayCloud
 from isoscope.measures.reads.moments import MomentParts
-from isoscope.verbs.diff.effects import Effects, effects
+from isoscope.verbs.diff.effects import Effects, effects, length_distance
 from isoscope.verbs.diff.two_clouds import Reading, TwoSides
 
 Matrix = NDArray[np.float64]
@@ -69,3 +70,15 @@ def test_what_sampling_makes_is_taken_out(paired: bool) -> None:
 
 def test_constant_clouds_have_none() -> None:
     assert effects(sides(np.ones((60, 3)), np.ones((60, 3)), paired=False)) is None
+
+
+def test_the_distance_of_norms_is_wassersteins() -> None:
+    random = np.random.default_rng(0)
+    a, b = random.gamma(4, 1, 500), random.gamma(5, 1, 500)
+    wanted = wasserstein_distance(a, b) / ((a.mean() + b.mean()) / 2)
+    assert length_distance(a, b) == pytest.approx(wanted, rel=1e-12)
+    assert length_distance(a, b[:333]) == pytest.approx(
+        wasserstein_distance(a, b[:333]) / ((a.mean() + b[:333].mean()) / 2), rel=0.02
+    )
+    assert length_distance(a, 1.05 * a) == pytest.approx(0.05 / 1.025)
+    assert length_distance(np.zeros(3), np.zeros(4)) == 0

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from isoscope.compute.nearest_neighbours import nearest_rows, shared
+from isoscope.compute.stats.estimates import Difference, Score
+from isoscope.compute.stats.significance import holm
 from isoscope.corrections import Center, ClusterRemoval, Whiten
 from isoscope.data.arrays import ArrayCloud
 from isoscope.measures.reads.moments import MomentParts
+from isoscope.verbs.diff.held_out import FOLDS
 from isoscope.verbs.diff.names import NEIGHBOURS_LIMIT
 from isoscope.verbs.diff.reuse import (
     SomeRows,
+    ThresholdReuse,
+    adjusted,
     corrected_space,
     fitted_again,
     space_as_it_is,
@@ -39,11 +46,11 @@ def test_between_equal_clouds_everything_is_kept() -> None:
         found = corrected_space(sides, "x", old.fit(cloud(0)), None, 0)
         assert found.correction is not None
         assert found.correction.keep
-        assert found.threshold.keep
+        assert found.threshold.keep is not False
         # Chance alone does what the other cloud does: m was chosen so. It is one draw of it.
         kept, chance = found.correction.kept.value, found.correction.by_chance.value
         assert kept == pytest.approx(chance, abs=0.05)
-    assert space_as_it_is(sides, None, 0).threshold.keep
+    assert space_as_it_is(sides, None, 0).threshold.keep is not False
 
 
 def test_after_a_shift_neither_is() -> None:
@@ -73,13 +80,17 @@ def test_figures_are_those_of_the_two_corrections() -> None:
     assert found.threshold.threshold == 0.4
 
 
-def test_a_few_more_common_neighbours_than_chance_are_no_reason() -> None:
+def test_more_common_neighbours_than_by_chance_are_an_undefined_loss() -> None:
     a = cloud(0)
-    found = corrected_space(two(a, a, paired=True), "whiten", Whiten().fit(a), None, 0)
-    assert found.correction is not None
-    assert found.correction.kept.value == 1
-    assert (found.correction.beyond_chance.value or 0) < -NEIGHBOURS_LIMIT
-    assert found.correction.keep
+    found = corrected_space(two(a, a, paired=True), "whiten", Whiten().fit(a), None, 0).correction
+    assert found is not None
+    assert found.kept.value == 1
+    assert (found.lost.value or 0) < -NEIGHBOURS_LIMIT
+    assert found.beyond_chance.value is None
+    assert found.beyond_chance.note.startswith("undefined: more neighbours are kept")
+    assert found.keep  # fits of the same rows share chance
+    # Of other rows, that shows a baseline that is none.
+    assert replace(found, paired=False).keep is None
 
 
 def test_corrections_that_need_their_rows_are_fitted_again() -> None:
@@ -123,3 +134,55 @@ def test_what_the_old_correction_was_fitted_on_decides_what_chance_does() -> Non
     assert whole is not None
     assert part is not None
     assert whole.by_chance.value == part.by_chance.value
+
+
+def test_a_correction_of_other_rows_needs_no_folds() -> None:
+    a, b = cloud(0), cloud(1)
+    sides = two(a, b)
+    assert corrected_space(sides, "x", Whiten().fit(a), None, 0).threshold.folds == FOLDS
+    elsewhere = corrected_space(sides, "x", Whiten().fit(cloud(2)), None, 0).threshold
+    assert elsewhere.folds == 1
+    assert elsewhere.keep is not False
+
+
+def test_a_correction_that_cannot_be_fitted_without_a_fold_gives_no_threshold() -> None:
+    a, b = cloud(0), cloud(1)
+    clusters = ClusterRemoval(n_clusters=2, random_state=0)
+    found = corrected_space(two(a, b), "x", clusters.fit(a), 0.5, 0).threshold
+    assert (found.threshold, found.keep) == (0.5, None)
+    assert "was fitted on A itself, and only other rows tell" in found.no_statement
+    of_b = corrected_space(two(a, b), "x", Center().fit(b), 0.5, 0).threshold
+    assert "was fitted on B itself" in of_b.no_statement
+
+
+def test_few_pairs_give_no_threshold() -> None:
+    found = space_as_it_is(two(cloud(0, rows=60), cloud(1, rows=60)), None, 0).threshold
+    assert found.no_statement == "there are 900 random pairs, and at least 1,000 are needed"
+    assert found.threshold is None
+
+
+def test_an_answer_needs_an_interval_within_the_limit() -> None:
+    def cut(b: float, reach: float) -> ThresholdReuse:
+        a = Score(0.01, 0.009, 0.011, 100)
+        change = Difference(b - 0.01, b - 0.01 - reach, b - 0.01 + reach, 100, "", 0.5)
+        if reach < abs(b - 0.01):
+            change = replace(change, p_value=0.01)
+        return ThresholdReuse(0.5, a, Score(b, b - reach, b + reach, 100), change)
+
+    assert cut(0.011, 0.002).keep is True
+    assert cut(0.011, 0.006).keep is None
+    assert cut(0.02, 0.02).keep is None
+    assert cut(0.02, 0.005).keep is False
+    assert cut(0.013, 0.001).keep is True  # significant, and less than a factor of 1.5
+    assert replace(cut(0.02, 0.005), p_holm=0.06).keep is None
+
+
+def test_p_values_of_all_spaces_are_adjusted_together() -> None:
+    sides = two(cloud(0), cloud(1, offset=1.2))
+    spaces = [
+        space_as_it_is(sides, None, 0),
+        corrected_space(sides, "center", Center().fit(cloud(0)), None, 0),
+    ]
+    plain = [one.threshold.change.p_value for one in spaces]
+    assert [one.threshold.p_holm for one in adjusted(spaces)] == pytest.approx(holm(plain))
+    assert adjusted(spaces)[0].correction is None

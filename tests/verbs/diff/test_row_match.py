@@ -19,11 +19,21 @@ def cloud(name: str, words: Sequence[object] | int, key: str = "word") -> ArrayC
     return ArrayCloud(np.arange(rows)[:, None] * np.ones(2), name, labels=labels)
 
 
-def test_as_many_rows_without_ids_are_the_same() -> None:
+def test_without_ids_the_vectors_decide() -> None:
     found = match_rows(cloud("a", 5), cloud("b", 5), same_rows=None)
     assert found.same
-    assert "as many rows, and no ids; --other-rows" in found.sentence
+    assert "no ids, but all of 5 sampled rows are equal; --other-rows" in found.sentence
+    random = np.random.default_rng(0)
+    a, b = (ArrayCloud(random.standard_normal((200, 6)), name) for name in "ab")
+    found = match_rows(a, b, same_rows=None)
+    assert not found.same
+    assert "there are no ids" in found.sentence
+    assert "--same-rows" in found.sentence
+    assert match_rows(a, b, same_rows=True).same
     assert not match_rows(cloud("a", 5), cloud("b", 5), same_rows=False).same
+
+
+def test_other_numbers_of_rows_are_other_rows() -> None:
     found = match_rows(cloud("a", 5), cloud("b", 6), same_rows=None)
     assert not found.same
     assert "5 and 6 rows" in found.sentence

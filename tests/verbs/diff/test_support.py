@@ -72,3 +72,14 @@ def test_documents_are_held_out_as_a_whole() -> None:
     assert (found.low or 0) <= 0.05 <= (found.high or 0)
     apart = outside(a, np.arange(1_200), b, np.arange(1_200), paired=False)[0]
     assert (apart.value or 0) > 0.9
+
+
+def test_a_share_differs_where_that_is_significant_and_not_negligible() -> None:
+    random = np.random.default_rng(0)
+    units = np.arange(1_000)
+    a, b = random.standard_normal((2, 1_000, 4))
+    assert [one.differs for one in outside(a, units, b, units, paired=False)] == [0, 0]
+    assert outside(a, units, 2 * b, units, paired=False)[0].differs == 1
+    assert outside(a, units, b / 4, units, paired=False)[0].differs == -1
+    # All of a cloud is as far outside itself as it should be, to one row.
+    assert outside(a, units, a + 1e-9, units, paired=True)[0].differs == 0

@@ -19,13 +19,21 @@ def row(part: str, measure: str, value: float | None, **more: object) -> Row:
 
 RESULT = Result(
     rows=[
-        row("difference", "mean_shift", 0.25, p_holm=0.003),
+        row("difference", "mean_shift", 0.25, p_holm=0.003, limit=0.1),
         row("difference", "mean_length_ratio", 1.0, no_test="all the same"),
         row("difference", "mean_length/A", 2.0),
         row("difference", "mean_length/B", 3.0),
         row("support", "B outside A@95%", 0.2, low=0.15, high=0.22, expected=0.05),
         row("keeping", "mean_cosine/old", 0.4, low=0.3, high=0.5, correction="center", keep=False),
         row("keeping", "pairs_above_threshold/B", 0.1, correction="none", threshold=0.8, keep=True),
+        row(
+            "keeping",
+            "pairs_above_threshold/B",
+            None,
+            correction="center",
+            keep=None,
+            threshold=None,
+        ),
     ],
     left_out={"not finite": 2},
     extra={"kind": "difference of two clouds", "remarks": ["Assumed.", "Differs.", "Keep."]},
@@ -36,16 +44,16 @@ def test_every_question_has_a_grid() -> None:
     assert kind_of(RESULT) == DIFFERENCE
     differences, support, keeping = difference_grids(RESULT)
     assert differences.rows == [
-        ["mean_shift", "0.2500", "", "", "0.003"],
-        ["mean_length_ratio", "1.0000", "", "", ""],
-        ["mean_length", "", "2.0000", "3.0000", ""],
+        ["mean_shift", "0.2500", "", "", "0.003", "< 0.1"],
+        ["mean_length_ratio", "1.0000", "", "", "", ""],
+        ["mean_length", "", "2.0000", "3.0000", "", ""],
     ]
     assert "mean_length_ratio, no test: all the same" in differences.notes
     assert "left out, not finite: 2 rows" in differences.notes
     assert support.rows == [["B outside A@95%", "0.2000 ±0.0500", "0.0500", "100"]]
     assert keeping.header == ["kept for B", "center", "none"]
     assert ["keep the correction", "no", ""] in keeping.rows
-    assert ["keep the threshold", "", "yes"] in keeping.rows
+    assert ["keep the threshold", "no statement", "yes"] in keeping.rows
     assert ["threshold", "", "0.8000"] in keeping.rows
 
 

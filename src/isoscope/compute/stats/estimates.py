@@ -182,7 +182,7 @@ def difference(
         Coverage of the interval, between 0 and 1.
     paired : bool
         Whether both are scores of the same items, in the same order: the error is then that of
-        the difference of their influences, and there is a p-value. Otherwise errors add up.
+        the difference of their influences. Otherwise errors add up.
     """
     n = after.n
     if paired and n != before.n:
@@ -198,8 +198,10 @@ def difference(
         error = math.hypot(standard_error(after.influences), standard_error(before.influences))
         if error <= ROUNDING:
             return Difference(value, None, None, n, "no interval: no row tells the two apart")
-        half = quantile(level, min(n, before.n)) * error
-        return Difference(value, value - half, value + half, n)
+        fewest = min(n, before.n)
+        half = quantile(level, fewest) * error
+        p = p_value(value / error, fewest)
+        return Difference(value, value - half, value + half, n, p_value=p)
     apart = after.influences - before.influences
     if np.ptp(apart) <= ROUNDING:
         return Difference(value, None, None, n, "no interval: no item tells the two apart")

@@ -212,6 +212,32 @@ class Moments(Summed):
             blocks=self._merged_blocks(other),
         )
 
+    def without(self, part: Moments) -> Moments:
+        """Return the sums of the rows that are left where some are taken away again.
+
+        The inverse of ``merge`` but for rounding, and but for the largest norm, which stays an
+        upper bound, and the blocks, which are let go. So a cross-fit needs no read of its own.
+
+        Parameters
+        ----------
+        part : Moments
+            Sums over some of the rows; what was not summed over them is None in the result.
+        """
+        kept = {name: getattr(self, name) for name in self.reductions}
+        sums = {
+            name: subtracted(value, getattr(part, name))
+            for name, value in vars(self).items()
+            if name not in kept
+        }
+        left = sums["weight"]
+        mean = self.mean + (self.mean - part.mean) * (part.weight / left)
+        step = part.mean - mean
+        weight = left * (part.weight / self.weight)
+        scatter = None
+        if self.scatter is not None and part.scatter is not None:
+            scatter = self.scatter - part.scatter - np.multiply.outer(step * weight, step)
+        return Moments(**{**sums, **kept, "mean": mean, "scatter": scatter, "blocks": None})
+
     def _merged_blocks(self, other: Moments) -> BlockSums | None:
         # No rows have no blocks either, which must not lose those of the other side.
         if self.rows == 0 or other.rows == 0:
@@ -246,6 +272,11 @@ class Moments(Summed):
         }
         found = super().from_arrays(arrays)
         return replace(found, blocks=BlockSums.from_arrays(blocks)) if blocks else found
+
+
+def subtracted(one: Any, other: Any) -> Any:
+    """Subtract a sum from another; None where one of them was not taken."""
+    return None if one is None or other is None else one - other
 
 
 def _merged_scatter(

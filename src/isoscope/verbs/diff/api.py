@@ -9,7 +9,7 @@ from isoscope.corrections.base import Correction
 from isoscope.corrections.closed_form import ClosedForm, check_width
 from isoscope.corrections.estimators.center import Center
 from isoscope.corrections.estimators.whiten import Whiten
-from isoscope.corrections.fit import fingerprint_of, fit_summary_together
+from isoscope.corrections.fit import fit_summary_together
 from isoscope.corrections.registry import text_of
 from isoscope.corrections.storage import load_correction
 from isoscope.data.base import CloudGroup
@@ -21,13 +21,13 @@ from isoscope.results.result import Result, versions
 from isoscope.tasks.encoding import open_source
 from isoscope.tasks.prompts import refuse_prompts
 from isoscope.tasks.protocol import SentenceProtocol, protocol_of
-from isoscope.verbs.diff import effects, permutation, reuse, support
+from isoscope.verbs.diff import effects, names, permutation, reuse, support
 from isoscope.verbs.diff import text as telling
-from isoscope.verbs.diff.names import DIFFERENCE
+from isoscope.verbs.diff.names import COVARIANCES, DIFFERENCE, LENGTHS, MEANS
 from isoscope.verbs.diff.permutation import EqualityTest
 from isoscope.verbs.diff.row_match import Matching, match_rows
 from isoscope.verbs.diff.rows import ComparisonRows
-from isoscope.verbs.diff.same_rows import compare_same_rows
+from isoscope.verbs.diff.same_rows import compare_same_rows, equal_spaces
 from isoscope.verbs.diff.two_clouds import Reading, TwoSides
 
 # Rows of each cloud whose neighbours are looked for.
@@ -66,9 +66,9 @@ def diff(
 ) -> Result:
     """Compare two clouds.
 
-    Clouds of the same rows (two models, two versions of one) are compared row by row. Where widths
-    are equal, differences of means, covariances and lengths are tested, shares outside each
-    other's support are given, and it is said whether A's correction and threshold serve for B.
+    Clouds of the same rows (two models, two versions of one) are compared row by row. Where both
+    have as many dimensions, differences of means, covariances and norms are tested, shares outside
+    each other's support are given, and it is said whether A's correction and threshold serve for B.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ def diff(
     column, column_b : str, optional
         Which array of a file that holds several; that of B is that of A unless given.
     same_rows : bool, optional
-        Whether row i of A and row i of B are of one thing. By default the same ids say so, and
-        where there are none, as many rows.
+        Whether row i of A and row i of B are of one thing. By default the same ids say so; where
+        there are none and both have as many rows, the vectors of a sample decide.
     ids : str, optional
         Label that names rows. By default ``id`` or ``word``, or the only label.
     documents : str, optional
@@ -109,7 +109,10 @@ def diff(
     -------
     Result
         Rows with the parts ``same rows``, ``difference``, ``support`` and ``keeping``; sentences
-        under ``remarks``.
+        under ``remarks``. Rows of ``keeping`` have a field ``keep``: True, False, or None where the
+        rows are too few to tell, with the reason under ``no_statement``. Rows that were tested have
+        ``p_holm``, ``effect_size``, and the ``limit`` below which it is ``negligible``. Clouds that
+        hold the same vectors (``equal_vectors``) have the first two parts only, with exact figures.
 
     Examples
     --------
@@ -148,26 +151,33 @@ def diff(
     two = reading.both(*matching.clouds, paired=matching.same)
     found_rows = ComparisonRows(f"{two.a.name} (A) and {two.b.name} (B)")
     remarks = [matching.sentence, *telling.about_sources(two)]
-    if fingerprint_of(two.a.moments) == fingerprint_of(two.b.moments):
-        remarks.append("A and B hold the same vectors: they are equal.")
-    if two.paired:
+    if fitted is not None and two.same_width:
+        check_width(fitted, two.b.moments.width)
+    if two.equal:
+        add_equal(two, k, found_rows)
+        remarks.append(telling.about_equal(two))
+    elif two.paired:
         same = compare_same_rows(two, k, seed)
         found_rows.add_same_rows(same)
         remarks += telling.about_same_rows(same)
-    if two.same_width:
+    if two.same_width and not two.equal:
         found, tests = effects.effects(two), tested(two, seed)
         found_rows.add_differences(found, tests, two.a.moments.rows + two.b.moments.rows)
         remarks += telling.about_differences(found, tests)
         out = outsiders(two, seed)
         found_rows.add_support(out)
         remarks += telling.about_support(out)
-        for kept in judge_reuse(two, fitted, threshold, seed, progress):
+        apart = significant_distance(found, tests)
+        for kept in judge_reuse(two, fitted, threshold, seed, progress, apart):
             found_rows.add_reuse(kept)
             remarks += telling.about_keeping(kept)
         if fitted is not None and not reuse.was_fitted_on(fitted, two.a.moments):
             rows = f"{fitted.fitted_on_.rows:,} vectors"
-            remarks.append(f"The correction was fitted on {rows} that are not those of A.")
-    elif fitted is not None or threshold is not None:
+            remarks.append(
+                f"The correction was fitted on {rows} that are not those of A; if rows of A are "
+                "among them, too few of A's pairs score above the threshold."
+            )
+    if not two.same_width and (fitted is not None or threshold is not None):
         raise DataError(
             f"A has {two.a.moments.width} dimensions and B {two.b.moments.width}: a correction or "
             "a threshold of one has no meaning in the other"
@@ -178,7 +188,12 @@ def diff(
         seeds={"seed": seed},
         versions=versions(),
         command=command,
-        extra={KIND: DIFFERENCE, REMARKS: remarks, "same_rows": two.paired},
+        extra={
+            KIND: DIFFERENCE,
+            REMARKS: remarks,
+            "same_rows": two.paired,
+            "equal_vectors": two.equal,
+        },
     )
 
 
@@ -201,6 +216,16 @@ def check_dimensions(a: CloudGroup, b: CloudGroup) -> None:
         )
 
 
+def add_equal(two: TwoSides, k: int, rows: ComparisonRows) -> None:
+    """Add the figures of two clouds that hold the same vectors: exact ones, with no tests."""
+    if two.paired:
+        rows.add_same_rows(equal_spaces(two, k))
+    no_test = EqualityTest(0.0, None, note="A and B hold the same vectors")
+    tests = dict.fromkeys((MEANS, COVARIANCES, LENGTHS), no_test)
+    count = two.a.moments.rows + two.b.moments.rows
+    rows.add_differences(effects.equal_effects(two), tests, count)
+
+
 def tested(two: TwoSides, seed: int) -> dict[str, EqualityTest] | None:
     """Test for differences on as many sampled rows of both; None from too few documents."""
     size = min(TESTED, len(two.a.sample.keys), len(two.b.sample.keys))
@@ -208,8 +233,18 @@ def tested(two: TwoSides, seed: int) -> dict[str, EqualityTest] | None:
     if min(len(set(units_a.tolist())), len(set(units_b.tolist()))) < permutation.FEWEST_UNITS:
         return None
     return permutation.equality_tests(
-        a, b, units_a=units_a, units_b=units_b, paired=two.paired, seed=seed
-    )
+        a, b, units_a=units_a, units_b=units_b, paired=two.paired,
+        permutations=names.PERMUTATIONS, seed=seed,
+    )  # fmt: skip
+
+
+def significant_distance(
+    found: effects.Effects | None, tests: dict[str, EqualityTest] | None
+) -> float:
+    """Return how far the covariances lie apart where that is significant, 0 otherwise."""
+    if found is None or tests is None or not telling.is_significant(tests[COVARIANCES]):
+        return 0.0
+    return found.covariance_distance
 
 
 def outsiders(two: TwoSides, seed: int) -> dict[str, list[support.Outside]]:
@@ -227,15 +262,19 @@ def judge_reuse(
     threshold: float | None,
     seed: int,
     progress: Progress | None,
+    apart: float,
 ) -> list[reuse.SpaceReuse]:
     """Judge the threshold as it is, and each correction of A."""
+
+    def judged(one: Correction, limit: float | None) -> reuse.SpaceReuse:
+        return reuse.corrected_space(
+            two, text_of(one), one, limit, seed, progress, covariance_distance=apart
+        )
+
     if given is not None:
-        check_width(given, two.b.moments.width)
-        return [reuse.corrected_space(two, text_of(given), given, threshold, seed, progress)]
+        return reuse.adjusted([judged(given, threshold)])
     closed: list[ClosedForm] = [Center(), Whiten()]
     fit_summary_together(closed, two.a.moments, two.a.stored)
     # A threshold that is given belongs to the vectors as they are: corrected ones have others.
-    return [
-        reuse.space_as_it_is(two, threshold, seed),
-        *(reuse.corrected_space(two, text_of(one), one, None, seed, progress) for one in closed),
-    ]
+    as_they_are = reuse.space_as_it_is(two, threshold, seed)
+    return reuse.adjusted([as_they_are, *(judged(one, None) for one in closed)])

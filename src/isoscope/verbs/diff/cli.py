@@ -35,7 +35,7 @@ class DiffOptions(options.Options):
     same_rows: bool | None = options.option(
         None,
         "Row i of both is one thing seen twice, or rows have nothing to do with each other. "
-        "Default: the same ids, or as many rows, are the same rows.",
+        "Default: the same ids are the same rows; without ids the vectors decide.",
         "--same-rows/--other-rows",
         panel=ROWS,
     )

@@ -5,18 +5,30 @@ Sampling alone puts two clouds of one distribution apart: E‖m̂_A − m̂_B‖
 the sum over both of (E‖r‖⁴ − ‖C‖_F²) / n, with r the centred rows. Both are taken out, the fourth
 moments from the sample; what two clouds of the same rows have in common is put back in. A
 difference that is smaller than what sampling makes is 0.
+
+Norms may differ in more than their mean. Their distance is Wasserstein's of first order between the
+norms of both samples, ∫ |F_A⁻¹(u) − F_B⁻¹(u)| du, over the mean norm of both clouds: by which share
+of its norm a vector of A has to change on average for the norms to be those of B.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from isoscope.typing import Matrix, Vector
 from isoscope.verbs.diff.cka import square
-from isoscope.verbs.diff.names import QUANTILES
+from isoscope.verbs.diff.names import (
+    COVARIANCE_LIMIT,
+    COVARIANCES,
+    LENGTH_LIMIT,
+    LENGTHS,
+    MEAN_LIMIT,
+    MEANS,
+    QUANTILES,
+)
 from isoscope.verbs.diff.two_clouds import TwoSides
 
 
@@ -34,6 +46,8 @@ class Effects:
         ‖C_A − C_B‖_F / ‖C̄‖_F.
     total_variance_ratio : float or None
         tr C_B / tr C_A.
+    length_distance : float
+        Distance of the norms over their mean.
     effective_ranks, mean_lengths, length_quantiles : list
         Of A and of B; quantiles of the sample, at ``QUANTILES``.
     """
@@ -42,9 +56,19 @@ class Effects:
     mean_share: float
     covariance_distance: float
     total_variance_ratio: float | None
+    length_distance: float
     effective_ranks: list[float | None]
     mean_lengths: list[float]
     length_quantiles: list[Vector]
+
+    @property
+    def sizes(self) -> dict[str, tuple[float, float]]:
+        """The effect size behind each test, and the limit below which it is negligible."""
+        return {
+            MEANS: (self.mean_shift, MEAN_LIMIT),
+            COVARIANCES: (self.covariance_distance, COVARIANCE_LIMIT),
+            LENGTHS: (self.length_distance, LENGTH_LIMIT),
+        }
 
 
 def effects(two: TwoSides) -> Effects | None:
@@ -69,9 +93,28 @@ def effects(two: TwoSides) -> Effects | None:
         mean_share=(shift**2 / 4) / (shift**2 / 4 + 1),
         covariance_distance=math.sqrt(max(apart, 0.0) / middle),
         total_variance_ratio=traces[1] / traces[0] if traces[0] > 0 else None,
+        length_distance=length_distance(sampled_norms[0], sampled_norms[1]),
         effective_ranks=[effective_rank(covariance) for covariance in covariances],
         mean_lengths=[side.moments.norm_sum / side.moments.rows for side in sides],
         length_quantiles=[np.percentile(norms, QUANTILES) for norms in sampled_norms],
+    )
+
+
+def equal_effects(two: TwoSides) -> Effects | None:
+    """Return the differences of a cloud from itself: none, exactly."""
+    found = effects(two)
+    if found is None:
+        return None
+    return replace(
+        found,
+        mean_shift=0.0,
+        mean_share=0.0,
+        covariance_distance=0.0,
+        total_variance_ratio=1.0,
+        length_distance=0.0,
+        effective_ranks=[found.effective_ranks[0]] * 2,
+        mean_lengths=[found.mean_lengths[0]] * 2,
+        length_quantiles=[found.length_quantiles[0]] * 2,
     )
 
 
@@ -103,6 +146,17 @@ def chance_of_covariances(
 def products(residuals: list[Matrix]) -> Vector:
     """Inner product of every row of A with its partner in B."""
     return np.asarray(np.einsum("ij,ij->i", residuals[0], residuals[1]))
+
+
+def length_distance(a: Vector, b: Vector) -> float:
+    """Wasserstein's distance of two lists of norms over the mean norm; 0 where all are 0."""
+    mean = (float(a.mean()) + float(b.mean())) / 2
+    if not mean > 0:
+        return 0.0
+    # Lists of different lengths are compared at the quantiles in the middle of as many steps.
+    steps = (np.arange(max(len(a), len(b))) + 0.5) / max(len(a), len(b))
+    first, second = (np.quantile(one, steps, method="inverted_cdf") for one in (a, b))
+    return float(np.abs(first - second).mean()) / mean
 
 
 def effective_rank(covariance: Matrix) -> float | None:

@@ -1,7 +1,8 @@
 """Do two clouds have the same rows, and which belong together?
 
-The caller may say so. Otherwise the same ids in the same order are the same rows, ids in another
-order bring rows together, and without ids as many rows are taken for the same ones.
+The caller may say so. Otherwise the same ids in the same order are the same rows, and ids in
+another order bring rows together. Without ids the vectors decide where there are as many rows
+(``row_relation``).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from isoscope.data.sampling import row_keys
 from isoscope.data.selection import count_rows, picked
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.typing import Ids
+from isoscope.verbs.diff.row_relation import relate_rows
 from isoscope.verbs.diff.two_clouds import InStep, unequal
 
 # Labels that name rows, where nothing else is said.
@@ -57,19 +59,20 @@ def match_rows(
     a, b : CloudGroup
         Groups of one cloud.
     same_rows : bool, optional
-        What the caller says; None finds out: the same ids where both have ids, else as many rows.
+        What the caller says; None finds out: the same ids where both have ids, else as many rows
+        whose vectors belong together.
     ids : str, optional
         Label that names the rows.
     documents : str, optional
         Label that names documents, which are no rows.
     seed : int
-        Of the sample of rows in another order.
+        Of the sample of rows whose vectors are compared, or that are in another order.
     """
     if same_rows is False:
         return Matching(False, "Compared as clouds of other rows, as asked for.", (a, b))
     label = id_label(a, b, ids, documents)
     if label is None:
-        return by_count(a, b, same_rows)
+        return by_vectors(a, b, same_rows, seed)
     if same_order(a, b, label):
         how = f"the same {label} in the same order"
         return Matching(True, f"Taken for the same rows: {how}; {SAY_OTHERWISE}.", (a, b))
@@ -98,16 +101,39 @@ def labels_of(group: CloudGroup) -> list[str]:
     return []
 
 
-def by_count(a: CloudGroup, b: CloudGroup, same_rows: bool | None) -> Matching:
-    """Decide by the number of rows: nothing else tells."""
+def by_vectors(a: CloudGroup, b: CloudGroup, same_rows: bool | None, seed: int) -> Matching:
+    """Decide by the number of rows and by whether the vectors of rows belong together."""
     rows = [count_rows(group) for group in (a, b)]
-    if rows[0] == rows[1]:
-        how = "as asked for" if same_rows else f"as many rows, and no ids; {SAY_OTHERWISE}"
-        return Matching(True, f"Taken for the same rows in the same order: {how}.", (a, b))
+    if rows[0] != rows[1]:
+        if same_rows:
+            raise UsageError(unequal((a, b), rows))
+        counts = f"{rows[0]:,} and {rows[1]:,} rows"
+        return Matching(False, f"Compared as clouds of other rows: there are {counts}.", (a, b))
     if same_rows:
-        raise UsageError(unequal((a, b), rows))
-    counts = f"{rows[0]:,} and {rows[1]:,} rows"
-    return Matching(False, f"Compared as clouds of other rows: there are {counts}.", (a, b))
+        how = "as asked for"
+        return Matching(True, f"Taken for the same rows in the same order: {how}.", (a, b))
+    found = relate_rows(a, b, seed)
+    sampled = f"{found.rows:,} sampled rows"
+    if found.equal:
+        how = f"no ids, but all of {sampled} are equal"
+    elif found.same:
+        how = (
+            f"no ids, but the similarities among {sampled} correlate by {found.aligned:.2f} row "
+            f"by row and by at most {found.rotated:.2f} in any rotation"
+        )
+    else:
+        measured = "cannot be compared"
+        if found.aligned is not None:
+            measured = (
+                f"correlate by {found.aligned:.2f} row by row and by up to {found.rotated:.2f} in "
+                "other rotations"
+            )
+        why = f"there are no ids, and the similarities among {sampled} {measured}"
+        hint = "--same-rows compares them row by row"
+        return Matching(False, f"Compared as clouds of other rows: {why}; {hint}.", (a, b))
+    return Matching(
+        True, f"Taken for the same rows in the same order: {how}; {SAY_OTHERWISE}.", (a, b)
+    )
 
 
 def same_order(a: CloudGroup, b: CloudGroup, label: str) -> bool:

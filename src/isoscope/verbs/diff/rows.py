@@ -77,6 +77,8 @@ class ComparisonRows:
             return
 
         def add_tested(measure: str, value: float | None, test: str, **extra: Any) -> None:
+            size, limit = found.sizes[test]
+            extra |= {"effect_size": size, "limit": limit, "negligible": size < limit}
             add(measure, value, **extra, **NO_INTERVAL, **fields_of_test(tests, test))
 
         share = found.mean_share
@@ -88,6 +90,7 @@ class ComparisonRows:
         norms = found.mean_lengths
         ratio = norms[1] / norms[0] if norms[0] > 0 else None
         add_tested("mean_length_ratio", ratio, names.LENGTHS)
+        add_tested("length_distance", found.length_distance, names.LENGTHS)
         add_sampled = partial(self._add, names.DIFFERENT, n, "sampled rows")
         for side, norm, quantiles in zip("AB", norms, found.length_quantiles, strict=True):
             add(f"mean_length/{side}", norm)
@@ -100,7 +103,8 @@ class ComparisonRows:
             for one in shares:
                 how = f"{one.held_out:,} held-out rows of the other set the limit"
                 name = f"{direction}@{one.level:.0%}"
-                self._add(names.SUPPORT, one.n, how, name, one, expected=one.expected)
+                answer: dict[str, Any] = {"expected": one.expected, "differs": one.differs}
+                self._add(names.SUPPORT, one.n, how, name, one, **answer)
 
     def add_reuse(self, kept: SpaceReuse) -> None:
         """Add what keeping a correction and a threshold does."""
@@ -116,13 +120,34 @@ class ComparisonRows:
                 f"{neighbours}/by_chance": judged.by_chance,
                 f"{neighbours}/lost_beyond_chance": judged.beyond_chance,
             }
+            answer = fields_of_answer(judged.keep, judged.no_statement)
+            tests = {
+                "mean_cosine/difference": judged.p_cosine,
+                f"{neighbours}/lost_beyond_chance": judged.p_lost,
+            }
             for measure, found in scores.items():
-                add(measure, found, correction=kept.space, keep=judged.keep)
-        add = partial(self._add, names.KEEPING, kept.rows, "random pairs of sampled rows")
+                more = {**answer, **fields_of_p(tests.get(measure))}
+                add(measure, found, correction=kept.space, **more)
+        how = "random pairs of sampled rows"
+        if cut.folds > 1:
+            how += f" within {cut.folds} folds, corrected by fits on A without the fold"
+        add = partial(self._add, names.KEEPING, kept.rows, how)
+        answer = fields_of_answer(cut.keep, cut.no_statement)
         cuts = {"A": cut.share_a, "B": cut.share_b, "difference": cut.change}
         for name, share in cuts.items():
             measure = f"pairs_above_threshold/{name}"
-            add(measure, share, correction=kept.space, threshold=cut.threshold, keep=cut.keep)
+            more = {**answer, **fields_of_p(cut.p_holm if share is cut.change else None)}
+            add(measure, share, correction=kept.space, threshold=cut.threshold, **more)
+
+
+def fields_of_p(p: float | None) -> dict[str, Any]:
+    """Return an adjusted p-value as a field of a row, where there is one."""
+    return {} if p is None else {"p_holm": p}
+
+
+def fields_of_answer(keep: bool | None, no_statement: str) -> dict[str, Any]:
+    """Return an answer as fields of a row: None, with the reason, where there is no answer."""
+    return {"keep": keep, "no_statement": no_statement} if keep is None else {"keep": keep}
 
 
 def fields_of_test(tests: dict[str, EqualityTest] | None, name: str) -> dict[str, Any]:

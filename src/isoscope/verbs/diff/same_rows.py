@@ -29,6 +29,9 @@ from isoscope.typing import Ids, Matrix
 from isoscope.verbs.diff.cka import LinearCKA, linear_cka
 from isoscope.verbs.diff.two_clouds import TwoSides
 
+# Why a figure has no interval.
+EXACT = "exact: A and B hold the same vectors"
+
 
 @dataclass(frozen=True)
 class SameRows:
@@ -81,6 +84,24 @@ def compare_same_rows(two: TwoSides, k: int, seed: int) -> SameRows:
         cka=linear_cka(two.cross, (two.a.scatter, two.b.scatter)),
         rank_correlation=ranked_pairs(a, b, seed),
         to_partner=partners(a, b, units) if two.same_width else None,
+    )
+
+
+def equal_spaces(two: TwoSides, k: int) -> SameRows:
+    """Return the figures of two spaces that are one: exactly 1, whatever was sampled."""
+    rows = two.a.moments.rows
+    exact = Score(1.0, None, None, rows, EXACT)
+    sampled = len(two.a.sample.keys)
+    return SameRows(
+        k=k,
+        rows=rows,
+        sampled=sampled,
+        without_direction=0,
+        overlap=exact,
+        chance=k / (sampled - 1),
+        cka=LinearCKA(1.0, 1.0, EXACT),
+        rank_correlation=exact,
+        to_partner=exact,
     )
 
 

@@ -12,7 +12,9 @@ Balls around every row with the distance to its k-th neighbour as radius (Kynkä
 are kin, but how much of A itself lies in them is not known.
 
 The interval resamples held-out rows of A and rows of B (bootstrap, percentiles; documents as a
-whole): it has the error of the limit in it. The reference stays.
+whole): it has the error of the limit in it. The reference stays. Both directions, B outside A and A
+outside B, are judged together: a share is called different where an interval of 97.5 % excludes the
+expected one (Bonferroni), so that of equal clouds at most 5 % are.
 
 References
 ----------
@@ -32,6 +34,7 @@ import numpy as np
 from isoscope.compute.stats.estimates import Estimate
 from isoscope.data.sampling import row_keys
 from isoscope.typing import Ids, Matrix, Vector
+from isoscope.verbs.diff.names import SUPPORT_LIMIT
 
 # Rows of each cloud, half of them reference.
 SAMPLE = 4_000
@@ -57,10 +60,14 @@ class Outside(Estimate):
         Share of the other cloud itself that lies inside.
     held_out : int
         Rows of the other cloud that set the limit.
+    differs : int
+        1 or −1 where the share is significantly larger or smaller than the expected one, by more
+        than is negligible; 0 otherwise.
     """
 
     level: float = LEVELS[0]
     held_out: int = 0
+    differs: int = 0
 
     @property
     def expected(self) -> float:
@@ -129,8 +136,11 @@ def share_outside(
         # ≥ but for rounding, as the limit without resampling
         limit = sorted_own[np.searchsorted(below, level * below[-1] * (1 - 1e-12))]
         shares.append(float(of_other[other > limit].sum() / of_other.sum()))
-    low, high = np.percentile(shares, (2.5, 97.5))
-    return Outside(share, float(low), float(high), len(other), "", level, len(own))
+    lowest, low, high, highest = np.percentile(shares, (1.25, 2.5, 97.5, 98.75)).tolist()
+    expected = 1 - level
+    side = int(lowest > expected) - int(highest < expected)
+    differs = side if abs(share - expected) > SUPPORT_LIMIT else 0
+    return Outside(share, low, high, len(other), "", level, len(own), differs)
 
 
 def resampled(

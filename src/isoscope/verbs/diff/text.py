@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CHANCE, EXPECTED, KEEP, THRESHOLD = "chance", "expected", "keep", "threshold"
 
 # Fields of its rows.
-P_HOLM, NO_TEST = "p_holm", "no_test"
+P_HOLM, NO_TEST, LIMIT = "p_holm", "no_test", "limit"
 
 # Shares above this are not written out.
 ALMOST_ALL = 0.999
@@ -35,7 +35,8 @@ BETWEEN = {
     "mean_shift": "‖m_A − m_B‖ over the spread √(tr C̄), less what sampling adds",
     "covariance_distance": "‖C_A − C_B‖ over ‖C̄‖, C̄ the mean of both, less what sampling adds",
     "total_variance_ratio": "tr C_B / tr C_A",
-    "mean_length_ratio": "mean length of B over that of A",
+    "mean_length_ratio": "mean norm of B over that of A",
+    "length_distance": "mean difference of the sorted norms over the mean norm",
 }
 
 # What the table calls rows, so that it fits a screen.
@@ -55,6 +56,10 @@ KEPT_LEGEND = (
 )
 INTERVAL_LEGEND = "±: how far the 95 % interval reaches, its longer side"
 TEST_LEGEND = "p: permutation test on a pooled sample, by Holm's correction over the tests made"
+LIMIT_LEGEND = "negligible: differences below this are called negligible, however small p is"
+FOLDS_LEGEND = (
+    "pairs above, after a correction of A: of rows that it was not fitted on (cross-fitted)"
+)
 
 
 def difference_grids(result: Result) -> list[Grid]:
@@ -97,17 +102,26 @@ def different_grid(rows: list[Row]) -> Grid:
     for row in rows:
         if row.measure in BETWEEN:
             p = row.extra.get(P_HOLM)
-            body.append([row.measure, number(row.value), "", "", "" if p is None else f"{p:.2g}"])
+            test = "" if p is None else f"{p:.2g}"
+            limit = "" if row.measure == "mean_length_ratio" else below_limit(row)
+            body.append([row.measure, number(row.value), "", "", test, limit])
             if NO_TEST in row.extra:
                 notes.append(f"{row.measure}, no test: {row.extra[NO_TEST]}")
         elif "/A" in row.measure:
             other = cells[row.measure.replace("/A", "/B")]
             name = row.measure.replace("/A", "")
-            body.append([name, "", number(row.value), number(other.value), ""])
+            body.append([name, "", number(row.value), number(other.value), "", ""])
     legend = [f"{name}: {words}" for name, words in BETWEEN.items() if name in cells]
-    header = ["difference", "B against A", "A", "B", "p"]
+    header = ["difference", "B against A", "A", "B", "p", "negligible"]
     title = f"{rows[0].subject}: differences over {rows[0].n or 0:,} rows"
-    return Grid(title, header, body, [*legend, TEST_LEGEND, *notes, *notes_of(rows)])
+    legend += [TEST_LEGEND, LIMIT_LEGEND]
+    return Grid(title, header, body, [*legend, *notes, *notes_of(rows)])
+
+
+def below_limit(row: Row) -> str:
+    """Return the limit of a difference as a cell."""
+    limit = row.extra.get(LIMIT)
+    return "" if limit is None else f"< {limit:g}"
 
 
 def support_grid(rows: list[Row]) -> Grid:
@@ -137,7 +151,8 @@ def keeping_grid(rows: list[Row]) -> Grid:
         )
     ]
     title = f"{rows[0].subject}: A's corrections and thresholds on {rows[0].n or 0:,} rows of B"
-    return Grid(title, header, body, [KEPT_LEGEND, INTERVAL_LEGEND, *notes_of(rows)])
+    legend = [KEPT_LEGEND, FOLDS_LEGEND, INTERVAL_LEGEND]
+    return Grid(title, header, body, [*legend, *notes_of(rows)])
 
 
 def fact(rows: list[Row], space: str, field: str) -> str:
@@ -145,7 +160,9 @@ def fact(rows: list[Row], space: str, field: str) -> str:
     for row in rows:
         if row.correction == space and field in row.extra:
             value = row.extra[field]
-            return ("yes" if value else "no") if isinstance(value, bool) else number(value)
+            if field == KEEP:
+                return "no statement" if value is None else "yes" if value else "no"
+            return number(value)
     return ""
 
 
@@ -174,7 +191,13 @@ def notes_of(rows: list[Row]) -> list[str]:
     return said_once((row.measure, row.note) for row in rows)
 
 
-ALPHA = 0.05
+def about_equal(two: TwoSides) -> str:
+    """Say that both clouds are one, and what follows."""
+    order = " in the same order" if two.paired else ""
+    return (
+        f"A and B hold the same {two.a.moments.rows:,} vectors{order}: every difference is exactly "
+        "0, and A's corrections and thresholds serve for B as they do for A."
+    )
 
 
 def about_same_rows(same: SameRows) -> list[str]:
@@ -198,37 +221,53 @@ def about_differences(found: Effects | None, tests: dict[str, EqualityTest] | No
     if tests is None:
         return ["There are too few documents to test whether the clouds differ."]
     sizes = {
-        names.MEANS: f"the means, by {found.mean_shift:.3f} of the spread",
-        names.COVARIANCES: f"the covariances, by {found.covariance_distance:.2f} of their size",
-        names.LENGTHS: f"the lengths, on average {found.mean_lengths[0]:.4g} and "
-        f"{found.mean_lengths[1]:.4g}",
+        names.MEANS: f"the means, by {found.mean_shift:.3g} of the spread",
+        names.COVARIANCES: f"the covariances, by {found.covariance_distance:.2g} of their size",
+        names.LENGTHS: f"the norms, by {found.length_distance:.2g} of their mean{means_of(found)}",
     }
-    differ = [
-        f"{words} (p = {tests[name].p_holm:.2g})"
-        for name, words in sizes.items()
-        if (tests[name].p_holm or 0.0) <= ALPHA and tests[name].p_value is not None
-    ]
-    if not differ:
-        return ["Means, covariances and lengths differ by no more than chance makes of one cloud."]
-    return [f"Beyond chance differ {'; '.join(differ)}."]
+    differ: dict[bool, list[str]] = {False: [], True: []}
+    for name, words in sizes.items():
+        size, limit = found.sizes[name]
+        if is_significant(tests[name]):
+            p = f"p = {tests[name].p_holm:.2g}"
+            differ[size < limit].append(f"{words} (negligible below {limit:g}; {p})")
+    lines = []
+    if differ[False]:
+        lines.append(f"Significant differences: {'; '.join(differ[False])}.")
+    if differ[True]:
+        lines.append(f"Significant but negligible differences: {'; '.join(differ[True])}.")
+    if not lines:
+        lines.append("No significant difference of means, covariances or norms.")
+    return lines
+
+
+def means_of(found: Effects) -> str:
+    """Name the mean norms where the digits that are printed tell them apart."""
+    a, b = (f"{mean:.4g}" for mean in found.mean_lengths)
+    return "" if a == b else f", which is {a} in A and {b} in B"
+
+
+def is_significant(test: EqualityTest) -> bool:
+    """Whether a test that was made rejects, by Holm's correction."""
+    return test.p_holm is not None and test.p_holm <= names.ALPHA
 
 
 def about_support(found: dict[str, list[Outside]]) -> list[str]:
     """Say how much of each cloud is new to the other."""
-    lines = []
+    lines, missing = [], []
     for direction, shares in found.items():
         one = shares[0]
-        if one.value is None or one.low is None or one.high is None:
-            continue
         inside, other = direction.split(" outside ")
-        verb = "more than" if one.low > one.expected else "about as much as"
-        if one.high < one.expected:
-            verb = "less than"
+        if one.value is None or one.low is None or one.high is None:
+            lies = f"how much of {inside} lies outside {other}'s support"
+            missing.append(f"No statement on {lies}: {one.note.removeprefix('undefined: ')}.")
+            continue
+        words = {1: "significantly more than", -1: "significantly less than", 0: "compared with"}
+        against = f"{words[one.differs]} the {rounded_share(one.expected)} of {other} itself"
         lines.append(
-            f"{rounded_share(one.value)} of {inside} lies outside {other}'s support ({verb} the "
-            f"{rounded_share(one.expected)} of {other} itself)"
+            f"{rounded_share(one.value)} of {inside} lies outside {other}'s support ({against})"
         )
-    return ["; ".join(lines) + "."] if lines else []
+    return (["; ".join(lines) + "."] if lines else []) + missing
 
 
 def about_keeping(kept: SpaceReuse) -> list[str]:
@@ -245,6 +284,8 @@ def about_correction(name: str, kept: CorrectionReuse) -> str:
         f"cosine of random pairs goes from {valued(kept.old_cosine, 3)} to "
         f"{valued(kept.new_cosine, 3)}"
     )
+    if kept.keep is None:
+        return f"No statement on A's {name}: {kept.no_statement}."
     if kept.keep:
         return f"Keep A's correction: {figures}."
     reasons = []
@@ -260,11 +301,15 @@ def about_correction(name: str, kept: CorrectionReuse) -> str:
 def about_threshold(name: str, cut: ThresholdReuse) -> str:
     """Say whether to keep a threshold, with what decides."""
     where = "of vectors as they are" if name == "none" else f"after A's {name}"
-    a, b = cut.share_a, cut.share_b
+    if cut.unknown or cut.threshold is None:
+        return f"No statement on the threshold {where}: {cut.unknown}."
+    a, b = (rounded_share(share.value or 0.0) for share in (cut.share_a, cut.share_b))
     figures = (
-        f"{percent(b)} of B's random pairs score above {cut.threshold:.3f} {where}, where "
-        f"{rounded_share(a.value or 0.0)} of A's do"
+        f"{b} of B's random pairs score above {cut.threshold:.3f} {where}, where {a} of A's do"
+        f"{points(cut.change)}"
     )
+    if cut.keep is None:
+        return f"No statement on the threshold ({cut.no_statement}): {figures}."
     if cut.keep:
         return f"Keep the threshold: {figures}."
     factor = f"a factor of more than {names.THRESHOLD_FACTOR:g}"
@@ -293,9 +338,12 @@ def ranged(found: Estimate, digits: int) -> str:
     return numbers.with_interval(found, rounded(digits), f".{digits}f")
 
 
-def percent(found: Estimate) -> str:
-    """Return a share with its interval, as percentages."""
-    return numbers.with_interval(found, rounded_share, undefined=rounded_share(0.0))
+def points(change: Estimate) -> str:
+    """Return the difference of two shares with its interval, which the answer goes by."""
+    if change.value is None or change.low is None or change.high is None:
+        return ""
+    value, low, high = (100 * one for one in (change.value, change.low, change.high))
+    return f" (difference {value:+.2g} percentage points, {low:+.2g} to {high:+.2g})"
 
 
 def rounded_share(value: float) -> str:

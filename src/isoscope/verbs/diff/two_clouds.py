@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from isoscope.compute.map_reduce import Batches, summed
+from isoscope.corrections.fit import fingerprint_of
 from isoscope.data.arrays import on_host
 from isoscope.data.base import Batch, Cloud, CloudGroup, LazyLabels, WrappedGroup
 from isoscope.data.blocks import Dealer
@@ -193,6 +196,8 @@ class TwoSides:
         Sums of products of both; None where they are not paired.
     left_out : dict
         Rows that did not count, by reason.
+    equal : bool
+        Both hold the same vectors: in every row where they are paired, else by all their sums.
     """
 
     a: Side
@@ -200,6 +205,7 @@ class TwoSides:
     paired: bool
     cross: CrossSums | None
     left_out: dict[str, int]
+    equal: bool = False
 
     @property
     def same_width(self) -> bool:
@@ -216,6 +222,8 @@ class InStepSums:
     cross: CrossSums
     size: int
     """Most rows of a sample."""
+    equal: bool
+    """Whether both clouds have the same numbers in every row."""
 
     def merge(self, other: InStepSums) -> InStepSums:
         """Add the sums of other rows, and keep the sample of both."""
@@ -227,6 +235,7 @@ class InStepSums:
             },
             self.cross.merge(other.cross),
             self.size,
+            self.equal and other.equal,
         )
 
 
@@ -244,6 +253,7 @@ class InStepTaker:
     def _begin(self) -> None:
         size, seed = self._reading.sample, self._reading.seed
         self._cross = CrossSums(*self._shifts)
+        self._equal = len(set(self._widths.values())) == 1
         self._samples = {name: SampleTaker(n, size, seed) for name, n in self._widths.items()}
 
     def add(self, batches: Batches, /) -> None:
@@ -257,7 +267,9 @@ class InStepTaker:
                 self._kernels[name] = moments_kernel_for(batch.vectors, parts, double=False)
             self._kernels[name].add(batch.vectors)
             self._samples[name].add(batch, dealt)
-        self._cross.add(*(on_host(batches[name].vectors, slice(None)) for name in (A, B)))
+        a, b = (on_host(batches[name].vectors, slice(None)) for name in (A, B))
+        self._equal = self._equal and np.array_equal(a, b)
+        self._cross.add(a, b)
 
     def take(self) -> InStepSums:
         """Return the sums since the last call, and begin anew."""
@@ -268,9 +280,9 @@ class InStepTaker:
             moments[name] = found
             kernel.restart()
         samples = {name: taker.result() for name, taker in self._samples.items()}
-        cross = self._cross
+        cross, equal = self._cross, self._equal
         self._begin()
-        return InStepSums(moments, samples, cross, self._reading.sample)
+        return InStepSums(moments, samples, cross, self._reading.sample, equal)
 
 
 @dataclass(frozen=True)
@@ -310,7 +322,7 @@ class Reading:
             # A row that is left out of one cloud is left out of the other when it is read again.
             again = SingleCloud(RowSelection(pair, drop_invalid=self.drop_invalid), name)
             sides.append(Side.of(source, again, found.moments[name], found.samples[name]))
-        return TwoSides(sides[0], sides[1], True, found.cross, left_out)
+        return TwoSides(sides[0], sides[1], True, found.cross, left_out, found.equal)
 
     def apart(self, a: CloudGroup, b: CloudGroup) -> TwoSides:
         """Read two clouds of other rows."""
@@ -325,4 +337,7 @@ class Reading:
             )[source.names[0]]  # fmt: skip
             sides.append(Side.of(source, group, read.moments, read.sample))
             left_out |= {f"{why} (of {letter})": n for why, n in group.left_out.items() if n}
-        return TwoSides(sides[0], sides[1], False, None, left_out)
+        # Sums are rounded in a fingerprint, and do not depend on the order of the rows.
+        prints = [fingerprint_of(side.moments) for side in sides]
+        equal = sides[0].moments.width == sides[1].moments.width and prints[0] == prints[1]
+        return TwoSides(sides[0], sides[1], False, None, left_out, equal)
