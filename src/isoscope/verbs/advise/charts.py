@@ -85,9 +85,8 @@ def gains(points: Marks, worth: float | None) -> Spec:
     """Return dots with intervals, a line at 0, and one where a change begins to be worth it."""
     title = f"gain (0: {ALONE})"
     down = name("label", "correction", axis={"labelLimit": LONG_LABEL})
-    there = points.names("series")
     # Colours and shapes stay with their outcome where others are missing.
-    present = [place for place, one in enumerate(GROUPS) if one in there]
+    present = [place for place, one in enumerate(GROUPS) if one in points.names("series")]
     style = {
         kind: name(
             "series", "outcome",

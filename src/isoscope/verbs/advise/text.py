@@ -69,12 +69,14 @@ def gain_of(tried: Tried) -> str:
 def caveats(problem: Problem, decision: Decision, mean_cosine: float | None) -> list[str]:
     """Return what holds by theory, where it applies."""
     lines = []
+    tried = [one.found.final.transformer for one in decision.tried]
+    affine = any(isinstance(one, AffineCorrection) and not one.renormalize for one in tried)
     if (
-        isinstance(problem, ClassProblem)
+        affine
+        and isinstance(problem, ClassProblem)
         # Products of two vectors are features that no linear map of the vectors undoes.
         and problem.second is None
         and problem.probe.name == LogisticProbe.name
-        and any(is_affine(one) for one in decision.tried)
     ):
         lines.append(
             "An invertible linear correction cannot help an unregularised linear classifier, which "
@@ -95,12 +97,6 @@ def caveats(problem: Problem, decision: Decision, mean_cosine: float | None) -> 
             "rankings. If you cut at a fixed cosine, choose the cut anew after any correction."
         )
     return lines
-
-
-def is_affine(tried: Tried) -> bool:
-    """Whether a correction is a linear map and a shift."""
-    given = tried.found.final.transformer
-    return isinstance(given, AffineCorrection) and not given.renormalize
 
 
 ADVICE = "advice"

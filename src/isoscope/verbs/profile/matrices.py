@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ from isoscope.verbs.measure.api import measure
 from isoscope.verbs.profile.verdict import weights_verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from isoscope.models.model import Model
     from isoscope.verbs.profile.profile_options import ProfileOptions
@@ -31,13 +32,9 @@ def weights_profile(
     model: Model, options: ProfileOptions, progress: Progress | None = None
 ) -> Result:
     """Measure the embeddings, positions and norms of one model, reading these tensors alone."""
-    found = joined(
-        [
-            *embedding_results(model, options, progress),
-            *position_results(model, options, progress),
-            norm_result(model),
-        ]
-    )
+    measured = partial(measured_matrix, model, options, progress)
+    embeddings = embedding_results(model, measured, padding_rows=options.padding_rows)
+    found = joined([*embeddings, *position_results(model, measured), norm_result(model)])
     return replace(
         found,
         tables=[parts_table(model), *found.tables],
@@ -48,17 +45,17 @@ def weights_profile(
 
 
 def embedding_results(
-    model: Model, options: ProfileOptions, progress: Progress | None
+    model: Model, measured: Callable[..., Result], *, padding_rows: bool
 ) -> Iterator[Result]:
     """Measure the input embedding, and the unembedding where that is another matrix."""
     for which, part in (("input", EMBEDDING_MATRIX), ("output", UNEMBEDDING_MATRIX)):
         if which == "output" and (model.parts.unembedding is None or model.tied):
             continue
-        cloud = model.embedding_cloud(which, padding_rows=options.padding_rows)
+        cloud = model.embedding_cloud(which, padding_rows=padding_rows)
         tied = "; also the unembedding: both are one tensor" if model.tied else ""
         left = f"; {cloud.left_out:,} padding rows out" if cloud.left_out else ""
         how = f"{cloud.rows:,} rows{left}{tied}"
-        found = measured_matrix(model, part, cloud, options, how, progress, cloud.note or "")
+        found = measured(part, cloud, how, cloud.note or "")
         unused = unused_tokens(cloud)
         if unused:
             note = f"{len(unused):,} by name"
@@ -69,11 +66,11 @@ def embedding_results(
 
 def measured_matrix(
     model: Model,
+    options: ProfileOptions,
+    progress: Progress | None,
     part: str,
     cloud: Cloud,
-    options: ProfileOptions,
     protocol: str,
-    progress: Progress | None,
     note: str = "",
 ) -> Result:
     """Measure all rows of a matrix, as a part of a model."""
@@ -94,9 +91,7 @@ def measured_matrix(
     return Result(rows, found.tables)
 
 
-def position_results(
-    model: Model, options: ProfileOptions, progress: Progress | None
-) -> Iterator[Result]:
+def position_results(model: Model, measured: Callable[..., Result]) -> Iterator[Result]:
     """Measure every table of positions, and find the entries that stand out in it."""
     tables = model.parts.positions.tables
     for table in tables:
@@ -106,7 +101,7 @@ def position_results(
         cloud = ArrayCloud(matrix, part)
         cloud.population = True
         how = f"all {len(matrix):,} rows"
-        found = measured_matrix(model, part, cloud, options, how, progress)
+        found = measured(part, cloud, how)
         extremes = position_extremes(model.name, part, matrix, table)
         yield Result(found.rows, [*found.tables, extremes])
 

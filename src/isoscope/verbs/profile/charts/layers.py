@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isoscope.models.layer_names import in_order, side_of_layer
@@ -34,37 +33,30 @@ CLIP, CLIPPED = "clip:dimensions=", "clip: the outliers of each layer"
 CHANGE = "mean_cosine/change"
 
 
-@dataclass(frozen=True)
-class Curve:
-    """What is followed through the layers: the first of some measures that a result has."""
-
-    title: str
-    axes: dict[str, str]
-    """Title of the vertical axis for each measure."""
-
-
 LOGARITHM = "i1"
-CURVES = (
-    Curve("Isotropy", {
+
+# What is followed through the layers: the first measure that a result has, and its axis.
+CURVES = {
+    "Isotropy": {
         "i1_scaled": "I1 of scaled vectors (1 is even)",
         LOGARITHM: "log10 of I1 (0 is even)",
-    }),
-    Curve("Mean cosine", {
+    },
+    "Mean cosine": {
         "mean_cosine": "mean cosine",
         "random_pair_cosine": "mean cosine of two random tokens",
-    }),
-    Curve("Likeness of a token to itself", {"intra_sim": "mean cosine within a type of token"}),
-)  # fmt: skip
+    },
+    "Likeness of a token to itself": {"intra_sim": "mean cosine within a type of token"},
+}
 
 
 def layer_figures(result: Result) -> list[Figure]:
     """Draw a chart for each measure that at least two layers have."""
     figures = []
-    for curve in CURVES:
-        for measure, axis in curve.axes.items():
+    for title, axes in CURVES.items():
+        for measure, axis in axes.items():
             points = layer_points(result, measure)
             if points:
-                figures.append(draw(curve.title, measure, axis, points))
+                figures.append(draw(title, measure, axis, points))
                 break
     return figures
 
