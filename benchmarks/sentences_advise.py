@@ -51,7 +51,7 @@ def verdicts(draws: int, cloud: Callable[[np.random.Generator], Matrix]) -> Coun
 def even(random: np.random.Generator, rows: int, dimension: int, decay: float = 0.0) -> Matrix:
     """A Gaussian cloud around zero whose variances fall as k^−decay, in random directions."""
     scales = np.arange(1, dimension + 1) ** (-decay / 2)
-    cloud = random.standard_normal((rows, dimension)) * scales
+    cloud: Matrix = random.standard_normal((rows, dimension)) * scales
     if decay == 0:
         return cloud
     rotation, _ = np.linalg.qr(random.standard_normal((dimension, dimension)))
@@ -60,10 +60,10 @@ def even(random: np.random.Generator, rows: int, dimension: int, decay: float = 
 
 def shifted(random: np.random.Generator, cloud: Matrix, cosine: float) -> Matrix:
     """Add an offset in a random direction that gives a cloud about this mean cosine."""
-    direction = random.standard_normal(cloud.shape[1])
-    direction /= np.linalg.norm(direction)
-    variance = float(cloud.var(axis=0).sum())
-    return np.asarray(cloud + np.sqrt(cosine / (1 - cosine) * variance) * direction)
+    entries = random.standard_normal(cloud.shape[1])
+    direction = entries / np.linalg.norm(entries)
+    size = np.sqrt(cosine / (1 - cosine) * cloud.var(axis=0).sum())
+    return np.asarray(cloud + size * direction)
 
 
 def with_outlier(random: np.random.Generator, cloud: Matrix, share: float) -> Matrix:

@@ -64,7 +64,7 @@ def pairs_of(first: list[int], second: list[int], rows: int) -> Ground:
 def test_sides_of_pairs_are_told_apart_where_no_row_is_on_both() -> None:
     apart = sides_of(pairs_of([0, 1, 0], [2, 3, 4], 5))
     assert {name: rows.tolist() for name, rows in apart.items()} == {
-        "first of the pairs": [0, 1], "second of the pairs": [2, 3, 4],
+        "first side": [0, 1], "second side": [2, 3, 4],
     }  # fmt: skip
     mixed = sides_of(pairs_of([0, 1, 2], [1, 2, 3], 4))
     assert {name: rows.tolist() for name, rows in mixed.items()} == {"vectors": [0, 1, 2, 3]}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.intp]
 
-DOCUMENTS, QUERIES, BETWEEN = "documents", "queries", "between"
+DOCUMENTS, QUERIES, VECTORS, BETWEEN = "documents", "queries", "vectors", "between"
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ def sides_of(ground: Ground) -> dict[str, Rows]:
     if isinstance(problem, PairedRows):
         first, second = np.unique(problem.first), np.unique(problem.second)
         if not len(np.intersect1d(first, second)):
-            return {"first of the pairs": first, "second of the pairs": second}
-    return {"vectors": everything}
+            return {"first side": first, "second side": second}
+    return {VECTORS: everything}
 
 
 def mean_cosines(sides: Mapping[str, NDArray[Any]]) -> dict[str, MeanCosine]:
@@ -87,19 +87,18 @@ def mean_cosines(sides: Mapping[str, NDArray[Any]]) -> dict[str, MeanCosine]:
 def in_words(found: Mapping[str, MeanCosine]) -> str:
     """Return all of them in words, such as ``0.84 within 2,000 documents``."""
     words = [
-        f"{number(one.value)} within {one.n:,} {name}" if name in NOUNS else
-        f"{number(one.value)} within the {one.n:,} {name}"
+        f"{number(one.value)} within {one.n:,} {NOUNS.get(name, f'vectors of the {name}')}"
         for name, one in found.items()
         if name != BETWEEN
-    ]  # fmt: skip
+    ]
     if BETWEEN in found:
         between = found[BETWEEN]
         words.append(f"{number(between.value)} between them ({between.n:,} pairs)")
     return ", ".join(words[:-1]) + f" and {words[-1]}" if len(words) > 1 else words[0]
 
 
-# Sides that are named by a plural, which needs no article behind a number.
-NOUNS = (DOCUMENTS, QUERIES, "vectors")
+# What the vectors of a side are called, where they have a name of their own.
+NOUNS = {name: name for name in (DOCUMENTS, QUERIES, VECTORS)}
 
 
 def number(value: float | None) -> str:

@@ -16,7 +16,7 @@ from isoscope.tasks.problems.classification import ClassProblem
 from isoscope.verbs.advise.mean_cosines import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from isoscope.corrections.named import NamedCorrection
     from isoscope.results.result import Result
@@ -68,19 +68,14 @@ def undecided(problem: Problem, decision: Decision, score: str) -> str:
     if not math.isfinite(best.most):
         return f"{said}, and gains have no interval that would exclude one."
     whose = "" if best is gaining else f" ({best.name}: {gain_of(best, limit)})"
-    said += f"; a gain of up to {largest(best.most, limit)} cannot be excluded{whose}."
+    most = f"{best.most:+.{digits_of([best.most], limit)}f}"
+    said += f"; a gain of up to {most} cannot be excluded{whose}."
     half = best.most - best.gain
     if 0 < limit < half:
         # An interval narrows with the root of the number of items.
         needed = rounded(decision.before.n * (half / limit) ** 2)
         said += f" About {needed:,} {problem.unit} would narrow the interval to ±{limit:g}."
     return said
-
-
-def largest(gain: float, limit: float) -> str:
-    """Return a gain that cannot be excluded, rounded up so that it is not below the limit."""
-    digits = FEWEST_DIGITS
-    return f"{max(math.ceil(gain * 10**digits) / 10**digits, limit):.{digits}f}"
 
 
 def rounded(count: float) -> int:
@@ -105,6 +100,11 @@ FEWEST_DIGITS, MOST_DIGITS = 4, 7
 def gain_of(tried: Tried, limit: float = 0.0) -> str:
     """Return a gain with its interval, with digits enough to tell its ends from 0 and a limit."""
     ends = [end for end in (tried.change.low, tried.change.high) if end is not None]
+    return with_interval(tried.change, f"+.{digits_of(ends, limit)}f", undefined=f"{0.0:+.4f}")
+
+
+def digits_of(ends: Sequence[float], limit: float) -> int:
+    """Return how many digits tell numbers from 0 and from a limit on either side of it."""
     digits = FEWEST_DIGITS
     while digits < MOST_DIGITS and any(
         (round(end, digits) > edge) != (end > edge) or (round(end, digits) < edge) != (end < edge)
@@ -112,7 +112,7 @@ def gain_of(tried: Tried, limit: float = 0.0) -> str:
         for edge in (-limit, 0.0, limit)
     ):
         digits += 1
-    return with_interval(tried.change, f"+.{digits}f", undefined=f"{0.0:+.4f}")
+    return digits
 
 
 def caveats(
@@ -195,7 +195,7 @@ def is_advice(result: Result) -> bool:
     return result.extra.get(KIND) == ADVICE
 
 
-HOLM = "p: two-sided, by Holm's correction over all that was tried"
+HOLM = "two-sided, by Holm's correction over all that was tried"
 
 
 def alpha_of(result: Result) -> float:
@@ -222,9 +222,10 @@ def advice_grids(result: Result) -> list[Grid]:
         )
     first = scores[0]
     title = f"{first.subject}: {first.measure}, {first.n:,} {first.extra['unit']}"
-    notes = [HOLM]
+    notes = [f"p: {HOLM}"]
     if any("level" in row.extra for row in changes.values()):
-        notes = [f"intervals and {HOLM}, so that they exclude 0 where p ≤ {alpha_of(result):g}"]
+        agree = f"an interval excludes 0 exactly where p ≤ {alpha_of(result):g}"
+        notes = [f"intervals and p: {HOLM}; {agree}"]
     settings = [str(row.extra.get("setting", row.correction)) for row in scores]
     chosen = [text for text in settings if ":" in text]
     if chosen:
