@@ -71,6 +71,6 @@ def test_the_verdict_on_glove_is_mild() -> None:
     assert (verdict["cause"], verdict["grade"]) == ("outlier dimensions", "mild")
     assert verdict["sentence"] == (
         "Mild outlier dimensions: dimensions 30, 25 have 6 % of the variance (limit 25 %), and "
-        "54 % of the mean cosine (mild from 25 %, strong from 50 %), which is 0.11 (mild from "
-        "0.1, strong from 0.4)."
+        "54 % of the mean cosine (mild from 25 %, strong from 50 %). The offset that they carry is "
+        "mild: the mean cosine is 0.11 (mild from 0.1, strong from 0.4)."
     )

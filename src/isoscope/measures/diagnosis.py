@@ -380,15 +380,21 @@ def outlier_dimensions(evidence: Evidence) -> Verdict | None:
         if by_cosine != "none" and GRADES.index(by_cosine) >= GRADES.index(by_variance):
             chosen = carrying
     varying = Figure.of("variance_share", float(evidence.variances[chosen].sum()), of_variance)
-    grade, figures, said = varying.grade, [varying], ""
+    grade, figures, explains = varying.grade, [varying], False
+    said = f"{varying.text(' of the variance', share=True)}."
     if parts is not None:
         share = min(float(parts[chosen].sum()), 1.0)  # others may be negative
         carried_by = Figure.of("mean_cosine_share", share, of_cosine)
         by_cosine = min(carried_by.grade, cosine.grade, key=GRADES.index)
-        grade = max(grade, by_cosine, key=GRADES.index)
-        said = f", and {carried_by.text(' of the mean cosine', share=True)}, which is "
-        said += cosine.text()
-        figures += [carried_by, cosine]
+        if by_cosine != "none":
+            grade = max(grade, by_cosine, key=GRADES.index)
+            explains = carried_by.grade == "strong"
+            figures += [carried_by, cosine]
+            said = (
+                f"{said[:-1]}, and {carried_by.text(' of the mean cosine', share=True)}. The "
+                f"offset that they carry is {cosine.grade}: the mean cosine is {cosine.text()}"
+                f"{cosine.doubt}."
+            )
     if grade == "none":
         return None
     listed = ", ".join(str(int(k)) for k in chosen)
@@ -401,13 +407,12 @@ def outlier_dimensions(evidence: Evidence) -> Verdict | None:
         )
     return Verdict(
         "outlier dimensions",
-        f"{grade.capitalize()} outlier dimensions: {name} "
-        f"{varying.text(' of the variance', share=True)}{said}.",
+        f"{grade.capitalize()} outlier dimensions: {name} {said}",
         implies,
         "that those dimensions are useless: some models keep position or frequency in them",
         grade,
         tuple(figures),
-        explains_offset=parts is not None and carried_by.grade == "strong",
+        explains_offset=explains,
     )
 
 

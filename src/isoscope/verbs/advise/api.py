@@ -28,6 +28,7 @@ from isoscope.tasks.cross_fitting import (
     own_centres_of,
     run_with_centres,
 )
+from isoscope.tasks.datasets.own_pairs import OwnPairProblem
 from isoscope.tasks.fits import parts_of
 from isoscope.tasks.folds import FOLDS, dealt
 from isoscope.tasks.problems.classification import ClassProblem
@@ -56,6 +57,10 @@ if TYPE_CHECKING:
 
 # With fewer, intervals from influences say little and no correction could be told from chance.
 FEWEST_ITEMS = 20
+
+# Of yes and of no. With 10 of 200, random labels lead to a recommendation in 5.0 % of draws, as they
+# may; with 3 it was 11.8 % (benchmarks/sentences_advise.py).
+FEWEST_OF_EACH = 10
 
 
 @dataclass(frozen=True)
@@ -261,6 +266,7 @@ def advice_on(
     """Cross-fit, compare, and say what to do."""
     problem = ground.problem
     check_items(problem, len(problem), problem.unit)
+    check_labels(problem)
     if isinstance(problem, ClassProblem):
         # A classifier for every setting, fold and inner fold would take hours: defaults alone.
         tried = tuple(Candidate(one.name, named([one.name])) for one in tried)
@@ -323,6 +329,20 @@ def check_items(problem: Problem, count: int, what: str) -> None:
         raise DataError(
             f"{problem.task} has {count:,} {what}; advice takes at least {FEWEST_ITEMS}, and "
             "hundreds to see small differences"
+        )
+
+
+def check_labels(problem: Problem) -> None:
+    """Refuse yes/no labels of which one is so rare that its few items decide everything."""
+    if not isinstance(problem, OwnPairProblem) or not problem.yes_no:
+        return
+    yeses = int(np.sum(problem.human == 1))
+    noes = len(problem) - yeses
+    # Labels that are all the same have no score at all, which is said where scores are taken.
+    if 0 < min(yeses, noes) < FEWEST_OF_EACH:
+        raise DataError(
+            f"{problem.task} has {yeses:,} yes and {noes:,} no; advice takes at least "
+            f"{FEWEST_OF_EACH} of each"
         )
 
 
