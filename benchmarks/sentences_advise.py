@@ -306,7 +306,7 @@ SCENARIOS: dict[str, tuple[Callable[[int], Counts], tuple[str, ...]]] = {
         partial(random_labels, yeses=0.05), ("leave it alone", "negligible", "undecided"),
     ),
     "random yes/no, 200 pairs, 3 yes": (
-        partial(random_labels, yeses=0.015), ("leave it alone", "negligible", "undecided"),
+        partial(random_labels, yeses=0.015), ("refused",),
     ),
     "random grades, 20 pairs": (
         partial(random_labels, pairs=20), ("leave it alone", "negligible", "undecided"),
