@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 # With fewer, intervals from influences say little and no correction could be told from chance.
 FEWEST_ITEMS = 20
 
-# Of yes and of no. With 10 of 200, random labels lead to a recommendation in 5.0 % of draws, as they
-# may; with 3 it was 11.8 % (benchmarks/sentences_advise.py).
+# Of yes and of no. With 10 of 200, random labels lead to a recommendation in 5.0 % of draws, as
+# they may; with 3 it was 11.8 % (benchmarks/sentences_advise.py).
 FEWEST_OF_EACH = 10
 
 
