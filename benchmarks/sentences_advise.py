@@ -231,7 +231,8 @@ def designs() -> Iterator[tuple[np.random.Generator, Matrix]]:
 
 def span(values: list[float]) -> str:
     """Return the smallest and the largest of some shares."""
-    return f"{100 * min(values):.2g} to {100 * max(values):.2g} %"
+    low, high = (100 * end for end in (min(values), max(values)))
+    return f"{low:.{int(low < 10)}f} to {high:.{int(high < 10)}f} %"
 
 
 def limits() -> None:

@@ -72,7 +72,7 @@ class Limits:
 
 # Mean cosine. Simulated (64 and 384 dimensions, even and 1/k spectra): an offset that lifts it to
 # 0.1 changes 15 to 31 % of everybody's ten nearest neighbours, and 2 to 35 % instead of 1 % of the
-# unrelated pairs lie above a threshold chosen without it. With 0.4 it is 39 to 51 % of the
+# unrelated pairs lie above a threshold chosen without it. With 0.4 it is 37 to 51 % of the
 # neighbours, and a quarter to all of the unrelated pairs.
 OFFSET = Limits(0.1, 0.4)
 
@@ -81,7 +81,7 @@ OFFSET = Limits(0.1, 0.4)
 CARRIED = Limits(0.25, 0.5)
 
 # Share of the variance that a few dimensions have. Simulated, as above: with a tenth in one
-# dimension, removing it changes 36 to 68 % of the ten nearest neighbours, with a quarter 54 to
+# dimension, removing it changes 35 to 67 % of the ten nearest neighbours, with a quarter 52 to
 # 80 %: a cosine adds up products, so that its spread goes with the square of a variance.
 VARIANCE = Limits(0.1, 0.25)
 
