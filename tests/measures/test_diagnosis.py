@@ -1,9 +1,23 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import isoscope
+from isoscope.measures.diagnosis import (
+    CARRIED,
+    LOW_RANK,
+    OFFSET,
+    VARIANCE,
+    Figure,
+    Limits,
+    share_by_chance,
+    shown,
+)
 
 
 def with_offset(rows: int = 20_000, width: int = 100) -> np.ndarray:
@@ -138,3 +152,175 @@ def test_no_verdict_rests_on_length() -> None:
     for cloud in (with_offset(), with_noisy_dimension()):
         causes = {verdict(cloud * factor)["cause"] for factor in (1e-3, 1, 1e3)}
         assert len(causes) == 1
+
+
+def shifted(cosine: float, rows: int, width: int, seed: int = 0) -> np.ndarray:
+    """An even cloud with an offset in a random direction that gives it this mean cosine."""
+    random = np.random.default_rng(seed)
+    direction = random.standard_normal(width)
+    size = np.sqrt(cosine / (1 - cosine) * width) / np.linalg.norm(direction)
+    return random.standard_normal((rows, width)) + size * direction
+
+
+@pytest.mark.parametrize(
+    ("cosine", "cause", "grade"),
+    [(0.0, "none", "none"), (0.05, "none", "none"), (0.2, "common offset", "mild"),
+     (0.6, "common offset", "strong")],
+)  # fmt: skip
+@pytest.mark.parametrize(("rows", "width"), [(500, 64), (500, 384), (2_000, 64)])
+def test_an_offset_has_the_grade_that_its_size_deserves(
+    cosine: float, cause: str, grade: str, rows: int, width: int
+) -> None:
+    found = verdict(shifted(cosine, rows, width))
+    assert (found["cause"], found["grade"]) == (cause, grade)
+    assert "mild from 0.1, strong from 0.4" in str(found["sentence"])
+
+
+@pytest.mark.parametrize(
+    ("share", "cause", "grade"),
+    [(0.03, "none", "none"), (0.15, "outlier dimensions", "mild"),
+     (0.4, "outlier dimensions", "strong")],
+)  # fmt: skip
+def test_a_dimension_with_much_of_the_variance(share: float, cause: str, grade: str) -> None:
+    cloud = np.random.default_rng(0).standard_normal((1_000, 200))
+    cloud[:, 9] *= np.sqrt(share / (1 - share) * 199)
+    found = verdict(cloud)
+    assert (found["cause"], found["grade"]) == (cause, grade)
+    assert "mild from 10 %, strong from 25 %" in str(found["sentence"])
+
+
+@pytest.mark.parametrize(("rank", "grade"), [(40, "none"), (15, "mild"), (4, "strong")])
+def test_a_low_rank_has_a_grade(rank: int, grade: str) -> None:
+    random = np.random.default_rng(0)
+    flat = random.standard_normal((2_000, rank)) @ random.standard_normal((rank, 100))
+    found = verdict(flat)
+    assert found["grade"] == grade
+    assert found["cause"] == ("none" if grade == "none" else "low rank")
+    assert "mild below 20, strong below 10" in str(found["sentence"])
+
+
+def test_a_mild_offset_that_two_dimensions_carry() -> None:
+    """As GloVe: a mean cosine of 0.11, more than half of it from two of 50 dimensions."""
+    random = np.random.default_rng(0)
+    cloud = random.standard_normal((4_000, 50))
+    cloud += np.sqrt(0.04 / 48 * 50 / 0.89)
+    cloud[:, 30] = random.standard_normal(4_000) - np.sqrt(0.045 * 50 / 0.89)
+    cloud[:, 25] = random.standard_normal(4_000) + np.sqrt(0.03 * 50 / 0.89)
+    found = verdict(cloud)
+    assert (found["cause"], found["grade"]) == ("outlier dimensions", "mild")
+    assert str(found["sentence"]).startswith("Mild outlier dimensions: dimensions 30, 25 have ")
+    assert "act as a common offset" in str(found["implies"])
+
+
+def test_the_strongest_finding_comes_first() -> None:
+    cloud = shifted(0.7, 1_000, 200)
+    cloud[:, 9] *= np.sqrt(0.15 / 0.85 * 199)
+    found = verdict(cloud)
+    assert (found["cause"], found["grade"]) == ("common offset", "strong")
+    assert any("Mild outlier dimensions: dimension 9 " in line for line in found["also"])  # type: ignore[attr-defined]
+
+
+def test_nothing_stands_out_only_where_the_interval_says_so() -> None:
+    close = verdict(shifted(0.097, 200, 64, seed=1))
+    assert close["cause"] == "undecided"
+    assert "its interval holds the limit" in str(close["sentence"])
+    few = verdict(np.random.default_rng(0).standard_normal((40, 16)))
+    assert few["cause"] == "undecided"
+    assert few["sentence"] == (
+        "Undecided: 40 rows are too few to say that nothing stands out; it takes at least 62."
+    )
+    above = verdict(shifted(0.11, 200, 64, seed=1))
+    assert above["cause"] == "common offset"
+    assert str(above["sentence"]).endswith("; the interval does not exclude 'none'.")
+
+
+def test_few_rows_in_few_dimensions_have_no_offset_by_chance() -> None:
+    """The mean cosine of 20 rows in 3 dimensions exceeds 0.1 in one draw of 20."""
+    causes = [
+        verdict(np.random.default_rng(seed).standard_normal((20, 3)))["cause"] for seed in range(60)
+    ]
+    assert causes.count("common offset") <= 3
+    assert "none" not in causes
+
+
+def test_entries_of_a_random_direction_do_not_stand_out() -> None:
+    random = np.random.default_rng(0)
+    for width in (8, 50, 400):
+        squares = np.sort(random.standard_normal((4_000, width)) ** 2, axis=1)[:, ::-1]
+        shares = squares / squares.sum(axis=1, keepdims=True)
+        for count in (1, 2, 3):
+            passed = np.mean(shares[:, count - 1] >= share_by_chance(width, count))
+            assert passed <= 0.015
+
+
+LIMITS = st.sampled_from([OFFSET, CARRIED, VARIANCE, LOW_RANK, Limits(0.3, 0.3)])
+
+
+@given(value=st.floats(0, 1), limits=LIMITS)
+@settings(max_examples=300, deadline=None)
+def test_a_printed_number_is_on_its_own_side_of_the_printed_limit(
+    value: float, limits: Limits
+) -> None:
+    grade = limits.grade(value)
+    text = shown(value, limits)
+    # Six digits tell all numbers apart but those that nobody could.
+    assert limits.grade(float(text)) == grade or abs(float(text) - value) < 1e-6
+
+
+@given(
+    value=st.floats(0, 1), below=st.floats(0, 0.5), above=st.floats(0, 0.5), limits=LIMITS,
+)  # fmt: skip
+@settings(max_examples=300, deadline=None)
+def test_a_grade_is_certain_only_where_the_interval_holds_no_limit(
+    value: float, below: float, above: float, limits: Limits
+) -> None:
+    low, high = value - below, value + above
+    figure = Figure.of("some figure", value, limits, (low, high))
+    inside = any(low < limit <= high for limit in (limits.mild, limits.strong))
+    if not inside:
+        assert figure.doubt == "" or low in (limits.mild, limits.strong)
+    else:
+        assert len(figure.grades) > 1
+        assert "does not exclude" in figure.doubt
+    for grade in re.findall(r"'(\w+)'", figure.doubt):
+        assert grade != figure.grade
+
+
+@given(
+    cosine=st.floats(0, 0.6), rows=st.integers(20, 150), width=st.integers(2, 40),
+    scale=st.floats(1, 30), rank=st.integers(1, 40), seed=st.integers(0, 100),
+)  # fmt: skip
+@settings(max_examples=40, deadline=None)
+def test_no_verdict_stands_beside_an_interval_that_says_otherwise(
+    cosine: float, rows: int, width: int, scale: float, rank: int, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    cloud = shifted(cosine, rows, width, seed)
+    if rank < width:
+        thin = random.standard_normal((width, rank)) @ random.standard_normal((rank, width))
+        cloud = cloud @ thin
+    cloud[:, 0] *= scale
+    result = isoscope.measure(
+        cloud, ["mean_cosine", "effective_rank", "outlier_dimensions"], ["none"]
+    )
+    found = result.verdicts[0]
+    printed = result.row("mean_cosine")
+    for figure in found["figures"]:
+        row = next((row for row in result.rows if row.measure == figure["name"]), None)
+        if row is not None:  # the sentence and the table show one interval
+            assert (figure["value"], figure["low"], figure["high"]) == (
+                row.value, row.low, row.high,
+            )  # fmt: skip
+    if found["cause"] == "none":
+        assert rows >= 62
+        assert printed.high is None or printed.high < 0.1 or printed.high < limit_of(found)
+    said = " ".join([found["sentence"], *found["also"]])
+    offset = "common offset" in said or "The offset that they carry" in said
+    if offset and printed.low is not None and printed.low < 0.1:
+        assert "does not exclude 'none'" in said
+
+
+def limit_of(found: dict[str, object]) -> float:
+    """Return the limit of the mean cosine, which chance may raise."""
+    figures: list[dict[str, float]] = found["figures"]  # type: ignore[assignment]
+    return next(one["mild"] for one in figures if one["name"] == "mean_cosine")  # type: ignore[comparison-overlap]

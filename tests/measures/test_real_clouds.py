@@ -62,3 +62,15 @@ def test_whitening_leaves_the_basis_open() -> None:
     assert row.log10 * math.log(10) == pytest.approx(-18.09, abs=0.01)
     assert "384 directions have repeated eigenvalues" in row.note
     assert row.extra["basis_low"] > 0.5
+
+
+@GLOVE
+def test_the_verdict_on_glove_is_mild() -> None:
+    """Two dimensions carry more than half of a mean cosine of 0.11."""
+    verdict = isoscope.measure("package:glove").verdicts[0]
+    assert (verdict["cause"], verdict["grade"]) == ("outlier dimensions", "mild")
+    assert verdict["sentence"] == (
+        "Mild outlier dimensions: dimensions 30, 25 have 6 % of the variance (limit 25 %), and "
+        "54 % of the mean cosine (mild from 25 %, strong from 50 %). The offset that they carry is "
+        "mild: the mean cosine is 0.11 (mild from 0.1, strong from 0.4)."
+    )

@@ -67,10 +67,30 @@ def test_noise_is_left_alone() -> None:
 
 def test_nothing_to_gain_is_left_alone() -> None:
     vectors, labels = alike()
-    advice = advised(vectors, labels)
+    advice = advised(vectors, labels, worthwhile=0.2)
     assert advice.correction is None
-    assert advice.sentence.startswith("Leave it alone: none of 5 corrections improves toy")
+    assert advice.sentence.startswith(
+        "Leave it alone: a gain of 0.2 or more (--worthwhile) on toy cosine/spearman ("
+    )
+    assert "is excluded for all 5 corrections; " in advice.sentence
     assert advice.result.extra["recommendation"]["correction"] is None
+    assert advice.result.extra["recommendation"]["outcome"] == "leave it alone"
+
+
+def test_few_items_exclude_no_worthwhile_gain() -> None:
+    """With 40 pairs nothing gains significantly, but that does not mean that nothing can."""
+    vectors, _ = alike(40)
+    labels = np.random.default_rng(5).integers(0, 6, 40).astype(float)
+    advice = advised(vectors, labels)
+    found = advice.result.extra["recommendation"]
+    assert found["outcome"] == "undecided"
+    assert "Leave it alone" not in advice.sentence
+    assert advice.sentence.startswith(
+        "No recommendation: no correction gains significantly on toy cosine/spearman ("
+    )
+    up_to = float(advice.sentence.split("a gain of up to ")[1].split(" ")[0])
+    assert up_to == pytest.approx(found["largest_possible_gain"], abs=1e-4)
+    assert "pairs would narrow the interval to ±0.01." in advice.sentence
 
 
 @pytest.mark.parametrize("offset", [0.0, 6.0])
@@ -116,7 +136,8 @@ def test_a_small_gain_is_told_and_not_recommended() -> None:
     vectors, labels = alike(2_000)
     small = advised(moved(vectors, 0.6), labels, worthwhile=0.9)
     assert small.correction is None
-    assert "less than the 0.9 that a change should bring" in small.sentence
+    assert small.result.extra["recommendation"]["outcome"] == "negligible"
+    assert "is significant but negligible; a gain of 0.9 or more" in small.sentence
     assert advised(moved(vectors, 0.6), labels, worthwhile=0.0).correction is not None
 
 
@@ -126,7 +147,37 @@ def test_of_two_that_are_as_good_the_simpler_one() -> None:
     rows = {row.correction: row for row in advice.result.rows if row.extra.get("setting")}
     assert rows["center"].extra["recommended"]
     assert abs((rows["center"].value or 0) - (rows["standardize"].value or 0)) < 0.01
-    assert any("moves thresholds" in line for line in advice.result.extra["caveats"])
+    caveats = advice.result.extra["caveats"]
+    assert any("After center: 0.00 within" in line for line in caveats)
+    assert not any("not rankings" in line for line in caveats)  # centring has just changed them
+
+
+def test_an_offset_is_explained_only_where_it_explains_something() -> None:
+    """Clipping gains far more than 0.1, so that the mean cosine is no matter of thresholds."""
+    vectors, labels = alike(width=100)
+    outlier = vectors.copy()
+    outlier[:, 7] = 12 + 12 * np.random.default_rng(1).standard_normal(len(vectors))
+    clipped = advised(outlier, labels)
+    assert isinstance(clipped.correction, Clip)
+    caveats = clipped.result.extra["caveats"]
+    assert not any("offset" in line or "not rankings" in line for line in caveats)
+    assert any(line.startswith("After clip") and "choose the cut anew" in line for line in caveats)
+    # An offset that vectors of one norm share changes no order of their cosines.
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    there = advised(units + 0.1, labels, worthwhile=0.1)
+    (said,) = [line for line in there.result.extra["caveats"] if "not rankings" in line]
+    assert "less than 0.1 either way" in said
+    assert there.correction is None
+
+
+def test_whitening_is_blamed_only_where_it_loses_significantly() -> None:
+    vectors, labels = alike(40, width=8)
+    advice = advised(vectors, labels)
+    whiten = advice.result.row(f"toy/{SPEARMAN}/difference", "whiten")
+    assert whiten.value is not None
+    assert whiten.value < 0
+    assert whiten.extra["p_holm"] > 0.05
+    assert not any("Whitening" in line for line in advice.result.extra["caveats"])
 
 
 def test_labels_that_say_nothing_are_refused() -> None:
@@ -135,8 +186,15 @@ def test_labels_that_say_nothing_are_refused() -> None:
         advised(vectors, np.zeros(40))
     with pytest.raises(DataError, match="one class only"):
         advised(vectors, np.ones(40), yes_no=True)
-    with pytest.raises(DataError, match="takes at least 20"):
+    with pytest.raises(DataError, match=r"^toy has 5 pairs; advice takes at least 20"):
         advised(vectors[:10], labels[:5])
+    rare = (np.arange(40) < 3).astype(float)
+    with pytest.raises(DataError, match=r"^toy has 3 yes and 37 no; advice takes at least 10 of"):
+        advised(vectors, rare, yes_no=True)
+    nowhere = vectors.copy()
+    nowhere[:30] = 0
+    with pytest.raises(DataError, match=r"^toy has 10 pairs with a score; advice takes at least"):
+        advised(nowhere, labels)
 
 
 def test_at_most_one_task_is_taken(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from result_figures_for_tests import NASTY, check_figure, outside_data, values_of
 
 from isoscope.results.result import Result, Row
@@ -30,9 +31,9 @@ def test_gains_against_leaving_it_alone() -> None:
     (figure,) = advice_figures(advice("clip"))
     assert [(p["label"], p["value"], p["low"], p["series"]) for p in values_of(figure)] == [
         ("clip", 0.2, 0.2 - 0.05, "recommended"),
-        ("center", 0.1, 0.1 - 0.05, "gains, beyond chance"),
-        ("whiten", -0.1, -0.1 - 0.05, "loses, beyond chance"),
-        ("flow", 0.01, 0.01 - 0.05, "could be chance"),
+        ("center", 0.1, 0.1 - 0.05, "significant gain"),
+        ("whiten", -0.1, -0.1 - 0.05, "significant loss"),
+        ("flow", 0.01, 0.01 - 0.05, "not significant"),
     ]
     assert "Recommended: clip, 0.2 (0.15 to 0.25)." in figure.alt
     assert "lowest: whiten, -0.1 (-0.15 to -0.05). 1 undefined." in figure.alt
@@ -47,19 +48,41 @@ def test_gains_against_leaving_it_alone() -> None:
 
 def test_nothing_recommended_is_said() -> None:
     (figure,) = advice_figures(advice())
-    assert "Nothing is recommended: leave it alone." in figure.alt
+    assert "Nothing is recommended. " in figure.alt
     assert {p["series"] for p in values_of(figure)} == {
-        "gains, beyond chance", "loses, beyond chance", "could be chance",
+        "significant gain", "significant loss", "not significant",
     }  # fmt: skip
     assert len(figure.spec["layer"][-1]["encoding"]["color"]["scale"]["domain"]) == 3
     check_figure(figure)
 
 
-def test_what_is_beyond_chance_is_as_the_result_says() -> None:
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [("undecided", "is not excluded"), ("negligible", "is excluded"),
+     ("leave it alone", "is excluded")],
+)  # fmt: skip
+def test_why_nothing_is_recommended(outcome: str, said: str) -> None:
+    result = advice()
+    result.extra["recommendation"]["outcome"] = outcome
+    (figure,) = advice_figures(result)
+    assert f"Nothing is recommended: a worthwhile gain {said}. " in figure.alt
+
+
+def test_a_significant_gain_below_the_limit_is_negligible() -> None:
+    result = advice()
+    result.extra["recommendation"]["worthwhile"] = 0.15
+    (figure,) = advice_figures(result)
+    assert [p["series"] for p in values_of(figure)] == [
+        "significant gain", "significant, negligible", "significant, negligible",
+        "not significant",
+    ]  # fmt: skip
+
+
+def test_what_is_significant_is_as_the_result_says() -> None:
     result = advice()
     result.extra["recommendation"]["alpha"] = 0.005
     (figure,) = advice_figures(result)
-    assert [p["series"] for p in values_of(figure)][2] == "could be chance"
+    assert [p["series"] for p in values_of(figure)][2] == "not significant"
 
 
 def test_names_stay_data() -> None:

@@ -106,6 +106,22 @@ def test_wrong_calls_get_one_line(
     assert len(process.error.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["0\t150\t1", "1\t151\t0"], "pairs:few has 2 pairs; advice takes at least 20"),
+        (["0\t400\t1"] * 30, "few.tsv: line 2: there is no row 400; the source has 300, from 0"),
+        (["0\tno\t1"] * 30, "few.tsv: line 2: a row should be a number from 0, not 'no'"),
+    ],
+)
+def test_bad_pairs_get_one_line(run: Run, folder: Path, lines: list[str], message: str) -> None:
+    (folder / "few.tsv").write_text("\n".join(["row1\trow2\tscore", *lines]) + "\n")
+    process = run("advise", folder / "good.npy", "--pairs", folder / "few.tsv")
+    assert process.code == 1, process.out
+    assert message in process.error
+    assert len(process.error.strip().splitlines()) == 1
+
+
 def test_help_shows_examples(run: Run) -> None:
     process = run("advise", "--help")
     assert process.code == 0

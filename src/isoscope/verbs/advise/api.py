@@ -7,7 +7,7 @@ is measured as it is and corrected, and the result says what that does not tell.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,31 +28,40 @@ from isoscope.tasks.cross_fitting import (
     own_centres_of,
     run_with_centres,
 )
+from isoscope.tasks.datasets.own_pairs import OwnPairProblem
 from isoscope.tasks.fits import parts_of
 from isoscope.tasks.folds import FOLDS, dealt
 from isoscope.tasks.problems.classification import ClassProblem
 from isoscope.tasks.prompts import refuse_prompts
 from isoscope.tasks.protocol import SentenceProtocol, protocol_of
 from isoscope.tasks.registry import data_folder, find_task
-from isoscope.tasks.scores import as_row, with_note
+from isoscope.tasks.scores import as_row, has_output, with_note
 from isoscope.tasks.vectors import Ground, fit_words, folded_rows, ground_of
-from isoscope.verbs.advise.decision import ALPHA, WORTHWHILE, candidates, decide, settings_of
+from isoscope.verbs.advise.decision import WORTHWHILE, candidates, decide, settings_of
+from isoscope.verbs.advise.mean_cosines import QUERIES, mean_cosines, sides_of
 from isoscope.verbs.advise.text import ADVICE, caveats, recommendation
 from isoscope.verbs.measure.api import measure
 from isoscope.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
 
     from isoscope.compute.stats.estimates import Estimate
     from isoscope.corrections.base import Correction
     from isoscope.progress import Progress
     from isoscope.results.result import Row
+    from isoscope.tasks.problem import Problem
     from isoscope.verbs.advise.decision import Decision
 
 
 # With fewer, intervals from influences say little and no correction could be told from chance.
 FEWEST_ITEMS = 20
+
+# Of yes and of no. With 10 of 200, random labels lead to a recommendation in 5.0 % of draws, as
+# they may; with 3 it was 11.8 % (benchmarks/sentences_advise.py).
+FEWEST_OF_EACH = 10
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,7 @@ class Advice:
     result : Result
         The ranking, the recommendation and the caveats, as ``isoscope advise`` prints them.
     correction : Correction or None
-        What is recommended, fitted on everything and ready to use; None for "leave it alone".
+        What is recommended, fitted on everything and ready to use; None where nothing is.
     sentence : str
         The recommendation.
     query_correction : Correction or None
@@ -107,8 +116,9 @@ def advise(
     Corrections are cross-fitted: every item is scored with corrections fitted without the texts of
     its fold, and their settings are chosen on the other folds. A correction is recommended where it
     improves the task's main score, tested two-sided with Holm's correction at 5 % over all that was
-    tried, and by at least ``worthwhile``. Without a task the space is measured as it is and
-    corrected, and nothing is recommended.
+    tried, and by at least ``worthwhile``. Where none is, the result says whether a worthwhile gain
+    is excluded ("leave it alone") or cannot be ("no recommendation"). Without a task the space is
+    measured as it is and corrected, and nothing is recommended.
 
     Parameters
     ----------
@@ -147,7 +157,8 @@ def advise(
     drop_invalid : bool
         Leave out rows with NaN or infinities that no item names.
     level : float
-        Coverage of the intervals.
+        1 − α of the test, 0.95 for the 5 % above. The interval of a gain has the level at which
+        Holm's correction tests it, and so excludes 0 where the gain is significant.
     out : path, optional
         ``.safetensors`` file that the recommended correction is written to; nothing is written
         where none is recommended. That of queries is written beside it.
@@ -256,11 +267,8 @@ def advice_on(
 ) -> Advice:
     """Cross-fit, compare, and say what to do."""
     problem = ground.problem
-    if len(problem) < FEWEST_ITEMS:
-        raise DataError(
-            f"{problem.task} has {len(problem):,} {problem.unit}; advice takes at least "
-            f"{FEWEST_ITEMS}, and hundreds to see small differences"
-        )
+    check_items(problem, len(problem), problem.unit)
+    check_labels(problem)
     if isinstance(problem, ClassProblem):
         # A classifier for every setting, fold and inner fold would take hours: defaults alone.
         tried = tuple(Candidate(one.name, named([one.name])) for one in tried)
@@ -271,6 +279,7 @@ def advice_on(
         rows = folded_rows(ground, several, settings_of(tried))
         fitting = CrossFitting(problem, ground.vectors, rows, several, progress)
         before = fitting.uncorrected()
+        check_items(problem, int(has_output(before).sum()), f"{problem.unit} with a score")
         own = None if centres == "shared" else own_centres_of(ground, several)
         found = run_with_centres(fitting, tried, centres, own)
         decision = decide(problem, before, found, level=level, worthwhile=worthwhile)
@@ -280,11 +289,13 @@ def advice_on(
             (final,) = rows.fit([decision.recommended.found.final])
             if own is not None and is_own(decision.recommended.name):
                 of_queries = centred_on(final.transformer, own.mean())
+    sides = {name: ground.vectors[rows] for name, rows in sides_of(ground).items()}
+    cosines = {NONE: mean_cosines(sides)}
+    if final is not None:
+        cosines[final.name] = mean_cosines(corrected_sides(sides, final.transformer, of_queries))
     sentence = recommendation(problem, decision, final)
     if of_queries is not None:
         sentence += " Queries get a correction of their own, with their own centre."
-    finite = ground.vectors[np.isfinite(ground.vectors).all(axis=1)]
-    cosine = measure(finite, ["mean_cosine"], ["none"], intervals=False).value("mean_cosine")
     chosen = any(len(one.settings) > 1 for one in tried)
     settings = "settings chosen inside the fold" if chosen else "default settings"
     how = f"{ground.protocol}; {fit_words(ground, rows, folds)}; {settings}"
@@ -298,14 +309,59 @@ def advice_on(
             "recommendation": {
                 "sentence": sentence,
                 "correction": None if final is None else final.name,
+                "outcome": decision.outcome,
                 "worthwhile": worthwhile,
-                "alpha": ALPHA,
+                "alpha": decision.alpha,
+                "largest_possible_gain": finite_or_none(decision.likeliest.most),
             },
-            "caveats": caveats(problem, decision, cosine),
+            "mean_cosines": {
+                name: {side: asdict(one) for side, one in found.items()}
+                for name, found in cosines.items()
+            },
+            "caveats": caveats(problem, decision, cosines),
             "seconds": time.perf_counter() - began,
         },
     )
     return Advice(result, None if final is None else final.transformer, sentence, of_queries)
+
+
+def check_items(problem: Problem, count: int, what: str) -> None:
+    """Refuse too few items for a statement."""
+    if count < FEWEST_ITEMS:
+        raise DataError(
+            f"{problem.task} has {count:,} {what}; advice takes at least {FEWEST_ITEMS}, and "
+            "hundreds to see small differences"
+        )
+
+
+def check_labels(problem: Problem) -> None:
+    """Refuse yes/no labels of which one is so rare that its few items decide everything."""
+    if not isinstance(problem, OwnPairProblem) or not problem.yes_no:
+        return
+    yeses = int(np.sum(problem.human == 1))
+    noes = len(problem) - yeses
+    # Labels that are all the same have no score at all, which is said where scores are taken.
+    if 0 < min(yeses, noes) < FEWEST_OF_EACH:
+        raise DataError(
+            f"{problem.task} has {yeses:,} yes and {noes:,} no; advice takes at least "
+            f"{FEWEST_OF_EACH} of each"
+        )
+
+
+def corrected_sides(
+    sides: Mapping[str, NDArray[Any]], correction: Any, of_queries: Any
+) -> dict[str, NDArray[Any]]:
+    """Correct the finite vectors of each side; queries may have a fitted one of their own."""
+    found = {}
+    for name, vectors in sides.items():
+        own = of_queries if name == QUERIES and of_queries is not None else correction
+        found[name] = own.transform(vectors[np.isfinite(vectors).all(axis=1)])
+    return found
+
+
+def finite_or_none(value: float) -> float | None:
+    """Return a number as results have it: null where it is not known."""
+    return value if np.isfinite(value) else None
 
 
 def advice_rows(ground: Ground, decision: Decision, protocol: str) -> list[Row]:
@@ -326,7 +382,7 @@ def advice_rows(ground: Ground, decision: Decision, protocol: str) -> list[Row]:
             setting=one.found.final.name, settings_by_fold=list(one.found.chosen),
             recommended=one is decision.recommended,
         )  # fmt: skip
-        tests = {"p_value": one.change.p_value, "p_holm": one.p_holm}
+        tests = {"p_value": one.change.p_value, "p_holm": one.p_holm, "level": one.level}
         change = row(one.name, f"{name}{DIFFERENCE}", one.change, **tests)
         rows += [with_note(score, several if len(settings) > 1 else ""), change]
     return rows

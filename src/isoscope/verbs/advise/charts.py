@@ -17,15 +17,16 @@ if TYPE_CHECKING:
     from isoscope.results.result import Result, Row
 
 
-USE, MORE, LESS, UNCLEAR = GROUPS = (
-    "recommended", "gains, beyond chance", "loses, beyond chance", "could be chance",
+USE, MORE, SMALL, LESS, UNCLEAR = GROUPS = (
+    "recommended", "significant gain", "significant, negligible", "significant loss",
+    "not significant",
 )  # fmt: skip
-COLOURS = (CATEGORIES[0], CATEGORIES[5], CATEGORIES[1], CATEGORIES[-1])
-SHAPES = ("diamond", "circle", "triangle-down", "square")
-# What is beyond chance where a result does not say it.
+COLOURS = (CATEGORIES[0], CATEGORIES[5], CATEGORIES[2], CATEGORIES[1], CATEGORIES[-1])
+SHAPES = ("diamond", "circle", "cross", "triangle-down", "square")
+# The level of significance where a result does not say it.
 ALPHA = 0.05
 
-ALONE = "leave it alone"
+AS_IT_IS = "no correction"
 
 
 def advice_figures(result: Result) -> list[Figure]:
@@ -37,7 +38,8 @@ def advice_figures(result: Result) -> list[Figure]:
     recommended = {row.correction for row in result.rows if row.extra.get("recommended")}
     alpha = finite(asked.get("alpha")) or ALPHA
     changes = [row for row in result.rows if row.measure.endswith(DIFFERENCE)]
-    points = Marks(gain(row, recommended, alpha) for row in changes)
+    worth = finite(asked.get("worthwhile"))
+    points = Marks(gain(row, recommended, alpha, worth or 0.0) for row in changes)
     known = points.known
     if not known:
         return []
@@ -48,9 +50,9 @@ def advice_figures(result: Result) -> list[Figure]:
             ("advice", first.subject, score),
             f"What corrections gain: {first.subject}, {score}",
             f"Differences of {score} to none with their intervals, a dot for each of "
-            f"{len(known)} corrections; 0 is to leave it alone. {words(known)}"
+            f"{len(known)} corrections; 0 is {AS_IT_IS}. {words(known, asked.get('outcome'))}"
             f"{points.omitted(known)}",
-            gains(known, finite(asked.get("worthwhile"))),
+            gains(known, worth),
             ({**mark, "p": "" if mark["p"] is None else f"{mark['p']:.2g}"} for mark in points),
             {"label": "correction", "value": "gain", **INTERVAL, "p": "p (Holm)",
              "series": "outcome"},
@@ -58,22 +60,24 @@ def advice_figures(result: Result) -> list[Figure]:
     ]  # fmt: skip
 
 
-def gain(row: Row, recommended: set[str], alpha: float) -> Mark:
+def gain(row: Row, recommended: set[str], alpha: float, worth: float) -> Mark:
     """Return the gain of a correction, and what it comes to."""
     chance, value = finite(row.extra.get("p_holm")), finite(row.value)
     outcome = UNCLEAR
     if row.correction in recommended:
         outcome = USE
-    elif chance is not None and chance < alpha and value:
-        outcome = MORE if value > 0 else LESS
+    elif chance is not None and chance <= alpha and value:
+        outcome = SMALL if abs(value) < worth else MORE if value > 0 else LESS
     return {**mark_of(row, row.correction, outcome), "p": chance}
 
 
-def words(points: Marks) -> str:
+def words(points: Marks, outcome: object) -> str:
     """Describe what is recommended, and the two ends."""
     use = [mark for mark in points if mark["series"] == USE]
     said = [f"Recommended: {mark['label']}, {with_interval(mark)}" for mark in use]
-    said = said or ["Nothing is recommended: leave it alone"]
+    excluded = outcome in ("leave it alone", "negligible")
+    why = "a worthwhile gain is excluded" if excluded else "a worthwhile gain is not excluded"
+    said = said or [f"Nothing is recommended: {why}" if outcome else "Nothing is recommended"]
     most, least = points.highest, points.lowest
     return (
         f"{'; '.join(said)}. Highest: {most['label']}, {with_interval(most)}; lowest: "
@@ -83,7 +87,7 @@ def words(points: Marks) -> str:
 
 def gains(points: Marks, worth: float | None) -> Spec:
     """Return dots with intervals, a line at 0, and one where a change begins to be worth it."""
-    title = f"gain (0: {ALONE})"
+    title = f"gain (0: {AS_IT_IS})"
     down = name("label", "correction", axis={"labelLimit": LONG_LABEL})
     # Colours and shapes stay with their outcome where others are missing.
     present = [place for place, one in enumerate(GROUPS) if one in points.names("series")]
@@ -99,7 +103,7 @@ def gains(points: Marks, worth: float | None) -> Spec:
         {"value": "gain", "low": "interval from", "high": "to", "p": "p (Holm)"},
     )
 
-    lines = [rule_at(0.0, title, ALONE, "rule")]
+    lines = [rule_at(0.0, title, AS_IT_IS, "rule")]
     if worth:
         lines.append(rule_at(worth, title, f"from {worth:g} on a gain is worth a change", DASHED))
     interval = layer(

@@ -57,7 +57,7 @@ class AdviseOptions(options.Options):
     flow: bool = options.flag("Try the flow as well (minutes).", panel=TRIED)
     worthwhile: float = options.option(
         0.01,
-        "Smallest gain that is worth a change; 0 recommends any that is no chance.",
+        "Smallest gain that is worth a change; 0 recommends any significant gain.",
         min=0.0,
         max=1.0,
         panel=TRIED,

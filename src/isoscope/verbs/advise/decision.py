@@ -9,6 +9,11 @@ helps, below α = 5 %: with p-values in ascending order,
 What is left must gain as much as the user calls worthwhile. Of several that are as good as the best
 one, but for a gain that is not worthwhile or not significant, the simplest is recommended.
 
+The interval of a gain is taken at the level at which Holm's procedure tests it, 1 − α/(m − k + 1)
+for the k-th smallest p-value, and for all that are not significant at the level of the first of
+these. So an interval excludes 0 exactly where the gain is significant, and its upper end says which
+gains the data exclude.
+
 References
 ----------
 Holm (1979), A simple sequentially rejective multiple test procedure.
@@ -16,8 +21,9 @@ Holm (1979), A simple sequentially rejective multiple test procedure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -76,7 +82,8 @@ def settings_of(tried: Iterable[Candidate]) -> list[NamedCorrection]:
     return [one for candidate in tried for one in candidate.settings]
 
 
-ALPHA = 0.05
+# Confidence of the intervals; 1 less this is the chance of recommending anything by mistake.
+LEVEL = 0.95
 # Gains below this are not worth a step that has to be stored, deployed and kept up to date.
 WORTHWHILE = 0.01
 
@@ -92,6 +99,8 @@ class Tried:
     """Paired, to the vectors as they are."""
     p_holm: float
     """Two-sided, adjusted for all that was tried; 1 where it changes nothing."""
+    level: float = LEVEL
+    """Coverage of the interval of the gain."""
 
     @property
     def name(self) -> str:
@@ -104,9 +113,22 @@ class Tried:
         return 0.0 if self.change.value is None else self.change.value
 
     @property
-    def helps(self) -> bool:
-        """Whether it is better than the vectors as they are, and not by chance."""
-        return self.gain > 0 and self.p_holm <= ALPHA
+    def most(self) -> float:
+        """The largest gain that the data do not exclude; infinite where that is not known."""
+        if self.change.value is None or self.change.high is not None:
+            return -math.inf if self.change.high is None else self.change.high
+        # A correction that changes no output gains exactly nothing.
+        return 0.0 if self.change.value == 0 else math.inf
+
+    @property
+    def loss(self) -> float:
+        """The largest loss that the data do not exclude, as ``most``."""
+        if self.change.value is None or self.change.low is not None:
+            return -math.inf if self.change.low is None else -self.change.low
+        return 0.0 if self.change.value == 0 else math.inf
+
+
+Outcome = Literal["use", "leave it alone", "negligible", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -118,6 +140,37 @@ class Decision:
     """Best first."""
     recommended: Tried | None
     worthwhile: float
+    alpha: float = 1 - LEVEL
+    """The chance of any recommendation where nothing helps."""
+
+    def significant(self, one: Tried) -> bool:
+        """Whether a correction changes the score, in either direction."""
+        return one.p_holm <= self.alpha
+
+    @property
+    def helpful(self) -> tuple[Tried, ...]:
+        """All that gain significantly, however little."""
+        return tuple(one for one in self.tried if one.gain > 0 and self.significant(one))
+
+    @property
+    def likeliest(self) -> Tried:
+        """The correction of which the largest gain cannot be excluded."""
+        return max(self.tried, key=lambda one: one.most)
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the data say: whether to use a correction, and how certain it is that not.
+
+        "leave it alone" and "negligible" are said only where a worthwhile gain is excluded for
+        all that was tried; "negligible" where there is a significant gain.
+        """
+        if self.recommended is not None:
+            return "use"
+        most = self.likeliest.most
+        # Where no correction has a score, nothing is excluded either.
+        if most == -math.inf or (most >= self.worthwhile and most > 0):
+            return "undecided"
+        return "negligible" if self.helpful else "leave it alone"
 
 
 def decide(
@@ -125,31 +178,70 @@ def decide(
     before: Doubles,
     found: Sequence[CrossFitted],
     *,
-    level: float = 0.95,
+    level: float = LEVEL,
     worthwhile: float = WORTHWHILE,
 ) -> Decision:
-    """Compare every correction with the vectors as they are, and choose."""
+    """Compare every correction with the vectors as they are, and choose.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is scored.
+    before : array
+        The outputs of the vectors as they are.
+    found : sequence of CrossFitted
+        The outputs of every correction.
+    level : float
+        1 − α: the chance of recommending nothing where nothing helps.
+    worthwhile : float
+        The smallest gain that is worth a change.
+    """
     plain = score_of(problem, before, before, level)[0]
     if plain.value is None:
         raise DataError(
             f"{problem.task}: {problem.main} is {plain.note}; there is nothing to compare"
         )
     scores = [score_of(problem, one.outputs, before, level) for one in found]
-    changes = [difference(after, base, level=level) for after, base in scores]
+    tests = [difference(after, base, level=level) for after, base in scores]
     # A correction that changes nothing has no p-value; it still counts among those tried.
-    adjusted = holm([1.0 if one.p_value is None else one.p_value for one in changes])
+    p_values = [1.0 if one.p_value is None else one.p_value for one in tests]
+    adjusted = holm(p_values)
+    alpha = round(1 - level, 12)
+    tested = holm_levels(p_values, alpha)
     tried = [
-        Tried(one, after, change, p)
-        for one, (after, _), change, p in zip(found, scores, changes, adjusted, strict=True)
+        Tried(one, after, difference(after, base, level=own), p, own)
+        for one, (after, base), p, own in zip(found, scores, adjusted, tested, strict=True)
     ]
     tried.sort(key=lambda one: -one.gain)  # stable: equal gains stay in order
-    good = [one for one in tried if one.helps and one.gain >= worthwhile]
+    decision = Decision(plain, tuple(tried), None, worthwhile, alpha)
+    good = [one for one in decision.helpful if one.gain >= worthwhile]
     recommended = None
     if good:
         best = good[0]
         as_good = [one for one in good if comparable(problem, one, best, level, worthwhile)]
         recommended = min(as_good, key=lambda one: one.found.candidate.rank)
-    return Decision(plain, tuple(tried), recommended, worthwhile)
+    return replace(decision, recommended=recommended)
+
+
+def holm_levels(p_values: Sequence[float], alpha: float) -> list[float]:
+    """Return the level at which Holm's procedure tests each of some p-values, 1 − α/(m − k + 1).
+
+    The procedure stops at the first that is not significant, so that this level holds for all
+    others: an interval at these levels excludes 0 exactly where Holm's procedure rejects.
+
+    Examples
+    --------
+    >>> [round(level, 4) for level in holm_levels([0.01, 0.04, 0.03], 0.05)]
+    [0.9833, 0.975, 0.975]
+    """
+    count = len(p_values)
+    levels = [0.0] * count
+    step, stopped = 0, False
+    for place in np.argsort(p_values, kind="stable"):
+        levels[place] = 1 - alpha / (count - step)
+        stopped = stopped or p_values[place] > alpha / (count - step)
+        step += not stopped
+    return levels
 
 
 def comparable(problem: Problem, one: Tried, best: Tried, level: float, worthwhile: float) -> bool:
@@ -160,7 +252,7 @@ def comparable(problem: Problem, one: Tried, best: Tried, level: float, worthwhi
     apart = difference(higher, lower, level=level)
     if apart.value is None or apart.value < worthwhile:
         return True
-    return apart.p_value is not None and apart.p_value > ALPHA
+    return apart.p_value is not None and apart.p_value > 1 - level
 
 
 def score_of(

@@ -275,7 +275,7 @@ def evaluated(request: Request, selection: RowSelection, notes: str) -> Result:
             for item in request.measures:
                 add(item, space, estimator, (subject, part), protocol + notes, rows, tables)
         verdicts += [
-            {"subject": subject, "part": part, **judge(space).to_dict()}
+            {"subject": subject, "part": part, **judge(space, estimator).to_dict()}
             for space in found.spaces
             if space.correction == NONE and space.spectrum and space.dimensions
         ]

@@ -286,7 +286,7 @@ def layer_rows(profile: LayerProfile, layers: Sequence[Layer], protocol: str) ->
                 if space.dimensions is not None:
                     dimensions[layer.name] = space.dimensions
                 if space.spectrum is not None and space.dimensions is not None:
-                    verdict = judge(space).to_dict()
+                    verdict = judge(space, estimator).to_dict()
                     found.verdicts.append({"subject": model, "part": part, **verdict})
         add_context(layer, context, model, protocol, found)
     if dimensions and "persistence" in context:
