@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 # Vectors brought to length 1 in single precision miss it by less, whatever they are stored in.
 NORMALIZED_ELSEWHERE = 1e-5
 
-# Digits of sums in a fingerprint; the number of threads changes the ones far behind them.
+# Digits of sums in a fingerprint; another machine, with another BLAS library, changes only those
+# that are far behind them.
 DECIMALS = 8
 
 
@@ -141,13 +142,19 @@ class Summary:
         """Combine two; the less precise one decides what is rounding."""
         return Summary(
             self.moments.merge(other.moments),
+            # The coarser type: a variance that is rounding in one part is no more than that in
+            # both.
             max(self.stored, other.stored, key=EPSILON.__getitem__),
             "single" if "single" in (self.precision, other.precision) else "double",
         )
 
 
 def single_floor(largest: float) -> float:
-    """Eigenvalue up to which a direction is rounding of single-precision products."""
+    """Eigenvalue up to which a direction is rounding of single-precision products.
+
+    Errors of such products are a share of the largest variance in every direction, so that a small
+    eigenvalue may be nothing else, and whitening would divide by the root of it.
+    """
     return SINGLE_ROUNDINGS * EPSILON["float32"] * largest
 
 
@@ -172,6 +179,8 @@ class WeightedTaker:
     def add(self, batches: Batches, /) -> None:
         """Take one batch into account."""
         (batch,) = batches.values()
+        # The kernel is chosen when the first batch is there: only then is it known whether vectors
+        # are tensors, and how wide their numbers are.
         if self.kernel is None:
             narrow = not is_tensor(batch.vectors) and batch.vectors.dtype.itemsize <= 4
             if self._precision == "single" and self._parts.scatter and narrow:
@@ -187,6 +196,7 @@ class WeightedTaker:
 
     def take(self) -> WeightedMoments:
         """Return the sums since the last call, and begin anew."""
+        # A chunk has at least one batch, so there is a kernel by now.
         assert self.kernel is not None
         moments = self.kernel.result()
         assert moments is not None
@@ -220,6 +230,8 @@ def read_summary(
     Rows with weights, and products in ``single`` precision, are left to the threads of this
     process; all else is read as ``read_with_sample`` does.
     """
+    # The usual case takes the same read as `measure`, with shards, other workers and a journal.
+    # Weights are one array for all rows, in this process; so that case stays here.
     if weights is None and precision == "double":
         return read_with_sample(group, parts, 0, progress=progress, plan=plan)[0]
     if plan is not None:
