@@ -1,8 +1,9 @@
 """From one read of a cloud to the corrections that follow from it.
 
 A read gives a ``Summary``: the sums over all rows, the type in which they are stored and, when
-somebody asks for it, the eigen-system of the covariance. Corrections that follow from sums are
-solved from it, any number of them from the same one; others only note what they were fitted on.
+somebody asks for it, the eigen-system of the covariance, Σ w (x − μ)(x − μ)ᵀ / Σ w = V Λ Vᵀ.
+Corrections that follow from sums are solved from it, any number of them from the same one; others
+only note what they were fitted on.
 """
 
 from __future__ import annotations

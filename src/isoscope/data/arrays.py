@@ -111,6 +111,8 @@ def normalized(rows: Array) -> Array:
 
 def unit_rows(vectors: Vector) -> Vector:
     """Divide every row by its length; a zero row becomes NaN, as it has no direction."""
+    # Divided by the largest entry first, so that the squares in the length neither overflow nor
+    # vanish, whatever the scale.
     largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
     scaled = np.divide(vectors, largest, out=np.full_like(vectors, np.nan), where=largest > 0)
     return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))

@@ -1,8 +1,9 @@
 """Corrections fitted without the rows of some folds, or on the tokens of every layer.
 
-Corrections that follow from sums (n, Σx, Σxxᵀ) see every row: the sums of each group of rows are
-taken once, in one read, and merged anew for every fit. All others (clusters, flows, transformers
-of somebody else) see a random sample of at most 50,000 rows, as all of them may not fit in memory.
+Corrections that follow from sums (number, mean and scatter of rows) see every row: the sums of each
+group of rows are taken once, in one read, and merged anew for every fit. All others (clusters,
+flows, transformers of somebody else) see a random sample of at most 50,000 rows, as all of them may
+not fit in memory.
 
 For folds, rows are grouped by the set of folds that stand on them: a fit without fold k merges the
 groups whose set does not contain k.
