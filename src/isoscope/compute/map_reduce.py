@@ -197,7 +197,7 @@ def sliced(stream: Iterator[Batches], size: int) -> Iterator[Iterable[Batches]]:
 
 def rows_in(batches: Batches) -> int:
     """Return the rows of a batch."""
-    # All clouds of a group have the same rows, so that any of them tells.
+    # Clouds that are read together have the same rows, so that any of them tells.
     return len(next(iter(batches.values())).vectors)
 
 

@@ -84,8 +84,8 @@ class Dealt:
             for sums, factors in zip(found, ordered, strict=True):
                 np.dot(factors[start:end], rows, out=sums[block])
             start = end
-        # Sums of one batch may be in single precision, as about a hundred of its rows at most fall
-        # into one block; batches are added to each other in float64.
+        # Within a batch sums are in the precision of the rows, as those of unit vectors over the
+        # whole batch are; batches are added to each other in float64.
         return list(found.astype(np.float64))
 
 

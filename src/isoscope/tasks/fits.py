@@ -192,7 +192,7 @@ def some_rows(rows: NDArray[Any], size: int) -> NDArray[Any]:
     """Draw some rows at random, in their order; all where there are no more."""
     if len(rows) <= size:
         return rows
-    # A seed of its own for every call, so that corrections are compared on the same rows.
+    # The same seed in every call, so that corrections are compared on the same rows.
     chosen = np.random.default_rng(0).choice(len(rows), size, replace=False)
     return np.asarray(rows[np.sort(chosen)])
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 # Largest bias, in errors, of the length of a mean. The jackknife takes a bias to fall as 1/n. Where
-# the true mean is zero, that of the length falls as 1/√n, and the jackknife sees only half of it; a
-# lower limit than for other measures makes sure that there is no interval then.
+# the true mean is zero, that of the length falls as 1/√n, and the jackknife sees only half of it.
+# The limit is lower than for other measures, so that there is no interval then.
 LARGEST_BIAS_OF_A_LENGTH = 0.25
 
 ZERO_MEAN = "the mean is zero, up to the rounding of the stored numbers"

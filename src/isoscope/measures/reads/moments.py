@@ -73,8 +73,8 @@ class BlockSums(Summed):
 
 
 # The edges are fixed before anything is read, as a histogram whose edges followed from the data
-# could not be added to that of another shard. Lengths from 1e-12 to 1e12 have a bin of their own,
-# so that vectors of any usual scale are told apart.
+# could not be added to that of another shard. Lengths from 1e-12 to 1e12 lie in bins of finite
+# width, which is enough for vectors of any usual scale.
 PER_OCTAVE = 16
 OCTAVES = 40
 BINS = 2 * OCTAVES * PER_OCTAVE + 2
@@ -242,7 +242,7 @@ class Moments(Summed):
         """Return the step δ between two means and the weight w of the scatter w δδᵀ of them."""
         total = self.weight + other.weight
         # Divided first: the product of two large weights could overflow.
-        # Two parts whose rows all have weight 0 are no step apart, whatever their means.
+        # Two parts whose rows all have weight 0 add no scatter, whatever their means are.
         weight = self.weight * (other.weight / total) if total > 0 else 0.0
         return other.mean - self.mean, weight
 

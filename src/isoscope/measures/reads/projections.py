@@ -153,8 +153,8 @@ def plan_second_read(
 
     def add(correction: str, scaling: Scaling, family: Exponents) -> None:
         for row, known in enumerate(exponents):
-            # Centring and every all-but-the-top share one family, at the cost of one: exponentials
-            # are the dearest part of this read.
+            # Without scaling, centring and every all-but-the-top need the same sums, which are then
+            # taken once: exponentials are the dearest part of this read.
             if known.source == family.source and np.array_equal(known.gains, family.gains):
                 families[correction, scaling] = row
                 return
@@ -174,7 +174,8 @@ def plan_second_read(
         # A removed direction has Z = n exactly, whatever was summed there: its gain may be 1.
         gains = ones if np.isin(view.shape.gains, (0.0, 1.0)).all() else view.shape.gains
         add_space(view.correction, "centred", gains, view.root_mean_square)
-    # A product with a basis costs as much as the scatter did, so each is made only if it is used.
+    # A product with a basis costs about as much as the scatter did, so each is made only if it is
+    # used.
     raw_wanted = any(correction == NONE for correction, _ in families)
     plan = ProjectionPlan(
         mean=moments.mean,

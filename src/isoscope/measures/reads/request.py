@@ -135,7 +135,7 @@ class Request:
             group, parts, sample_size=self.sample_size, seed=self.seed, double=self.double,
             dealer=self.dealer, plan=self.reading, progress=self.progress,
         )  # fmt: skip
-        # Most of a result is known by now, and the second read takes as long as the first.
+        # Most of a result is known by now, and the second read takes about as long as the first.
         if self.watch is not None:
             self.watch(first, dict(zip(group.names, group.dtypes, strict=True)))
         plans = {
