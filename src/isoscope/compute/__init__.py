@@ -1,1 +1,1 @@
-"""How batches are worked through: threads of one machine."""
+"""How batches are worked through: on threads, processes or Ray, with a journal beside them."""

@@ -146,16 +146,25 @@ class Execution:
         worth : float
             Seconds of work below which nothing is kept of a run that failed.
         """
+        # What decides the sums is in here, and nothing else: source, options and rows of a shard,
+        # as the merge tree is one over shards. Engine and workers are not, as they change no bit:
+        # a run that was killed on a cluster may be resumed on a laptop.
         whole = {
+            # The identity of an array is a digest of all its numbers, which nobody compares where
+            # there is no journal.
             "source": None if self.journal is None else identity_of(source),
             **configuration,
             "shard_rows": self.shard,
         }
         with ExitStack() as stack:
+            # The journal is opened first, before workers are started for a run that it may refuse,
+            # and is therefore closed last, when no worker can fail any more.
             kept = stack.enter_context(
                 journal_while(self.journal, whole, resume=self.resume, worth=worth)
             )
             pool = stack.enter_context(readers(self.engine, self.workers, source))
+            # Files that could not even be opened are left out as shards are, and are listed with
+            # them.
             bad = dict(getattr(source, "bad", {}))
             yield Run(self.workers, pool, kept, self.on_error, self.shard, bad)
 

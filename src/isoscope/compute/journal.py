@@ -46,6 +46,8 @@ class FolderLock:
     def _acquired(self) -> BinaryIO:
         while True:
             try:
+                # Opened for appending, since opening for writing would empty the file, and with it
+                # the process number of whoever holds the lock, which the message below shows.
                 file = self._path.open("a+b")
             except OSError as error:
                 raise UsageError(cannot_be_written(self._path, error)) from error
@@ -79,6 +81,7 @@ class FolderLock:
         if self._file is None:
             return
         if delete:
+            # Before the lock is let go: after it, the file may already be another run's lock.
             self._path.unlink(missing_ok=True)
         self._file.close()
         self._file = None
@@ -134,6 +137,8 @@ def write_entry(path: Path, entry: Entry) -> None:
     stored = {name: as_stored(name, array) for name, array in entry.arrays.items()}
     header = header_of(entry, stored)
     start = len(BEGINNING)
+    # The checksum is computed before anything is written, because it stands in front of the arrays:
+    # a .safetensors file may have no bytes behind its last tensor.
     digest = hashlib.sha256(len(header).to_bytes(8, "little") + header)
     for array in stored.values():
         digest.update(raw(array))
@@ -171,6 +176,7 @@ def as_stored(name: str, array: NDArray[Any]) -> NDArray[Any]:
         raise UsageError(f"the array {name} is {array.dtype}, which a journal does not keep")
     if name == METADATA:
         raise UsageError(f"an array of a journal cannot be called {name}")
+    # No copy on machines that are little-endian anyway, which nearly all are.
     return np.asarray(array, array.dtype.newbyteorder("<"), order="C")
 
 
@@ -183,6 +189,8 @@ def read_entry(path: Path) -> Entry:
     """Read an entry whole, or say which file to delete."""
     with readable(str(path)), path.open("rb") as file:
         header, about = checked_header(path, file)
+        # The file is read twice, once for the checksum and once into the arrays themselves: to hold
+        # its bytes and the arrays at the same time would take twice the memory.
         start, arrays = file.tell(), {}
         for name, description in header.items():
             kind = np.dtype(NUMPY_NAMES[description["dtype"]]).newbyteorder("<")
@@ -208,6 +216,7 @@ def checked_header(path: Path, file: BinaryIO) -> tuple[dict[str, Any], dict[str
     The checksum comes first: behind it, everything is as ``write_entry`` left it.
     """
     length = int.from_bytes(file.read(8), "little")
+    # A damaged length could ask for more memory than there is.
     if length > path.stat().st_size:
         raise damaged(path)
     header = file.read(length)
@@ -286,8 +295,12 @@ class Journal:
             Where a file of the journal is damaged.
         """
         folder = Path(folder)
+        # Through JSON and back, as what is compared with it was: tuples become lists on the way.
+        # The version counts because another one may sum in another order.
         settled = json.loads(json.dumps({**configuration, "isoscope": __version__}))
         make_folder(folder)
+        # From here on nobody else changes the folder; what looks like a leftover below could
+        # otherwise be a file that another run is just writing.
         lock = FolderLock(folder / LOCK)
         try:
             begun = (folder / CONFIGURATION).exists()
@@ -299,6 +312,7 @@ class Journal:
                 check_same(read_configuration(folder), settled, folder)
             else:
                 write_atomically(folder / CONFIGURATION, json.dumps(settled, indent=2) + "\n")
+            # All checksums are checked now, not when a step is loaded hours later.
             return cls(folder, lock, known_steps(folder))
         except BaseException:
             lock.release()
@@ -348,6 +362,7 @@ class Journal:
 
     def forget(self, step: str) -> None:
         """Delete what was kept of a step that nobody will go on from; nothing, if nothing was."""
+        # Out of the list before the file goes: a step that is listed always has its file.
         if self._finished.pop(step, None) is not None:
             self._path(step).unlink(missing_ok=True)
 
@@ -359,7 +374,8 @@ class Journal:
         """Delete the journal, after its run has succeeded; files of others stay."""
         for step in self._finished:
             self._path(step).unlink(missing_ok=True)
-        # Last of what matters: killed in between, the rest is a journal with fewer steps.
+        # Last of what matters: killed in between, the rest is a journal with fewer steps. Steps
+        # without a configuration would be taken for somebody else's files, and be refused.
         (self.folder / CONFIGURATION).unlink(missing_ok=True)
         self._finished = {}
         self._lock.release(delete=True)
@@ -373,6 +389,7 @@ class Journal:
         self.close()
 
     def _path(self, step: str) -> Path:
+        # Names of layers may contain slashes, which a file's name cannot.
         name = quote(step, safe=" ,=+()")
         if len(name) > LONGEST_STEP or not name:
             raise UsageError(f"the step {step!r:.60} has no name that a file can have")
@@ -396,6 +413,8 @@ def journal_while(
         try:
             yield journal
         except BaseException:
+            # Not where a run is resumed: its journal may hold the work of many hours, however soon
+            # this attempt failed.
             short = not resume and time.monotonic() - began < worth
             # A wrong call leaves nothing that the right one must delete.
             if short or not journal.known:
@@ -471,6 +490,8 @@ def read_configuration(folder: Path) -> dict[str, Any]:
 def check_same(old: Mapping[str, Any], new: Mapping[str, Any], folder: Path) -> None:
     """Refuse to continue a run as another one; the message names the first difference."""
     before, now = flattened(old), flattened(new)
+    # Options of this run first, in the order in which they were given: the message names one that
+    # the user can see.
     for key in dict.fromkeys([*now, *before]):
         was, wanted = before.get(key, UNSET), now.get(key, UNSET)
         if was != wanted:

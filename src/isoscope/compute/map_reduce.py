@@ -49,15 +49,22 @@ Batches: TypeAlias = Mapping[str, Batch]
 StateOut = TypeVar("StateOut", covariant=True)
 StateIn = TypeVar("StateIn", contravariant=True)
 
-# Batches whose sums are taken one after the other.
+# Batches whose sums are taken one after the other. The scatter is summed in place within a chunk,
+# and a new d × d matrix is made only when two chunks are merged: longer chunks merge less often,
+# but leave threads without work at the end. The number is fixed, because the order of additions
+# follows from it; one that depended on the number of threads would change the last digits.
 CHUNK = 4
 
-# Clouds of so many batches are dealt to threads batch by batch.
+# Clouds of up to so many batches are dealt to threads batch by batch: with chunks of four, a cloud
+# of eight batches would keep two threads busy and leave all others idle.
 SMALL = 16
 
+# A thread holds the scatter that it sums in and the product of its last batch; while chunks are
+# merged there are one of the two sides and the result as well.
 MATRICES_PER_LANE = 4
 
-# Memory that the d × d matrices of all threads together may take.
+# Memory that the d × d matrices of all threads together may take: from 4,096 dimensions on, one
+# matrix is 134 MB, and a machine with many cores would run out of memory before it saved time.
 LANE_BYTES = 2**30
 
 
@@ -121,6 +128,8 @@ class ReadWork(ABC, Generic[StoredState]):
         taker = self.taker()
         tree: MergeTree[StoredState] = MergeTree()
         done = 0
+        # The same chunks, merged in the same tree, as on the threads of one process: a worker that
+        # summed its shard in one go would come to other last digits.
         for number, chunk in enumerate(chunks(shard, self.chunk)):
             for batches in chunk:
                 taker.add(batches)
@@ -139,11 +148,15 @@ def read(
 ) -> Gathered[StoredState]:
     """Read a group once."""
     shards = shards_of(group, plan.shard_rows)
+    # Decided here for the whole group and sent along with the work: a worker sees one shard, which
+    # may be small although the group is not, and would choose another size.
     work.chunk = chunk_size(group)
     whole: Stage[Shard, StoredState] = Stage(
         stage, shards, [shard.group.rows for shard in shards], work.kind, plan.journal,
         plan.on_error, progress,
     )  # fmt: skip
+    # The second read must not read a shard that the first one left out, even if the file can be
+    # read again by now: its rows are not in the mean and the eigenvectors.
     whole.leave_out(plan.skipped)
     # Workers may have been opened for another source than one that only this process can read.
     if plan.pool is not None and is_portable(group):
@@ -157,6 +170,7 @@ def read(
 def chunk_size(group: CloudGroup) -> int:
     """Return the batches of a chunk: one where there are few, so that all threads get some."""
     few = SMALL * rows_per_batch(max(group.widths))
+    # Where nobody knows the number of rows before the read, the cloud may be of any size.
     return 1 if group.rows is not None and group.rows <= few else CHUNK
 
 
@@ -183,12 +197,17 @@ def sliced(stream: Iterator[Batches], size: int) -> Iterator[Iterable[Batches]]:
 
 def rows_in(batches: Batches) -> int:
     """Return the rows of a batch."""
+    # Clouds that are read together have the same rows, so that any of them tells.
     return len(next(iter(batches.values())).vectors)
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A batch on its way to a thread; None ends the chunk."""
+    """A batch on its way to a thread; None ends the chunk.
+
+    The end needs a message of its own: the last chunk of a shard may be shorter than the others,
+    and the reading thread knows that only after it has handed over the last batch.
+    """
 
     shard: int
     chunk: int
@@ -221,6 +240,8 @@ class Collector(Generic[StoredState]):
 
     def is_bad(self, shard: int) -> bool:
         """Whether a shard is left out."""
+        # Without the lock: a thread that asks a moment too early computes one batch for nothing,
+        # and add() refuses its chunk.
         return shard in self._bad
 
     def add(self, shard: int, chunk: int, state: StoredState) -> None:
@@ -248,8 +269,11 @@ class Collector(Generic[StoredState]):
                 self._stage.skip(shard, str(error))
 
     def _settle(self, shard: int) -> None:
+        # The last chunk may be done before or after the reader says how many there are, so that
+        # both call this; −1 stands for a number that is not known yet and equals no count.
         if shard in self._bad or self._counts[shard] != self._expected.get(shard, -1):
             return
+        # A shard without rows, as where all are left out, has no tree, but is done all the same.
         tree = self._trees.pop(shard, None)
         state = None if tree is None else tree.result()
         self._stage.add(shard, self._work.finished(state, self._stage.shards[shard].group))
@@ -299,6 +323,8 @@ def in_lanes(
     lane: Callable[[], LaneTaker[State]],
 ) -> None:
     """Deal the chunks of a stream to threads in turn."""
+    # The first batch is read before any thread is started, as only the batch itself tells whether
+    # the vectors are tensors.
     first = next(stream, None)
     if first is None:
         return
@@ -314,6 +340,7 @@ def lane_count(group: CloudGroup, workers: int | None, chunk: int, first: Batche
         return 1
     widest = max(group.widths)
     lanes = cores() if workers is None else workers
+    # Fewer threads do not change the result, since every chunk is a sum of its own.
     lanes = min(lanes, max(1, LANE_BYTES // (MATRICES_PER_LANE * 8 * widest * widest)))
     if group.rows is not None:
         lanes = min(lanes, max(1, -(-group.rows // (chunk * rows_per_batch(widest)))))
@@ -325,6 +352,8 @@ def in_turn(stream: Iterable[Piece], lanes: int) -> Iterator[tuple[int, Piece]]:
     turn = -1
     last: tuple[int, int] | None = None
     for piece in stream:
+        # A chunk stays on one thread from its first batch to its end: its batches are added to one
+        # running sum, in their order.
         if (piece.shard, piece.chunk) != last:
             turn, last = turn + 1, (piece.shard, piece.chunk)
         yield turn % lanes, piece
@@ -338,12 +367,15 @@ def pieces(
     progress: Progress | None,
 ) -> Iterator[Piece]:
     """Read the shards that are missing, one after the other."""
+    # A resumed run begins with the rows of the shards that the journal has.
     done = stage.done
     for number, shard in stage.missing:
         count = 0
         try:
             for count, chunk in enumerate(chunks(shard, size), start=1):
                 for batches in chunk:
+                    # The rows are counted after the batch is taken: that waits while all threads
+                    # are behind.
                     yield Piece(number, count - 1, batches)
                     done += rows_in(batches)
                     report(progress, stage.name, done, group.rows)
@@ -353,6 +385,7 @@ def pieces(
             if count:  # or the thread would go on with half a chunk of a bad shard
                 yield Piece(number, count - 1, None)
             continue
+        # Only now is it known how many chunks to wait for.
         collector.expect(number, count)
 
 
@@ -384,6 +417,8 @@ class KeptShards(WrappedGroup):
 
 def merged(states: Sequence[State]) -> State | None:
     """Merge states in their order; None when there are none."""
+    # From left to right instead of in a tree, as these are the few states of one caller, who gives
+    # them in an order that does not depend on threads.
     return reduce(merge_states, states) if states else None
 
 

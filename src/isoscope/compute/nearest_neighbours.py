@@ -64,6 +64,8 @@ def nearest_documents(
     units = unit_rows(np.asarray(queries, np.float64))
     for start in range(0, len(order), DOCUMENTS_AT_ONCE):
         block = order[start : start + DOCUMENTS_AT_ONCE]
+        # Blocks of documents are the outer loop, as a block is widened and divided by its lengths
+        # once for all queries; only one block is held in double precision at a time.
         across = unit_rows(np.asarray(documents[block], np.float64)).T
         for first in range(0, len(units), QUERIES_AT_ONCE):
             some = slice(first, first + QUERIES_AT_ONCE)
@@ -83,6 +85,7 @@ def keep_best(scores: Vector, found: Places, cosines: Vector, block: Places) -> 
     for row in np.flatnonzero(enters.any(axis=1)):
         new = np.flatnonzero(enters[row])
         candidates = np.concatenate([scores[row], cosines[row, new]])
+        # Stable, with what was found before in front: of equal cosines the earlier document stays.
         best = np.argsort(-candidates, kind="stable")[: scores.shape[1]]
         found[row] = np.concatenate([found[row], block[new]])[best]
         scores[row] = candidates[best]

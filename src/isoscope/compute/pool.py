@@ -1,4 +1,8 @@
-"""What a worker does with a shard, whatever kind of worker it is."""
+"""What a worker does with a shard, whatever kind of worker it is.
+
+Errors of the data become a value (``BadShard``), because only the driver knows whether a bad shard
+ends the run or is left out. All other errors are faults of the program, or of the call, and end it.
+"""
 
 from __future__ import annotations
 
@@ -115,6 +119,8 @@ class Worker:
 
     def work_on(self, token: object, load: Callable[[], Any], shard: bytes) -> Any:
         """Work one shard through; the work is loaded where its token is not that of the last."""
+        # The work holds the plan of a read, with bases of many megabytes, or a model: it is loaded
+        # once for all shards of a stage, not with every shard.
         if token != self._token:
             self._work, self._token = load(), token
         self._threads.hold()

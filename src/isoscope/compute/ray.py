@@ -1,6 +1,6 @@
 """Workers that are actors of Ray, on this machine or on a cluster.
 
-Ray does what Ray does: it places the actors, queues their calls, starts a dead one again and
+Scheduling is left to Ray: it places the actors, queues their calls, starts a dead one again and
 repeats the call that it was at. Ray Data would read and batch rows itself; here a worker reads its
 shard with the same readers as everywhere, or the numbers would not be the same.
 """

@@ -77,6 +77,9 @@ class MergeTree(Generic[State]):
 
     def put(self, node: Node, state: State | None) -> None:
         """Take the state of a whole node, merged before."""
+        # The last bit of a place tells left from right child, so that flipping it names the
+        # sibling. A merge may complete the pair one level up, and so on, as carrying does in a
+        # binary counter.
         while (sibling := Node(node.level, node.place ^ 1)) in self.nodes:
             other = self.nodes.pop(sibling)
             # An odd place is the right child: the earlier shards always come first.
@@ -86,12 +89,17 @@ class MergeTree(Generic[State]):
 
     def result(self) -> State | None:
         """Merge what is held, the smaller nodes at the end first; None where there is nothing."""
+        # When all n shards are in, the nodes that are held are the binary digits of n, whatever
+        # order they came in and whether or not some came out of a journal. So this last merge, too,
+        # has one order.
         total: State | None = None
         for node in sorted(self.nodes, key=lambda node: node.first, reverse=True):
             total = self._merged(self.nodes[node], total)
         return total
 
     def _merged(self, left: State | None, right: State | None) -> State | None:
+        # A shard that was left out adds nothing, but it keeps its place in the tree: the others
+        # meet in the pairs in which they would have met anyway.
         if left is None or right is None:
             return right if left is None else left
         return self._merge(left, right)
@@ -129,6 +137,8 @@ class Summed:
         values: dict[str, Any] = {}
         for item in fields(cls):  # type: ignore[arg-type]
             array = arrays.get(item.name)
+            # Numbers become arrays of no dimension in a file. They are made numbers again, or a
+            # state that was loaded would differ in type from one that was just summed.
             values[item.name] = array if array is None or array.ndim else array.item()
         return cls(**values)
 
@@ -191,6 +201,7 @@ class ShardJournal(Generic[StoredState]):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._journal, self._stage, self._kind, self._clock = journal, stage, kind, clock
+        # The first shard is saved at once, which also tells how long saving takes.
         self._due = clock()
         self._saved: set[Node] = set()
 
@@ -201,6 +212,8 @@ class ShardJournal(Generic[StoredState]):
         self._saved = {Node(int(match[1]), int(match[2])) for match in found if match}
         done: set[int] = set()
         skipped: dict[int, str] = {}
+        # A killed run may have left a node and the two that it was merged from. The smaller ones
+        # are passed over here, but stay in _saved, so that the next save() deletes them.
         for node in sorted(self._saved):
             if any(node != other and other.holds(node) for other in self._saved):
                 continue
@@ -210,6 +223,8 @@ class ShardJournal(Generic[StoredState]):
             tree.put(
                 node, None if empty else self._kind.from_entry(entry.arrays, entry.facts["state"])
             )
+            # A node holds 2^level shards, all of which are there: the tree never merges across a
+            # gap.
             done.update(range(node.first, node.end))
             skipped.update({int(key): why for key, why in entry.facts["skipped"].items()})
         return done, skipped
@@ -220,6 +235,8 @@ class ShardJournal(Generic[StoredState]):
         if began >= self._due:
             self.save(tree, skipped)
             ended = self._clock()
+            # A state of a gigabyte takes seconds to write and one of a kilobyte nothing at all, so
+            # the pause follows from what the last save took, not from a number of shards.
             self._due = ended + SHARE * (ended - began)
 
     def save(self, tree: MergeTree[StoredState], skipped: Mapping[int, str]) -> None:
@@ -228,9 +245,13 @@ class ShardJournal(Generic[StoredState]):
             if node in self._saved:
                 continue
             arrays, facts = ({}, None) if state is None else state.to_entry()
+            # Reasons are kept with the node that their shard is in. Keys are made strings, as JSON
+            # has no others.
             below = {str(key): why for key, why in skipped.items() if node.first <= key < node.end}
             self._journal.save(self._step(node), arrays, {"state": facts, "skipped": below})
             self._saved.add(node)
+        # Deleted last. The other way round, a kill between the two would lose shards that were
+        # done.
         for node in self._saved - set(tree.nodes):
             self._journal.forget(self._step(node))
         self._saved &= set(tree.nodes)
@@ -303,6 +324,8 @@ class Stage(Generic[Shard, StoredState]):
         if self.journal is not None:
             self._kept = ShardJournal(self.journal, self.name, self.kind)
             self._finished, self._skipped = self._kept.load(self.tree)
+        # Shards that were left out before the interruption count as finished and are not tried
+        # again: a resumed run gives the result that it would have given in one go.
         self.done = sum(self.sizes[number] or 0 for number in self._finished)
         """Rows or texts of the shards that are done, as far as their number was known before."""
         self._total = total_rows(self.sizes)
@@ -324,6 +347,7 @@ class Stage(Generic[Shard, StoredState]):
 
     def run(self, pool: Pool, work: Work[Shard, StoredState]) -> Gathered[StoredState]:
         """Work all shards through that are not done yet."""
+        # In whatever order workers finish: the tree puts the states in their order.
         for number, found in pool.run(work, self.missing, self.tick):
             if isinstance(found, BadShard):
                 self.skip(number, found.message)
@@ -345,6 +369,7 @@ class Stage(Generic[Shard, StoredState]):
         if self.on_error == "stop":
             raise DataError(self._named(self.shards[number].name, message))
         self._skipped[number] = message
+        # None marks the place in the tree as done, so that its sibling need not wait for ever.
         self.tree.add(number, None)
         self._settle(number)
 
@@ -362,7 +387,11 @@ class Stage(Generic[Shard, StoredState]):
         self.tick(0)
 
     def result(self) -> Gathered[StoredState]:
-        """Merge everything, after the journal has it."""
+        """Merge everything, after the journal has it.
+
+        Saving first means that a run that is killed in its second read has all of the first: it
+        is loaded, merged in the same order, and not read again.
+        """
         if self._kept is not None:
             self._kept.save(self.tree, self._skipped)
         state = self.tree.result()

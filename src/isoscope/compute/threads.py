@@ -44,6 +44,7 @@ class Lane(Generic[Item]):
     def __init__(self, state: Accumulator[Item], depth: int) -> None:
         self.state = state
         self.failure: BaseException | None = None
+        # Short, because every batch in it takes memory: the reader waits instead of running ahead.
         self._queue: queue.Queue[Item | object] = queue.Queue(maxsize=depth)
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
@@ -51,6 +52,8 @@ class Lane(Generic[Item]):
     def put(self, item: Item) -> None:
         """Hand a batch over; waits while the lane is behind, raises what the thread raised."""
         self._queue.put(item)
+        # Looked at after put(), which may have waited for long: a failed thread goes on emptying
+        # its queue, so that the wait ends in any case.
         if self.failure is not None:
             raise self.failure
 
@@ -67,6 +70,7 @@ class Lane(Generic[Item]):
 
         Nobody waits for that after Ctrl-C: a decomposition may take minutes.
         """
+        # Any failure will do: it makes the thread pass over what it still gets.
         self.failure = self.failure or KeyboardInterrupt()
         with suppress(queue.Empty):
             while True:
@@ -120,6 +124,8 @@ def deal(
         except BaseException as error:
             for lane in lanes:
                 lane.abandon()
+            # After an error the threads are waited for, so that none is still computing when the
+            # caller goes on; whoever pressed Ctrl-C wants the prompt back at once.
             for lane in lanes if not isinstance(error, KeyboardInterrupt) else ():
                 lane.join()
             raise

@@ -79,6 +79,7 @@ def lookup(path: Path, keys: Keys) -> tuple[NDArray[np.int64], Vectors]:
         wanted = np.array([row for row in asked if row >= 0], np.int64)
         if not len(wanted):
             return known, np.empty((0, width), kind)
+        # One read of the stretch that holds them all, instead of a seek for each vector.
         first, last = int(wanted.min()), int(wanted.max()) + 1
         size = width * np.dtype(kind).itemsize
         file.seek(len(line) + len(index) + first * size)
@@ -191,6 +192,8 @@ class VectorCache:
         if len(content) > self.limit:
             return
         folder = self.folder / space
+        # Named by its content: two processes that computed the same vectors write the same file,
+        # and neither spoils what the other reads.
         name = hashlib.sha256(content).hexdigest()[:32] + ENDING
         try:
             folder.mkdir(parents=True, exist_ok=True)

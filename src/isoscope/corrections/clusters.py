@@ -127,6 +127,8 @@ class LloydTaker:
         labels = scores.argmax(axis=1)
         rows = np.arange(len(labels))
         clusters = len(self._nearest.centers)
+        # Sums by cluster as a product with zeros and ones: BLAS does it faster than numpy adds rows
+        # by index.
         members = np.zeros((clusters, len(labels)), moved.dtype)
         members[labels, rows] = 1.0
         distances = square_norms(moved) - 2 * scores[rows, labels].astype(np.float64)
@@ -158,6 +160,7 @@ def find_centers(
     centers = start(sample, n_clusters, seed)
     for _ in range(MOST_PASSES):
         found = lloyd_pass(group, Nearest(centers), progress)
+        # A centre that is nearest to no row has no mean, and is dropped; the caller says so.
         centers = found.means[found.counts > 0]
         if found.gain <= ENOUGH * found.inertia:
             break
@@ -193,6 +196,8 @@ def lloyd_pass(group: CloudGroup, nearest: Nearest, progress: Progress | None) -
     assert found is not None  # the sample has rows
     means = nearest.origin + found.sums / np.maximum(found.counts, 1)[:, None]
     moved = np.einsum("ij,ij->i", means - nearest.centers, means - nearest.centers)
+    # Σ ‖x − c‖² = Σ ‖x − m‖² + n ‖m − c‖² for the mean m of n rows, so that moving the centre to m
+    # gains just the last term, without another read.
     return Clustering(found.counts, means, found.inertia, float(found.counts @ moved))
 
 
@@ -279,6 +284,7 @@ def moments_of_clusters(
     for first in range(0, clusters, at_once):
         chosen = range(first, min(first + at_once, clusters))
         running = one_pass(group, nearest, chosen, progress)
+        # Taken out one by one, so that a scatter matrix is freed as soon as it has been decomposed.
         while running:
             cluster = next(iter(running))
             yield cluster, running.pop(cluster).result()
@@ -303,6 +309,8 @@ def one_pass(
         for lane in range(lanes)
     ]
     batches = labelled(only_cloud(group, progress, "clusters"), nearest)
+    # `accumulate` deals its items to the takers in turn, so that a batch that comes once for every
+    # taker is seen by each of them.
     accumulate((batch for batch in batches for _ in takers), takers)
     return running
 

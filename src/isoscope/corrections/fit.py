@@ -1,8 +1,9 @@
 """From one read of a cloud to the corrections that follow from it.
 
 A read gives a ``Summary``: the sums over all rows, the type in which they are stored and, when
-somebody asks for it, the eigen-system of the covariance. Corrections that follow from sums are
-solved from it, any number of them from the same one; others only note what they were fitted on.
+somebody asks for it, the eigen-system of the covariance, Σ w (x − μ)(x − μ)ᵀ / Σ w = V Λ Vᵀ.
+Corrections that follow from sums are solved from it, any number of them from the same one; others
+only note what they were fitted on.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
     from isoscope.typing import Matrix, Vector
 
 
-# Digits of sums in a fingerprint; the number of threads changes the ones far behind them.
+# Digits of sums in a fingerprint; another machine, with another BLAS library, changes only those
+# that are far behind them.
 DECIMALS = 8
 
 
@@ -138,13 +140,19 @@ class Summary:
         """Combine two; the less precise one decides what is rounding."""
         return Summary(
             self.moments.merge(other.moments),
+            # The coarser type: a variance that is rounding in one part is no more than that in
+            # both.
             max(self.stored, other.stored, key=EPSILON.__getitem__),
             "single" if "single" in (self.precision, other.precision) else "double",
         )
 
 
 def single_floor(largest: float) -> float:
-    """Eigenvalue up to which a direction is rounding of single-precision products."""
+    """Eigenvalue up to which a direction is rounding of single-precision products.
+
+    Errors of such products are a share of the largest variance in every direction, so that a small
+    eigenvalue may be nothing else, and whitening would divide by the root of it.
+    """
     return SINGLE_ROUNDINGS * EPSILON["float32"] * largest
 
 
@@ -169,6 +177,8 @@ class WeightedTaker:
     def add(self, batches: Batches, /) -> None:
         """Take one batch into account."""
         (batch,) = batches.values()
+        # The kernel is chosen when the first batch is there: only then is it known whether vectors
+        # are tensors, and how wide their numbers are.
         if self.kernel is None:
             narrow = not is_tensor(batch.vectors) and batch.vectors.dtype.itemsize <= 4
             if self._precision == "single" and self._parts.scatter and narrow:
@@ -184,6 +194,7 @@ class WeightedTaker:
 
     def take(self) -> WeightedMoments:
         """Return the sums since the last call, and begin anew."""
+        # A chunk has at least one batch, so there is a kernel by now.
         assert self.kernel is not None
         moments = self.kernel.result()
         assert moments is not None
@@ -217,6 +228,8 @@ def read_summary(
     Rows with weights, and products in ``single`` precision, are left to the threads of this
     process; all else is read as ``read_with_sample`` does.
     """
+    # The usual case takes the same read as `measure`, with shards, other workers and a journal.
+    # Weights are one array for all rows, in this process; so that case stays here.
     if weights is None and precision == "double":
         return read_with_sample(group, parts, 0, progress=progress, plan=plan)[0]
     if plan is not None:

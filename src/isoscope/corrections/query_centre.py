@@ -1,4 +1,10 @@
-"""Spaces to search in: a correction of the documents, and what queries go through beside it."""
+"""Spaces to search in: a correction of the documents, and what queries go through beside it.
+
+Where documents x go through y = W (x − μ), queries q go through W (q − μ), or through W (q − μ′)
+with the mean μ′ of the queries. Queries are often shorter than documents, or questions where these
+are statements: the two clouds may have different centres, and the documents' one then leaves a
+common offset in all queries. W is learned from the documents either way.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
-"""The file of a fitted correction: header, load and save.
+"""Fitted corrections in files: ``.safetensors`` with a header, never pickle.
 
-What a stored correction says about itself, as JSON in the metadata of its ``.safetensors`` file.
-
-All of it stands under one name: the library writes several in a random order, and the same
-correction should give the same bytes.
-
-Fitted corrections in files: safetensors with a header, never pickle.
+What a correction says about itself (name, parameters, what it was fitted on) is one JSON text in
+the metadata of the file. All of it stands under one name, because the library writes several names
+in a random order, and the same correction should give the same bytes.
 
 Whatever class is among ``all_corrections`` can be stored: what it learned goes through its
 ``state_arrays`` and ``from_state``.
@@ -137,6 +134,8 @@ def fingerprint_of(
     digest = hashlib.sha256(canonical({"name": name, "parameters": parameters}).encode())
     for key in sorted(arrays):
         array = np.asarray(arrays[key], order="C")
+        # Type and shape stand in front of the bytes, or two arrays of different shapes with the
+        # same bytes would have one fingerprint.
         digest.update(f"\n{key} {array.dtype.name} {list(array.shape)}\n".encode())
         digest.update(array.astype(array.dtype.newbyteorder("<"), copy=False).data)
     return digest.hexdigest()

@@ -129,6 +129,8 @@ def zero_rows(rows: Floats) -> NDArray[np.intp]:
 
 def unit_rows(vectors: Vector) -> Vector:
     """Divide every row by its length; a zero row becomes NaN, as it has no direction."""
+    # Divided by the largest entry first, so that the squares in the length neither overflow nor
+    # vanish, whatever the scale.
     largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
     scaled = np.divide(vectors, largest, out=np.full_like(vectors, np.nan), where=largest > 0)
     return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))

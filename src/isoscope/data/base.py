@@ -340,6 +340,8 @@ NO_LABELS: Labels = {}
 
 def rows_per_batch(width: int) -> int:
     """Rows of this width that make a batch of ``BATCH_ELEMENTS``, within sensible bounds."""
+    # Of very wide vectors fewer than 128 rows would make products too thin to be fast; of very
+    # narrow ones more than 4,096 would make one batch of a whole small cloud.
     return int(np.clip(BATCH_ELEMENTS // max(width, 1), 128, 4_096))
 
 
@@ -375,7 +377,8 @@ STORED_AS: dict[str, np.dtype[Any]] = {
 # Batches of a shard: some hundred megabytes, which are read again soon when a worker dies.
 SHARD_BATCHES = 64
 
-# Bits for the rows of a shard where nobody has counted those before it.
+# Bits for the rows of a shard where nobody has counted those before it: a million million rows a
+# shard, and room for eight million shards in 64 bits with a sign.
 UNCOUNTED = 40
 
 
@@ -434,6 +437,8 @@ def cut_clouds(
 def whole_batches(rows: int | None, width: int) -> int:
     """Return the rows of a shard."""
     step = rows_per_batch(width)
+    # Whole batches, so that batches are the same however a source is cut: the order of additions
+    # within a batch is BLAS's own.
     return step * (SHARD_BATCHES if rows is None else max(rows // step, 1))
 
 

@@ -37,6 +37,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """
     temporary = None
     try:
+        # In the same folder, because a file can be renamed in one step only within one file system.
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=PREFIX, delete=False) as file:
             temporary = Path(file.name)
             yield cast("BinaryIO", file)
@@ -44,6 +45,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
             # Or a crash of the machine could leave a renamed file without its content.
             os.fsync(file.fileno())
         # Temporary files are private; the result gets the rights that open() would give it.
+        # The mask can only be read by setting another, which is set back at once.
         mask = os.umask(0)
         os.umask(mask)
         temporary.chmod(0o666 & ~mask)

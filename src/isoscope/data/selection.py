@@ -78,6 +78,8 @@ class RowSelection(WrappedGroup):
                     continue
                 if not self._drop_invalid:
                     raise DataError(self._not_finite(name, batch, good))
+                # A row that is bad in one layer is left out of all: rows that are read together
+                # stay together.
                 finite = good if finite is None else finite & good
                 if batch.nulls is not None:
                     missing = batch.nulls if missing is None else missing | batch.nulls

@@ -8,7 +8,7 @@ Every measure is taken once more without each block of rows (Quenouille 1956; Tu
 and the interval is θ − bias ± t error, t of B − 1 degrees of freedom. Where the bias is not small
 beside the error no interval is given, because its estimate is then not good enough either.
 
-Leaving out the covariance's block would take 31 matrices and decompositions. Its eigenvalues
+To leave a block out of the covariance would take 31 matrices and decompositions. The eigenvalues
 without block b are instead, to first order, the variances along the eigenvectors without block b,
 which the second read sums; the bias that this leaves out is known (see ``families/spectrum``).
 """
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 
-# Two rows for each block.
+# Two rows for each block: with fewer, leaving out a block is leaving out a row or nothing, and
+# many blocks would be empty.
 FEWEST_ROWS = 62
 
 # Blocks that must have rows: fewer documents say too little about how documents differ.
@@ -98,6 +99,8 @@ class IntervalEstimator:
         """Return the interval of a value of a measure on a space."""
         if not self._given or value.value is None:
             return Interval()
+        # Measures of a sample bring their own interval, that of a U-statistic. Only if the sample
+        # is the whole cloud, and the cloud a population, is there no error left.
         if item.interval == "own":
             whole = space.sample is not None and space.sample.everything
             if whole and not self._dealt:
@@ -109,6 +112,7 @@ class IntervalEstimator:
             return Interval(missing=POPULATION)
         if space.correction not in SAME_SPECTRUM[item.interval]:
             return Interval(missing=FITTED)
+        # One for all measures of a space, which share its 31 spaces without a block.
         known = self._spaces.setdefault(space.correction, Jackknife(self._reads, space))
         return known.interval(item, value.value)
 
@@ -127,6 +131,8 @@ class Jackknife:
     def __init__(self, reads: Reads, space: Space) -> None:
         self._reads, self._space = reads, space
         blocks = reads.moments.blocks
+        # A few long documents may leave blocks empty. To leave out an empty block changes nothing,
+        # and counting it would claim more degrees of freedom than there are.
         self._filled = np.flatnonzero(blocks.rows) if blocks is not None else np.empty(0, np.int64)
 
     def interval(self, item: Measure, value: float) -> Interval:
@@ -140,8 +146,13 @@ class Jackknife:
             return Interval(missing="undefined without some of the blocks")
         values = np.array(without, dtype=np.float64)
         count = len(values)
+        # The sum has (B − 1)² times the factor that the variance of a mean of B values has: values
+        # without a block share all other blocks, and differ by only 1/(B − 1) of what single blocks
+        # would.
         error = math.sqrt((count - 1) / count * float(((values - values.mean()) ** 2).sum()))
         if item.bias is not None:
+            # The jackknife's own estimate would miss it: variances along fixed eigenvectors leave
+            # out that the eigenvectors turn, which is just what biases eigenvalues.
             bias = self._spectral_bias(item.bias)
         else:
             bias = (count - 1) * float(values.mean() - value)
@@ -161,11 +172,14 @@ class Jackknife:
         sums = moments.blocks
         assert sums is not None
         weight = moments.weight - sums.weight[block]
+        # Sums are subtracted, nothing is read again: a measure is a function of a Space, and does
+        # not notice that a block is missing from this one.
         vector = moments.mean * moments.weight - sums.vector_sum[block]
         unit = moments.unit_sum - sums.unit_sum[block]
         spectrum = space.spectrum
         if spectrum is not None and self._variances is not None:
-            # Without a block two close eigenvalues may change places.
+            # Without a block two close eigenvalues may change places. Second moments stay those of
+            # all rows, as no measure that has an interval looks at them.
             variances = np.sort(self._variances[block])[::-1]
             spectrum = Spectrum(variances, spectrum.second_moments, spectrum.null)
         return replace(
@@ -193,11 +207,14 @@ class Jackknife:
         if found is None or geometry is None or sums is None or not found.block_squares.any():
             return None
         weight = sums.weight[:, None]
+        # Σ z over the rows of each block. Over all rows it is zero, as z is centred; so what is
+        # left without a block has minus the block's own sum.
         centred = (sums.vector_sum - weight * moments.mean) @ geometry.centred.vectors
         left = moments.weight - weight
         total = found.block_squares.sum(axis=0)
         # Without a block the mean moves by −centred/left, and variances are around that mean.
         variances: Matrix = (total - found.block_squares) / left - (centred / left) ** 2
+        # A difference of two nearly equal numbers may come out below zero.
         return np.maximum(variances, 0.0)
 
     def _spectral_bias(self, bias: Callable[[Vector], float]) -> float:
@@ -205,10 +222,15 @@ class Jackknife:
         spectrum, variances = self._space.spectrum, self._variances
         if spectrum is None or variances is None or spectrum.total == 0:
             return math.inf
+        # Eigenvalues that are rounding count as zero, or the formula of the effective rank would
+        # take their logarithms.
         values = np.where(spectrum.variances > spectrum.null, spectrum.variances, 0.0)
         spread = variances[self._filled]
         count = len(spread)
         errors = (count - 1) / count * ((spread - spread.mean(axis=0)) ** 2).sum()
+        # For independent Gaussian rows the variance of λ_k is 2 λ_k² / n. What the blocks show
+        # beyond the sum of these is due to heavy tails, or to rows that are not independent, and
+        # the bias grows by the same factor.
         gaussian = 2 * float(values @ values) / self._space.rows
         return bias(values / values.sum()) / self._space.rows * float(errors) / gaussian
 

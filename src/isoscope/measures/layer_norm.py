@@ -3,7 +3,8 @@
 y = g ∘ z + b, where z has mean 0 and variance 1 over its dimensions: Σ z_i = 0, so that without a
 bias all outputs lie in the hyperplane Σ y_i / g_i = 0, whose normal is g′ = (1/g_1 … 1/g_d). A bias
 along g′ lifts the cloud off that plane, which is an offset that no gain can undo; a bias across it
-shifts the cloud within the plane (Machina & Mercer 2024, sections 4.3 and 5.3).
+shifts the cloud within the plane (Machina & Mercer 2024, sections 4.3 and 5.3). In floating point
+Σ b_i / g_i is never exactly 0, so that its size is given, |Σ b_i / g_i| / ‖g′‖, not a yes or no.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ class NormWeights:
         # Scaled by the smallest gain, whose inverse would be the largest number.
         inverse = np.abs(self.gain).min() / self.gain
         along = abs(float(bias @ inverse)) / float(np.linalg.norm(inverse))
+        # By Pythagoras, as the two parts are orthogonal; rounding may make the difference negative.
         across = float(np.sqrt(max(size**2 - along**2, 0.0)))
         largest = float(np.abs(inverse).max() ** 2 / (inverse @ inverse))
         note = f"the smallest gain alone makes {largest:.0%} of the normal" if largest > 0.5 else ""

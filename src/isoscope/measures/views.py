@@ -84,6 +84,7 @@ def build_view(correction: CorrectionName, geometry: Geometry, mean: Vector) -> 
         options["n_components"] = int(options["n_components"])
     shape = BUILDERS[correction.name](geometry, mean, **options)
     values = geometry.centred.values
+    # Whatever gain a view has there, a direction that holds rounding only has no variance.
     present = values > geometry.null_variance
     return View(correction.text, shape, np.where(present, values * shape.gains**2, 0.0))
 
@@ -109,6 +110,8 @@ def all_but_the_top(
     width = len(mean)
     count = math.ceil(width / 100) if n_components is None else n_components
     gains, offset = np.ones(width), np.zeros(width)
+    # A gain of zero instead of a shorter vector: the corrected cloud keeps its d directions, of
+    # which the removed ones have Z = n, as Biś et al. count them.
     gains[:count] = 0.0
     if project == "original" and np.linalg.norm(mean) > geometry.null_length:
         # Beyond the rank of the cloud the components are arbitrary, and nothing is removed there.
@@ -121,6 +124,8 @@ def whiten(geometry: CentredGeometry, mean: Vector) -> ViewShape:
     """(x − μ) V Λ^(−1/2), without the directions that hold rounding only."""
     values = geometry.centred.values
     kept = values > geometry.null_variance
+    # The estimator takes its gains from this function too, so that what is measured is what is
+    # applied.
     gains = np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=kept)
     return ViewShape(gains, np.zeros(len(mean)), on_components=True)
 

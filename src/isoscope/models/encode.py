@@ -192,6 +192,8 @@ def cut_entries(wanted: Entries, missing: Mask) -> list[EncodingShard]:
     ends = np.cumsum(np.bincount(shard_of_entry))
     shards = []
     for number, places in enumerate(np.split(in_order, ends[:-1])):
+        # A shard is computed whole even if one vector is missing: in a smaller batch the others
+        # would be padded differently, and vectors could differ in their last bits from run to run.
         if missing[places].any():
             entries = [wanted.entries[place] for place in places]
             texts, mentions = Entries.distinct(entries, words=wanted.words).inputs()
@@ -452,6 +454,8 @@ class Encoder:
 
     @cached_property
     def _settings(self) -> dict[str, str]:
+        # Where a model was found does not change its vectors: a copy in another folder uses the
+        # same cache.
         about = {key: text for key, text in self.model.provenance.items() if key != "source"}
         return {**about, "files": files_digest(self.model)}
 

@@ -82,7 +82,8 @@ def modules_of(stack: Stack) -> tuple[str, ...]:
     return (stack.blocks[0], *stack.blocks, *last)
 
 
-# Room for the words of one text in the number of a word.
+# Room for the words of one text in the number of a word: the number of the text stands in the upper
+# bits, so that two occurrences never share a number, whatever batches they are in.
 WORDS_PER_TEXT = 1 << 24
 
 
@@ -207,8 +208,10 @@ class LayerClouds:
         self.so_far = ReadSoFar()
         for texts in self.text_batches():
             kept = [self.rule.counts(text) for text in texts]
+            # Taken before the batch is added to what was read: it is the number of its first row.
             first, counted = self.so_far.counted, int(sum(mask.sum() for mask in kept))
             self.so_far.add(texts, counted)
+            # The network need not run for texts of which no token counts.
             if counted == 0:
                 continue
             vectors = self.forward(texts, kept)
@@ -228,6 +231,8 @@ class LayerClouds:
         mask = torch.zeros(inputs["input_ids"].shape, dtype=torch.bool)
         for row, keep in enumerate(kept):
             mask[row, : len(keep)] = torch.from_numpy(keep)
+        # Found once for all layers, in the order of texts and positions, which labels are in as
+        # well.
         chosen = mask.flatten().nonzero().flatten().to(device)
         everything = len(chosen) == mask.numel()
         found: dict[str, torch.Tensor] = {}

@@ -1,9 +1,10 @@
 """One vector for each text out of any layer: its tokens, pooled.
 
-``mean`` is the mean over a text's tokens, ``max`` their largest entry in each dimension, ``cls``
-the first token and ``last`` the last one. Tokens that the tokenizer adds count by default, as they
-do in the mean pooling of sentence-transformers; without them ``cls`` is the first token of the text
-itself. Words in texts get vectors in the same way, out of their own tokens.
+``mean`` is the mean Σ x_t / n over a text's n tokens, ``max`` their largest entry in each
+dimension, ``cls`` the first token and ``last`` the last one. Tokens that the tokenizer adds count
+by default, as they do in the mean pooling of sentence-transformers; without them ``cls`` is the
+first token of the text itself. Words in texts get vectors in the same way, out of their own tokens.
+Reimers & Gurevych (2019, Sentence-BERT, EMNLP) compare mean, max and cls.
 """
 
 from __future__ import annotations

@@ -177,6 +177,8 @@ def drawn_texts(
     chosen = lowest_indices(total, min(total, limit), seed)
     wanted = set(chosen.tolist())
     found = {text.index: text for text in texts.texts() if text.index in wanted}
+    # In the order of their random keys, not of the file: the draw may end before the last text, and
+    # what it has by then must be a random sample too.
     order = chosen[np.argsort(row_keys(chosen, seed), kind="stable")].tolist()
     tokenizer = TextTokenizer(model.tokenizer, model.longest)
     kept: list[str] = []
@@ -329,6 +331,8 @@ def read_layers(
 def one_of_each(sentences: NDArray[Any], positions: NDArray[Any], seed: int) -> NDArray[np.int64]:
     """Return one row of every sentence, each of its rows with the same chance."""
     keys = row_keys(sentences.astype(np.int64) * TOKENS_OF_A_TEXT + positions, seed)
+    # The lowest key of each sentence wins. Keys follow from text and position, so that every layer
+    # and every size of batches draws the same token.
     order = np.lexsort((keys, sentences))
     _, first = np.unique(sentences[order], return_index=True)
     return np.asarray(order[first])

@@ -38,6 +38,8 @@ def batched(
     for window in windows(texts):
         ready = sorted(
             (text for text in tokenize(window) if len(text)),
+            # By length first, so that hardly any padding is computed; by number among equals, so
+            # that the order never depends on anything but the texts.
             key=lambda text: (len(text), text.text.index),
         )
         batch: list[TokenizedText] = []
@@ -204,6 +206,8 @@ def tokenized(text: Text, encoding: Any) -> TokenizedText:
     changes = np.flatnonzero(np.diff(words, prepend=NO_WORD - 1, append=NO_WORD - 1))
     firsts, lasts = changes[:-1], changes[1:] - 1
     inside = words[firsts] != NO_WORD
+    # Numbered anew from 0 on, without gaps: word_starts and word_ends have an entry for each word
+    # that has a token, and are looked up by these numbers.
     numbers = np.where(inside, np.cumsum(inside) - 1, NO_WORD)
     words = np.repeat(numbers, np.diff(changes))
     starts, ends = offsets[firsts[inside], 0], offsets[lasts[inside], 1]

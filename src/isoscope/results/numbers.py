@@ -34,6 +34,7 @@ def cell(row: Row | None, *, error: bool = False) -> str:
         return "0"
     if abs(row.value) < SMALLEST_SHOWN or abs(row.value) >= 1e6:
         return f"{row.value:.2e}"
+    # Cosines and shares need four digits behind the point; ranks and lengths above 100 do not.
     digits = 4 if abs(row.value) < 100 else 1
     return f"{row.value:.{digits}f}{plus_minus(row) if error else ''}"
 

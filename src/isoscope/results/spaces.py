@@ -1,4 +1,8 @@
-"""Measures of a space as rows and tables."""
+"""Measures of a space as rows and tables.
+
+A row says why it has no interval (``no_interval``), so that a missing one is never taken for a
+certain number.
+"""
 
 from __future__ import annotations
 

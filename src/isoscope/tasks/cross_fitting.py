@@ -107,6 +107,8 @@ class CrossFitting:
         settings = [one for candidate in candidates for one in candidate.settings]
         if self._one_fit_serves_all():
             return self._run_once(candidates, settings)
+        # Only what has a choice takes part in the inner folds; a correction with one setting would
+        # be fitted K (K − 1) / 2 times for nothing.
         several = [
             one for candidate in candidates if len(candidate.settings) > 1
             for one in candidate.settings
@@ -118,10 +120,13 @@ class CrossFitting:
         inner: dict[tuple[str, int], Outputs] = {}
         for pair in pairs:
             for one in self._fit(several, pair):
+                # inner[name, k] collects the outputs of all items outside fold k, each from a fit
+                # that has seen neither its own fold nor k.
                 for outer, scored in (pair, pair[::-1]):
                     self._add(inner, (one.name, outer), one, pair, scored)
         outputs: dict[str, Outputs] = {}
         for fold in folds:
+            # All settings, not only the one that was chosen here: `final` is chosen over all folds.
             for one in self._fit(settings, (fold,)):
                 self._add(outputs, one.name, one, (fold,), fold)
         return [self._chosen(candidate, inner, outputs) for candidate in candidates]
@@ -137,6 +142,8 @@ class CrossFitting:
     ) -> list[CrossFitted]:
         """Fit every setting once, as for the documents of a search; only choices go by fold."""
         self._done, self._total = 0, 1
+        # Which fold is named does not matter: it only says whose labels are not learned from, and
+        # nothing is learned here.
         outputs = {
             one.name: self._outputs(one, (0,), self._items) for one in self._fit(settings, ())
         }
@@ -157,12 +164,15 @@ class CrossFitting:
     ) -> CrossFitted:
         by_name = {one.name: one for one in candidate.settings}
         names = list(by_name)
+        # For whoever takes the correction into use, all items may help to choose its setting. No
+        # score is reported for this choice: it would be the score of what it was chosen by.
         everywhere = self._best({name: outer[name] for name in names}, self._items)
         chosen: list[str] = []
         outputs = np.full_like(outer[names[0]], np.nan)
         for fold, held in enumerate(self.folds):
             best = names[0]
             if len(names) > 1:
+                # The items of this fold have no say in the setting that they are scored with.
                 others = np.setdiff1d(self._items, held)
                 best = self._best({name: inner[name, fold] for name in names}, others)
             chosen.append(best)
@@ -175,7 +185,10 @@ class CrossFitting:
         for name, values in outputs.items():
             usable = items[has_output(values[items])]
             score = self.problem.scores(values[usable], usable, 0.95)[self.problem.main]
+            # An undefined score, as where all outputs are the same, must not win, nor stop the
+            # others.
             scores[name] = -np.inf if score.value is None else score.value
+        # max() keeps the first of equals, which is the earlier one in ``SETTINGS``.
         return max(scores, key=scores.__getitem__)
 
     def _fit(
@@ -190,15 +203,20 @@ class CrossFitting:
         self, correction: NamedCorrection | None, without: tuple[int, ...], held: Items
     ) -> Outputs:
         """Return the outputs of some items; labels of the folds left out are not learned from."""
+        # Both folds of a pair are left out, also where only one is scored: labels of the outer fold
+        # must not reach the choice of a setting.
         out = np.concatenate([self.folds[fold] for fold in without])
         learn = np.setdiff1d(self._items, out)
         if correction is None:
             return self.problem.outputs(self.vectors, learn, held)
         rows = self.problem.rows_of(np.union1d(learn, held) if self.problem.learns else held)
         rows = rows[self._finite[rows]]
+        # Only the rows that these items need: one fit of many is applied to one fold of many.
         changed = correction.apply(self.vectors[rows])
         if self.own_centres is not None:
             changed = self.own_centres.applied(correction, rows, changed, without)
+        # Rows that were not corrected are NaN, not the original vectors: if an item used one by
+        # mistake it would have no output, instead of a wrong one.
         space = np.full((len(self.vectors), changed.shape[1]), np.nan)
         space[rows] = changed
         return self.problem.outputs(space, learn, held)

@@ -1,8 +1,9 @@
 """Corrections fitted without the rows of some folds, or on the tokens of every layer.
 
-Corrections that follow from sums (n, Σx, Σxxᵀ) see every row: the sums of each group of rows are
-taken once, in one read, and merged anew for every fit. All others (clusters, flows, transformers
-of somebody else) see a random sample of at most 50,000 rows, as all of them may not fit in memory.
+Corrections that follow from sums (number, mean and scatter of rows) see every row: the sums of each
+group of rows are taken once, in one read, and merged anew for every fit. All others (clusters,
+flows, transformers of somebody else) see a random sample of at most 50,000 rows, as all of them may
+not fit in memory.
 
 For folds, rows are grouped by the set of folds that stand on them: a fit without fold k merges the
 groups whose set does not contain k.
@@ -68,6 +69,8 @@ def fit_copies(
     """
     from sklearn.base import clone
 
+    # Copies, because the same correction is fitted once for every fold, and the caller's own must
+    # stay as it was given.
     copies = {
         one.name: NamedCorrection(one.name, clone(one.transformer, safe=False))
         for one in corrections
@@ -109,6 +112,8 @@ class FoldedRows:
         background: Background | None = None,
     ) -> None:
         # Bit k of a row's mask says that fold k stands on it; there are at most 20 folds.
+        # Where texts are dealt whole, a row is in one fold or none, and there are as many groups as
+        # folds and one. Only rows that several folds stand on make further ones.
         masks = np.zeros(len(vectors), np.int64)
         for number, rows in enumerate(folds):
             masks[rows] |= 1 << number
@@ -116,6 +121,8 @@ class FoldedRows:
         self._rows = {
             int(mask): vectors[usable & (masks == mask)] for mask in np.unique(masks[usable])
         }
+        # Added up anew for every fit, never subtracted from a total: what is left of two large
+        # numbers would have lost its digits, and a maximum cannot be taken back at all.
         self._sums = {mask: moments_of(rows, parts) for mask, rows in self._rows.items()}
         self.holds_out = any(mask for mask in self._rows)
         """Whether some fold leaves rows out of a fit."""
@@ -145,12 +152,17 @@ class FoldedRows:
         )
 
     def _kept(self, without: Collection[int]) -> list[int]:
+        # A row is left out as soon as one of the folds stands on it.
         held = sum(1 << fold for fold in set(without))
         return [mask for mask in self._rows if not mask & held]
 
     def _summary(self, without: Collection[int]) -> Summary:
+        # The same pair of folds is asked for by every correction with settings. A summary keeps its
+        # decomposition, so that twenty settings cost one.
         key = sum(1 << fold for fold in set(without))
         if key not in self._fitted:
+            # In the order of the masks, which np.unique has sorted: the same order, and so the same
+            # bits, whichever fit comes first.
             states = [self._sums[mask] for mask in self._kept(without)]
             if self._background is not None and self._background.moments is not None:
                 states.append(self._background.moments)
@@ -180,6 +192,7 @@ def some_rows(rows: NDArray[Any], size: int) -> NDArray[Any]:
     """Draw some rows at random, in their order; all where there are no more."""
     if len(rows) <= size:
         return rows
+    # The same seed in every call, so that corrections are compared on the same rows.
     chosen = np.random.default_rng(0).choice(len(rows), size, replace=False)
     return np.asarray(rows[np.sort(chosen)])
 

@@ -2,6 +2,10 @@
 
 Items that share a text are dealt together where that is possible: a text is then on one side of a
 split, and none has to be left out of the fit because it is scored.
+
+Items and texts are the nodes of a graph with an edge wherever an item stands on a text; its
+connected components are dealt whole, the largest first, each to the fold with the fewest items so
+far (Graham 1969, Bounds on multiprocessing timing anomalies, for this rule).
 """
 
 from __future__ import annotations
@@ -15,7 +19,9 @@ from isoscope.tasks.problem import Items, Problem
 FOLDS = 5
 MOST_FOLDS = 20
 
-# Items that hang together are dealt together unless they are more than this many even folds.
+# Items that hang together are dealt together unless they are more than this many even folds. Beyond
+# it, items are dealt one by one: folds are then even, but a text may be on both sides, and what is
+# scored is kept out of fits row by row instead (``FoldedRows``).
 LARGEST_GROUP = 2.0
 
 
@@ -42,6 +48,8 @@ def dealt(problem: Problem, folds: int = FOLDS, seed: int = 0) -> list[Items]:
     # One large group, as where all pairs share a text, would leave a single fold with everything.
     if sizes.max() > LARGEST_GROUP * count / folds or len(sizes) < folds:
         groups, sizes = np.arange(count), np.ones(count, np.intp)
+    # Shuffled first and sorted stably after that: groups of one size stay in random order, so that
+    # folds do not follow the order of the file.
     turn = np.random.default_rng(seed).permutation(len(sizes))
     turn = turn[np.argsort(-sizes[turn], kind="stable")]  # the large ones first: even folds
     fold_of = np.empty(len(sizes), np.intp)
@@ -64,5 +72,6 @@ def connected(problem: Problem) -> NDArray[np.intp]:
     # Items and what they stand on are the two sides of a graph; its components are the groups.
     graph = coo_array((np.ones(len(items)), (items, ends)), shape=(size, size))
     _, labels = connected_components(graph, directed=False)
+    # Components are numbered together with the texts; items alone get numbers without gaps.
     _, numbered = np.unique(labels[: len(rows)], return_inverse=True)
     return np.asarray(numbered, np.intp)

@@ -144,6 +144,8 @@ class Scale:
         if kind == "none":
             return cls(np.zeros(width), np.ones(width))
         shift = features.mean(axis=0, dtype=np.float64)
+        # From the rows that are learned from alone; the scored ones must not decide how they are
+        # scaled.
         spread = np.square(features - shift).mean(axis=0)
         if kind == "block":
             spread = np.repeat(spread.reshape(blocks, -1).mean(axis=1), width // blocks)
@@ -227,6 +229,8 @@ class LogisticProbe:
         back = lesson.held_back(self.seed)
         model = self.chosen(lesson, back)
         # A release's dev part is for choosing alone; rows held back at random are learned from too.
+        # `held_back` returns the very array that was given, or one of its own: that tells the two
+        # cases apart.
         kept = ~back if back is lesson.choosing else np.ones(len(back), np.bool_)
         scale = Scale.of(lesson.features[kept], self.scaling, lesson.blocks)
         model.fit(scale(lesson.features[kept]), lesson.codes[kept])

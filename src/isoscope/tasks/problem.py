@@ -107,6 +107,8 @@ class Problem(ABC):
         rows = self.rows_of(items)
         if self.mentions is None:
             return rows
+        # Vectors of two words of one text come out of the same forward pass and know of each other,
+        # so that no word of a scored text may be fitted on.
         texts = np.array([mention.text for mention in self.mentions], np.intp)
         return np.flatnonzero(np.isin(texts, texts[rows]))
 

@@ -71,6 +71,8 @@ def problem_rows(
             continue
         # A difference is paired: both scores are of the items that have an output in both spaces.
         both = usable & plain
+        # Scored again only if a correction left an item without an output, or gave it one; nearly
+        # always the scores of before serve.
         before = uncorrected if np.array_equal(both, plain) else scores(NONE, both)
         after = found if np.array_equal(both, usable) else scores(correction, both)
         left_out = len(items) - int(both.sum())

@@ -82,6 +82,8 @@ def auc(labels: ArrayLike, scores: ArrayLike, level: float = 0.95) -> Score:
     fewest = min(positives, n - positives)
     if fewest < 2:
         return Score(value, None, None, n, "no interval from a single item of a class")
+    # Leaving out a yes changes the mean over yeses alone, so that the number of its own class
+    # counts, not that of all items.
     of_class = np.where(yes, positives, n - positives)
     return bounded_score(value, (placed - value) * (n - 1) / (of_class - 1), level)
 

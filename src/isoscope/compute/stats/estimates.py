@@ -202,6 +202,8 @@ def difference(
         half = quantile(level, fewest) * error
         p = p_value(value / error, fewest)
         return Difference(value, value - half, value + half, n, p_value=p)
+    # What moves both scores alike cancels item by item, which makes paired differences far more
+    # certain than either score.
     apart = after.influences - before.influences
     if np.ptp(apart) <= ROUNDING:
         return Difference(value, None, None, n, "no interval: no item tells the two apart")
@@ -282,6 +284,7 @@ def mean_above(values: Vector, weights: Vector) -> Vector:
     """Return E[h_i(X) W]: for every i, the mean over all j of w_j where x_j > x_i, half at ties."""
     _, place = np.unique(values, return_inverse=True)
     sums = np.bincount(place, weights)
+    # Summed from the largest value down, without the value itself: what is strictly above it.
     above = np.cumsum(sums[::-1])[::-1] - sums
     return np.asarray((above + sums / 2)[place] / len(values))
 
@@ -301,7 +304,9 @@ def quantile(level: float, n: int) -> float:
     check_level(level)
     from scipy.special import stdtrit
 
-    # Student's rather than the normal one: the standard error is estimated from the same n items.
+    # Student's rather than the normal one: the standard error is estimated from the same n items. A
+    # correlation has n − 2 degrees of freedom; for a mean, which has n − 1, the interval comes out
+    # wider by 0.4 % at 20 items, and by less with more.
     return float(stdtrit(n - 2, (1 + level) / 2))
 
 
@@ -499,6 +504,8 @@ def design_effect(influences: Vector | None, first: Rows, second: Rows) -> float
     """
     if influences is None or not len(influences):
         return 1.0
+    # Influences have mean 0 only up to rounding or bias, and what is left would add up over all
+    # pairs of a row.
     u = influences - influences.mean()
     alone = float(u @ u)
     if alone == 0:
@@ -506,6 +513,7 @@ def design_effect(influences: Vector | None, first: Rows, second: Rows) -> float
     rows = np.concatenate([first, second])
     _, place = np.unique(rows, return_inverse=True)
     of_rows = np.bincount(place, np.concatenate([u, u]))
+    # Sorted, so that (a, b) and (b, a) are the same two rows.
     ends = np.sort(np.stack([first, second], axis=1), axis=1)
     # numpy 2.0 alone returns the inverse with a second axis, hence the reshape.
     _, same = np.unique(ends, axis=0, return_inverse=True)
@@ -533,6 +541,7 @@ def widened(
         Coverage of the interval, from which the p-value of a difference takes its error; a
         difference must have it.
     """
+    # An interval is never made narrower.
     if effect <= 1 or found.value is None or found.low is None or found.high is None:
         return found
     stretch = math.sqrt(effect)
@@ -545,6 +554,8 @@ def widened(
     if isinstance(found, Difference) and found.p_value is not None:
         if level is None:
             raise ValueError("the p-value of a difference needs the level of its interval")
+        # The interval is symmetric, so that half of it, over its quantile, is the standard error
+        # again.
         error = stretch * (found.high - found.low) / 2 / quantile(level, found.n)
         return replace(found, low=low, high=high, p_value=p_value(found.value / error, found.n))
     return replace(found, low=low, high=high)

@@ -90,6 +90,8 @@ def first_half(units: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
     order = np.random.default_rng(seed).permutation(len(counts))
     chosen = np.zeros(len(counts), np.bool_)
     chosen[order] = np.cumsum(counts[order]) <= len(units) / 2
+    # A document longer than half of all rows would leave the first half empty; a single document is
+    # no pair with itself at all.
     chosen[order[0]] = len(counts) > 1
     return np.asarray(chosen[place])
 
@@ -224,6 +226,7 @@ class RandomPairs:
         # What pairs that share no row would have; it is also what few pairs a row add to h.
         least = 2 * alone / (m * (m - 1)) if self.symmetric else alone / (m * n)
         _, variance = self._by_rows(self.cosines >= score)
+        # The difference of two estimates may come out too small, or below zero, by chance.
         return math.sqrt(max(variance - least, least))
 
     def _by_rows(self, figures: NDArray[Any]) -> tuple[Vector, float]:

@@ -38,6 +38,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     order = np.argsort(values, kind="stable")
     steps = np.minimum(1.0, values[order] * np.arange(len(values), 0, -1))
     adjusted = np.empty(len(values))
+    # A larger p-value must not be adjusted to less than a smaller one: once a test in the order is
+    # not rejected, none behind it is.
     adjusted[order] = np.maximum.accumulate(steps)
     return [float(value) for value in adjusted]
 

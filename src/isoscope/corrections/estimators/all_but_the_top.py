@@ -86,6 +86,8 @@ class AllButTheTop(OneToOneFeatureMixin, Centring):  # type: ignore[misc]
         mean, system = summary.moments.mean, summary.geometry.centred
         check_most(self, self.n_components or 0, len(mean))
         view = all_but_the_top(summary.geometry, mean, self.n_components, self.project)
+        # An eigenvector without variance is an arbitrary one. These rows have nothing along it, but
+        # a new vector may, and would lose it for no reason.
         gone = (view.gains == 0) & (system.values > summary.geometry.null_variance)
         return AffineMap(
             center=mean, shift=system.vectors @ view.offset, removed=system.vectors[:, gone]

@@ -70,5 +70,7 @@ class ScaledCenter(OneToOneFeatureMixin, ClosedForm):  # type: ignore[misc]
     def _restored(self, rows: Array) -> Array:
         direction = like(rows, self.mean_direction_)
         along, lost = rows @ direction, 1 - float(self.mean_direction_ @ self.mean_direction_)
+        # ‖y + r m̂‖² = r² is (1 − ‖m̂‖²) r² − 2 (y·m̂) r − ‖y‖² = 0, and only the root with a plus
+        # is positive.
         root = (along**2 + lost * norms(rows) ** 2) ** 0.5
         return rows + ((along + root) / lost)[:, None] * direction

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 # Below this mean cosine unrelated vectors do not look related, and nothing is clipped.
 NEGLIGIBLE_COSINE = 0.05
 
-# Of an offset in a random direction, one dimension in 16,000 carries this many even shares.
+# Of an offset in a random direction, one dimension in 16,000 carries this many even shares: its
+# entries are normal numbers, of which so few lie beyond four standard deviations, and 4² = 16.
 EVEN_SHARES = 16.0
 
-# In few dimensions a share that stands out whatever the number of even shares is.
+# In fewer than 18 dimensions 16 even shares are nearly all there is, or more than that; then a
+# dimension stands out if it carries this much.
 ALMOST_ALL = 0.9
 
 

@@ -218,6 +218,8 @@ def solved(center: Vector, moments: Moments, *, stored: str, n_components: int) 
     if n_components:  # scipy finds a few in a third of the time that all take
         values, vectors = eigh(covariance, subset_by_index=[width - n_components, width - 1])
         floor = null_variance(moments, stored, float(values[-1]))
+        # Products were in the precision of the vectors, and their rounding is a share of the
+        # largest variance in every direction.
         if stored != "float64":
             floor = max(floor, single_floor(float(values[-1])))
         present = values[::-1] > floor

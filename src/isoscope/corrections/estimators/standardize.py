@@ -62,6 +62,8 @@ class Standardize(OneToOneFeatureMixin, Centring, Invertible):  # type: ignore[m
     def _solve(self, summary: Summary) -> Arrays:
         moments = summary.moments
         variances = np.diag(moments.covariance)
+        # The limit for single dimensions: no decomposition was made that could have added rounding
+        # of its own.
         alive = variances > dead_variance(moments, summary.stored)
         deviations = np.sqrt(np.where(alive, variances, 0.0))
         scale = np.divide(1.0, deviations, out=np.zeros_like(deviations), where=alive)

@@ -117,7 +117,11 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, Centring, Invertible):  # type: ig
         mean, system = summary.moments.mean, summary.geometry.centred
         count = len(mean) if self.n_components is None else self.n_components
         check_most(self, count, len(mean))
+        # The decomposition is that of the summary, which other corrections of the same read share,
+        # and the gains are those with which `measure` describes a whitened cloud.
         view = whiten(summary.geometry, mean)
+        # Dropped components keep their place with a gain of 0, because an index built on the output
+        # must keep its width when the correction is fitted again on other vectors.
         gains, basis = view.gains[:count], system.vectors[:, :count]
         # The largest gain times the norm of centred vectors: by so much whitening may stretch the
         # rounding of single precision.
@@ -131,6 +135,9 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, Centring, Invertible):  # type: ig
             "variances": system.values[:count],
         }
         if self.kind == "zca":
+            # Stored, whereas that of PCA is not: this one is a product of matrices, whose last
+            # digits depend on the BLAS library, so that a loaded correction could differ from the
+            # saved one.
             solution["product"] = (basis * gains) @ basis.T
         return solution
 
@@ -144,6 +151,7 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, Centring, Invertible):  # type: ig
     def _inverted(self, affine: AffineMap) -> AffineMap:
         solution = self._solved()
         gains, components = solution["gains"], solution["components"]
+        # What was dropped cannot be recovered: there the inverse gives the mean.
         inverse = np.divide(1.0, gains, out=np.zeros_like(gains), where=gains > 0)
         product = components * inverse[:, None]
         if self.kind == "zca":

@@ -85,6 +85,8 @@ def best_shrinkage(values: Vector, squares: Vector, *, few: bool) -> float:
     """
     shares = SHARES[1:] if few else SHARES
     drawn = (1 - shares[:, None]) * values + shares[:, None]
+    # Twice the negative log-likelihood of a Gaussian on these axes, less a constant. Eigenvalues of
+    # few rows spread too widely, and unseen rows show by how much.
     return float(shares[np.argmin((np.log(drawn) + squares / drawn).sum(axis=1))])
 
 
@@ -108,6 +110,8 @@ def prewhiten(moments: Moments, stored: str, unseen: Matrix) -> Prewhitening:
         )
     covariance = moments.covariance[np.ix_(alive, alive)]
     deviations = np.sqrt(np.diag(covariance))
+    # Correlations are shrunk, not covariances: towards the identity a covariance would be drawn to
+    # one scale for all dimensions, however much these differ.
     correlation = covariance / np.multiply.outer(deviations, deviations)
     values, vectors = np.linalg.eigh(correlation)
     vectors = oriented(vectors)
@@ -118,6 +122,8 @@ def prewhiten(moments: Moments, stored: str, unseen: Matrix) -> Prewhitening:
         # likelihood would have no bound.
         noise = dead_variance(moments, stored) / np.square(deviations)
         sums = SUM_ROUNDINGS * values[-1] * width * EPSILON["float64"]
+        # The rounding of each dimension has its own size once it is divided by its deviation; an
+        # eigenvector mixes them with its squared entries.
         present = values > np.maximum(noise @ np.square(vectors), sums)
         values, vectors = values[present], vectors[:, present]
     standardised = (unseen - moments.mean)[:, alive] / deviations

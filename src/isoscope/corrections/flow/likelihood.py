@@ -88,6 +88,8 @@ def train(
     if not list(network.parameters()):
         return history
     best, best_state = 0, copy.deepcopy(network.state_dict())
+    # After the first state was kept: epoch 0 stands for the linear step alone, with nothing of the
+    # network.
     network.set_from(rows)
     optimizer = torch.optim.Adam(network.parameters(), lr=flow.learning_rate)
     generator = torch.Generator().manual_seed(seed)
@@ -95,6 +97,8 @@ def train(
         order = torch.randperm(len(rows), generator=generator).to(rows.device)
         for first in range(0, len(rows), flow.batch_size):
             batch = rows[order[first : first + flow.batch_size]]
+            # Per dimension, so that one learning rate and one limit of the gradient serve all
+            # widths.
             loss = -network.log_likelihood(batch).mean() / network.width
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]

@@ -115,6 +115,7 @@ def affine_coupling(width: int, hidden_features: Sequence[int], *, first: bool) 
     whichever half stays.
     """
     positions = torch.arange(width)
+    # The halves take turns from step to step, or one half would never be transformed.
     stays = positions < width // 2 if first else positions >= width - width // 2
     coupling = GeneralCouplingTransform(
         width,

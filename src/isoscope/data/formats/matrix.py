@@ -28,7 +28,8 @@ from isoscope.data.base import (
 from isoscope.data.location import Location, readable
 from isoscope.errors import DataError
 
-# Bytes that are read although nobody wants them, because a seek would take longer.
+# Bytes that are read although nobody wants them, because a seek, or a request over a network, would
+# take longer.
 GAP = 1 << 17
 
 # Bytes that are read at a time at most.
@@ -88,6 +89,8 @@ def row_batches(
     step = rows_per_batch(layout.width)
     for first in range(0, layout.rows, step):
         rows = min(step, layout.rows - first)
+        # A fresh array for every batch: threads may still be computing on the last ones, and a
+        # batch that was given out is never written to again.
         raw = np.empty((rows, layout.width), layout.dtype)
         fill(file, raw, where)
         yield first, layout.native(raw)

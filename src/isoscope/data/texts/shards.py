@@ -167,6 +167,8 @@ def cut_texts(
     """
     if size is not None and size < 1:
         raise UsageError(f"a shard has at least 1 text, not {size}")
+    # From the counts alone, not from the number of workers: the merge tree is one over shards, and
+    # another cut would change the last digits of all sums.
     together = round(sum(len(survey.cuts) for survey in surveys) / USUAL_SHARDS)
     together = min(max(together, 1), MOST_WINDOWS)
     shards: list[TextShard] = []
@@ -230,6 +232,7 @@ class ShardReader:
             text, document = self._text(shard, position)
             characters += len(text)
             yield numbered(text, document, shard.first + position - shard.start)
+        # The cheapest sign that a file was changed between counting and reading.
         if characters != shard.characters:
             raise changed(shard)
 

@@ -1,5 +1,8 @@
 """The arithmetic of one layer of one batch, in torch's own threads.
 
+With u = x / ‖x‖ these are Σ u by token type and by word, from which the mean cosine within each,
+(‖Σ u‖² − n) / (n² − n), follows, and (Σ u)·(Σ x) / (n ‖Σ x‖) of every text (Ethayarajh 2019).
+
 Vectors are taken to float64 once and everything else happens there: sums then do not depend on
 how rows are batched, and an ``index_add_`` straight into the running sums is faster in float64 than
 a sorted reduction or a sparse product (0.5 ms against 0.9 and more for 4,096 × 384 on two cores),

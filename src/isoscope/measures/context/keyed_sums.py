@@ -259,6 +259,8 @@ class KeyedSums(Generic[Key]):
         """
         hashes = self.hashes_with(other)
         highest = int(hashes[capacity]) - 1 if len(hashes) > capacity else HIGHEST
+        # A key above the other's limit may have been let go there after some of its occurrences:
+        # its sum here would be of a part of the texts, and must not stay either.
         self._sums.clear(self.table.lower(min(highest, other.table.highest)))
         keys = other.table.keys()
         self.table.admit(keys)

@@ -1,7 +1,8 @@
 """Massive activations: the few tokens of a layer whose vectors are far longer than all others.
 
-Not to be confused with outlier dimensions, which stand out in nearly every vector. A state with
-texts is stored as plain arrays, so that it needs no pickle.
+A token x of a layer is massive where ‖x‖ is more than five times the median length of the layer.
+That is not to be confused with outlier dimensions, which stand out in nearly every vector. A state
+with texts is stored as plain arrays, so that it needs no pickle.
 
 References
 ----------
@@ -106,6 +107,8 @@ class LongestTokens:
         if not len(positive):
             return
         self.bins += count_norms(positive)
+        # Two cheap limits first: most batches have no token that is long enough, and then neither
+        # vectors nor texts are fetched.
         least = self.tokens[-1].norm if len(self.tokens) == LISTED else 0.0
         if len(positive) > LISTED:
             least = max(least, float(np.partition(norms, -LISTED)[-LISTED]))
@@ -161,6 +164,8 @@ class LongestTokens:
         median = self.median
         if median is None:
             return None
+        # The bin in which the limit itself lies is left out: a count that is short by the tokens of
+        # one bin, 4.4 % wide, is better than one that contains ordinary ones.
         return int(self.bins[EDGES[:-1] >= MASSIVE * median].sum())
 
     def rows(self) -> list[dict[str, Any]]:

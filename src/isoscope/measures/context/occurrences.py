@@ -75,6 +75,8 @@ class OccurrencePool:
         if not self._capacity:
             # Otherwise the limits would follow from the order of what is not kept anyway.
             return
+        # Vectors are fetched only for what may stay: a batch has thousands of occurrences, in all
+        # layers of the model.
         candidates = self._candidates(word, key)
         if not len(candidates):
             return

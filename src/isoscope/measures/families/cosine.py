@@ -51,6 +51,7 @@ def mean_cosine(space: Space) -> Value:
     if units.rows < 2:
         return Value(None, note=note or "fewer than two vectors", rows=units.rows)
     pairs = units.weight**2 - units.weight_squares
+    # ‖Σ w u‖² counts every pair twice, and every row with itself, whose cosine is 1: that is Σ w².
     cosine = (units.sum_square - units.weight_squares) / pairs
     return Value(min(cosine, 1.0), note=note, rows=units.rows)  # rounding may pass 1
 
@@ -109,6 +110,7 @@ class Pairs:
             cosines = units @ units.T
             np.fill_diagonal(cosines, np.nan)
             return cls(cosines, found.blocks)
+        # Rows are in random order, so that any half is as good as another.
         half = len(units) // 2
         single = units.astype(np.float32)
         blocks = np.concatenate((found.blocks[:half], found.blocks[half : 2 * half]))
@@ -136,6 +138,7 @@ class Pairs:
             rows = np.concatenate((of_pairs.mean(axis=1), of_pairs.mean(axis=0)))
             parts = (rows - mean) / len(of_pairs)
         else:
+            # Every pair of all rows stands in two of the rows' means, hence the factor.
             parts = 2 * (np.nanmean(of_pairs, axis=1) - mean) / len(of_pairs)
         # Rows of a document are alike: their parts add up before they are squared.
         totals = np.bincount(self.blocks, parts, BLOCKS)
@@ -206,6 +209,8 @@ def random_pair_cosine(space: Space) -> Value:
     Reference: Luo et al. 2021, definition 3; Ethayarajh 2019
     """
     found = directions(space.sample, LARGE_SIZE)
+    # One row of each document, the first in random order: tokens of one sentence are no random
+    # pair.
     _, first = np.unique(found.groups, return_index=True)
     units = found.units[np.sort(first)[:DISJOINT_ROWS]]
     count = len(units) // 2

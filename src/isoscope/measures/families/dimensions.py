@@ -44,6 +44,7 @@ def split_cosine(
     unit_sum: Vector, unit_square_sum: Vector, weight: float, weight_squares: float
 ) -> Vector:
     """Split the mean cosine of distinct rows over dimensions, from sums over unit vectors."""
+    # (Σ_i u_ik)² has all pairs of rows in it, and those of a row with itself are Σ_i u_ik².
     return (unit_sum**2 - unit_square_sum) / (weight**2 - weight_squares)
 
 

@@ -35,7 +35,8 @@ SAME = 1e-12
 # Neighbours that are looked at again exactly: distances from products round near zero.
 CANDIDATES = 8
 
-# Share of the ratios of distances that the fit uses: the largest ones are the noisiest.
+# Share of the ratios of distances that the fit uses: the largest ones are the noisiest, and Facco
+# et al. leave out a tenth as well.
 KEPT_SHARE = 0.9
 
 CHANGES = "changes with the size of the sample"
@@ -111,6 +112,7 @@ def intrinsic_dimension(space: Space) -> Value:
     Reference: Facco et al. 2017 (TwoNN), the largest tenth of the ratios left out as there
     """
     sample = known(space.sample, "the sample").take(LARGE_SIZE).vectors
+    # Equal rows are at distance 0 from each other, and r₂/r₁ would be a division by zero.
     vectors = np.unique(sample, axis=0)
     repeats = len(sample) - len(vectors)
     rows = len(vectors)
@@ -126,4 +128,5 @@ def intrinsic_dimension(space: Space) -> Value:
         note += f"; {counted(repeats, 'repeated row')} left out"
     if float(logs @ logs) == 0:
         return Value(None, note="all neighbours are equally far: no ratio tells", rows=rows)
+    # Least squares for a line through the origin, as F(1) = 0 leaves no intercept to fit.
     return Value(float(logs @ levels) / float(logs @ logs), note=note, rows=rows)

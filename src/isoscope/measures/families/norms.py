@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from isoscope.measures.space import Space
 
 
-# Largest bias, in errors, of the length of a mean: where that is zero, the jackknife sees half.
+# Largest bias, in errors, of the length of a mean. The jackknife takes a bias to fall as 1/n. Where
+# the true mean is zero, that of the length falls as 1/√n, and the jackknife sees only half of it.
+# The limit is lower than for other measures, so that there is no interval then.
 LARGEST_BIAS_OF_A_LENGTH = 0.25
 
 ZERO_MEAN = "the mean is zero, up to the rounding of the stored numbers"

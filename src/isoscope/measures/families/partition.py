@@ -93,6 +93,8 @@ def i2(space: Space) -> Value:
     """
     found = known(space.partition, "the second read")
     logs = oriented(found)
+    # Mean and deviation scale alike, so that dividing all Z by the largest changes nothing and
+    # keeps exp() from overflowing; what underflows to 0 is negligible beside it.
     z = np.exp(logs - logs.max())
     return Value(float(z.std() / z.mean()), note=choice_note(found))
 
@@ -163,6 +165,7 @@ def narrowest(pairs: Vector) -> float:
     pair, and then narrowed at its left end for as long as it still does.
     """
     values = pairs.reshape(-1)
+    # Places 2k and 2k + 1 belong to pair k.
     order = np.argsort(values, kind="stable")
     owners = order // 2
     held = np.zeros(len(pairs), np.int64)

@@ -49,6 +49,7 @@ def shares(space: Space) -> NDArray[np.float64] | None:
 
 def few_rows(space: Space) -> str:
     """Say that n limits what the spectrum can show."""
+    # n vectors have at most n − 1 directions of variance around their mean.
     if space.rows > space.width:
         return ""
     return f"only {space.rows:,} vectors in {space.width:,} dimensions limit the rank"
@@ -66,6 +67,8 @@ STRIPE = 512
 def top_variance_share_bias(p: Vector) -> float:
     """n · bias of p₁; infinite where the second eigenvalue equals the first."""
     others = p[1:]
+    # The formula divides by the gap to the first, and to first order there is no single top
+    # direction whose share could be followed.
     if (others >= p[0]).any():
         return float("inf")
     return float(2 * p[0] * (p @ p) - 2 * p[0] ** 2 + (p[0] * others / (p[0] - others)).sum())
@@ -81,6 +84,8 @@ def effective_rank_bias(p: Vector) -> float:
     pairs = 0.0
     for first in range(0, len(p), STRIPE):
         rows = slice(first, first + STRIPE)
+        # All pairs of eigenvalues, a stripe of rows at a time: for 10,000 dimensions the whole
+        # table would take 800 MB.
         gap = p[rows, None] - p
         rise = logs[rows, None] - logs
         # Where two eigenvalues agree the ratio is the derivative of the logarithm.
@@ -170,6 +175,7 @@ def spectrum(space: Space) -> TableValue:
     found = space.spectrum
     if found is None:
         return TableValue([], CONSTANT)
+    # The eigenvalues of XᵀX/n are the squared singular values of X divided by n.
     singular = np.sqrt(space.rows * found.second_moments)
     relative = singular / singular[0] if singular[0] > 0 else singular
     p = shares(space)

@@ -1,4 +1,8 @@
-"""What both kernels share once a batch has become a few numbers per row, on the host."""
+"""What both kernels share once a batch has become a few numbers per row, on the host.
+
+Zero vectors have no direction, and are left out of all sums over u = x / ‖x‖. In a raw cloud they
+are exactly zero. After a correction they are zero up to rounding, and a threshold has to tell.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +27,13 @@ if TYPE_CHECKING:
     from isoscope.typing import Ids, Matrix, Vector
 
 
-# How many roundings of its length a projected vector may be off.
+# How many roundings of its length a projected vector may be off. The bound of theory grows with the
+# width, but errors of many products of random sign mostly cancel.
 PRODUCT_ROUNDINGS = 8.0
 
 
-# Longest vector whose square can be summed over any number of rows.
+# Longest vector whose square can be summed over any number of rows: squares of 1e280 leave a factor
+# of 1e28 to the end of float64.
 LONGEST = 1e140
 
 
@@ -50,6 +56,7 @@ class RowNorms:
     @classmethod
     def of(cls, squares: Vector, weights: Any) -> RowNorms:
         """Take squared norms, and weights where there are any."""
+        # Written so that NaN is refused as well, as comparisons with it are false.
         if not (squares < LONGEST**2).all():
             raise DataError(
                 f"squared lengths overflow: a vector is longer than {LONGEST:.0e}; "
@@ -157,6 +164,8 @@ class ViewSums:
     def add_units(self, view: int, weighted: Vector, weights: float) -> None:
         """Take Σ_i z_i / ‖y_i‖ and Σ_i 1/‖y_i‖ of a view."""
         shape = self._plan.views[view]
+        # Σ y/‖y‖ = g ∘ Σ z/‖y‖ + o Σ 1/‖y‖: gains are the same for all rows, so they are applied
+        # once to the sum. It stays on the eigenbasis, as a rotation changes no length.
         self.found.unit_sum[view] += shape.gains * weighted + shape.offset * weights
 
     def add_extremes(self, view: int, lowest: Ids, highest: Ids) -> None:

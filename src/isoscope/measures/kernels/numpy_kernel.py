@@ -1,5 +1,8 @@
 """The arithmetic of one batch in numpy.
 
+A batch adds Σ w_i (x_i − m)(x_i − m)ᵀ around its own mean m, and w w_b / (w + w_b) · δ δᵀ for the
+step δ from the mean so far (Chan, Golub & LeVeque 1983).
+
 Several families of partition sums over the same coordinates t differ in their gains g only, and
 Σ_i exp(±g_k t_ik) = Σ_m (±g_k)^m/m! · Σ_i t_ik^m. Where exponents are small, as for clouds of unit
 scale, a few power sums serve all families and both signs, at the price of one exponential.
@@ -36,7 +39,8 @@ if TYPE_CHECKING:
 # A power and its sum take about a tenth of the time of an exponential of both signs.
 POWERS_PER_EXPONENTIAL = 10
 
-# Beyond this the alternating series for −g would lose digits.
+# Beyond this the alternating series for −g would lose digits: at 3, terms of up to 4.5 have to
+# cancel to e⁻³ = 0.05, at 10 terms of up to 2,800 to 0.00005.
 LARGEST_EXPONENT = 3.0
 
 
@@ -47,6 +51,7 @@ def worthwhile(largest: Sequence[float], dtype: DTypeLike) -> tuple[int, list[in
     """
     small = [row for row, exponent in enumerate(largest) if exponent <= LARGEST_EXPONENT]
     order = series_order(max((largest[row] for row in small), default=0.0), dtype)
+    # The powers are shared by all families, while every family would need an exponential.
     return order, small if order < POWERS_PER_EXPONENTIAL * len(small) else []
 
 
@@ -90,7 +95,8 @@ def log_sums(totals: Doubles, exponents: Doubles) -> Doubles:
 # their time on handing Python's lock to each other.
 BLOCK_ELEMENTS = 393_216
 
-# Rows that are added up in float32 before float64 takes over.
+# Rows that are added up in float32 before float64 takes over: the rounding of a sum grows with its
+# length, and float32 has only seven digits to begin with.
 LONGEST_SINGLE_SUM = 1_024
 
 
@@ -140,9 +146,14 @@ class NumpyMoments(MomentsKernel):
         x = working(vectors, double=self._double)
         squares = square_norms(x)
         if x.dtype == np.float32 and not within_single_range(squares):
+            # Squares overflow long before the vectors themselves do, so that such a batch is good
+            # data; only its squares need more room.
             x = x.astype(np.float64)
             squares = square_norms(x)
         rows = RowNorms.of(squares, weights)
+        # In the precision of the data: a mean cosine needs no more digits than the vectors have.
+        # That cannot be said of the scatter, whose small eigenvalues are differences of large
+        # numbers.
         unit_sum = np.asarray(rows.scale.astype(x.dtype) @ x, dtype=np.float64)
         blocks = None if dealt is None else self._blocks(x, rows, dealt)
         batch = rows.moments(
@@ -188,6 +199,8 @@ class NumpyMoments(MomentsKernel):
         better mean where that matters.
         """
         width = batch.width
+        # The same memory as in `_mean`, in which the batch still is: widening it twice would cost a
+        # second copy.
         wide = self._memory.like("wide", np.empty((batch.rows, width), np.float64))
         wide -= batch.mean
         if weights is not None:
@@ -197,10 +210,14 @@ class NumpyMoments(MomentsKernel):
         square = self._memory.like("scatter", self._scatter)
         # numpy sees the transpose and calls syrk: half the arithmetic.
         self._scatter += np.matmul(wide.T, wide, out=square)
+        # Rarely true, and then worth another product: a dimension that is 0.1 in every row has a
+        # mean that misses 0.1 by a rounding, and would get a variance of the square of that.
         if (np.diagonal(square) <= NEARLY_CONSTANT * batch.weight * batch.mean**2).any():
             roots = np.ones(batch.rows) if weights is None else np.sqrt(weights)
             batch = self._with_exact_mean(batch, roots @ wide)
         if self._total is not None:
+            # The merge of the moments below leaves the scatter alone, as it is summed in place
+            # here.
             step, weight = self._total.step_to(batch)
             self._scatter += np.multiply.outer(step * weight, step, out=square)
         return batch
@@ -210,11 +227,13 @@ class NumpyMoments(MomentsKernel):
         if self._scatter is None or batch.weight == 0:
             return batch
         step = rest / batch.weight
+        # Around m + s with s = r / w the scatter is that around m, less r rᵀ / w.
         self._scatter -= np.multiply.outer(rest, step)
         return replace(batch, mean=batch.mean + step)
 
 
-# A variance below this share of the squared mean could be the rounding of that mean.
+# A variance below this share of the squared mean could be the rounding of that mean: a standard
+# deviation of 1e-10 of it, while the mean of a batch is good to 1e-12 or better.
 NEARLY_CONSTANT = 1e-20
 
 
@@ -239,6 +258,8 @@ class NumpyProjector:
         if plan.basis is not None:
             centred = self._centred(x)
             z = np.matmul(centred, self._basis("centred", x.dtype), out=self._memory.like("z", x))
+            # x − μ was taken with a rounded μ. The difference is the same for all rows, and adding
+            # it here costs one addition instead of a second read in float64.
             z += self._rounding_of_mean(x.dtype)
             self._sum_exponentials("centred", z, log_partition)
             self._sum_views(centred, z, sums, dealt)
@@ -269,6 +290,8 @@ class NumpyProjector:
     def _sum_views(self, centred: Floats, z: Floats, sums: ViewSums, dealt: Dealt | None) -> None:
         """Add a batch to the lengths, unit vectors and extreme dimensions of every view."""
         views = self._plan.views
+        # ‖y‖² = Σ_k g_k² z_k², so that one array of squares gives the lengths in all views; with
+        # gains of 1 they are the lengths of the centred vectors, against which rounding is judged.
         gains = [np.ones(z.shape[1], z.dtype), *((v.gains**2).astype(z.dtype) for v in views)]
         squares = np.empty((len(gains), len(z)))
         for block in blocks(z):
@@ -280,6 +303,8 @@ class NumpyProjector:
                 sums.found.block_squares[:] += dealt.part(block).sums(squared, ones)[0]
         lengths = np.sqrt(squares[0])
         for row, view in enumerate(views):
+            # The constant is orthogonal to all that varies, so that its square adds up with the
+            # others.
             norms = np.sqrt(squares[row + 1] + view.constant_length() ** 2)
             inverse = sums.add_norms(row, norms, lengths, float(np.finfo(z.dtype).eps))
             scale = inverse.astype(z.dtype)
@@ -318,6 +343,8 @@ class NumpyProjector:
         reach = np.maximum(t.max(axis=0), -t.min(axis=0)).astype(np.float64)
         largest = [float((families[row].gains * reach).max()) for row in rows]
         order, members = worthwhile(largest, t.dtype)
+        # Powers of t itself could overflow or vanish. Divided by the largest of their direction,
+        # coordinates lie between −1 and 1, and the gains take its size.
         totals = self._power_sums(t, reach, order) if members else None
         for position, row in enumerate(rows):
             family = families[row]
@@ -342,8 +369,10 @@ class NumpyProjector:
         exponents could overflow are shifted by their maximum.
         """
         gains = family.gains.astype(t.dtype)
+        # Not written as ≥, so that NaN and infinities go the careful way as well.
         far = np.flatnonzero(~(family.gains * reach < safe_exponent(t.dtype, len(t))))
         near_gains = gains.copy()
+        # exp(0) cannot overflow; what it gives for these directions is replaced below.
         near_gains[far] = 0
         plain = bool((near_gains == 1).all())
         sums = np.zeros((2, t.shape[1]))

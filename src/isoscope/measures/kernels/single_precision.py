@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from isoscope.typing import Floats, Matrix, Vector
 
 
-# Directions between means that wait for one product instead of many of rank one.
+# Directions between means that wait for one product instead of many of rank one: adding one outer
+# product reads and writes the whole d × d matrix, for as little arithmetic as there can be.
 PENDING = 64
 
 # Parts whose squares sum to less or more are summed in float64.
@@ -50,6 +51,8 @@ class RunningScatter:
         if total == 0:
             return
         narrow = weight.astype(rows.dtype)
+        # Rounded to the type of the rows, so that the subtraction stays in it. What the rounding
+        # left over is measured on the centred rows, where it has all its digits.
         near = (weighted_sum(narrow, rows) / total).astype(rows.dtype)
         kind = rows.dtype.str
         centred = np.subtract(rows, near, out=memory.like(f"centred {kind}", rows))
@@ -57,6 +60,7 @@ class RunningScatter:
         if weights is not None:
             centred *= np.sqrt(narrow)[:, None]
         product = memory.like(f"product {kind}", np.broadcast_to(near, self._scatter.shape))
+        # An overflow shows in the trace below, and the part is then summed again in float64.
         with np.errstate(over="ignore", invalid="ignore"):
             np.matmul(centred.T, centred, out=product)
         lowest, highest = SINGLE_RANGE

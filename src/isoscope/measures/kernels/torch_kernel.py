@@ -119,6 +119,7 @@ class TorchMoments(MomentsKernel):
         rest = host(weight @ centred) / batch.weight if batch.weight > 0 else 0 * batch.mean
         rooted = centred if bool((weight == 1).all()) else centred * weight.sqrt()[:, None]
         scatter = gram(rooted)
+        # What `_with_exact_mean` does in numpy where it is needed is done for every batch here.
         scatter -= like(scatter, np.multiply.outer(rest * batch.weight, rest))
         better = replace(batch, mean=batch.mean + rest)
         if self._scatter is not None and self._total is not None:
@@ -202,6 +203,7 @@ def log_sums(t: torch.Tensor, family: Exponents) -> Doubles:
     exponents = t * gains
     reach = exponents.abs().amax(dim=0)
     far = torch.nonzero(~(reach < safe_exponent(NUMPY_TYPES[t.dtype], len(t)))).flatten()
+    # As in numpy: exp(0) for directions that could overflow, which are replaced below.
     near = exponents.index_fill(1, far, 0.0) if len(far) else exponents
     powers = near.exp()
     sums = torch.stack((powers.sum(dim=0).log(), powers.reciprocal().sum(dim=0).log()))

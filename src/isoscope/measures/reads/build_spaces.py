@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 BASES = 8
 
-# Exponents beyond this are taken in float64.
+# Factors beyond this are applied in float64: float32 itself ends at 3e38.
 LARGEST_SINGLE = 1e30
 
 # Up to this many directions a uniformly distributed rotation is drawn; above, a mixing one.
@@ -78,6 +78,8 @@ def basis_ranges(
     single = (coordinates / reach).astype(np.float32)
     factors = [scale * reach for scale in scales]
     seeds = np.random.SeedSequence(seed).spawn(BASES)
+    # The value on the axes that were taken, on the same sampled rows: I1 depends on the number of
+    # rows, so that the value over all of them does not belong beside this range.
     here = one_basis(single, (), factors, seeds[0])
     logs = np.array(in_parallel([partial(one_basis, single, runs, factors, s) for s in seeds]))
     open_directions = sum(run.stop - run.start for run in runs)
@@ -116,6 +118,8 @@ def randomly_rotated(coordinates: Floats, random: np.random.Generator) -> Floats
     """
     width = coordinates.shape[1]
     if width <= SMALL:
+        # The signs of R's diagonal are LAPACK's choice; only with them taken out is Q uniformly
+        # distributed (Mezzadri 2007).
         q, r = np.linalg.qr(random.standard_normal((width, width)))
         turned: Floats = coordinates @ (q * np.sign(np.diag(r))).astype(coordinates.dtype)
         return turned
@@ -130,6 +134,7 @@ def randomly_rotated(coordinates: Floats, random: np.random.Generator) -> Floats
 def oriented_log_sums(exponents: Floats) -> Floats:
     """The larger of ln Σ_i exp(a_ik) and ln Σ_i exp(−a_ik) per column; ``exponents`` is used up."""
     top = np.maximum(exponents.max(axis=0), -exponents.min(axis=0))
+    # One exponential serves both signs, as exp(−a) = 1/exp(a), as long as neither overflows.
     if top.max() < safe_exponent(exponents.dtype, len(exponents)):
         powers = np.exp(exponents, out=exponents)
         plus = powers.sum(axis=0)
@@ -220,6 +225,8 @@ def space_sample(reads: Reads, shape: ViewShape | None = None) -> SpaceSample | 
     vectors = sample.vectors
     if shape is not None:
         vectors = reads.sample_coordinates * shape.gains + shape.offset
+    # Keys are random numbers, so their order is a random one: the first k rows in it are a random
+    # sample of k, and the same one whoever read the cloud.
     order = np.argsort(sample.keys, kind="stable")
     return SpaceSample(vectors, order, sample.groups, len(vectors) == reads.moments.rows)
 
@@ -250,6 +257,8 @@ def alignment(mean: Vector, geometry: Geometry) -> float | None:
     if length <= geometry.null_length:
         return None
     system = geometry.raw
+    # Where the largest eigenvalue repeats, no single eigenvector is the top one; the projection on
+    # the whole eigenspace does not depend on its basis.
     first = next((run for run in system.repeated if run.start == 0), slice(0, 1))
     return min(float(np.linalg.norm(mean @ system.vectors[:, first])) / length, 1.0)
 
@@ -310,6 +319,8 @@ def view_space(reads: Reads, view: View, row: int) -> Space:
         dead_variance=0.0 if shape.on_components else geometry.dead_variance,
         spectrum=Spectrum(
             variances,
+            # The constant lies in the removed directions, so that it takes the place of one of the
+            # zeros that these have, of which the last variance is one.
             np.sort(np.append(variances[:-1], constant**2))[::-1] if constant else variances,
             0.0 if shape.on_components else geometry.null_variance,
         ),
@@ -352,6 +363,8 @@ def view_partitions(reads: Reads, view: View) -> dict[Scaling, Partition]:
     scale = inverse_scale(view.root_mean_square)
     empty = (shape.gains == 0) | (system.values <= geometry.null_variance)
     constant = shape.constant_length()
+    # The removed directions may be rotated among themselves at will, as nothing varies in them. So
+    # one of them is taken along the constant and carries all of it, and the others none.
     carrier = int(np.flatnonzero(shape.offset)[0]) if constant else None
     runs = open_runs(view, geometry)
     spread: dict[Scaling, BasisRange] = {}
@@ -361,6 +374,8 @@ def view_partitions(reads: Reads, view: View) -> dict[Scaling, Partition]:
             coordinates[:, carrier] = constant
         spread = spreads(coordinates, runs, list(logs), scale, reads.seed)
     removed = int((shape.gains == 0).sum())
+    # If the last removed and the first kept component have the same eigenvalue, which of them is
+    # removed was decided by the choice of a basis.
     cut = any(run.start < removed < run.stop for run in system.repeated)
     partitions: dict[Scaling, Partition] = {}
     for scaling, both in logs.items():
@@ -378,7 +393,9 @@ def open_runs(view: View, geometry: Geometry) -> tuple[slice, ...]:
     """Find the directions of a corrected cloud whose eigenvalues repeat."""
     kept = np.flatnonzero(view.shape.gains)
     if view.shape.on_components:
+        # After whitening every direction that is kept has variance 1, so all of them are one run.
         return (slice(0, len(kept)),) if len(kept) > 1 else ()
+    # Of a run that the removed components reach into, only the kept part is still open.
     first = int(kept[0]) if len(kept) else view.shape.gains.size
     runs = (slice(max(run.start, first), run.stop) for run in geometry.centred.repeated)
     return tuple(run for run in runs if run.stop - run.start > 1)

@@ -23,10 +23,14 @@ if TYPE_CHECKING:
     from isoscope.typing import Matrix, Vector
 
 
-# Eigenvalues closer than this, relative to the larger one, count as repeated (float64 sums).
+# Eigenvalues closer than this, relative to the larger one, count as repeated (float64 sums). An
+# error of relative size e in the matrix turns two eigenvectors into each other by about e / gap, so
+# that the directions of close eigenvalues are decided by rounding.
 REPEATED_GAP = 1e-6
 
-# An eigenvalue of up to this many roundings of d times the largest is zero.
+# An eigenvalue of up to this many roundings of d times the largest is zero: the decomposition
+# itself is only good to a small multiple of d · eps of the largest eigenvalue, so that whatever is
+# smaller may have been made by it.
 SUM_ROUNDINGS = 8
 
 # A mean vector of up to this many roundings of the vectors' length is zero.
@@ -74,6 +78,8 @@ def geometry_of(moments: Moments, stored: str, *, centred_vectors: bool = True) 
     Without ``centred_vectors`` the covariance has eigenvalues alone, in a third of the time: all
     that a cloud as it is needs.
     """
+    # Both matrices are decomposed: I1 is defined on the eigenvectors of XᵀX, in which the mean
+    # still is, whereas corrections begin by taking the mean away.
     covariance = moments.covariance
     second = covariance + np.multiply.outer(moments.mean, moments.mean)
     decompose = eigen_system if centred_vectors else eigenvalues_alone
@@ -90,6 +96,8 @@ def with_floors(centred: EigenSystem, moments: Moments, stored: str) -> CentredG
     """Say from where on eigenvalues and lengths are more than rounding."""
     dead = dead_variance(moments, stored)
     null = null_variance(moments, stored, float(centred.values[0]))
+    # The dead variance is that of one entry; times the width it is the squared rounding of a whole
+    # vector.
     null_length = NULL_ROUNDINGS * math.sqrt(dead * moments.width)
     return CentredGeometry(centred, dead, null, null_length)
 
@@ -98,14 +106,21 @@ def dead_variance(moments: Moments, stored: str) -> float:
     """Variance up to which a dimension is rounding: (eps · root mean square entry)².
 
     Small numbers in half precision have a rounding of their own, far below that of the largest:
-    only what single precision would drown beside the others counts as rounding.
+    only what single precision would drown beside the others counts as rounding. Entries are taken
+    with the mean in them, because that is how they were rounded when they were stored.
     """
     eps = min(EPSILON[stored], EPSILON["float32"])
     return eps**2 * moments.norm_square_sum / moments.weight / moments.width
 
 
 def null_variance(moments: Moments, stored: str, largest: float) -> float:
-    """Eigenvalue up to which a direction is rounding of the stored numbers or of the sums."""
+    """Eigenvalue up to which a direction is rounding of the stored numbers or of the sums.
+
+    Two causes, and the larger one decides. Numbers were rounded when they were stored, which adds
+    a variance of its own to every direction; and the sums and the decomposition round as well, in
+    proportion to the largest eigenvalue. Dividing by the root of such a variance, as whitening
+    does, would blow rounding up to the size of all other directions.
+    """
     sums = SUM_ROUNDINGS * largest * moments.width * EPSILON["float64"]
     return max(dead_variance(moments, stored), sums)
 
@@ -133,6 +148,7 @@ def oriented(vectors: Matrix) -> Matrix:
 
     The sign is as open as a basis is: this one does not depend on rounding or the LAPACK build.
     """
+    # Entries within TIE of the largest are equals: rounding alone would decide between them.
     sizes = np.abs(vectors)
     largest = np.argmax(sizes >= sizes.max(axis=0) - TIE, axis=0)
     return vectors * np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
@@ -141,6 +157,9 @@ def oriented(vectors: Matrix) -> Matrix:
 def repeated_runs(values: Vector, null: float, gap: float = REPEATED_GAP) -> tuple[slice, ...]:
     """Find runs of falling eigenvalues above ``null`` whose neighbours differ by less than gap."""
     present = values > null
+    # A chain of close neighbours is one run, even if its ends are further apart than the gap: any
+    # two neighbours in it may have been mixed by rounding. As values fall, the later one of a pair
+    # being above zero is enough.
     close = (values[:-1] - values[1:] < gap * values[:-1]) & present[1:]
     edges = np.flatnonzero(np.diff(np.concatenate(([False], close, [False])).astype(np.int8)))
     return tuple(slice(int(a), int(b) + 1) for a, b in edges.reshape(-1, 2))
@@ -156,8 +175,11 @@ def settled_basis(vectors: Matrix) -> Matrix:
     span = vectors.copy()
     settled = np.empty_like(vectors)
     for position in range(vectors.shape[1]):
+        # The squared length of the projection of each coordinate axis on what is left of the space.
         depth = np.einsum("ij,ij->i", span, span)
         axis = int(np.flatnonzero(depth >= depth.max() - TIE)[0])
+        # The projection itself. Unlike the columns of span, it stays the same when these are
+        # rotated within the space, which is what makes the choice independent of the LAPACK build.
         direction = span @ span[axis]
         # Twice is enough: one pass may leave a rounding of the earlier directions behind.
         for _ in range(2):

@@ -4,6 +4,10 @@ The state is a frozen dataclass of float64 arrays on the host. Merging is associ
 processes, machines and a resumed run all use the same one. Sums over the rows of each block are for
 values without one of them.
 
+With the means m₁ and m₂ of two parts of weights w₁ and w₂, and δ = m₂ − m₁, the scatter of both
+together is S₁ + S₂ + w₁ w₂ / (w₁ + w₂) · δ δᵀ, and the mean m₁ + δ w₂ / (w₁ + w₂) (Chan, Golub &
+LeVeque 1983, Algorithms for computing the sample variance).
+
 Norms are counted in a histogram whose edges never move, so that histograms of any two parts add up:
 sixteen bins per octave from 2⁻⁴⁰ to 2⁴⁰, one below and one above. A bin is 4.4 % wide.
 """
@@ -28,7 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BlockSums(Summed):
-    """What ``Moments`` sums over all rows, for the rows of each block; weights are w_i."""
+    """What ``Moments`` sums over all rows, for the rows of each block; weights are w_i.
+
+    The sum over all rows but those of block b is the total less row b. There is no scatter among
+    them: 31 matrices of d × d would take more memory than all else together, and one eigenbasis
+    serves all blocks instead (``Projections.block_squares``).
+    """
 
     rows: Vector
     weight: Vector
@@ -50,6 +59,7 @@ class BlockSums(Summed):
         cls, dealt: Dealt, norms: Vector, weight: Vector, vector_sum: Matrix, unit_sum: Matrix
     ) -> BlockSums:
         """Put the sums of one batch together."""
+        # Zero vectors have no direction, and count neither in cosines nor in their number of pairs.
         unit_weight = np.where(norms > 0, weight, 0.0)
         return cls(
             rows=dealt.totals(np.ones(len(norms))),
@@ -62,6 +72,9 @@ class BlockSums(Summed):
         )
 
 
+# The edges are fixed before anything is read, as a histogram whose edges followed from the data
+# could not be added to that of another shard. Lengths from 1e-12 to 1e12 lie in bins of finite
+# width, which is enough for vectors of any usual scale.
 PER_OCTAVE = 16
 OCTAVES = 40
 BINS = 2 * OCTAVES * PER_OCTAVE + 2
@@ -94,8 +107,10 @@ def median_norm(counts: NDArray[np.int64]) -> float | None:
     below = np.cumsum(counts)
     position = int(np.searchsorted(below, total / 2))
     low, high = float(EDGES[position]), float(EDGES[position + 1])
+    # The two outermost bins have no width in logarithms, so that no place within them is known.
     if low == 0 or not np.isfinite(high):
         return None
+    # Which part of the bin's own rows lies below the median.
     inside = (total / 2 - (int(below[position]) - int(counts[position]))) / int(counts[position])
     return float(low * (high / low) ** inside)
 
@@ -143,7 +158,7 @@ class Moments(Summed):
     norm_max: float
     """Largest length."""
     norm_counts: Ids
-    """Rows per length bin, see ``norm_bins``; zero vectors are in none."""
+    """Rows per length bin, see ``count_norms``; zero vectors are in none."""
     scatter: Matrix | None
     """Σ w_i (x_i − mean)(x_i − mean)ᵀ"""
     unit_square_sum: Vector | None
@@ -204,6 +219,9 @@ class Moments(Summed):
         lose no digits to a common offset, which plain sums of squares would.
         """
         step, weight = self.step_to(other)
+        # The weight of the step is w₁ w₂ / (w₁ + w₂), so that dividing by w₁ leaves the other
+        # part's share of all weight, by which the mean moves. Means are never rebuilt from sums of
+        # vectors: the digits of a large common offset would be lost to them.
         mean = other.mean if self.weight == 0 else self.mean + step * (weight / self.weight)
         return replace(
             super().merge(other),
@@ -250,6 +268,7 @@ class Moments(Summed):
         """Return the step δ between two means and the weight w of the scatter w δδᵀ of them."""
         total = self.weight + other.weight
         # Divided first: the product of two large weights could overflow.
+        # Two parts whose rows all have weight 0 add no scatter, whatever their means are.
         weight = self.weight * (other.weight / total) if total > 0 else 0.0
         return other.mean - self.mean, weight
 

@@ -126,6 +126,8 @@ def by_kind_and_name(arrays: Arrays) -> dict[str, dict[str, dict[str, NDArray[An
     """Sort arrays called ``kind|key|name`` by kind and name; a name may hold any sign."""
     found: dict[str, dict[str, dict[str, NDArray[Any]]]] = {}
     for text, array in arrays.items():
+        # The name comes last, since it is the only one of the three that may contain the sign
+        # itself.
         kind, key, name = text.split("|", 2)
         found.setdefault(kind, {}).setdefault(name, {})[key] = array
     return found
@@ -146,7 +148,8 @@ def added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 FIRST, SECOND = "first read", "second read"
 
-# Clouds whose longest vector is shorter than this cannot be squared in float64.
+# Clouds whose longest vector is shorter than this cannot be squared in float64, whose smallest
+# normal number is about 2e-308: squares of 1e-280 leave some room for the smaller components.
 SHORTEST = 1e-140
 
 
@@ -182,6 +185,8 @@ class FirstWork(ReadWork[FirstState]):
     def finished(self, state: FirstState | None, group: CloudGroup) -> FirstState:
         """Add what the selection of rows left out."""
         found = FirstState({}, {}, self.sample_size) if state is None else state
+        # A selection counts what it leaves out while it is read, so the number is there only now,
+        # and on a distant worker it would be lost unless it went into the state.
         left_out = group.left_out if isinstance(group, RowSelection) else {}
         return replace(found, left_out=dict(left_out))
 
@@ -228,6 +233,8 @@ class MomentsTaker(DealtTaker):
         moments = {name: found for name, found in results.items() if found is not None}
         for kernel in self._kernels.values():
             kernel.restart()
+        # Kernels go on with their working memory, which took page faults to get; takers of samples
+        # are made anew, so that a chunk's sample depends on its own rows alone.
         samples = {name: taker.result() for name, taker in self._samples.items()}
         self._samples = {}
         used = "" if self._dealer is None else self._dealer.used
@@ -294,10 +301,13 @@ def first_read(
         double,
         deals=dealer is not None,
         label=None if dealer is None else dealer.label,
+        # Where rows may still be left out, their number before that is no help: a sample drawn from
+        # the lowest part of the keys could then come out too small.
         rows=getattr(group, "certain_rows", None) if len(group.names) == 1 else None,
     )
     state = read(group, work, FIRST, plan or Run(), progress).state
     if dealer is not None:
+        # The dealer of the caller dealt nothing itself: those of the threads did.
         dealer.used = state.dealt_by
     if isinstance(group, RowSelection):
         group.left_out = dict(state.left_out)

@@ -67,6 +67,8 @@ class ProjectionPlan:
 class Projections(Summed):
     """What the second read found: a row per family of exponents, a row per view."""
 
+    # Sums of exponentials are only ever held as logarithms, where adding is logaddexp: the sums
+    # themselves overflow for vectors longer than about 700.
     reductions: ClassVar = {"log_partition": np.logaddexp, "norm_max": np.maximum}
 
     rows: int
@@ -109,7 +111,8 @@ class Projections(Summed):
 # the error of ln Z stays below 1e-4; beyond it the whole read is done in float64.
 LARGEST_SINGLE_STRETCH = 1e3
 
-# Vectors of lengths outside this range are projected in float64 too.
+# Vectors of lengths outside this range are projected in float64 too: float32 ends at about 1e38 and
+# 1e-38, which squares of coordinates, and their sums over a row, should stay well away from.
 SINGLE_LENGTHS = (1e-12, 1e12)
 
 
@@ -150,6 +153,8 @@ def plan_second_read(
 
     def add(correction: str, scaling: Scaling, family: Exponents) -> None:
         for row, known in enumerate(exponents):
+            # Without scaling, centring and every all-but-the-top need the same sums, which are then
+            # taken once: exponentials are the dearest part of this read.
             if known.source == family.source and np.array_equal(known.gains, family.gains):
                 families[correction, scaling] = row
                 return
@@ -169,6 +174,8 @@ def plan_second_read(
         # A removed direction has Z = n exactly, whatever was summed there: its gain may be 1.
         gains = ones if np.isin(view.shape.gains, (0.0, 1.0)).all() else view.shape.gains
         add_space(view.correction, "centred", gains, view.root_mean_square)
+    # A product with a basis costs about as much as the scatter did, so each is made only if it is
+    # used.
     raw_wanted = any(correction == NONE for correction, _ in families)
     plan = ProjectionPlan(
         mean=moments.mean,
@@ -190,7 +197,11 @@ def single_suffices(moments: Moments, views: Sequence[View], geometry: Geometry)
 
 
 def largest_stretch(views: Sequence[View], geometry: Geometry) -> float:
-    """How much longer a view makes a vector along one direction, in centred vector lengths."""
+    """How much longer a view makes a vector along one direction, in centred vector lengths.
+
+    A coordinate in single precision is off by some eps of the length of the whole vector, however
+    small the coordinate is. A gain of 1/σ makes that eps · length / σ, beside a variance of 1.
+    """
     length = math.sqrt(float(geometry.centred.values.sum()))
     gains = [float(view.shape.gains.max()) for view in views if view.shape.on_components]
     return max(gains, default=0.0) * length

@@ -1,4 +1,9 @@
-"""What is asked for, and the reads that it takes."""
+"""What is asked for, and the reads that it takes.
+
+Directions are needed before anything can be projected on them, and they follow from sums over all
+rows: so there are two reads, and neither can be merged into the other. What needs no direction
+(lengths, mean cosine) is done after the first, and nobody pays for a second.
+"""
 
 from __future__ import annotations
 
@@ -87,6 +92,8 @@ class Request:
     def of_corrected(self) -> Request:
         """Return the request for a corrected cloud."""
         plain = (CorrectionName(NONE, NONE, {}),)
+        # The corrected cloud exists in this process only, so no other worker can read it, and it is
+        # not what the journal's configuration describes.
         within = self.reading.within()
         return replace(self, corrections=plain, dealer=None, watch=None, reading=within)
 
@@ -116,6 +123,8 @@ class Request:
         """Rows that are drawn."""
         if "large sample" in self.needs:
             return LARGE_SIZE
+        # The range over random bases is taken of a sample, and whether eigenvalues repeat is known
+        # only after the read that draws it.
         return DEFAULT_SIZE if self.needs_second_read or "sample" in self.needs else 0
 
     def spaces(self, group: RowSelection) -> list[tuple[str, Described, str]]:
@@ -126,6 +135,7 @@ class Request:
             group, parts, sample_size=self.sample_size, seed=self.seed, double=self.double,
             dealer=self.dealer, plan=self.reading, progress=self.progress,
         )  # fmt: skip
+        # Most of a result is known by now, and the second read takes about as long as the first.
         if self.watch is not None:
             self.watch(first, dict(zip(group.names, group.dtypes, strict=True)))
         plans = {
@@ -137,6 +147,7 @@ class Request:
             second = second_read(
                 group,
                 {name: plan.second.plan for name, plan in plans.items() if plan.second},
+                # Dealing rows costs time, and only variances by block need it in this read.
                 dealer=self.dealer if self.deals_variances else None,
                 plan=self.reading,
                 progress=self.progress,
@@ -152,6 +163,7 @@ class Request:
         what = f"{moments.width:,} dimensions, {stored}"
         if not self.needs_scatter:
             return Plan(None, (), None, f"{what}; one read")
+        # I1 of the cloud as it is needs the eigenvectors of XᵀX, not those of the covariance.
         along_centred = bool(self.view_names) or self.deals_variances
         geometry = geometry_of(moments, stored, centred_vectors=along_centred)
         views = tuple(build_view(name, geometry, moments.mean) for name in self.view_names)
@@ -175,6 +187,7 @@ class Request:
     ) -> Described:
         """Build the spaces of one cloud in the order in which corrections were given."""
         projections = second.get(name)
+        # Projected on directions that belong to other rows, numbers would look right and be wrong.
         if projections is not None and projections.rows != first.moments.rows:
             raise DataError(
                 f"{name} changed while it was read: {first.moments.rows:,} rows at first, "

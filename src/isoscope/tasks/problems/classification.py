@@ -420,6 +420,8 @@ def parts_of_documents(
             f"{task}: sentences of {len(names)} documents; three are needed to learn, to choose "
             "and to score on"
         )
+    # Whole documents, at random: sentences of one document share words and topics, and a probe
+    # could recognise those instead of the class.
     order = [names[k] for k in rng.permutation(len(names))]
     parts = dict.fromkeys(order, TRAIN)
     begin = 0

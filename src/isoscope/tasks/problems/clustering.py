@@ -156,6 +156,7 @@ class ClusteringProblem(Problem):
                 own, moved = v_influences(truth[fold], column % self.clusters)
                 values[seed] += own * fold.sum() / n
                 influences[fold] += moved / len(self.seeds)
+        # The variance of the mean over seeds, not that of a single run.
         by_seeds = float(np.var(values, ddof=1)) / len(values)
         value = float(values.mean())
         return {V_MEASURE: with_interval(value, influences, cells, level, by_seeds)}

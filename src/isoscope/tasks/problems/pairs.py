@@ -153,6 +153,8 @@ def mean_of(parts: Mapping[str, Score], level: float) -> Score:
     if len(influences) < len(parts) or 1 - abs(value) < PERFECT:
         without = next((part.note for part in parts.values() if part.influences is None), "")
         return replace(whole, note=f"{whole.note}; {without}" if without else whole.note)
+    # In the order of subsets, not of pairs. That is the same order in every space, so that a
+    # difference of two such means is still paired.
     joined = np.concatenate(influences)
     low, high = interval_within(value, quantile(level, n) * standard_error(joined))
     return replace(whole, low=low, high=high, influences=joined)

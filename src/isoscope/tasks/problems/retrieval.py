@@ -189,6 +189,7 @@ def query_figures(found: NDArray[np.intp], relevant: Mapping[int, int]) -> tuple
         Its relevant documents and their grades, one at least.
     """
     gains = np.array([relevant.get(int(document), 0) for document in found], np.float64)
+    # The best order is that of all relevant documents, also of those that were not found.
     ideal = np.array(sorted(relevant.values(), reverse=True), np.float64)
     hits = np.flatnonzero(gains)  # ranks from 0
     recall = [float(np.sum(hits < k)) / len(relevant) for k in (1, CUT, DEEPEST)]

@@ -1,9 +1,14 @@
 """One word in two sentences: the same meaning where the cosine of its vectors is high.
 
-A pair is called *the same* where the cosine is above a threshold of 0.1, 0.2 … 0.9. Which one, is a
-choice. Made on the pairs that are scored, out of nine thresholds and a dozen layers, it makes any
-model look better than it is (Luo et al. 2021 do so); here it is made on other pairs, and what the
-best threshold would have given on the scored ones stands beside it, called so.
+A pair is called *the same* where cos(x, y) > t, for a threshold t of 0.1, 0.2 … 0.9. Which of them
+is taken is a choice. Made on the pairs that are scored, out of nine thresholds and a dozen layers,
+it makes any model look better than it is (Luo et al. 2021 do so); here it is made on other pairs,
+and what the best threshold would have given on the scored ones stands beside it, under that name.
+
+References
+----------
+Pilehvar & Camacho-Collados (2019), WiC: the word-in-context dataset for evaluating
+context-sensitive meaning representations, NAACL. Luo et al. (2021).
 """
 
 from __future__ import annotations
