@@ -154,9 +154,10 @@ def matrix_of(column: pyarrow.ChunkedArray) -> np.ndarray:
     column.validate(full=True)
     rows = column.to_pylist()
     kind = {value: name for name, value in ARROW_TYPES.items()}[column.type.value_type]
-    if any(number is None for row in rows for number in row):
-        raise ValueError("a null number")
-    return np.array([np.array(row, kind) for row in rows])
+    width = next(len(row) for row in rows if row is not None)
+    # Nulls are no numbers; which rows have some is told beside the vectors.
+    filled = [[None] * width if row is None else row for row in rows]
+    return np.array([np.array(row, np.float64).astype(kind) for row in filled])
 
 
 def compress(content: bytes, compression: str) -> bytes:

@@ -40,7 +40,7 @@ def test_rows_that_may_not_be_used_and_rows_without_a_vector() -> None:
     rows = FoldedRows(vectors, [], usable, parts_of(WANTED))
     (center,) = rows.fit(named(["center"]))
     mean = np.delete(ROWS[:40], 3, axis=0).mean(axis=0)
-    np.testing.assert_allclose(center.apply(np.zeros((1, 6)))[0], -mean, rtol=1e-5)
+    np.testing.assert_allclose(center.apply(np.ones((1, 6)))[0], 1 - mean, rtol=1e-5)
 
 
 def test_others_are_fitted_on_in_every_fold() -> None:
@@ -50,7 +50,7 @@ def test_others_are_fitted_on_in_every_fold() -> None:
     assert rows.count((0,)) == 30
     center, clusters = rows.fit(wanted, (0,))
     np.testing.assert_allclose(
-        center.apply(np.zeros((1, 6)))[0], -ROWS[30:].mean(axis=0), rtol=1e-5
+        center.apply(np.ones((1, 6)))[0], 1 - ROWS[30:].mean(axis=0), rtol=1e-5
     )
     expected = make_correction(CLUSTERS).fit(ROWS[30:]).transform(ROWS)
     np.testing.assert_allclose(clusters.apply(ROWS.astype(float)), expected, atol=1e-4)
