@@ -25,7 +25,22 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parents[1]
+RECORDS, PAGE = (HERE / "docs" / "results" / f"speed.{kind}" for kind in ("json", "md"))
 LIMIT = 1.15
+
+HEADER = (
+    "| job | ratio of the best | ratios of rounds | before, s | after, s |",
+    "| --- | ---: | ---: | ---: | ---: |",
+)
+INTRODUCTION = """# Speed from version to version
+
+```sh
+python benchmarks/guard.py BEFORE --record TITLE
+```
+
+Every job runs in a process of its own, in turn on the sources of both checkouts. The ratio is that
+of the best rounds, after over before; beside it are the lowest and the highest ratio of a round.
+"""
 
 # Lazy imports happen in a small call before the clock starts: what they cost is a job of its own.
 TIMED = """
@@ -136,6 +151,18 @@ def line(name: str, figures: list[float]) -> str:
     return f"| {name} | {ratio:.2f} | {low:.2f} to {high:.2f} | {old:.3f} | {new:.3f} |"
 
 
+def keep(title: str, how: str, found: dict[str, list[float]]) -> None:
+    """Keep figures under a title, and write the page of all figures that are kept."""
+    records = json.loads(RECORDS.read_text("utf-8")) if RECORDS.exists() else {}
+    records[title] = {"how": how, "figures": found}
+    RECORDS.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    parts = [INTRODUCTION]
+    for name, record in records.items():
+        rows = [line(job, figures) for job, figures in record["figures"].items()]
+        parts.append("\n".join([f"## {name}\n", record["how"] + ".\n", *HEADER, *rows]) + "\n")
+    PAGE.write_text("\n".join(parts), "utf-8")
+
+
 def main() -> None:
     """Compare, print a table, and fail above the limit."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -143,15 +170,14 @@ def main() -> None:
     parser.add_argument("--after", type=Path, default=HERE)
     parser.add_argument("--jobs", default=",".join([*JOBS, *COMMANDS]))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--record", metavar="TITLE", help="keep the figures in docs/results")
     given = parser.parse_args()
     machine = f"{os.cpu_count()} cores, {platform.machine()}"
     print(f"{datetime.now(UTC):%Y-%m-%d}, {machine}, {given.rounds} rounds\n")
-    print("| job | ratio of the best | rounds | before, s | after, s |")
-    print("| --- | --- | --- | --- | --- |")
+    print(*HEADER, sep="\n")
     found = compare(given.before, given.after, given.jobs.split(","), given.rounds)
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    if given.record:
+        keep(given.record, f"{datetime.now(UTC):%Y-%m-%d}, {machine}, {given.rounds} rounds", found)
     slower = [name for name, figures in found.items() if figures[0] > LIMIT]
     if slower:
         sys.exit(f"more than {LIMIT:g} × as slow: {', '.join(slower)}")

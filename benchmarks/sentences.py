@@ -283,7 +283,10 @@ def page(kept: dict[str, Any]) -> str:
         "`python benchmarks/sentences.py --draws 500` draws data whose truth is known and counts",
         "how often a sentence with a decision was printed that is wrong there. Rates have Wilson's",
         "interval of 95 %. A rate that is higher than allowed, to the lower end of its interval,",
-        "is marked with **!**.",
+        "is marked with **!**. The column *of* has the number of draws, which is below 500 where",
+        "a scenario has not been run at full length yet. Draws have the seeds 0, 1, 2 and so on.",
+        "Machine: two cores, 24 GiB. Other verbs have scripts of their own, which print tables:",
+        "`sentences_threshold.py`, `sentences_advise.py` and `sentences_correct.py`.",
     ]
     for verb in dict.fromkeys(one["verb"] for one in kept.values()):
         some = {name: one for name, one in kept.items() if one["verb"] == verb}
