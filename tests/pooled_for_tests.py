@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from isoscope.models.model import Model
-from isoscope.models.pooling import pooled_spaces
+from isoscope.models.sentences.pooling import pooled_spaces
 
 
 def pooled(

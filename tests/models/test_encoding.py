@@ -17,7 +17,7 @@ from isoscope.errors import DataError, UsageError
 from isoscope.models import encode as encoding
 from isoscope.models.encode import Encoder
 from isoscope.models.model import Model, open_model
-from isoscope.models.pooling import pooled_spaces
+from isoscope.models.sentences.pooling import pooled_spaces
 
 TEXTS = ["the cat sat on the boat", "a dog", "bird", "a dog", "", "the old dog, and a cat"]
 

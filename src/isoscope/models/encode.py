@@ -25,8 +25,8 @@ from isoscope.compute.vector_cache import VectorCache, open_cache, space_digest,
 from isoscope.data.arrays import numbered
 from isoscope.errors import DataError, UsageError
 from isoscope.models.model import Model, reopened
-from isoscope.models.pooling import Watch, check_pooling, pooled_spaces
 from isoscope.models.runtime import device_name, dtype_name
+from isoscope.models.sentences.pooling import Watch, check_pooling, pooled_spaces
 from isoscope.models.tokens import Mention, by_text
 from isoscope.models.weights import weight_files
 from isoscope.progress import Progress, report

@@ -26,7 +26,11 @@ from isoscope.models.runtime import (
     loading,
     quietly,
 )
-from isoscope.models.sentence_pipeline import SentencePipeline, has_pipeline, read_pipeline
+from isoscope.models.sentences.sentence_pipeline import (
+    SentencePipeline,
+    has_pipeline,
+    read_pipeline,
+)
 from isoscope.models.sources import CONFIG, Source, find_source
 from isoscope.models.structure.parts import ROTARY, Parts, Positions, find_parts, find_positions
 from isoscope.models.structure.rms_variants import know_own

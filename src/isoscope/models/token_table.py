@@ -25,7 +25,7 @@ from isoscope.measures.reads.moments import MomentParts, Moments
 from isoscope.models.layer_names import numbered_layers
 from isoscope.models.layers import LayerClouds, TokenRule
 from isoscope.models.model import Model, provenance_of
-from isoscope.models.pooling import Watch, token_batches
+from isoscope.models.sentences.pooling import Watch, token_batches
 from isoscope.models.tokens import TextTokenizer
 from isoscope.progress import Progress, report
 
@@ -223,7 +223,7 @@ def read_last_layer(
     name : str
         What they are called in the protocol.
     watch : callable, optional
-        Sees the tokens of every batch, as in ``isoscope.models.pooling.pooled``.
+        Sees the tokens of every batch, as in ``isoscope.models.sentences.pooling.pooled``.
     progress : callable, optional
         Called with the name of the read, texts done, and texts in all.
     """

@@ -13,8 +13,8 @@ from isoscope.data.texts.open import open_texts
 from isoscope.errors import UsageError
 from isoscope.models.encode import Encoder, EncodingPool, chosen_layers
 from isoscope.models.model import Model, open_model
-from isoscope.models.pipeline_encoder import encoder_for
-from isoscope.models.prompts import Role
+from isoscope.models.sentences.pipeline_encoder import encoder_for
+from isoscope.models.sentences.prompts import Role
 from isoscope.progress import Progress
 from isoscope.tasks.prompts import with_prompt
 from isoscope.tasks.protocol import SentenceProtocol

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.errors import UsageError
-from isoscope.models.prompts import prompts_of
+from isoscope.models.sentences.prompts import prompts_of
 from isoscope.tasks.datasets.own_pairs import OwnPairProblem
 from isoscope.tasks.problems.retrieval import RetrievalProblem
 
 if TYPE_CHECKING:
     from isoscope.models.encode import Encoder
-    from isoscope.models.prompts import Role
+    from isoscope.models.sentences.prompts import Role
     from isoscope.tasks.problem import Problem
     from isoscope.tasks.protocol import FitTexts, SentenceProtocol, TaskPlan
     from isoscope.typing import Places

@@ -16,7 +16,7 @@ from isoscope.data.sampling import TokenSample
 from isoscope.errors import UsageError
 from isoscope.models.encode import Encoder
 from isoscope.models.model import Model, open_model
-from isoscope.models.pooling import POOLINGS, token_batches
+from isoscope.models.sentences.pooling import POOLINGS, token_batches
 from isoscope.tasks.protocol import FitTexts
 from isoscope.verbs.evaluate.sentence_spaces import Space, sentence_spaces
 

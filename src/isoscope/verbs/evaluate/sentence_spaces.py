@@ -19,7 +19,7 @@ from isoscope.corrections.named import NONE, NamedCorrection, fitted
 from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError, UsageError
 from isoscope.models.encode import WORD_POOLING, Encoder
-from isoscope.models.pooling import pooled_spaces
+from isoscope.models.sentences.pooling import pooled_spaces
 from isoscope.tasks.fits import TokenFits
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from isoscope.data.base import CloudGroup
 from isoscope.data.selection import RowSelection, count_rows
 from isoscope.errors import UsageError
 from isoscope.measures.views import DEFAULT_CORRECTIONS, check_width
-from isoscope.models.prompts import Role
+from isoscope.models.sentences.prompts import Role
 from isoscope.progress import Progress
 from isoscope.results.fields import KIND, REMARKS
 from isoscope.results.result import Result, Row, versions
@@ -208,10 +208,8 @@ def threshold(
     asked = parse_corrections(listed(corrections, DEFAULT_CORRECTIONS))
     names = list(dict.fromkeys([NONE, *(one.text for one in asked)]))
     how = protocol_of(sentences, protocol, layers=layer, seed=seed)
-    if pairs is None and text is None:
-        refuse_prompts(how)
-    elif pairs is None and queries is None and how.query_prompt is not None:
-        raise UsageError("--query-prompt is about queries; name them with --queries")
+    if pairs is None:
+        check_prompts(how, text, queries)
     labelled: LabelledPairs | None = None
     scored: list[SpaceScores] = []
     documents: CloudGroup | None = None
@@ -245,14 +243,9 @@ def threshold(
     rows: list[Row] = []
     remarks: list[str] = []
     if labelled is not None:
-        rate = base_rate_of(rate_given, labelled.matches_per_query(), found.vectors, found.others)
-        rare = rare_precisions(scored, rate, found.pairs, no_store(labelled, second))
-        rows = labelled.rows(labelled.ground.name, scored, rate, rare)
-        remarks = [
-            *left_out_sentences(labelled.problem.left_out),
-            *change_sentences(scored),
-            *rate_sentences(scored[0], rate, rare),
-        ]
+        rows, remarks = about_labels(
+            labelled, scored, rate_given, found, no_store(labelled, second)
+        )
     result = replace(
         found.result,
         rows=[*rows, *found.result.rows],
@@ -269,6 +262,32 @@ def threshold(
     if map_file is not None:
         thresholds.save_maps(map_file)
     return thresholds
+
+
+def check_prompts(how: SentenceProtocol, text: Any, queries: Any) -> None:
+    """Refuse prompts where no text is read, and those of queries where there are none."""
+    if text is None:
+        refuse_prompts(how)
+    elif queries is None and how.query_prompt is not None:
+        raise UsageError("--query-prompt is about queries; name them with --queries")
+
+
+def about_labels(
+    labelled: LabelledPairs,
+    scored: Sequence[SpaceScores],
+    rate_given: float | None,
+    found: Background,
+    missing: str,
+) -> tuple[list[Row], list[str]]:
+    """Return rows and sentences about labelled pairs; ``missing`` says why there is no store."""
+    rate = base_rate_of(rate_given, labelled.matches_per_query(), found.vectors, found.others)
+    rare = rare_precisions(scored, rate, found.pairs, missing)
+    remarks = [
+        *left_out_sentences(labelled.problem.left_out),
+        *change_sentences(scored),
+        *rate_sentences(scored[0], rate, rare),
+    ]
+    return labelled.rows(labelled.ground.name, scored, rate, rare), remarks
 
 
 def clouds_of(ground: Ground) -> tuple[ArrayCloud, ArrayCloud | None]:

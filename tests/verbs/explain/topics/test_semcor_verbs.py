@@ -14,7 +14,7 @@ from benchmark_files import WITH_DATA, put
 
 from isoscope.errors import DataError, UsageError
 from isoscope.models.model import open_model
-from isoscope.models.pooling import pooled_spaces
+from isoscope.models.sentences.pooling import pooled_spaces
 from isoscope.models.tokens import Mention
 from isoscope.tasks.registry import find_task
 from isoscope.verbs.explain.topics.verb_occurrences import (

@@ -38,7 +38,7 @@ from isoscope.corrections.named import fitted, named
 from isoscope.data.arrays import ArrayCloud, unit_rows
 from isoscope.errors import DataError
 from isoscope.models.layers import LayerClouds, TokenRule
-from isoscope.models.pooling import ListedTexts
+from isoscope.models.sentences.pooling import ListedTexts
 from isoscope.models.token_table import in_reading_order
 from isoscope.results.result import Row
 from isoscope.verbs.explain.names import CHANCE, MARKS, SHARE, WORDS

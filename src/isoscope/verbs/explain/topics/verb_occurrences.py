@@ -24,7 +24,7 @@ import numpy as np
 from isoscope.corrections.named import named
 from isoscope.data.sampling import lowest_indices
 from isoscope.errors import DataError
-from isoscope.models.pooling import token_batches
+from isoscope.models.sentences.pooling import token_batches
 from isoscope.models.tokens import Mention
 from isoscope.progress import Progress, report
 from isoscope.results.tables import grouped

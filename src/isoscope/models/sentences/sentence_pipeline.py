@@ -26,9 +26,9 @@ import numpy as np
 from isoscope.data.texts.base import Text
 from isoscope.errors import DataError
 from isoscope.models.layers import padded
-from isoscope.models.pooling import ListedTexts
 from isoscope.models.runtime import library, loading
-from isoscope.models.sentence_modules import (
+from isoscope.models.sentences.pooling import ListedTexts
+from isoscope.models.sentences.sentence_modules import (
     MODULES,
     POOLINGS,
     SENTENCE,

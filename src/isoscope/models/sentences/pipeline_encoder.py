@@ -15,7 +15,7 @@ from isoscope.compute.vector_cache import space_digest
 from isoscope.errors import UsageError
 from isoscope.models.encode import Encoder, EncodingShard, cut_entries, encoded_shards
 from isoscope.models.model import Model, reopened
-from isoscope.models.sentence_modules import MODULES
+from isoscope.models.sentences.sentence_modules import MODULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from isoscope.compute.pool import Pool, Tick
     from isoscope.compute.vector_cache import VectorCache
     from isoscope.models.encode import Entries
-    from isoscope.models.pooling import Watch
+    from isoscope.models.sentences.pooling import Watch
     from isoscope.models.tokens import Mention
     from isoscope.progress import Progress
     from isoscope.typing import Mask, Places

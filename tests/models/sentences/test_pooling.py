@@ -14,7 +14,7 @@ from pooled_for_tests import pooled
 from isoscope.corrections import Center, Whiten
 from isoscope.errors import DataError, UsageError
 from isoscope.models.model import Model, open_model
-from isoscope.models.pooling import POOLINGS, pooled_spaces
+from isoscope.models.sentences.pooling import POOLINGS, pooled_spaces
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

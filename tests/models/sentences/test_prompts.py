@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from isoscope.errors import DataError, UsageError
-from isoscope.models.prompts import Prompts, prompts_of
+from isoscope.models.sentences.prompts import Prompts, prompts_of
 
 PROMPTS = Prompts("e5", {"query": "query: ", "passage": "passage: ", "s2p query": "find "}, "query")
 

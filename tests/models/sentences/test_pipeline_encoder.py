@@ -34,7 +34,7 @@ from isoscope.errors import UsageError
 from isoscope.models import encode as encoding
 from isoscope.models.encode import Encoder
 from isoscope.models.model import Model, open_model
-from isoscope.models.pipeline_encoder import PipelineEncoder, PipelineWork, encoder_for
+from isoscope.models.sentences.pipeline_encoder import PipelineEncoder, PipelineWork, encoder_for
 from isoscope.models.tokens import Mention
 
 LAST = f"block {LAYERS}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from isoscope.errors import DataError, UsageError, unknown_name
-from isoscope.models.sentence_pipeline import SETTINGS, read_settings
+from isoscope.models.sentences.sentence_pipeline import SETTINGS, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -268,7 +268,7 @@ def test_a_decoder_is_not_pooled(tmp_path: Path) -> None:
 
 
 def test_the_library_takes_these_prompts(tmp_path: Path) -> None:
-    from isoscope.models.prompts import prompts_of
+    from isoscope.models.sentences.prompts import prompts_of
 
     for number, (prompts, default) in enumerate(
         [(PROMPTS, None), (PROMPTS, "topic"), ({"passage": "a tree: ", "query": "is "}, "passage")]
