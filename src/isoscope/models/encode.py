@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -202,14 +203,10 @@ def cut_entries(wanted: Entries, missing: Mask) -> list[EncodingShard]:
 
 
 @dataclass
-class EncodingWork:
+class ModelWork(ABC):
     """Takes shards through a model; a worker has one copy of it."""
 
     model: Model
-    layers: tuple[str, ...]
-    pooling: str
-    special_tokens: bool
-    longest: int | None
     dtype: str = field(init=False)
     """In what all workers compute."""
 
@@ -224,6 +221,34 @@ class EncodingWork:
             )
         return self.vectors(shard.texts, shard.mentions, lambda _, done, __: tick(done))
 
+    @abstractmethod
+    def vectors(
+        self,
+        texts: Sequence[str],
+        mentions: Sequence[Mention] | None,
+        progress: Progress | None,
+        watch: Watch | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """Return the vectors of texts, or of words in them, in every layer."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        # With device and type as they are here: vectors are kept under these.
+        model = self.model
+        return {**vars(self), "model": (model.source, model.dtype, model.device)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, model=reopened(*state["model"]))
+
+
+@dataclass
+class EncodingWork(ModelWork):
+    """Pools the tokens of some layers."""
+
+    layers: tuple[str, ...]
+    pooling: str
+    special_tokens: bool
+    longest: int | None
+
     def vectors(
         self,
         texts: Sequence[str],
@@ -237,14 +262,6 @@ class EncodingWork:
             mentions=mentions, longest=self.longest, watch=watch, progress=progress,
         )  # fmt: skip
         return {layer: spaces[""] for layer, spaces in found.items()}
-
-    def __getstate__(self) -> dict[str, Any]:
-        # With device and type as they are here: vectors are kept under these.
-        model = self.model
-        return {**vars(self), "model": (model.source, model.dtype, model.device)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, model=reopened(*state["model"]))
 
 
 def encoded_shards(
@@ -430,8 +447,7 @@ class Encoder:
         progress: Progress | None,
     ) -> Iterator[tuple[Places, dict[str, NDArray[Any]]]]:
         """Yield places and vectors, some or all at a time, until nothing is missing."""
-        pooling = WORD_POOLING if wanted.words else self.pooling
-        work = EncodingWork(self.model, names, pooling, self.special_tokens, self.longest)
+        work = self._work(names, words=wanted.words)
         if self.pool is None or watch is not None or not len(missing):
             if watch is not None:
                 check_here(self.model.device)
@@ -439,6 +455,11 @@ class Encoder:
             yield np.flatnonzero(missing), work.vectors(texts, mentions, progress, watch)
             return
         yield from encoded_shards(self.pool, work, cut_entries(wanted, missing), progress)
+
+    def _work(self, names: tuple[str, ...], *, words: bool) -> ModelWork:
+        """Return what takes texts, or words in them, through the model."""
+        pooling = WORD_POOLING if words else self.pooling
+        return EncodingWork(self.model, names, pooling, self.special_tokens, self.longest)
 
     def space(self, layer: str, *, words: bool = False) -> str:
         """Return the digest of all that decides the vector of a text, or a word, but the text."""

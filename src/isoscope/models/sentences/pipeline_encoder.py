@@ -6,29 +6,26 @@ here, and said in the words that every protocol begins with.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from isoscope.compute.vector_cache import space_digest
 from isoscope.errors import UsageError
-from isoscope.models.encode import Encoder, EncodingShard, cut_entries, encoded_shards
-from isoscope.models.model import Model, reopened
+from isoscope.models.encode import Encoder, ModelWork
+from isoscope.models.model import Model
 from isoscope.models.sentences.sentence_modules import MODULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from isoscope.compute.pool import Pool, Tick
+    from isoscope.compute.pool import Pool
     from isoscope.compute.vector_cache import VectorCache
-    from isoscope.models.encode import Entries
     from isoscope.models.sentences.pooling import Watch
     from isoscope.models.tokens import Mention
     from isoscope.progress import Progress
-    from isoscope.typing import Mask, Places
+    from isoscope.typing import Places
 
 DEFAULT_POOLING = "mean"
 
@@ -81,37 +78,27 @@ def encoder_for(
 
 
 @dataclass
-class PipelineWork:
-    """Takes shards through a pipeline; a worker opens the model and its modules once."""
+class PipelineWork(ModelWork):
+    """Takes texts through the pipeline of a model; a worker opens its modules once."""
 
-    model: Model
     layer: str
     prompt: str
     longest: int | None
-    dtype: str = field(init=False)
-    """In what all workers compute."""
 
-    def __post_init__(self) -> None:
-        self.dtype = self.model.dtype
-
-    def __call__(self, shard: EncodingShard, tick: Tick) -> dict[str, NDArray[Any]]:
-        """Return the vectors of one shard."""
-        if self.model.dtype != self.dtype:
-            raise UsageError(
-                f"a worker cannot compute in {self.dtype}; name a --dtype that all workers have"
-            )
+    def vectors(
+        self,
+        texts: Sequence[str],
+        mentions: Sequence[Mention] | None,
+        progress: Progress | None,
+        watch: Watch | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """Return the vectors of texts; words and single tokens have no place in a pipeline."""
+        assert mentions is None
+        assert watch is None
         found = self.model.pipeline.encode(
-            self.model, shard.texts, self.prompt, longest=self.longest,
-            progress=lambda _, done, __: tick(done),
-        )  # fmt: skip
+            self.model, texts, self.prompt, longest=self.longest, progress=progress
+        )
         return {self.layer: found}
-
-    def __getstate__(self) -> dict[str, Any]:
-        model = self.model
-        return {**vars(self), "model": (model.source, model.dtype, model.device)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, model=reopened(*state["model"]))
 
 
 class PipelineEncoder(Encoder):
@@ -168,27 +155,12 @@ class PipelineEncoder(Encoder):
         names = (self.layer,) if layers is None else layers
         return super().encode(texts, names, queries=queries, progress=progress)
 
-    def _computed(
-        self,
-        wanted: Entries,
-        missing: Mask,
-        names: tuple[str, ...],
-        watch: Watch | None,
-        progress: Progress | None,
-    ) -> Iterator[tuple[Places, dict[str, NDArray[Any]]]]:
-        """Yield places and vectors, some or all at a time, until nothing is missing."""
-        assert watch is None
+    def _work(self, names: tuple[str, ...], *, words: bool) -> ModelWork:
+        """Return what takes texts through the pipeline."""
+        assert not words
         if names != (self.layer,):
             raise UsageError(f"{MODULES} is for {self.layer} of {self.model.name} alone")
-        if self.pool is None or not len(missing):
-            texts, _ = wanted.some(missing).inputs()
-            found = self.pipeline.encode(
-                self.model, texts, self.prompt, longest=self.longest, progress=progress
-            )
-            yield np.flatnonzero(missing), {self.layer: found}
-            return
-        work = PipelineWork(self.model, self.layer, self.prompt, self.longest)
-        yield from encoded_shards(self.pool, work, cut_entries(wanted, missing), progress)
+        return PipelineWork(self.model, self.layer, self.prompt, self.longest)
 
     def space(self, layer: str, *, words: bool = False) -> str:
         """Return the digest of all that decides the vector of a text but the text."""
