@@ -18,7 +18,7 @@ CARRYING = (
 
 NUMBERS = 3
 MOST_SENTENCES = 8
-PARTS_OF_A_CLAIM = ("holds", "fails", "cannot be judged")
+PARTS_OF_A_CLAIM = ("holds", "fails", "undecided")
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,17 @@ def sentences_of(result: Result) -> list[str]:
         return [in_words(one) for one in whole or said]
     if not claims:
         return ["The paper shows this and claims nothing that could fail."]
-    return [f"{claim['outcome'].capitalize()}: {claim['text']}." for claim in claims]
+    # What is not about a model says nothing about it; the table has it.
+    about = [claim for claim in claims if claim["outcome"] != "not applicable"]
+    return [
+        f"{claim['outcome'].capitalize()}{of_model(claim)}: {claim['text']}."
+        for claim in about or claims
+    ]
+
+
+def of_model(claim: Mapping[str, Any]) -> str:
+    """Return for which model a claim was judged; nothing in files of before."""
+    return f" for {claim['subject']}" if claim.get("subject") else ""
 
 
 def study_of(result: Result) -> dict[str, Any]:

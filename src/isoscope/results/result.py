@@ -40,7 +40,7 @@ def check_writable(path: Path) -> None:
     check_place(path)
 
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class Estimated(Protocol):

@@ -11,15 +11,30 @@ from typing import TYPE_CHECKING, Any
 from isoscope.compute.execution import LOCAL
 from isoscope.data.location import redacted
 from isoscope.data.output import write_atomically
-from isoscope.errors import UsageError
+from isoscope.errors import IsoscopeError, UsageError
 from isoscope.models.model import MODELS
 from isoscope.results.fields import REMARKS, SETTINGS
+from isoscope.results.merge import joined_without_verdicts
 from isoscope.results.result import Result, Row, check_ending
 from isoscope.tasks.registry import data_folder
-from isoscope.verbs.study.claims import ALL_MODELS, Claim, Verdict
-from isoscope.verbs.study.inputs import SPARE, chosen_tasks, find_text, some_texts
+from isoscope.verbs.study.claims import (
+    ALL_MODELS,
+    NOT_RUN_FIELD,
+    Claim,
+    Verdict,
+    judge_claims,
+)
+from isoscope.verbs.study.inputs import (
+    SPARE,
+    chosen_tasks,
+    find_text,
+    names_a_model,
+    open_subject,
+    some_texts,
+)
 from isoscope.verbs.study.registry import (
     MINI,
+    PRETRAIN,
     Checkpoints,
     Request,
     Scale,
@@ -30,6 +45,7 @@ from isoscope.verbs.study.registry import (
     find_study,
     finished_runs,
 )
+from isoscope.verbs.study.scope import FACTS, MADE, VECTORS, Facts, describe_model
 from isoscope.verbs.study.text import study_markdown
 
 if TYPE_CHECKING:
@@ -42,7 +58,11 @@ if TYPE_CHECKING:
 __all__ = ["Claim", "Study", "StudyRun", "Verdict", "all_studies", "find_study", "run_study"]
 
 # What a recipe says of a result as a whole.
-KEPT = (MODELS, SETTINGS, REMARKS)
+KEPT = (MODELS, SETTINGS, REMARKS, NOT_RUN_FIELD, FACTS)
+
+# Packages that hold models, and sources that a study makes itself.
+PACKAGED_MODELS = ("package:minilm", "package:smollm2")
+MADE_MODEL = "made:"
 
 # Texts that are read of what stands in for a paper's own.
 SPARE_TEXTS = 300
@@ -196,7 +216,7 @@ def run_study(
         engine=engine,
         workers=workers,
     )  # fmt: skip
-    result = with_printed(chosen.recipe(request), chosen)
+    result = with_printed(found_by(chosen, request), chosen)
     if request.shares_work and not request.shared:
         warnings.warn(
             f"{chosen.id} has nothing that workers share: it ran in this process; several studies "
@@ -211,6 +231,52 @@ def run_study(
         kept[REMARKS] = [*kept.get(REMARKS, []), *said]
     extra = {"study": about, **kept}
     return judged(chosen, replace(result, seeds={"seed": seed}, command=command, extra=extra))
+
+
+def found_by(study: Study, request: Request) -> Result:
+    """Run a recipe on one model after the other, and add what is known about each.
+
+    A model that lacks what the study needs is noted, and does not keep the others from it; where
+    none has it, the study does not run.
+    """
+    alone = study.sources and not study.trains and len(request.subjects) > 1
+    if not alone:
+        result = study.recipe(request)
+    else:
+        found, failed = [], {}
+        for subject in request.subjects:
+            try:
+                found.append(study.recipe(replace(request, subjects=(subject,))))
+            except IsoscopeError as error:
+                failed[subject.name] = str(error)
+                last = error
+        if not found:
+            raise last
+        result = joined_without_verdicts(found)
+        if failed:
+            result = replace(result, extra={**result.extra, NOT_RUN_FIELD: failed})
+    if study.over_models is not None:
+        result = replace(result, rows=[*result.rows, *study.over_models(result)])
+    facts = {subject.name: facts_about(subject).to_dict() for subject in request.subjects}
+    if study.trains:
+        # Finished runs say which model they trained, which need not be here any more.
+        trained = {row.subject for row in result.rows} - {*facts, "", ALL_MODELS}
+        facts |= dict.fromkeys(sorted(trained), MADE.to_dict())
+    return replace(result, extra={**result.extra, FACTS: facts})
+
+
+def facts_about(subject: Subject) -> Facts:
+    """Describe a subject: a model that can be opened, vectors, or what isoscope trains itself."""
+    if str(subject.source).startswith((PRETRAIN, MADE_MODEL)):
+        return MADE
+    is_model = names_a_model(subject.source) or str(subject.source) in PACKAGED_MODELS
+    if not is_model:
+        return VECTORS
+    try:
+        return describe_model(open_subject(subject))
+    except IsoscopeError:
+        # A folder of checkpoints is a training, and a missing model was noted by the recipe.
+        return Facts("transformer")
 
 
 @dataclass(frozen=True)
@@ -270,7 +336,7 @@ def sources_of(
 
 def judged(study: Study, result: Result) -> StudyRun:
     """Judge the claims of a study on figures, and keep the verdicts with them."""
-    verdicts = tuple(claim.judge(result, study.models) for claim in study.claims)
+    verdicts = judge_claims(study.claims, result, study.models)
     claims = [verdict.to_dict() for verdict in verdicts]
     return StudyRun(study, replace(result, extra={**result.extra, "claims": claims}), verdicts)
 

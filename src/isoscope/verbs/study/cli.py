@@ -208,6 +208,14 @@ def compare_studies(
     out: Annotated[
         Path | None, typer.Option(help="Also write a page to this .md or .json file.")
     ] = None,
+    pages: Annotated[
+        Path | None,
+        typer.Option(help="Write the summary and a page for every study into this folder."),
+    ] = None,
+    records: Annotated[
+        Path | None,
+        typer.Option(help="Write a small record of every study into this folder."),
+    ] = None,
     as_json: options.PrintJson = False,
 ) -> None:
     """Lay finished studies side by side: claims with verdicts, measured and printed numbers."""
@@ -220,6 +228,11 @@ def compare_studies(
         is_json = out.suffix.lower() == ".json"
         page = as_text if is_json else text.compared_markdown(runs, note)
         write_atomically(out, page + "\n")
+    if records is not None:
+        for run in runs:
+            room("records").save_record(run, records)
+    if pages is not None:
+        room("records").write_pages(runs, pages)
     if as_json:
         print_text(as_text)
     else:

@@ -7,6 +7,8 @@ studies can run at a time, each by one worker.
 
 from __future__ import annotations
 
+import time
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,6 +22,7 @@ from isoscope.results.result import Result, load_result
 from isoscope.tasks.registry import data_folder
 from isoscope.verbs.study.api import StudyRun, as_subject, judged, run_study
 from isoscope.verbs.study.inputs import stamp
+from isoscope.verbs.study.records import ENDING, MADE, load_record, provenance
 from isoscope.verbs.study.registry import Study, chosen_scale, find_study, turn
 from isoscope.version import __version__
 
@@ -68,8 +71,10 @@ class StudyFolder:
             found = self.finished(study, asked)
             if found is not None:
                 return found, True
+        started = time.perf_counter()
         run = run_study(study, sources, folder=self.path / WORK, again=again, **options)
-        extra = {**run.result.extra, ASKED: asked}
+        made = provenance(time.perf_counter() - started)
+        extra = {**run.result.extra, ASKED: asked, MADE: made}
         run = replace(run, result=replace(run.result, extra=extra))
         run.save(self.file_of(study))
         return run, False
@@ -101,7 +106,8 @@ class StudyFolder:
         """Give out every result, paper by paper; other files are passed over."""
         if not self.path.is_dir():
             raise UsageError(f"{self.path}: there is no such folder of studies")
-        found = [load_run(path) for path in self.path.glob("*.json") if is_study(path)]
+        files = [*self.path.glob("*.json"), *self.path.glob(f"*{ENDING}")]
+        found = [load_run(path) for path in files if is_study(path)]
         if not found:
             raise UsageError(
                 f"{self.path} holds no results of studies; isoscope study run ID… --out "
@@ -113,7 +119,7 @@ class StudyFolder:
 def is_study(path: Path) -> bool:
     """Whether a file is the result of a study, by its name."""
     try:
-        find_study(path.stem)
+        find_study(path.name.removesuffix(".gz").removesuffix(".json"))
     except UsageError:
         return False
     return True
@@ -121,11 +127,21 @@ def is_study(path: Path) -> bool:
 
 def load_run(path: Path) -> StudyRun:
     """Read a result that a study wrote; its claims are judged anew, on the figures."""
-    result = load_result(path)
+    result = read_record(path) if path.name.endswith(ENDING) else load_result(path)
     about = result.extra.get("study")
     if not isinstance(about, dict):
         raise DataError(f"{path} is no result of isoscope study run")
     return judged(find_study(str(about.get("id"))), result)
+
+
+def read_record(path: Path) -> Result:
+    """Read a compressed record; one that is damaged or half written is refused in a line."""
+    try:
+        return load_record(path)
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise DataError(f"{path} is not a complete record: {error}") from error
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
 
 
 def described(

@@ -40,7 +40,14 @@ if TYPE_CHECKING:
     Watching: TypeAlias = Callable[[], AbstractContextManager[Progress | None]]
     """Shows progress for as long as a ``with`` block lasts."""
 
-OUTCOME_STYLES = {"holds": "green", "fails": "red", "cannot be judged": "yellow"}
+OUTCOME_STYLES = {
+    "holds": "green",
+    "fails": "red",
+    "reversed": "magenta",
+    "undecided": "yellow",
+    "not applicable": "dim",
+    "not run": "dim",
+}
 ALL = "all"
 LIKE_AN_ID = re.compile(r"[BRDLP]-[A-Z][\w.]*", re.IGNORECASE)
 
@@ -156,8 +163,7 @@ def outcome_lines(run: StudyRun, *, known: bool = False) -> Iterator[Line]:
     if known:
         yield below("finished before", "dim")
     for verdict in run.verdicts:
-        said = f"{verdict.outcome}: {verdict.text} ({verdict.reason})"
-        yield below(said, OUTCOME_STYLES[verdict.outcome])
+        yield below(verdict_line(verdict), OUTCOME_STYLES[verdict.outcome])
 
 
 def list_lines(last: dict[str, str]) -> Lines:

@@ -15,7 +15,7 @@ from isoscope.results.fields import REMARKS, SETTINGS, STAR
 from isoscope.results.numbers import cell, with_spread
 from isoscope.results.render import markdown_table
 from isoscope.results.tables import grouped, grouped_notes, option_notes, pivot
-from isoscope.verbs.study.claims import FAILS, HOLDS, OUTCOMES, UNJUDGED, Case, Verdict, what_of
+from isoscope.verbs.study.claims import OUTCOMES, Case, Verdict, what_of
 from isoscope.verbs.study.registry import Study, all_studies
 
 if TYPE_CHECKING:
@@ -133,14 +133,16 @@ def named(subjects: Mapping[str, Mapping[str, None]]) -> Iterator[str]:
 
 
 def verdict_line(verdict: Verdict) -> str:
-    """Return a claim with what became of it, and whether it is about the paper's models."""
-    return f"{verdict.outcome}: {verdict.text} ({reason_of(verdict)})"
+    """Return a claim with what became of it on a model, and what to know beside it."""
+    subject = f"{verdict.subject}: " if verdict.subject else ""
+    return f"{subject}{verdict.outcome}: {verdict.text} ({reason_of(verdict)})"
 
 
 def reason_of(verdict: Verdict) -> str:
     """Return why a claim was judged so, and on whose models."""
-    others = verdict.other_models
-    return verdict.reason + (f"; other model: {', '.join(others)}" if others else "")
+    others = verdict.other_models if verdict.cases else ()
+    about = [verdict.reason, *verdict.flags, *(["not a model of the paper"] if others else [])]
+    return "; ".join(part for part in about if part)
 
 
 def case_lines(
@@ -156,11 +158,13 @@ def case_line(case: Case) -> str:
     """Return one comparison."""
     other = f"{case.right_subject}: " if case.right_subject else ""
     right = f"{other}{case.right} " if case.right else ""
+    if case.bounds is not None:
+        right = " and ".join(map(figure_number, case.bounds))
     mark = {True: "", False: ", which is not so", None: ", which is undefined"}[case.true]
     subject = f"{case.subject}: " if case.subject else ""
     return (
-        f"{subject}{case.left} {figure_number(case.left_value)} {case.op} "
-        f"{right}{figure_number(case.right_value)}{mark}"
+        f"{subject}{case.left} {figure_number(case.left_value)} {case.op} {right}"
+        f"{'' if case.bounds is not None else figure_number(case.right_value)}{mark}"
     )
 
 
@@ -214,9 +218,18 @@ def outcomes_of(*runs: StudyRun) -> Counter[str]:
 def last_verdict(run: StudyRun) -> str:
     """Return what became of all claims of a study, in a few words."""
     counts = outcomes_of(run)
-    plural = {HOLDS: "hold", FAILS: "fail", UNJUDGED: UNJUDGED}
-    said = [f"{counts[name]} {words}" for name, words in plural.items() if counts[name]]
-    return ", ".join(said) or "shows figures, claims nothing"
+    return counted(counts) or "shows figures, claims nothing"
+
+
+# What stands behind a number of claims.
+PLURALS = {"holds": "hold", "fails": "fail", "reversed": "are reversed"}
+
+
+def counted(counts: Counter[str]) -> str:
+    """Return how many claims hold, fail and so on; outcomes that no claim has are left out."""
+    return ", ".join(
+        f"{counts[name]} {PLURALS.get(name, name)}" for name in OUTCOMES if counts[name]
+    )
 
 
 def summary(run: StudyRun) -> dict[str, Any]:
@@ -230,8 +243,11 @@ def summary(run: StudyRun) -> dict[str, Any]:
         "claims": [
             {
                 "text": verdict.text,
+                "model": verdict.subject,
                 "outcome": verdict.outcome,
                 "reason": verdict.reason,
+                "p": verdict.p,
+                "flags": list(verdict.flags),
                 "other_models": list(verdict.other_models),
             }
             for verdict in run.verdicts
@@ -263,9 +279,8 @@ def compared_markdown(runs: Iterable[StudyRun], about: str = "") -> str:
     counts = outcomes_of(*every)
     missing = [study.id for study in all_studies() if study.id not in {r.study.id for r in every}]
     opening = (
-        f"{len(every)} of {len(all_studies())} studies; of {sum(counts.values())} claims "
-        f"{counts[HOLDS]} hold, {counts[FAILS]} fail, {counts[UNJUDGED]} cannot be judged on these "
-        "models."
+        f"{len(every)} of {len(all_studies())} studies; of {sum(counts.values())} claims, each "
+        f"counted once a model, {counted(counts)}."
     )
     parts = ["# The papers' experiments, claim by claim", opening]
     parts += [about] if about else []
@@ -280,12 +295,12 @@ def study_part(run: StudyRun) -> str:
     study = run.study
     lines = [f"## {study.id}: {study.title}", study.paper]
     rows = [
-        [verdict.text, verdict.outcome, reason_of(verdict),
+        [verdict.text, verdict.subject, verdict.outcome, reason_of(verdict),
          "; ".join(case_lines(verdict, CASES, "{} more"))]
         for verdict in run.verdicts
     ]  # fmt: skip
     lines.append(
-        markdown_table([["claim", "verdict", "because", "figures"], *rows], left=4)
+        markdown_table([["claim", "model", "verdict", "because", "figures"], *rows], left=5)
         if rows
         else DESCRIPTIVE
     )  # fmt: skip

@@ -13,17 +13,24 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from isoscope.compute.stats.estimates import LEVEL, wilson
 from isoscope.results.fields import DIFFERENCE, RATIO
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.claims import ALL_MODELS, Claim
+from isoscope.verbs.study.evidence import EXACT
 from isoscope.verbs.study.reference import Column, Key, printed_numbers
-from isoscope.verbs.study.registry import MINI, Request, Subject, add_study, is_called
+from isoscope.verbs.study.registry import MINI, Request, Subject, add_study
+from isoscope.verbs.study.scope import MASKED, SEQ2SEQ, Scope, is_called
 from isoscope.verbs.study.training_runs import MOVED, RUNS, Training, moved, task_of, trained
 from isoscope.verbs.train.names import MATRIX, MEASURED, SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+
+# Fine-tuned encoders, and models that write; those that a study makes itself are such models.
+FINETUNED = Scope(kinds=("transformer", "made"), objectives=(MASKED,))
+GENERATING = Scope(kinds=("transformer", "made"), objectives=(SEQ2SEQ,))
 
 BERT = "BERT|bert-base-uncased"
 ROBERTA = "RoBERTa|roberta-base"
@@ -85,7 +92,7 @@ def constant_rows(rows: Sequence[Row]) -> list[Row]:
     return [
         Row(
             row.subject, row.part, row.correction, CONSTANT, row.extra["constant"] / row.n,
-            n=row.n, protocol=row.protocol, extra={"unit": RUNS},
+            n=row.n, protocol=row.protocol, extra={"unit": RUNS, EXACT: True},
         )
         for row in rows
         if row.extra.get("main_score") and row.n
@@ -118,7 +125,11 @@ def cell_row(measure: str, names: Sequence[str], cells: int) -> Row:
     listed = f": {', '.join(names)}" if names else ""
     note = f"{len(names)} of {cells}{listed}"
     extra = {"unit": "cells", "cells": list(names)}
-    return Row(ALL_MODELS, "", ANY, measure, len(names) / cells, n=cells, note=note, extra=extra)
+    share = len(names) / cells
+    low, high = wilson(share, cells, LEVEL)
+    return Row(
+        ALL_MODELS, "", ANY, measure, share, low=low, high=high, n=cells, note=note, extra=extra
+    )
 
 
 def printed_table_1() -> dict[Key, float]:
@@ -144,7 +155,7 @@ add_study(
           {"subject": ALL_MODELS}, {"measure": WORSE}, ">=", 0.26),
     Claim("both kinds of spectrum control predict the same for everything on CoLA, MRPC "
           "and STS-B",
-          {"measure": CONSTANT, "part": "cola|mrpc|sts-b"}, SPECTRUM, ">=", 1.0),
+          {"measure": CONSTANT, "part": "cola|mrpc|sts-b"}, SPECTRUM, ">=", 1.0, scope=FINETUNED),
     models=GLUE_MODELS, printed=printed_table_1, tasks=GLUE_TASKS, trains=True,
 )  # fmt: skip
 
@@ -180,9 +191,10 @@ add_study(
     "D-T4", table_4,
     Claim("cosine regularisation and flow move the head's I1 by at most 0.02, rounded",
           {**OF_HEAD, "measure": f"i1{MOVED}"}, {"correction": "cosreg*|flow*"}, "<",
-          0.025),
+          0.025, scope=FINETUNED),
     Claim("with spectrum control the head's I1 is at least that without calibration",
-          {**OF_HEAD, "measure": "i1"}, SPECTRUM, ">=", {"correction": "none"}),
+          {**OF_HEAD, "measure": "i1"}, SPECTRUM, ">=", {"correction": "none"},
+          scope=FINETUNED),
     models=GLUE_MODELS, printed=printed_table_4, tasks=GLUE_TASKS, trains=True,
 )  # fmt: skip
 
@@ -250,15 +262,20 @@ OF_VOCABULARY = {"part": f"*{MATRIX}{VOCABULARY}", "measure": "i1"}
 add_study(
     "D-T2", table_2,
     Claim("spectrum control brings the I1 of the vocabulary's matrix to 0.99",
-          OF_VOCABULARY, SPECTRUM, ">=", 0.99),
+          OF_VOCABULARY, SPECTRUM, ">=", 0.99,
+          scope=GENERATING),
     Claim("it costs 3 BLEU from English to Romanian",
-          {"measure": f"translate:en-ro{BLEU}{DIFFERENCE}"}, SPECTRUM, "<=", -3.0),
+          {"measure": f"translate:en-ro{BLEU}{DIFFERENCE}"}, SPECTRUM, "<=", -3.0, opposite=0.0,
+          scope=GENERATING),
     Claim("it costs 6 BLEU from German to English",
-          {"measure": f"translate:de-en{BLEU}{DIFFERENCE}"}, SPECTRUM, "<=", -6.0),
+          {"measure": f"translate:de-en{BLEU}{DIFFERENCE}"}, SPECTRUM, "<=", -6.0, opposite=0.0,
+          scope=GENERATING),
     Claim("cosine regularisation moves BLEU by at most 0.3",
-          {"measure": f"*{BLEU}{MOVED}"}, {"correction": "cosreg*"}, "<=", 0.3),
+          {"measure": f"*{BLEU}{MOVED}"}, {"correction": "cosreg*"}, "<=", 0.3,
+          scope=GENERATING),
     Claim("the flow takes ten times as long",
-          {"measure": SECONDS + RATIO}, {"correction": "flow*"}, ">=", 10.0),
+          {"measure": SECONDS + RATIO}, {"correction": "flow*"}, ">=", 10.0,
+          scope=GENERATING),
     models=TRANSLATION_MODELS, printed=PRINTED_2, tasks=TRANSLATION_TASKS, trains=True,
 )  # fmt: skip
 
@@ -296,12 +313,16 @@ ROUGE_1 = f"{TASK}/rouge1"
 add_study(
     "D-T3", table_3,
     Claim("no calibration is above none in ROUGE-1",
-          {"measure": ROUGE_1}, {"correction": "!none"}, "<=", {"correction": "none"}),
+          {"measure": ROUGE_1}, {"correction": "!none"}, "<=", {"correction": "none"},
+          scope=GENERATING),
     Claim("spectrum control costs 0.8 points of ROUGE-1, rounded",
-          {"measure": ROUGE_1 + DIFFERENCE}, SPECTRUM, "<=", -0.0075),
+          {"measure": ROUGE_1 + DIFFERENCE}, SPECTRUM, "<=", -0.0075, opposite=0.0,
+          scope=GENERATING),
     Claim("with it the I1 of the vocabulary's matrix is 0.99, rounded",
-          OF_VOCABULARY, SPECTRUM, ">=", 0.985),
+          OF_VOCABULARY, SPECTRUM, ">=", 0.985,
+          scope=GENERATING),
     Claim("the flow takes five times as long (5.5 in the paper)",
-          {"measure": SECONDS + RATIO}, {"correction": "flow*"}, ">=", 5.0),
+          {"measure": SECONDS + RATIO}, {"correction": "flow*"}, ">=", 5.0,
+          scope=GENERATING),
     models=SUMMARY_MODELS, printed=PRINTED_3, trains=True,
 )  # fmt: skip

@@ -5,6 +5,7 @@ Embedding matrices drifted in one common direction; removing the mean restores i
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,9 +14,16 @@ import isoscope
 from isoscope.results.result import Result, Row
 from isoscope.results.tables import grouped
 from isoscope.verbs.study.claims import ALL_MODELS, Claim
-from isoscope.verbs.study.inputs import correlation_row, mean_of, measured, of_every_cloud
+from isoscope.verbs.study.inputs import (
+    correlation_over_models,
+    mean_of,
+    measured,
+    measured_with_error,
+    of_every_cloud,
+)
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
 from isoscope.verbs.study.registry import Request, add_study
+from isoscope.verbs.study.scope import Scope
 
 # Task names, and what the paper calls them.
 WORD_SETS = {
@@ -33,8 +41,8 @@ METHODS = ("none", "center", "center-scaled", "all-but-the-top", ALL_BUT_TWO)
 
 def table_1(request: Request) -> Result:
     """I1 and I2 of embedding matrices, raw, centred and without their top components."""
-    names = "mean_norm,norm_of_mean,i1,i2"
-    return measured(request, names, "none,center,all-but-the-top")
+    names = "mean_norm,norm_of_mean,i1,i1_scaled,i2"
+    return measured_with_error(request, names, "none,center,all-but-the-top")
 
 
 # I1 and norms as printed.
@@ -76,18 +84,31 @@ def average(rows: list[Row], score: str) -> Row:
     undefined = next((row for row in rows if row.value is None), None)
     counts = ", ".join(f"{row.measure.split('/')[0]} {row.n or 0:,}" for row in rows)
     note = f"mean over word sets, pairs: {counts}"
+    low, high = mean_interval(rows)
     if undefined is not None:
         note = f"{undefined.measure} is undefined: {undefined.note}"
     return replace(
         rows[0],
         measure=f"average/{score}",
         value=mean_of(row.value for row in rows),
-        low=None,
-        high=None,
+        low=low,
+        high=high,
         n=sum(row.n or 0 for row in rows),
         note=note,
         extra={"unit": "pairs"},
     )
+
+
+def mean_interval(rows: list[Row]) -> tuple[float | None, float | None]:
+    """Return the interval of a mean over word sets, whose pairs were judged by different people."""
+    value = mean_of(row.value for row in rows)
+    known = [row for row in rows if None not in (row.value, row.low, row.high)]
+    if value is None or len(known) < len(rows):
+        return None, None
+    # The errors of independent means add up as squares.
+    below = [((row.value or 0.0) - (row.low or 0.0)) / len(rows) for row in rows]
+    above = [((row.high or 0.0) - (row.value or 0.0)) / len(rows) for row in rows]
+    return value - math.hypot(*below), value + math.hypot(*above)
 
 
 def pearsons(which: str) -> list[Column]:
@@ -109,8 +130,10 @@ PRINTED_3 = partial(
 
 def figure_1(request: Request) -> Result:
     """Spectra before and after centring, and whether the first direction is the mean."""
-    result = measured(request, "mean_alignment,spectrum", "none,center")
-    return replace(result, rows=[*result.rows, *singular_ratios(result)])
+    return measured_with_error(
+        request, "mean_alignment,spectrum", "none,center",
+        lambda found: [*found.rows, *singular_ratios(found)],
+    )  # fmt: skip
 
 
 def singular_ratios(result: Result) -> list[Row]:
@@ -130,18 +153,17 @@ def singular_ratios(result: Result) -> list[Row]:
 
 def figure_5(request: Request) -> Result:
     """Densities of norms, and how mean norm and I1 go together over models."""
-    result = measured(request, "mean_norm,i1,norm_density", "none")
-    norms = [row.value for row in result.rows if row.measure == "mean_norm"]
-    evenness = [row.value for row in result.rows if row.measure == "i1"]
-    both = [(n, i) for n, i in zip(norms, evenness, strict=True) if n is not None and i is not None]
-    values = ([n for n, _ in both], [i for _, i in both])
-    together = correlation_row(ALL_MODELS, ("mean_norm", "i1"), values, "models")
-    return replace(result, rows=[*result.rows, together])
+    return measured(request, "mean_norm,i1,norm_density", "none")
+
+
+def norms_and_isotropy(result: Result) -> list[Row]:
+    """Correlate mean norm and I1 over models."""
+    return [correlation_over_models(result, "mean_norm", "i1")]
 
 
 def figure_6(request: Request) -> Result:
     """Densities of norms before and after centring."""
-    return measured(request, "mean_norm,norm_density", "none,center")
+    return measured_with_error(request, "mean_norm,norm_density", "none,center")
 
 
 NONE, CENTER, TOP = ({"correction": name} for name in ("none", "center", "all-but-the-top"))
@@ -153,7 +175,7 @@ TABLE_2_MODELS = tuple(
 add_study(
     "B-T1", table_1,
     Claim("centred I1 is at least 0.87, except for RoBERTa-large (0.64)",
-          {"measure": "i1"}, CENTER, ">=", 0.87, excluding=({"subject": "RoBERTa-large"},)),
+          {"measure": "i1"}, CENTER, ">=", 0.87, scope=Scope(but=("RoBERTa-large",))),
     Claim("I1 without the top components is at least 0.95",
           {"measure": "i1"}, TOP, ">=", 0.95),
     Claim("centring raises I1", {"measure": "i1"}, CENTER, ">", NONE),
@@ -164,7 +186,7 @@ add_study(
     "B-T2", table_2,
     Claim("centring raises r of the inner product, except for BERT-cased",
           {"measure": "average/inner/pearson"}, CENTER, ">", NONE,
-          excluding=({"subject": "BERT-*-cased"},)),
+          scope=Scope(but=("BERT-base-cased", "BERT-large-cased"))),
     Claim("every method gains more with the inner product than with the cosine",
           {"measure": GAIN.format("*")}, {"measure": GAIN.format("inner")}, ">",
           {"measure": GAIN.format("cosine")}),
@@ -191,7 +213,7 @@ add_study(
     "B-F5", figure_5,
     Claim("models with longer vectors are less isotropic: the correlation is negative",
           {"measure": "correlation(mean_norm, i1)"}, NONE, "<", 0.0, min_subjects=5),
-    models=TABLE_1_MODELS,
+    models=TABLE_1_MODELS, over_models=norms_and_isotropy,
     printed=lambda: {(ALL_MODELS, "", "none", "correlation(mean_norm, i1)"): -0.61},
 )  # fmt: skip
 add_study(

@@ -14,7 +14,8 @@ from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import SST_2, per_model, some_texts
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
-from isoscope.verbs.study.registry import Request, add_study, is_called
+from isoscope.verbs.study.registry import Request, add_study
+from isoscope.verbs.study.scope import is_called
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

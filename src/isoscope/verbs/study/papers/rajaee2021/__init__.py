@@ -12,7 +12,7 @@ from isoscope.models.token_table import LAST
 from isoscope.results.result import Row, Table
 from isoscope.results.tables import grouped
 from isoscope.verbs.study.reference import Column, Key, printed_numbers
-from isoscope.verbs.study.registry import is_called
+from isoscope.verbs.study.scope import is_called
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

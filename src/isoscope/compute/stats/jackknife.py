@@ -1,0 +1,56 @@
+"""Errors of numbers that have no formula for them: leave out one block of the data at a time.
+
+I1 is an extreme over directions, and a correction is fitted on the rows that it is scored on:
+neither has a simple influence function. With θ₋ₖ the number without block k of g blocks of about
+the same size, the standard error of θ is estimated by
+
+    s² = (g − 1) / g · Σₖ (θ₋ₖ − mean of θ₋ₖ)²
+
+with g − 1 degrees of freedom. Blocks are documents, or rows dealt at random where rows are
+independent. Two numbers of the same blocks are compared by the differences of their replicates,
+so that what they share cancels.
+
+References
+----------
+Shao & Wu (1989), A general theory for jackknife variance estimation, Annals of Statistics 17.
+Efron & Tibshirani (1993), An introduction to the bootstrap, chapter 11.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Blocks that data are dealt into: nine degrees of freedom widen an interval by 15 %, and every
+# further block costs one more computation.
+BLOCKS = 10
+
+
+def deal(items: int, seed: int, blocks: int = BLOCKS) -> NDArray[np.intp]:
+    """Deal items into blocks at random, as evenly as possible; returns the block of every item.
+
+    Examples
+    --------
+    >>> sorted(deal(5, seed=0, blocks=2).tolist())
+    [0, 0, 0, 1, 1]
+    """
+    places = np.arange(items, dtype=np.intp) % blocks
+    return np.random.default_rng(seed).permutation(places)
+
+
+def jackknife_error(replicates: Sequence[float]) -> float:
+    """Return the standard error of a number from its values without each block.
+
+    Examples
+    --------
+    The mean of 1, 2 and 3, whose standard error is 1 / √3:
+
+    >>> round(jackknife_error([2.5, 2.0, 1.5]), 6)
+    0.57735
+    """
+    values = np.asarray(replicates, np.float64)
+    g = len(values)
+    return math.sqrt((g - 1) / g * float(((values - values.mean()) ** 2).sum()))
