@@ -35,8 +35,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 # All sign patterns are looked at up to this many steps, and a sample of them beyond.
-ALL_SIGNS = 14
-DRAWS = 9_999
+ALL_SIGNS = 12
+DRAWS = 4_999
 
 # Up to this many points all orders are looked at: 7! are 5,040.
 ALL_ORDERS = 7
@@ -88,11 +88,15 @@ def depth_correlations(curves: NDArray[np.float64]) -> NDArray[np.float64]:
     # A curve that comes back to a value does so up to rounding, and must be tied with it.
     size = np.abs(curves).max(axis=1, keepdims=True)
     tied = np.round(curves / np.where(size > 0, size, 1.0), 9)
-    ranks = rankdata(tied, axis=1)
-    ranks -= ranks.mean(axis=1, keepdims=True)
+    order = np.argsort(tied, axis=1)
     depth = np.arange(curves.shape[1]) - (curves.shape[1] - 1) / 2
+    rhos = depth[order] @ depth / (depth @ depth)
+    # Ranks of ties take ten times as long, and few curves have any.
+    has_ties = (np.diff(np.take_along_axis(tied, order, axis=1)) == 0).any(axis=1)
+    ranks = rankdata(tied[has_ties], axis=1) - (len(depth) + 1) / 2
     norms = np.sqrt((ranks**2).sum(axis=1) * (depth @ depth))
-    return np.asarray(ranks @ depth / np.where(norms > 0, norms, 1.0), np.float64)
+    rhos[has_ties] = ranks @ depth / np.where(norms > 0, norms, 1.0)
+    return np.asarray(rhos, np.float64)
 
 
 def flipped_p(parts: NDArray[np.float64], seed: int = 0) -> float:

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from isoscope.compute.stats.jackknife import jackknife_error
 from isoscope.results.result import Row
@@ -246,7 +246,7 @@ def error_of_interval(row: Row, scale: Scale) -> Error | None:
     freedom = math.inf
     if is_correlation(row) and row.n and row.n > 3:
         freedom = row.n - 2
-    reach = float(stats.t.ppf(0.975, freedom))
+    reach = quantile(freedom)
     value, low, high = scale.of(row), scale.at(row.low), scale.at(row.high)
     if not low <= value <= high:
         return None
@@ -299,10 +299,19 @@ def from_error(gap: float, error: float, freedom: float, how: str) -> Evidence:
     """Weigh a difference by its standard error, by Student's distribution or the normal one."""
     if not (math.isfinite(gap) and math.isfinite(error)) or error <= 0:
         return NOTHING
-    known = stats.t(freedom)
-    reach = error * float(known.ppf(0.975))
+    reach = error * quantile(freedom)
     t = gap / error
-    return Evidence(float(known.sf(t)), float(known.cdf(t)), how, gap - reach, gap + reach)
+    return Evidence(below_p(-t, freedom), below_p(t, freedom), how, gap - reach, gap + reach)
+
+
+def below_p(t: float, freedom: float) -> float:
+    """Return Student's distribution function, the normal one with infinite degrees of freedom."""
+    return float(stdtr(freedom, t) if math.isfinite(freedom) else ndtr(t))
+
+
+def quantile(freedom: float) -> float:
+    """Return half the width of an interval of 95 % in standard errors."""
+    return float(stdtrit(freedom, 0.975) if math.isfinite(freedom) else ndtri(0.975))
 
 
 def is_known(value: float | None) -> TypeGuard[float]:
