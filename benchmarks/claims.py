@@ -224,8 +224,18 @@ def add_share(n: int, at: float) -> None:
         return [figure("a", found, low=low, high=high, n=n)]
 
 
-for items, at in ((100, 0.3), (500, 0.3), (500, 0.95), (2_000, 0.85)):
+for items, at in ((500, 0.3), (500, 0.95), (2_000, 0.85)):
     add_share(items, at)
+
+
+def add_few(n: int, at: float) -> None:
+    @scenario("threshold, share of few items", f"{n} items, at {at:g}", claim(">=", at))
+    def share(rng: np.random.Generator) -> list[Row]:
+        return [figure("a", rng.binomial(n, at) / n, n=n, extra={"trials": n})]
+
+
+for items, at in ((100, 0.3), (100, 0.02), (20, 0.5)):
+    add_few(items, at)
 
 
 def add_range(width: float, at: float, name: str, wrong: tuple[str, ...]) -> None:

@@ -469,3 +469,20 @@ def test_a_verdict_becomes_plain_data() -> None:
     values = judge(RISES)[1].to_dict()
     assert values["cases"][0]["left_value"] == 0.4
     assert (values["other_models"], values["flags"]) == (["B"], [])
+
+
+def test_a_name_stands_for_all_names_of_a_model() -> None:
+    rows = [
+        figure("gpt2", "none", 0.0, None, log10=-50.0, extra={"exact": True}),
+        figure("bert-base-uncased", "none", 0.9),
+    ]
+    models = ("GPT-2|gpt2", "BERT|bert-base-uncased")
+    claim = Claim("GPT-2 stays below", {**I1, "subject": "GPT-2"}, NONE, "<", 1e-40)
+    assert outcomes(claim, rows, models) == ["holds", "not applicable"]
+    both = Claim("above", {**I1, **NONE}, {"subject": "BERT"}, ">", {"subject": "!BERT"})
+    (verdict,) = judge(both, [rows[0], replace(rows[1], extra={"exact": True})], models)
+    assert (verdict.outcome, len(verdict.cases)) == ("holds", 1)
+    but = Claim("but BERT", I1, NONE, "<", 1e-40, scope=replace(ANY_CLOUD, but=("BERT",)))
+    assert outcomes(but, rows, models) == ["holds", "not applicable"]
+    left_out = Claim("x", I1, NONE, "<", 1e-40, excluding=({"subject": "BERT"},))
+    assert outcomes(left_out, rows, models) == ["holds", "not run"]

@@ -210,3 +210,20 @@ def test_sides_may_be_swapped(value: float, other: float, reach: float) -> None:
     forth, back = evidence(one, two), evidence(two, one)
     if value != other:
         assert forth.above == pytest.approx(back.below)
+
+
+@given(st.integers(1, 200), st.data())
+def test_a_share_is_compared_by_the_binomial_distribution(trials: int, data: st.DataObject) -> None:
+    count = data.draw(st.integers(0, trials))
+    number = data.draw(st.floats(0.01, 0.99))
+    found = evidence(row(count / trials, trials=trials), number)
+    for side, p in (("greater", found.above), ("less", found.below)):
+        expected = stats.binomtest(count, trials, number, alternative=side)
+        assert p == pytest.approx(expected.pvalue, abs=1e-9)
+    ends = stats.binomtest(count, trials, number).proportion_ci(0.95)
+    assert (found.low, found.high) == pytest.approx((ends.low - number, ends.high - number))
+
+
+def test_a_share_that_is_none_is_not_weighed() -> None:
+    assert evidence(row(0.333, trials=10), 0.5) == NOTHING
+    assert evidence(row(0.3, trials=10), 0.0) == NOTHING

@@ -35,6 +35,7 @@ from isoscope.verbs.study.scope import (
     VECTORS,
     Facts,
     Scope,
+    goes_by,
 )
 
 if TYPE_CHECKING:
@@ -182,11 +183,28 @@ class Claim:
             Those that the paper looked at.
         """
         own = {name.casefold() for model in models for name in model.split("|")}
-        if self.compares_models:
-            return [self._of_several(result, own)]
+        claim = self.known_as(models)
+        if claim.compares_models:
+            return [claim._of_several(result, own)]
         failed = result.extra.get(NOT_RUN_FIELD, {})
         subjects = dict.fromkeys([*subjects_of(result), *failed])
-        return [self._of_one(result, name, own) for name in subjects]
+        return [claim._of_one(result, name, own) for name in subjects]
+
+    def known_as(self, models: Collection[str]) -> Claim:
+        """Return the claim with every name that its models have; a paper's list says which."""
+
+        def wider(side: Mapping[str, str]) -> dict[str, str]:
+            spelled = {"subject": all_names(side["subject"], models)} if "subject" in side else {}
+            return {**side, **spelled}
+
+        scope = self.scope
+        named, but = (tuple(all_names(n, models) for n in ns) for ns in (scope.models, scope.but))
+        return replace(
+            self, select=wider(self.select), left=wider(self.left),
+            right=wider(self.right) if isinstance(self.right, Mapping) else self.right,
+            excluding=tuple(map(wider, self.excluding)),
+            scope=replace(scope, models=named, but=but),
+        )  # fmt: skip
 
     def _of_one(self, result: Result, subject: str, own: Collection[str]) -> Verdict:
         """Judge the claim for one model."""
@@ -594,6 +612,27 @@ def in_scope(claims: Iterable[Claim], result: Result) -> Result:
     """
     kept = {name for claim in claims if claim.compares_models for name in claim.meant(result)}
     return replace(result, rows=[row for row in result.rows if row.subject in kept])
+
+
+def all_names(pattern: str, models: Iterable[str]) -> str:
+    """Add to a pattern of names the other names of the models that it fits.
+
+    Examples
+    --------
+    >>> all_names("!GPT-2", ["BERT|bert-base-uncased", "GPT-2|gpt2"])
+    '!GPT-2|gpt2'
+    """
+    mark = "!" if pattern.startswith("!") else ""
+    names = pattern.removeprefix("!").split("|")
+    if names == ["*"]:
+        return pattern
+    others = [
+        one
+        for model in models
+        if any(goes_by("|".join(names), known) for known in model.split("|"))
+        for one in model.split("|")
+    ]
+    return mark + "|".join(dict.fromkeys([*names, *others]))
 
 
 def in_words(pattern: str) -> str:

@@ -9,7 +9,9 @@ The error of a figure comes from what its row has, in this order:
 4. *difference*: where both sides are scores of the same items, the row of their difference, whose
    interval is made from influence functions.
 5. *sd* and *n*: the spread over independent runs, such as seeds of a training.
-6. *low* and *high*: an interval of 95 %. Of two figures of the same data whose dependence is not
+6. *trials*: the number of items that a figure is a share of. Against a number it is compared by the
+   binomial distribution; Wilson's interval misses 5 % with a hundred items.
+7. *low* and *high*: an interval of 95 %. Of two figures of the same data whose dependence is not
    known, the standard errors are added, which no dependence can exceed; those of different models
    are independent, and their squares are added.
 
@@ -31,13 +33,16 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.special import bdtr, bdtrc, betaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from isoscope.compute.stats.jackknife import jackknife_error
 from isoscope.results.result import Row
 
 # Fields of rows that say how certain a figure is.
 EXACT, REPLICATES, BLOCKS, P_VALUE, SD = "exact", "replicates", "blocks", "p", "sd"
+
+# Field of a share: the number of independent items that it is a share of.
+TRIALS = "trials"
 
 # Field of a mean over runs: the value of each, None where a run has none.
 RUNS = "runs"
@@ -99,6 +104,8 @@ def against_number(row: Row, number: float) -> Evidence:
     gap = scale.of(row) - scale.at(number)
     if REPLICATES in row.extra:
         return from_replicates(gap, scale.replicates(row), abs(scale.of(row)))
+    if row.extra.get(TRIALS):
+        return as_share(row, number)
     found = error_of(row, scale)
     if found is None:
         return NOTHING
@@ -275,6 +282,21 @@ def by_own_test(row: Row) -> Evidence:
         return NOTHING
     up, down = (half, 1 - half) if row.value > 0 else (1 - half, half)
     return Evidence(up, down, str(row.extra.get("test", "test")), row.low, row.high)
+
+
+def as_share(row: Row, number: float) -> Evidence:
+    """Compare a share of items with a number by the binomial distribution."""
+    assert row.value is not None
+    trials = int(row.extra[TRIALS])
+    count = round(row.value * trials)
+    if not 0 < number < 1 or abs(count - row.value * trials) > 1e-6 * trials:
+        return NOTHING
+    # Clopper & Pearson's interval.
+    low = float(betaincinv(count, trials - count + 1, 0.025)) if count > 0 else 0.0
+    high = float(betaincinv(count + 1, trials - count, 0.975)) if count < trials else 1.0
+    above = float(bdtrc(count - 1, trials, number)) if count > 0 else 1.0
+    below = float(bdtr(count, trials, number))
+    return Evidence(above, below, "binomial distribution", low - number, high - number)
 
 
 def from_replicates(gap: float, replicates: Sequence[float], size: float) -> Evidence:
