@@ -363,6 +363,8 @@ def test_a_claim_that_compares_models_names_them() -> None:
     highest = Claim("B is the highest", {**I1, **NONE}, {"subject": "B"}, ">", {"subject": "*"})
     (found,) = judge(highest, rows)
     assert len(found.cases) == 2  # not compared with itself
+    named_both = Claim("A above C", {**I1, **NONE}, {"subject": "A"}, ">", {"subject": "C"})
+    assert named_both.meant(Result(rows)) == ["A", "C"]
     absent = Claim("D above E", {**I1, **NONE}, {"subject": "D"}, ">", {"subject": "E"})
     assert judge(absent, rows)[0].reason == "names other models"
 
@@ -388,7 +390,7 @@ def test_a_figure_over_models_counts_those_that_it_is_about() -> None:
 
 def test_exceptions_are_left_out() -> None:
     claim = Claim("but B", I1, CENTER, ">", NONE, excluding=({"subject": "b*"},))
-    assert outcomes(claim) == ["holds", "not run"]
+    assert outcomes(claim) == ["holds", "not applicable"]
     rows = [*ROWS, figure("B", "center", 3.0, measure="i2"), figure("B", "none", 2.0, measure="i2")]
     out = ({"subject": "B", "measure": "i1"},)
     several = Claim("but B's i1", {"measure": "i*"}, CENTER, ">", NONE, excluding=out)
@@ -485,4 +487,4 @@ def test_a_name_stands_for_all_names_of_a_model() -> None:
     but = Claim("but BERT", I1, NONE, "<", 1e-40, scope=replace(ANY_CLOUD, but=("BERT",)))
     assert outcomes(but, rows, models) == ["holds", "not applicable"]
     left_out = Claim("x", I1, NONE, "<", 1e-40, excluding=({"subject": "BERT"},))
-    assert outcomes(left_out, rows, models) == ["holds", "not run"]
+    assert outcomes(left_out, rows, models) == ["holds", "not applicable"]

@@ -156,11 +156,13 @@ class Claim:
 
     @property
     def about(self) -> Scope:
-        """The models that the claim is about, those that ``select`` names among them."""
+        """The models that it is about: of its scope, named by ``select``, not excepted by name."""
+        excepted = [out["subject"] for out in self.excluding if set(out) == {"subject"}]
+        scope = replace(self.scope, but=(*self.scope.but, *excepted))
         wanted = self.select.get("subject", "")
         if not wanted or wanted.startswith("!") or wanted == ALL_MODELS:
-            return self.scope
-        return replace(self.scope, models=(wanted,))
+            return scope
+        return replace(scope, models=(wanted,))
 
     @property
     def compares_models(self) -> bool:
@@ -255,8 +257,12 @@ class Claim:
         return [
             name
             for name in subjects_of(result)
-            if not self.about.excludes(name, facts_of(result, name))
-            or any(fits(name, side) for side in named)
+            if any(fits(name, side) for side in named)
+            or (
+                not self.about.excludes(name, facts_of(result, name))
+                # Both sides may name models: then no other one is looked at.
+                and (len(sides) < 2 or any(fits(name, side) for side in sides))
+            )
         ]
 
     def _weighed(self, rows: Sequence[Row], blank: Verdict, result: Result) -> Verdict:
