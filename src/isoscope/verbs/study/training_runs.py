@@ -391,6 +391,15 @@ class Curve:
     def __len__(self) -> int:
         return len(self.values)
 
+    def with_values(self, values: Sequence[float]) -> Curve:
+        """Return the curve of other values of the same checkpoints."""
+        return Curve(self.shares, np.asarray(values, dtype=np.float64))
+
+    @property
+    def early(self) -> int:
+        """How many checkpoints of the first third there are, the start apart; at least one."""
+        return max(int((self.shares <= 1 / 3).sum()) - 1, 1)
+
     def at(self, share: float) -> float:
         """Return the value at a share of the training."""
         return float(np.interp(share, self.shares, self.values))
