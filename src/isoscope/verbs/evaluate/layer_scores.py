@@ -104,7 +104,8 @@ class LayerScoring:
     """How the layers of a model are scored: by which encoder, in which spaces of which layers.
 
     The protocol is all else that decides a score; ``level`` is the coverage of the intervals, and
-    ``queries`` are the texts with a prompt of their own.
+    ``queries`` are the texts with a prompt of their own, and ``replicates`` says whether scores
+    also have their values without each block of the items.
     """
 
     encoder: Encoder
@@ -114,6 +115,7 @@ class LayerScoring:
     level: float
     progress: Progress | None
     queries: Places | None = None
+    replicates: bool = False
 
     def score(self, job: TaskPlan) -> Result:
         """Score one task."""
@@ -156,7 +158,9 @@ class LayerScoring:
         for layer in self.layers:
             scored = {name: values[job.items] for name, values in outputs[layer].items()}
             where = (model, layer)
-            rows += problem_rows(where, problem, scored, job.items, text, self.level)
+            rows += problem_rows(
+                where, problem, scored, job.items, text, self.level, replicates=self.replicates
+            )
             rows += isotropy[layer]
             rows += [
                 seconds_row(where, problem.task, name, seconds[layer, name], text)
@@ -243,6 +247,7 @@ def evaluate_texts(
     folder: Path | None,
     level: float,
     progress: Progress | None,
+    replicates: bool = False,
     **encoding: Any,
 ) -> Result:
     """Score every layer that is asked for on every task, in every space.
@@ -277,7 +282,7 @@ def evaluate_texts(
         def scored(job: TaskPlan) -> Result:
             prompted, ready, queries = with_prompts_of_job(encoder, protocol, job)
             scoring = LayerScoring(
-                prompted, corrections, layers, protocol, level, progress, queries
+                prompted, corrections, layers, protocol, level, progress, queries, replicates
             )
             return scoring.score(ready)
 
