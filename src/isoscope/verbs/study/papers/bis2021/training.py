@@ -211,11 +211,13 @@ def trained(request: Request, subject: Subject) -> Result:
 
 add_study(
     "B-F2", figure_2,
-    Claim("at the origin the first two singular values are about the same",
+    Claim("of points around the origin the first two singular values are about the same: their "
+          "ratio is at most 1.1",
           {"measure": RATIO, "subject": TOY}, {"part": "shift 0"}, "<=", 1.1),
-    Claim("their ratio grows with every shift",
+    Claim("the ratio of the first two singular values grows with every shift",
           {"measure": f"{RATIO}/smallest_step", "subject": TOY}, {}, ">", 0.0),
-    Claim("in a real training it goes with the shift of the mean",
+    Claim("over a training the ratio of the first two singular values rises with the shift of the "
+          "mean",
           {"measure": TOGETHER}, {}, ">", 0.0, scope=Scope(kinds=("made", "transformer"))),
     models=(TOY,), sources=False, may_have_sources=True, training=True,
 )  # fmt: skip
@@ -297,11 +299,11 @@ TEXTS: dict[str, Any] = {"scope": ANYTHING, "counts_tokens": True}
 
 add_study(
     "B-F4", figure_4,
-    Claim("13 of them cover at least 30 % of the text",
+    Claim("the 13 most frequent words or tokens cover at least 30 % of the text",
           {"measure": f"share_of_first_{FEW}"}, {}, ">=", 0.3, **TEXTS),
-    Claim("85 of them cover at least half",
+    Claim("the 85 most frequent words or tokens cover at least half of the text",
           {"measure": f"share_of_first_{SOME}"}, {}, ">=", 0.5, **TEXTS),
-    Claim("98 % take about 15,000: between 10,000 and 20,000",
+    Claim("98 % of the text takes about 15,000 words or tokens: between 10,000 and 20,000",
           {"measure": "needed_for_0.98"}, {}, "within", (10_000.0, 20_000.0), **TEXTS),
     models=("BERT|bert-base-cased|bert-base-uncased", "words"), sources=False,
     may_have_sources=True, text=CNN_DM,
