@@ -30,6 +30,7 @@ from isoscope.verbs.study.papers import rajaee2021 as paper
 from isoscope.verbs.study.papers.rajaee2021 import BERT, CLUSTER, GLOBAL, NONE
 from isoscope.verbs.study.reference import Column, Key, printed_numbers, printed_table
 from isoscope.verbs.study.registry import Request, add_study
+from isoscope.verbs.study.replicates import difference_replicates, mean_replicates
 from isoscope.verbs.study.text import WHOLE
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def of_methods(
     names = settings.cluster_names(request.seed)
     found = isoscope.evaluate(
         model, list(tasks), [NONE, settings.global_name(), *names],
-        data=request.data, progress=request.progress, sentences=sentences,
+        data=request.data, progress=request.progress, sentences=sentences, replicates=True,
     )  # fmt: skip
     about = f"{about_layer(last_layer_of(model))}; {settings.describe(request.seed)}{remark}"
     rows = []
@@ -102,10 +103,10 @@ ALL_PAIRS = {"measure": f"*/{paper.SPEARMAN}"}
 
 add_study(
     "R-T2", table_2,
-    Claim("removing global directions is better than none on every set",
+    Claim("removing global directions raises Spearman's correlation on every set",
           ALL_PAIRS, {"correction": GLOBAL}, ">", {"correction": NONE}),
-    Claim("removing those of clusters is better than global ones on every set, except for "
-          "RoBERTa on STS-16",
+    Claim("removing directions per cluster scores higher than removing global ones on every "
+          "set, except for RoBERTa on STS-16",
           ALL_PAIRS, {"correction": CLUSTER}, ">", {"correction": GLOBAL},
           excluding=({"subject": paper.ROBERTA, "measure": "sts-16/*"},)),
     models=paper.LAYER_MODELS, printed=printed_table_2,
@@ -144,22 +145,26 @@ def averages(rows: Sequence[Row], measures: Sequence[str]) -> list[Row]:
     """
     name = AVERAGE if len(measures) == len(PROBE_SETS) else f"{AVERAGE}_of_{len(measures)}"
     over = ", ".join(measure.partition("/")[0] for measure in measures)
-    values = {(row.correction, row.measure): row.value for row in rows}
-    means = {
-        correction: mean_of(values[correction, measure] for measure in measures)
-        for correction in dict.fromkeys(row.correction for row in rows)
-    }
+    known = {(row.correction, row.measure): row for row in rows}
+    means: dict[str, Row] = {}
     found = []
-    for correction, mean in means.items():
+    for correction in dict.fromkeys(row.correction for row in rows):
+        each = [known[correction, measure] for measure in measures]
+        # Sets are independent of each other: block k of the mean is block k of every set.
+        errors = mean_replicates(each, f"blocks of the items of {over}")
+        no_interval = {} if errors else {"no_interval": OVER_SETS}
         whole = Row(
-            "", LAST, correction, name, mean,
-            note=f"over {over}", extra={"unit": "sets", "no_interval": OVER_SETS},
+            "", LAST, correction, name, mean_of(row.value for row in each),
+            note=f"over {over}", extra={"unit": "sets", **no_interval, **errors},
         )  # fmt: skip
+        means[correction] = whole
         found.append(whole)
         if correction != NONE:
-            change = less(mean, means[NONE])
-            found.append(replace(whole, measure=f"{name}{DIFFERENCE}", value=change))
-    return found
+            change = less(whole.value, means[NONE].value)
+            about = {key: value for key, value in whole.extra.items() if key not in errors}
+            moved = replace(whole, measure=f"{name}{DIFFERENCE}", value=change, extra=about)
+            found.append(moved)
+    return difference_replicates(found)
 
 
 def printed_table_3() -> dict[Key, float]:
@@ -178,12 +183,13 @@ ON_SETS = {"measure": f"*/{PROBE}/accuracy|*/{PROBE}/matthews"}
 
 add_study(
     "R-T3", table_3,
-    Claim("removing the directions of clusters is better than global ones on every set",
+    Claim("removing directions per cluster scores higher than removing global ones on every set",
           ON_SETS, {"correction": CLUSTER}, ">", {"correction": GLOBAL}),
-    Claim("removing global directions is better than none on every set",
+    Claim("removing global directions raises the score on every set",
           ON_SETS, {"correction": GLOBAL}, ">", {"correction": NONE}),
-    Claim("removing those of clusters adds 2.0 points to the average, rounded",
-          {"measure": f"{AVERAGE}*/difference"}, {"correction": CLUSTER}, ">=", 0.0195),
+    Claim("removing directions per cluster adds at least 2.0 points (rounded) to the average",
+          {"measure": f"{AVERAGE}*/difference"}, {"correction": CLUSTER}, ">=", 0.0195,
+          opposite=0.0),
     models=(BERT,), printed=printed_table_3, tasks=PROBE_SETS,
 )  # fmt: skip
 
