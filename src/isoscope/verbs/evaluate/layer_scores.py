@@ -26,7 +26,7 @@ from isoscope.results.merge import joined
 from isoscope.results.result import Result, Row, Table
 from isoscope.tasks.encoding import encoder_of, opened
 from isoscope.tasks.fits import MOST_TOKENS, sees_a_sample
-from isoscope.tasks.problems.classification import ClassProblem, epoch_table
+from isoscope.tasks.problems.classification import ClassProblem, epoch_tables
 from isoscope.tasks.problems.pairs import SCORE
 from isoscope.tasks.problems.word_senses import ACCURACY, LEARNED
 from isoscope.tasks.prompts import with_prompts_of_job
@@ -148,11 +148,9 @@ class LayerScoring:
                     note = "measured after the fit of the first fold" if folded else ""
                     isotropy[space.layer] += [with_note(row, note) for row in measured]
                     if number == 0 and self.protocol.epochs and isinstance(problem, ClassProblem):
-                        tables.append(
-                            epoch_table(
-                                where, space.correction, problem, space.vectors, split.learn,
-                                split.held, level=self.level,
-                            )
+                        tables += epoch_tables(
+                            where, space.correction, problem, space.vectors, split.learn,
+                            split.held, level=self.level, seeds=self.protocol.epoch_seeds,
                         )  # fmt: skip
         rows = []
         for layer in self.layers:
