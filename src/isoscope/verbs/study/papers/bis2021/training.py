@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.compute.stats.jackknife import BLOCKS, deal
+from isoscope.compute.stats.jackknife import BLOCKS, FEWEST_IN_BLOCK, deal
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.combine import SingleCloud
 from isoscope.data.texts.readers import MadeTexts
@@ -262,8 +262,10 @@ def figure_4(request: Request) -> Result:
     """Coverage of a text by its words, and by the tokens of every model."""
     assert request.text is not None
     texts = [text.text for text in request.text.texts()]
-    blocks = deal(len(texts), request.seed)
-    dealt = [[text for text, k in zip(texts, blocks, strict=True) if k == b] for b in range(BLOCKS)]
+    # Of a few texts nothing is left out: one of them would be all that a block says.
+    count = BLOCKS if len(texts) >= FEWEST_IN_BLOCK * BLOCKS else 1
+    blocks = deal(len(texts), request.seed, count)
+    dealt = [[text for text, k in zip(texts, blocks, strict=True) if k == b] for b in range(count)]
     parts = [MadeTexts(partial(iter, some), request.text.name) for some in dealt]
     found = [covered(WORDS, [Counter(word_counts(part)) for part in parts], request)]
     for subject in request.subjects:
@@ -288,7 +290,7 @@ def covered(subject: str, parts: Sequence[Counter[Any]], request: Request) -> Re
         return about, replace(table, subject=subject)
 
     whole, table = rows_of(parts)
-    if any(not part for part in parts):  # fewer texts than blocks
+    if len(parts) == 1 or any(not part for part in parts):
         return Result(whole, [table])
     without = [rows_of([*parts[:k], *parts[k + 1 :]])[0] for k in range(len(parts))]
     return Result(with_replicates(whole, without, f"{BLOCKS} blocks of texts"), [table])
