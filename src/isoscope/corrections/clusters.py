@@ -157,7 +157,11 @@ def find_centers(
     sample = taker.result().vectors.astype(working_type(group))
     if not len(sample):
         raise DataError(f"{group.names[0]}: no row is left to learn from")
-    centers = start(sample, n_clusters, seed)
+    return settled(group, start(sample, n_clusters, seed), progress)
+
+
+def settled(group: CloudGroup, centers: Matrix, progress: Progress | None = None) -> Matrix:
+    """Move centres by Lloyd's iterations over all rows until that gains next to nothing."""
     for _ in range(MOST_PASSES):
         found = lloyd_pass(group, Nearest(centers), progress)
         # A centre that is nearest to no row has no mean, and is dropped; the caller says so.

@@ -198,9 +198,10 @@ LAST = "last layer"
 
 @dataclass(frozen=True)
 class LastLayer:
-    """Vectors of tokens, and how they were read."""
+    """Vectors of tokens, the number of the text of each, and how they were read."""
 
     tokens: NDArray[Any]
+    texts: NDArray[np.int64]
     protocol: str
 
 
@@ -229,18 +230,22 @@ def read_last_layer(
     """
     layer = last_layer_of(model)
     rule, parts, done = TokenRule(), [], 0
+    of_texts: list[NDArray[np.int64]] = []
     for batch in token_batches(model, texts, [layer], special_tokens=rule.special):
         tokens = batch.layers[layer]
         if watch is not None:
             watch(layer, tokens)
         parts.append(to_host(tokens))
+        of_texts.append(np.repeat(batch.rows, batch.counts))
         done += batch.texts
         report(progress, "texts", done, len(texts))
     if not parts:
         raise DataError(f"{name}: no token is left to measure ({rule})")
     rows = np.concatenate(parts)
     return LastLayer(
-        rows, f"{len(rows):,} tokens of {len(texts):,} texts ({name}), {rule}, {about_layer(layer)}"
+        rows,
+        np.concatenate(of_texts),
+        f"{len(rows):,} tokens of {len(texts):,} texts ({name}), {rule}, {about_layer(layer)}",
     )
 
 

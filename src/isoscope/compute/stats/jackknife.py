@@ -54,3 +54,31 @@ def jackknife_error(replicates: Sequence[float]) -> float:
     values = np.asarray(replicates, np.float64)
     g = len(values)
     return math.sqrt((g - 1) / g * float(((values - values.mean()) ** 2).sum()))
+
+
+# Blocks of items whose influences are known: they cost nothing, so that there may be more.
+ITEM_BLOCKS = 20
+
+# Items that a block needs: one item alone would be all that a block says.
+FEWEST_IN_BLOCK = 2
+
+
+def without_blocks(
+    value: float, influences: NDArray[np.float64], seed: int = 0
+) -> list[float] | None:
+    """Return a score without each of some blocks of its items, to first order.
+
+    With u_i the influence of item i, whose mean is 0, the score without a block of m of n items is
+    value − Σ u_i / (n − m) over the block. None with too few items.
+
+    Examples
+    --------
+    >>> len(without_blocks(0.5, np.array([1.0, -1.0] * 20)))
+    20
+    """
+    n = len(influences)
+    if n < FEWEST_IN_BLOCK * ITEM_BLOCKS:
+        return None
+    places = deal(n, seed, ITEM_BLOCKS)
+    sums, sizes = np.bincount(places, influences), np.bincount(places)
+    return [float(one) for one in value - sums / (n - sizes)]

@@ -28,6 +28,7 @@ from isoscope.data.combine import SingleCloud, label_of
 from isoscope.errors import DataError, UsageError
 from isoscope.progress import Progress, report
 from isoscope.results.result import Result, Row, versions
+from isoscope.tasks.scores import block_fields
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
@@ -214,9 +215,18 @@ class CoveredPairs:
         return {"cosine": cosine, "inner": inner}
 
     def score_rows(
-        self, where: tuple[str, str], spaces: Mapping[str, Vector], protocol: str, level: float
+        self,
+        where: tuple[str, str],
+        spaces: Mapping[str, Vector],
+        protocol: str,
+        level: float,
+        *,
+        replicates: bool = False,
     ) -> list[Row]:
-        """Score every space, and compare each with the vectors as they are."""
+        """Score every space, and compare each with the vectors as they are.
+
+        With ``replicates`` scores also have their values without each block of the pairs.
+        """
         similarities = {name: self.similarities(vectors) for name, vectors in spaces.items()}
 
         def correlated(values: Vector, usable: Mask, metric: str) -> Score:
@@ -238,11 +248,14 @@ class CoveredPairs:
                     zero = len(self.human) - found.n
                     lost = f"{counted(zero, 'pair')} with a zero vector left out of the cosine"
                     notes = (self.coverage, lost if zero else "", found.note)
+                    again = {}
+                    if replicates and isinstance(found, Score):
+                        again = block_fields(found, f"pairs of {self.task}")
                     rows.append(
                         Row.of(
                             found, *where, correction, measure, protocol=protocol,
                             note="; ".join(filter(None, notes)),
-                            extra={"unit": "pairs", "of": self.total},
+                            extra={"unit": "pairs", "of": self.total, **again},
                         )
                     )  # fmt: skip
         return rows
@@ -257,6 +270,7 @@ def score_words(
     label: str | None,
     level: float,
     progress: Progress | None,
+    replicates: bool = False,
 ) -> Result:
     """Score every cloud of a selection on every task, in every space."""
     pairs = [pair for many in tasks.values() for pair in many]
@@ -278,5 +292,5 @@ def score_words(
         where = (name, "") if len(found) == 1 else ("", name)
         for task, many in tasks.items():
             covered = CoveredPairs.of(task, many, form, words)
-            rows += covered.score_rows(where, spaces, protocol, level)
+            rows += covered.score_rows(where, spaces, protocol, level, replicates=replicates)
     return Result(rows, left_out=left_out, versions=versions())

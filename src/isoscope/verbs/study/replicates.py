@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from isoscope.compute.stats.jackknife import BLOCKS, deal, jackknife_error
+from isoscope.results.fields import DIFFERENCE
 from isoscope.results.result import Row
 from isoscope.verbs.study.claims import row_key
 from isoscope.verbs.study.evidence import BLOCKS as BLOCKS_FIELD
@@ -155,3 +157,50 @@ def combined(rows: Sequence[Row], row: Row, value: Callable[[Sequence[float]], f
     ]
     left = [value([one[k] for one in several]) for k in range(len(several[0]))]
     return with_error(made, [replace(made, value=one) for one in left], str(blocks.pop()))
+
+
+def difference_replicates(rows: Sequence[Row]) -> list[Row]:
+    """Give differences from figures as they are the differences of their replicates.
+
+    A row of a difference is the one whose measure ends on ``/difference``; its two sides are the
+    figures of the same name, with its correction and without any.
+    """
+    known = {row_key(row): row for row in rows}
+    found = []
+    for row in rows:
+        base = replace(row, measure=row.measure.removesuffix(DIFFERENCE))
+        after, before = (
+            known.get(row_key(replace(base, correction=name))) for name in (row.correction, "none")
+        )
+        if not row.measure.endswith(DIFFERENCE) or after is None or before is None:
+            found.append(row)
+            continue
+        values = differences_of(after, before)
+        found.append(replace(row, extra={**row.extra, **values}))
+    return found
+
+
+def differences_of(after: Row, before: Row) -> dict[str, Any]:
+    """Return the differences of replicates as fields of a row; none where blocks are not alike."""
+    of = after.extra.get(BLOCKS_FIELD)
+    if of is None or of != before.extra.get(BLOCKS_FIELD):
+        return {}
+    apart = np.subtract(after.extra[REPLICATES], before.extra[REPLICATES])
+    return {REPLICATES: apart.tolist(), BLOCKS_FIELD: of}
+
+
+def mean_replicates(rows: Sequence[Row], blocks: str | None = None) -> dict[str, Any]:
+    """Return the replicates of a mean of figures as fields of a row.
+
+    Without ``blocks`` all figures must be of the same blocks, such as those of several seeds. With
+    it they are of as many blocks of their own, such as scores of independent sets: block k of the
+    mean is then block k of every set.
+    """
+    if any(REPLICATES not in row.extra for row in rows) or not rows:
+        return {}
+    if len({len(row.extra[REPLICATES]) for row in rows}) > 1:
+        return {}
+    if blocks is None and len({row.extra[BLOCKS_FIELD] for row in rows}) > 1:
+        return {}
+    mean = np.mean([row.extra[REPLICATES] for row in rows], axis=0)
+    return {REPLICATES: mean.tolist(), BLOCKS_FIELD: blocks or rows[0].extra[BLOCKS_FIELD]}

@@ -23,6 +23,7 @@ from isoscope.verbs.study.inputs import (
 )
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
 from isoscope.verbs.study.registry import Request, add_study
+from isoscope.verbs.study.replicates import difference_replicates, mean_replicates
 from isoscope.verbs.study.scope import Scope
 
 # Task names, and what the paper calls them.
@@ -63,10 +64,11 @@ def word_similarity(request: Request) -> Result:
         request,
         lambda cloud: isoscope.evaluate(
             cloud, list(WORD_SETS), METHODS,
-            data=request.data, progress=request.progress, **options,
+            data=request.data, progress=request.progress, replicates=True, **options,
         ),
     )  # fmt: skip
-    return replace(result, rows=[row for row in result.rows if "/pearson" in row.measure])
+    rows = [row for row in result.rows if "/pearson" in row.measure]
+    return replace(result, rows=difference_replicates(rows))
 
 
 def table_2(request: Request) -> Result:
@@ -95,7 +97,10 @@ def average(rows: list[Row], score: str) -> Row:
         high=high,
         n=sum(row.n or 0 for row in rows),
         note=note,
-        extra={"unit": "pairs"},
+        extra={
+            "unit": "pairs",
+            **mean_replicates(rows, f"blocks of pairs: {counts}"),
+        },
     )
 
 
@@ -176,7 +181,7 @@ add_study(
     "B-T1", table_1,
     Claim("centred I1 is at least 0.87, except for RoBERTa-large (0.64)",
           {"measure": "i1"}, CENTER, ">=", 0.87, scope=Scope(but=("RoBERTa-large",))),
-    Claim("I1 without the top components is at least 0.95",
+    Claim("I1 is at least 0.95 when the top components are removed",
           {"measure": "i1"}, TOP, ">=", 0.95),
     Claim("centring raises I1", {"measure": "i1"}, CENTER, ">", NONE),
     models=TABLE_1_MODELS, printed=PRINTED_1,
@@ -184,34 +189,34 @@ add_study(
 GAIN = "average/{}/pearson/difference"
 add_study(
     "B-T2", table_2,
-    Claim("centring raises r of the inner product, except for BERT-cased",
+    Claim("centring raises Pearson's r of the inner product, except for BERT-cased",
           {"measure": "average/inner/pearson"}, CENTER, ">", NONE,
           scope=Scope(but=("BERT-base-cased", "BERT-large-cased"))),
-    Claim("every method gains more with the inner product than with the cosine",
+    Claim("every method raises r of the inner product more than r of the cosine",
           {"measure": GAIN.format("*")}, {"measure": GAIN.format("inner")}, ">",
           {"measure": GAIN.format("cosine")}),
-    Claim("scaled centring is at least as good as none, except for BERT-large with cosine",
+    Claim("scaled centring does not lower r, except for BERT-large with the cosine",
           {"measure": "average/*/pearson"}, {"correction": "center-scaled"}, ">=", NONE,
           excluding=({"subject": "BERT-large-cased", "measure": "*/cosine/*"},)),
     models=TABLE_2_MODELS, printed=PRINTED_2,
 )  # fmt: skip
 add_study(
     "B-T3", word_similarity,
-    Claim("all-but-the-top beats none on MEN, with both scores",
+    Claim("removing the mean and the top components raises r on MEN, with both scores",
           {"measure": "men/*/pearson"}, TOP, ">", NONE),
     models=TABLE_2_MODELS, printed=PRINTED_3,
 )  # fmt: skip
 add_study(
     "B-F1", figure_1,
-    Claim("the first right singular vector is the mean: cosine at least 0.95",
+    Claim("the first right singular vector points along the mean: their cosine is at least 0.95",
           {"measure": "mean_alignment"}, NONE, ">=", 0.95),
-    Claim("the gap between the first two singular values shrinks with centring",
+    Claim("centring lowers the ratio of the first two singular values",
           {"measure": "singular_ratio"}, CENTER, "<", NONE),
     models=("RoBERTa-large", "GPT-2 (12 layers)"),
 )  # fmt: skip
 add_study(
     "B-F5", figure_5,
-    Claim("models with longer vectors are less isotropic: the correlation is negative",
+    Claim("over models, mean norm and I1 are negatively correlated",
           {"measure": "correlation(mean_norm, i1)"}, NONE, "<", 0.0, min_subjects=5),
     models=TABLE_1_MODELS, over_models=norms_and_isotropy,
     printed=lambda: {(ALL_MODELS, "", "none", "correlation(mean_norm, i1)"): -0.61},

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.compute.stats.jackknife import BLOCKS, deal
+from isoscope.compute.stats.jackknife import BLOCKS, FEWEST_IN_BLOCK, deal
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.combine import SingleCloud
 from isoscope.data.texts.readers import MadeTexts
@@ -211,11 +211,13 @@ def trained(request: Request, subject: Subject) -> Result:
 
 add_study(
     "B-F2", figure_2,
-    Claim("at the origin the first two singular values are about the same",
+    Claim("of points around the origin the first two singular values are about the same: their "
+          "ratio is at most 1.1",
           {"measure": RATIO, "subject": TOY}, {"part": "shift 0"}, "<=", 1.1),
-    Claim("their ratio grows with every shift",
+    Claim("the ratio of the first two singular values grows with every shift",
           {"measure": f"{RATIO}/smallest_step", "subject": TOY}, {}, ">", 0.0),
-    Claim("in a real training it goes with the shift of the mean",
+    Claim("over a training the ratio of the first two singular values rises with the shift of the "
+          "mean",
           {"measure": TOGETHER}, {}, ">", 0.0, scope=Scope(kinds=("made", "transformer"))),
     models=(TOY,), sources=False, may_have_sources=True, training=True,
 )  # fmt: skip
@@ -260,8 +262,10 @@ def figure_4(request: Request) -> Result:
     """Coverage of a text by its words, and by the tokens of every model."""
     assert request.text is not None
     texts = [text.text for text in request.text.texts()]
-    blocks = deal(len(texts), request.seed)
-    dealt = [[text for text, k in zip(texts, blocks, strict=True) if k == b] for b in range(BLOCKS)]
+    # Of a few texts nothing is left out: one of them would be all that a block says.
+    count = BLOCKS if len(texts) >= FEWEST_IN_BLOCK * BLOCKS else 1
+    blocks = deal(len(texts), request.seed, count)
+    dealt = [[text for text, k in zip(texts, blocks, strict=True) if k == b] for b in range(count)]
     parts = [MadeTexts(partial(iter, some), request.text.name) for some in dealt]
     found = [covered(WORDS, [Counter(word_counts(part)) for part in parts], request)]
     for subject in request.subjects:
@@ -286,7 +290,7 @@ def covered(subject: str, parts: Sequence[Counter[Any]], request: Request) -> Re
         return about, replace(table, subject=subject)
 
     whole, table = rows_of(parts)
-    if any(not part for part in parts):  # fewer texts than blocks
+    if len(parts) == 1 or any(not part for part in parts):
         return Result(whole, [table])
     without = [rows_of([*parts[:k], *parts[k + 1 :]])[0] for k in range(len(parts))]
     return Result(with_replicates(whole, without, f"{BLOCKS} blocks of texts"), [table])
@@ -297,11 +301,11 @@ TEXTS: dict[str, Any] = {"scope": ANYTHING, "counts_tokens": True}
 
 add_study(
     "B-F4", figure_4,
-    Claim("13 of them cover at least 30 % of the text",
+    Claim("the 13 most frequent words or tokens cover at least 30 % of the text",
           {"measure": f"share_of_first_{FEW}"}, {}, ">=", 0.3, **TEXTS),
-    Claim("85 of them cover at least half",
+    Claim("the 85 most frequent words or tokens cover at least half of the text",
           {"measure": f"share_of_first_{SOME}"}, {}, ">=", 0.5, **TEXTS),
-    Claim("98 % take about 15,000: between 10,000 and 20,000",
+    Claim("98 % of the text takes about 15,000 words or tokens: between 10,000 and 20,000",
           {"measure": "needed_for_0.98"}, {}, "within", (10_000.0, 20_000.0), **TEXTS),
     models=("BERT|bert-base-cased|bert-base-uncased", "words"), sources=False,
     may_have_sources=True, text=CNN_DM,
