@@ -15,8 +15,11 @@ from isoscope.results.fields import REMARKS, SETTINGS, STAR
 from isoscope.results.numbers import cell, with_spread
 from isoscope.results.render import markdown_table
 from isoscope.results.tables import grouped, grouped_notes, option_notes, pivot
-from isoscope.verbs.study.claims import OUTCOMES, Case, Verdict, what_of
+from isoscope.verbs.study.claims import NOT_APPLICABLE, OUTCOMES, Case, Verdict, what_of
+from isoscope.verbs.study.records.seeds import SEED_COUNT, SEED_MEAN, SEED_SD
 from isoscope.verbs.study.registry import Study, all_studies
+from isoscope.verbs.study.scope import Scope
+from isoscope.wording import counted as counted_noun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -85,6 +88,9 @@ def figure(row: Row) -> str:
     if spread is not None and row.value is not None:
         number = with_spread(row.value, spread)
     about += STAR * bool(row.extra.get("star"))
+    if SEED_SD in row.extra:
+        over = with_spread(row.extra[SEED_MEAN], row.extra[SEED_SD])
+        about += f" (over {row.extra[SEED_COUNT]} seeds {over})"
     printed = f", printed {row.extra['printed']:g}" if "printed" in row.extra else ""
     return number + about + printed
 
@@ -136,6 +142,66 @@ def verdict_line(verdict: Verdict) -> str:
     """Return a claim with what became of it on a model, and what to know beside it."""
     subject = f"{verdict.subject}: " if verdict.subject else ""
     return f"{subject}{verdict.outcome}: {verdict.text} ({reason_of(verdict)})"
+
+
+def not_applicable_lines(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return a line for each model with the number of claims that are not about it, and why."""
+    outside = grouped(
+        (one for one in verdicts if one.outcome == NOT_APPLICABLE), lambda one: one.subject
+    )
+    lines = []
+    for subject, found in outside.items():
+        reasons = Counter(one.reason for one in found)
+        listed = ", ".join(f"{reason}: {count}" for reason, count in reasons.items())
+        said = counted_noun(len(found), "claim")
+        before = f"{subject}: " if subject else ""
+        lines.append(f"{before}not applicable: {said} ({listed})")
+    return lines
+
+
+def scope_words(scope: Scope) -> str:
+    """Say which models a claim is about.
+
+    Examples
+    --------
+    >>> scope_words(Scope(objectives=("causal",), smallest=410_000_000))
+    'causal transformers with at least 410M parameters'
+    """
+    but = f", except {', '.join(names.split('|')[0] for names in scope.but)}" if scope.but else ""
+    if scope.models:
+        return " and ".join(names.replace("|", " or ") for names in scope.models) + but
+    kinds = {"transformer": "transformers", "vectors": "word vectors",
+             "made": "small models that isoscope trains"}  # fmt: skip
+    named_kinds = [kinds[kind] for kind in scope.kinds if kind in kinds]
+    listed = " and ".join([", ".join(named_kinds[:-1]), named_kinds[-1]]).removeprefix(" and ")
+    said = {True: "with", False: "without"}
+    more = [
+        *([f"of the families {', '.join(scope.families)}"] if scope.families else []),
+        *([f"with {' or '.join(scope.positions)} positions"] if scope.positions else []),
+        *([f"with at least {millions(scope.smallest)} parameters"] if scope.smallest else []),
+        *([f"with at most {millions(scope.largest)} parameters"] if scope.largest else []),
+        *([f"{said[scope.unembedding]} an unembedding"] if scope.unembedding is not None else []),
+        *([] if scope.tied is None else [f"whose matrices are {'' if scope.tied else 'not '}tied"]),
+        *([f"with a final {scope.final_norm}"] if scope.final_norm else []),
+    ]
+    encoders = {None: "", True: "that encode sentences", False: "that are no sentence encoders"}
+    more += [encoders[scope.sentence_encoder]] if scope.sentence_encoder is not None else []
+    before = f"{' or '.join(scope.objectives)} " if scope.objectives else ""
+    every = "" if before or more else "all "
+    return " ".join([f"{every}{before}{listed}", *more]) + but
+
+
+def millions(count: int) -> str:
+    """Return a number of parameters in short."""
+    return f"{count / 1e9:g}B" if count >= 10**9 else f"{count / 1e6:g}M"
+
+
+def command_for(study: Study, model: str = "") -> str:
+    """Return the command that runs a study, on a model where one is named."""
+    takes = study.sources and not model
+    source = f" --model {model}" if model else " --model MODEL" if takes else ""
+    text = " --text TEXTS" if study.text is not None and study.text.find is None else ""
+    return f"isoscope study run {study.id}{source}{text} --data DATA --out studies"
 
 
 def reason_of(verdict: Verdict) -> str:

@@ -7,19 +7,12 @@ they cannot disagree.
 
 from __future__ import annotations
 
-import gzip
-import os
-import platform
 from collections import Counter
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isoscope.data.output import write_atomically
-from isoscope.models.model import MODELS
 from isoscope.results.render import markdown_table
-from isoscope.results.result import Result
 from isoscope.verbs.study.claims import (
     ALL_MODELS,
     FAILS,
@@ -31,22 +24,15 @@ from isoscope.verbs.study.claims import (
     UNDECIDED,
     Verdict,
 )
+from isoscope.verbs.study.records.provenance import MADE
 from isoscope.verbs.study.reference import catalogue
 from isoscope.verbs.study.registry import all_studies
 from isoscope.verbs.study.text import counted, outcomes_of, study_part
-from isoscope.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from isoscope.verbs.study.api import StudyRun
-
-# Ending of a record, and the field that says when and where it was made.
-ENDING = ".json.gz"
-MADE = "made"
-
-# Fields of a result that name files of one machine.
-LOCAL = ("asked",)
 
 # What stands in the cell of a claim and a model.
 SHORT = {
@@ -64,49 +50,6 @@ LEGEND = (
     "*Undecided* means that the data do not say; *reversed* that the opposite is significant; *not "
     "run* that data or a model were missing. The pages of the studies have the figures."
 )
-
-
-def provenance(seconds: float) -> dict[str, Any]:
-    """Return when and on what machine a study was run, and with which version."""
-    return {
-        "isoscope": __version__,
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "seconds": round(seconds, 1),
-        "machine": f"{os.cpu_count()} cores, {memory_gib()} GiB, {platform.machine()}",
-        "python": platform.python_version(),
-    }
-
-
-def memory_gib() -> int:
-    """Return the memory of this machine in GiB; 0 where it does not say."""
-    try:
-        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
-    except (ValueError, OSError, AttributeError):
-        return 0
-
-
-def save_record(run: StudyRun, folder: Path) -> Path:
-    """Write the record of a study, which gives the same bytes for the same figures."""
-    extra = {name: value for name, value in run.result.extra.items() if name not in LOCAL}
-    if MODELS in extra:
-        extra[MODELS] = {name: without_paths(about) for name, about in extra[MODELS].items()}
-    result = replace(run.result, tables=[], extra=extra)
-    path = folder / f"{run.study.id}{ENDING}"
-    content = gzip.compress(result.to_json(indent=None).encode(), mtime=0)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, content)
-    return path
-
-
-def without_paths(about: dict[str, Any]) -> dict[str, Any]:
-    """Leave the folder of a model out; its name and what it is stay."""
-    source = str(about.get("source", ""))
-    return {**about, "source": source.rstrip("/").rsplit("/", 1)[-1]}
-
-
-def load_record(path: Path) -> Result:
-    """Read a record."""
-    return Result.from_json(gzip.decompress(path.read_bytes()).decode())
 
 
 def pages(runs: Sequence[StudyRun]) -> dict[str, str]:
