@@ -238,9 +238,11 @@ def compare_studies(
         write_atomically(out, page + "\n")
     if records is not None:
         for run in runs:
-            room("records").save_record(run, records)
+            room("records.store").save_record(run, records)
     if pages is not None:
-        room("records").write_pages(runs, pages)
+        # From the records, where there are any: pages and records cannot differ then.
+        kept = runs if records is None else list(room("folder").StudyFolder(records).runs())
+        room("records.pages").write_pages(kept, pages)
     if as_json:
         print_text(as_text)
     else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from isoscope.models.model import MODELS
 from isoscope.results.fields import REMARKS, SETTINGS, STAR
 from isoscope.results.numbers import cell, with_spread
-from isoscope.results.render import markdown_table
+from isoscope.results.render import escaped, markdown_table
 from isoscope.results.tables import grouped, grouped_notes, option_notes, pivot
 from isoscope.verbs.study.claims import NOT_APPLICABLE, OUTCOMES, Case, Verdict, what_of
 from isoscope.verbs.study.records.seeds import SEED_COUNT, SEED_MEAN, SEED_SD
@@ -43,19 +43,36 @@ SHOWN_PARTS = 3
 SHOWN_CASES = 12
 
 
-def study_markdown(study: Study, result: Result, verdicts: Sequence[Verdict]) -> str:
+def study_markdown(
+    study: Study, result: Result, verdicts: Sequence[Verdict], *, figures_too: bool = True
+) -> str:
     """Return a whole study as Markdown."""
-    parts = [f"## {study.id}: {study.title}", study.paper, markdown_table(figures(result))]
+    parts = [f"## {study.id}: {study.title}", study.paper]
+    parts += [markdown_table(figures(result))] if figures_too else ["No model was run."]
     remarks = study_notes(study, result)
     if remarks:
         parts.append("\n".join(f"- {remark}" for remark in remarks))
     parts.append("**Claims**" if verdicts else DESCRIPTIVE)
-    for verdict in verdicts:
-        lines = [f"- {verdict_line(verdict)}", *(f"  - {line}" for line in case_lines(verdict))]
-        parts.append("\n".join(lines))
+    about = {claim.text: scope_words(claim.about) for claim in study.claims}
+    for text, own in grouped(verdicts, lambda verdict: verdict.text).items():
+        scope = f" (about {about[text]})" if text in about else ""
+        parts.append("\n".join([f"- {escaped(text)}{escaped(scope)}", *claim_items(own)]))
     if result.command:
         parts.append(f"Command: `{result.command}`")
     return "\n\n".join(parts)
+
+
+def claim_items(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return what became of a claim on every model, with figures, as items of a list."""
+    lines = []
+    for verdict in verdicts:
+        if verdict.outcome == NOT_APPLICABLE:
+            continue
+        subject = f"{verdict.subject}: " if verdict.subject else ""
+        lines.append(f"  - {subject}**{verdict.outcome}** ({escaped(reason_of(verdict))})")
+        lines += [f"    - {escaped(line)}" for line in case_lines(verdict)]
+    outside = [f"{one.subject} ({one.reason})" for one in verdicts if one.outcome == NOT_APPLICABLE]
+    return [*lines, *([f"  - not applicable: {', '.join(outside)}"] if outside else [])]
 
 
 def figures(result: Result) -> list[list[str]]:
@@ -288,13 +305,16 @@ def last_verdict(run: StudyRun) -> str:
 
 
 # What stands behind a number of claims.
+SINGULARS = {"reversed": "is reversed"}
 PLURALS = {"holds": "hold", "fails": "fail", "reversed": "are reversed"}
 
 
 def counted(counts: Counter[str]) -> str:
     """Return how many claims hold, fail and so on; outcomes that no claim has are left out."""
     return ", ".join(
-        f"{counts[name]} {PLURALS.get(name, name)}" for name in OUTCOMES if counts[name]
+        f"{counts[name]} {(SINGULARS if counts[name] == 1 else PLURALS).get(name, name)}"
+        for name in OUTCOMES
+        if counts[name]
     )
 
 
@@ -364,12 +384,16 @@ def study_part(run: StudyRun) -> str:
         [verdict.text, verdict.subject, verdict.outcome, reason_of(verdict),
          "; ".join(case_lines(verdict, CASES, "{} more"))]
         for verdict in run.verdicts
+        if verdict.outcome != NOT_APPLICABLE
     ]  # fmt: skip
-    lines.append(
-        markdown_table([["claim", "model", "verdict", "because", "figures"], *rows], left=5)
-        if rows
-        else DESCRIPTIVE
-    )  # fmt: skip
+    if rows:
+        header = ["claim", "model", "verdict", "because", "figures"]
+        lines.append(markdown_table([header, *rows], left=5))
+    outside = not_applicable_lines(run.verdicts)
+    if outside:
+        lines.append("\n".join(f"- {line}" for line in outside))
+    if not run.verdicts:
+        lines.append(DESCRIPTIVE)
     found = beside_printed(run)
     if found:
         body = [

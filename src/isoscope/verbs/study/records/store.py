@@ -7,6 +7,7 @@ The same figures give the same bytes.
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -35,8 +36,9 @@ def save_record(run: StudyRun, folder: Path) -> Path:
     extra = {name: value for name, value in run.result.extra.items() if name not in LEFT_OUT}
     rows = [shortened(row) for row in run.result.rows]
     result = replace(run.result, rows=rows, tables=[], extra=extra)
-    values = without_folders(result.to_dict())
-    content = gzip.compress(Result.from_dict(values).to_json(indent=None).encode(), 9, mtime=0)
+    values = without_folders(json.loads(result.to_json(indent=None)))
+    text = json.dumps(values, ensure_ascii=False, allow_nan=False)
+    content = gzip.compress(text.encode(), 9, mtime=0)
     path = folder / f"{run.study.id}{ENDING}"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, content)
