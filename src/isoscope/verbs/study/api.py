@@ -188,11 +188,14 @@ def run_study(
     benchmarks = data_folder(data)
     read = None
     if not taken.finished:
-        # Only the mini scale reads a text of a package: the paper's scale must have the paper's.
-        spare = taken.usual and taken.scale == MINI
+        # Only the mini scale reads a text of a package: the paper's scale must have the paper's. A
+        # paper that read a text that no folder of benchmarks has leaves no other.
+        nowhere = chosen.text is not None and chosen.text.find is None
+        spare = taken.scale == MINI and (taken.usual or nowhere)
         read = find_text(chosen, text, text_column, benchmarks, spare=spare)
         if text is None and read is not None and read.name == SPARE:
-            sample = sample or SPARE_TEXTS
+            usual = chosen.scales[MINI].options.get("sample", SPARE_TEXTS)
+            sample = sample or int(usual)
         if read is not None and sample is not None:
             read = some_texts(read, sample, seed)
     lowercase = lowercase or bool(options.get("lowercase"))

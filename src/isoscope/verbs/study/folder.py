@@ -37,7 +37,7 @@ from isoscope.verbs.study.api import (
     sources_of,
     together,
 )
-from isoscope.verbs.study.claims import NOT_RUN_FIELD
+from isoscope.verbs.study.claims import ALL_MODELS, NOT_RUN_FIELD
 from isoscope.verbs.study.inputs import stamp
 from isoscope.verbs.study.records.provenance import (
     MADE,
@@ -169,12 +169,22 @@ class StudyFolder:
         return run, all(outcome.known for outcome in outcomes)
 
     def run_piece(
-        self, piece: Piece, *, again: bool = False, seeds: int = 1, seed: int = 0, **options: Any
+        self,
+        piece: Piece,
+        *,
+        again: bool = False,
+        seeds: int = 1,
+        seed: int = 0,
+        several: bool = False,
+        **options: Any,
     ) -> Outcome:
         """Run a study on one model with every seed, unless it is there already.
 
-        What fails leaves a part that says so, and an outcome with the reason.
+        What fails leaves a part that says so, and an outcome with the reason. One of ``several``
+        studies passes over the options that are for others of them.
         """
+        if several:
+            options = own_options(piece.study, options)
         self.prepare()
         self.keep_earlier(piece.study)
         # A training repeats itself with seeds of its own.
@@ -207,7 +217,11 @@ class StudyFolder:
             run = run_study(piece.study, piece.taken, folder=self.path / WORK, **options)
         extra = {name: value for name, value in run.result.extra.items() if name != "claims"}
         made = made_by(piece, spent, options)
-        return replace(run.result, extra={**extra, ASKED: asked, MADE: {piece.name: made}})
+        rows = run.result.rows
+        if piece.study.over_models is not None:  # the record has them over all its models
+            rows = [row for row in rows if row.subject != ALL_MODELS]
+        extra |= {ASKED: asked, MADE: {piece.name: made}}
+        return replace(run.result, rows=rows, extra=extra)
 
     def keep_failure(
         self, study: Study, subjects: Sequence[Subject], why: str, options: Mapping[str, Any]
@@ -321,6 +335,15 @@ def joined_parts(study: Study, parts: Mapping[str, Result]) -> StudyRun:
             for seed, found in sorted(others.items())
         }
     return judged(study, replace(result, command=" && ".join(commands), extra=extra))
+
+
+def own_options(study: Study, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out options that a study has no use for, where others were asked for with it."""
+    idle: list[str] = []
+    idle += ["text", "text_column"] if study.text is None else []
+    idle += ["tasks"] if not study.tasks else []
+    idle += ["revisions", "every", "keep", "cache"] if not study.training else []
+    return {name: value for name, value in options.items() if name not in idle}
 
 
 def same_but_seed(one: Result, other: Result) -> bool:

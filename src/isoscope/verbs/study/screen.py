@@ -135,6 +135,7 @@ def run_several(
         yield below(outcome.failure, "red")
         subjects = tuple(map(as_subject, wanted[outcome.study.id]))
         folder.keep_failure(outcome.study, subjects, outcome.failure, options)
+    options["several"] = len(studies) > 1
     workers = options["workers"] is not None or ray_address(options["engine"]) is not None
     run = run_shared if workers and len(pieces) > 1 else run_one_by_one
     outcomes = yield from run(pieces, wanted, folder, watching, **options)

@@ -217,8 +217,7 @@ def command_for(study: Study, model: str = "") -> str:
     """Return the command that runs a study, on a model where one is named."""
     takes = study.sources and not model
     source = f" --model {model}" if model else " --model MODEL" if takes else ""
-    text = " --text TEXTS" if study.text is not None and study.text.find is None else ""
-    return f"isoscope study run {study.id}{source}{text} --data DATA --out studies"
+    return f"isoscope study run {study.id}{source} --data DATA --out studies"
 
 
 def reason_of(verdict: Verdict) -> str:
