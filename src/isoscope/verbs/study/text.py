@@ -375,6 +375,22 @@ def compared_markdown(runs: Iterable[StudyRun], about: str = "") -> str:
     return "\n\n".join(parts)
 
 
+def printed_part(run: StudyRun, most: int | None = None) -> list[str]:
+    """Return the numbers of the paper's own models beside those that it prints."""
+    found = beside_printed(run)
+    if not found:
+        other = "The models differ from the paper's: its printed numbers stand for others."
+        return [other] if run.study.printed() else []
+    body = [
+        [one.what, cell(one.row), f"{one.printed:g}",
+         "" if one.difference is None else f"{one.difference:+.3g}"]
+        for one in found[:most]
+    ]  # fmt: skip
+    more = len(found) - len(body)
+    rest = [f"And {more} more printed numbers, all on the page of the study."] if more else []
+    return [markdown_table([["number", "measured", "printed", "difference"], *body]), *rest]
+
+
 def study_part(run: StudyRun) -> str:
     """Return one study: its claims with what became of them, and printed numbers."""
     study = run.study
@@ -393,18 +409,7 @@ def study_part(run: StudyRun) -> str:
         lines.append("\n".join(f"- {line}" for line in outside))
     if not run.verdicts:
         lines.append(DESCRIPTIVE)
-    found = beside_printed(run)
-    if found:
-        body = [
-            [one.what, cell(one.row), f"{one.printed:g}",
-             "" if one.difference is None else f"{one.difference:+.3g}"]
-            for one in found[:SHOWN]
-        ]  # fmt: skip
-        lines.append(markdown_table([["number", "measured", "printed", "difference"], *body]))
-        if len(found) > SHOWN:
-            lines.append(f"And {len(found) - SHOWN} more printed numbers, all in JSON.")
-    elif study.printed():
-        lines.append("The models differ from the paper's: its printed numbers stand for others.")
+    lines += printed_part(run, SHOWN)
     lines += [f"Misprint: {line}" for line in misprint_lines(study)]
     if run.result.command:
         seeds = ", ".join(f"{name} {value}" for name, value in run.result.seeds.items())

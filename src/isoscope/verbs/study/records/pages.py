@@ -26,6 +26,7 @@ from isoscope.verbs.study.text import (
     counted,
     millions,
     outcomes_of,
+    printed_part,
     study_markdown,
     study_part,
 )
@@ -81,6 +82,7 @@ def study_page(run: StudyRun) -> str:
     shown = replace(result, command="")
     parts = [study_markdown(study, shown, run.verdicts, figures_too=there)]
     parts += [HOLM] if run.verdicts else []
+    parts += printed_part(run) if there else []
     parts += [part for part in (not_run_part(run), made_part(run)) if part]
     return "# " + "\n\n".join(parts).removeprefix("## ") + "\n"
 
