@@ -86,6 +86,10 @@ def local(name: str, path: Path) -> Source:
         if not (path / CONFIG).is_file():
             held = sorted(file.name for file in path.glob(f"*{GGUF}"))
             hint = f"; it holds {held[0]}: name that file" if held else ""
+            inside = sorted(path.glob(f"*/{CONFIG}"))
+            if inside and not held:
+                first = f"{name.rstrip('/')}/{inside[0].parent.name}"
+                hint = f"; it holds {len(inside)} models: name one of them, such as {first}"
             inner = sorted(path.glob(f"*_Transformer/{CONFIG}"))
             if inner:  # as early versions of sentence-transformers saved models
                 hint = (

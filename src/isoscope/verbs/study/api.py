@@ -29,9 +29,11 @@ from isoscope.verbs.study.inputs import (
     chosen_tasks,
     find_text,
     names_a_model,
+    one_model_kept,
     open_subject,
     some_texts,
 )
+from isoscope.verbs.study.records.seeds import agreed, of_other_seeds, with_seed_spread
 from isoscope.verbs.study.registry import (
     MINI,
     PRETRAIN,
@@ -94,7 +96,7 @@ class StudyRun:
 
 def run_study(
     study: str | Study,
-    sources: Sequence[Any] = (),
+    sources: Sequence[Any] | Sources = (),
     *,
     data: str | Path | None = None,
     column: str | None = None,
@@ -186,11 +188,14 @@ def run_study(
     benchmarks = data_folder(data)
     read = None
     if not taken.finished:
-        # Only the mini scale reads a text of a package: the paper's scale must have the paper's.
-        spare = taken.usual and taken.scale == MINI
+        # Only the mini scale reads a text of a package: the paper's scale must have the paper's. A
+        # paper that read a text that no folder of benchmarks has leaves no other.
+        nowhere = chosen.text is not None and chosen.text.find is None
+        spare = taken.scale == MINI and (taken.usual or nowhere)
         read = find_text(chosen, text, text_column, benchmarks, spare=spare)
         if text is None and read is not None and read.name == SPARE:
-            sample = sample or SPARE_TEXTS
+            usual = chosen.scales[MINI].options.get("sample", SPARE_TEXTS)
+            sample = sample or int(usual)
         if read is not None and sample is not None:
             read = some_texts(read, sample, seed)
     lowercase = lowercase or bool(options.get("lowercase"))
@@ -239,30 +244,53 @@ def found_by(study: Study, request: Request) -> Result:
     A model that lacks what the study needs is noted, and does not keep the others from it; where
     none has it, the study does not run.
     """
-    alone = study.sources and not study.trains and len(request.subjects) > 1
-    if not alone:
-        result = study.recipe(request)
+    subjects = request.subjects
+    if not study.sources or not subjects:
+        found = [found_alone(study, request)]
     else:
         found, failed = [], {}
-        for subject in request.subjects:
+        for subject in subjects:
             try:
-                found.append(study.recipe(replace(request, subjects=(subject,))))
+                found.append(found_alone(study, replace(request, subjects=(subject,))))
             except IsoscopeError as error:
                 failed[subject.name] = str(error)
                 last = error
         if not found:
             raise last
-        result = joined_without_verdicts(found)
         if failed:
-            result = replace(result, extra={**result.extra, NOT_RUN_FIELD: failed})
-    if study.over_models is not None:
-        result = replace(result, rows=[*result.rows, *study.over_models(result)])
-    facts = {subject.name: facts_about(subject).to_dict() for subject in request.subjects}
+            facts = {one.name: facts_about(one).to_dict() for one in subjects if one.name in failed}
+            found.append(Result([], extra={NOT_RUN_FIELD: failed, FACTS: facts}))
+    return over_all_models(study, together(found))
+
+
+def found_alone(study: Study, request: Request) -> Result:
+    """Run a recipe on the models of a request, and describe them; each is opened once."""
+    with one_model_kept():
+        result = study.recipe(request)
+        facts = {subject.name: facts_about(subject).to_dict() for subject in request.subjects}
     if study.trains:
         # Finished runs say which model they trained, which need not be here any more.
         trained = {row.subject for row in result.rows} - {*facts, "", ALL_MODELS}
         facts |= dict.fromkeys(sorted(trained), MADE.to_dict())
     return replace(result, extra={**result.extra, FACTS: facts})
+
+
+def together(results: Sequence[Result]) -> Result:
+    """Put what was found of several models together; every remark is kept once."""
+    result = joined_without_verdicts(results)
+    remarks = [remark for one in results for remark in one.extra.get(REMARKS, [])]
+    if remarks:
+        result = replace(result, extra={**result.extra, REMARKS: list(dict.fromkeys(remarks))})
+    return result
+
+
+def over_all_models(study: Study, result: Result) -> Result:
+    """Add the figures over models, such as a correlation, in place of those of fewer models."""
+    if study.over_models is None:
+        return result
+    single = [row for row in result.rows if row.subject != ALL_MODELS]
+    alone = replace(result, rows=single)
+    return with_printed(replace(result, rows=[*single, *study.over_models(alone)]), study)
 
 
 def facts_about(subject: Subject) -> Facts:
@@ -308,9 +336,11 @@ class Sources:
 
 
 def sources_of(
-    study: Study, sources: Sequence[Any], reuse: Sequence[str | Path], scale: str | None
+    study: Study, sources: Sequence[Any] | Sources, reuse: Sequence[str | Path], scale: str | None
 ) -> Sources:
     """Return what a study takes, and refuse what does not go together."""
+    if isinstance(sources, Sources):
+        return sources
     finished = finished_runs(study, reuse, sources=bool(sources), scale=scale)
     size = chosen_scale(study, scale)
     scaled = study.scales.get(size, Scale())
@@ -337,7 +367,10 @@ def sources_of(
 def judged(study: Study, result: Result) -> StudyRun:
     """Judge the claims of a study on figures, and keep the verdicts with them."""
     verdicts = judge_claims(study.claims, result, study.models)
+    others = [judge_claims(study.claims, one, study.models) for one in of_other_seeds(result)]
+    verdicts = agreed(verdicts, others)
     claims = [verdict.to_dict() for verdict in verdicts]
+    result = with_seed_spread(result)
     return StudyRun(study, replace(result, extra={**result.extra, "claims": claims}), verdicts)
 
 

@@ -12,10 +12,12 @@ from __future__ import annotations
 import gc
 import hashlib
 import importlib.util
+import multiprocessing
 import re
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from itertools import islice
 from pathlib import Path
@@ -67,9 +69,51 @@ def open_subject(subject: Subject, request: Request | None = None) -> Model:
     source = subject.source
     if isinstance(source, Model):
         return source
-    if request is None:
-        return open_model(str(source))
-    return open_model(str(source), dtype=request.dtype, device=request.device)
+    how = {} if request is None else {"dtype": request.dtype, "device": request.device}
+    if not _kept:
+        return open_model(str(source), **how)
+    # Facts about a model do not depend on what it computes in: they take what the recipe opened.
+    key = repr((stamp(source), how or _kept[-1].how))
+    if _kept[-1].key != key:
+        _kept[-1].model = None  # before the next one is opened: both may not fit into memory
+        gc.collect()
+        _kept[-1] = KeptModel(key, open_model(str(source), **how), how)
+    model = _kept[-1].model
+    assert model is not None
+    return model
+
+
+@dataclass
+class KeptModel:
+    """The model that was opened last, and how."""
+
+    key: str = ""
+    model: Model | None = None
+    how: Mapping[str, Any] = field(default_factory=dict)
+
+
+# Filled inside ``one_model_kept``.
+_kept: list[KeptModel] = []
+
+
+@contextmanager
+def one_model_kept() -> Iterator[None]:
+    """Keep the model that was opened last for as long as a ``with`` block lasts.
+
+    Opening a quantised file takes a minute. An inner block keeps the model of the outer one. A
+    worker, which is a process of its own, keeps it for the next study.
+    """
+    outermost = not _kept and multiprocessing.parent_process() is None
+    if not _kept and not outermost:
+        _kept.append(KeptModel())
+    if outermost:
+        _kept.append(KeptModel())
+    try:
+        yield
+    finally:
+        if outermost:
+            _kept.clear()
+            gc.collect()
 
 
 def names_a_model(source: Any) -> bool:

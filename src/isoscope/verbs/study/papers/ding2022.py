@@ -91,7 +91,7 @@ def table_1(request: Request) -> Result:
     scores = (*CELLS.values(), OF_A_SAMPLE)
     shown = {*scores, *(score + DIFFERENCE for score in scores), SECONDS, SECONDS + RATIO}
     rows = [row for row in found.rows if row.measure in shown and row.part == task_of(row)]
-    return replace(found, rows=[*rows, *constant_rows(rows), *cell_rows(rows)])
+    return replace(found, rows=[*rows, *constant_rows(rows)])
 
 
 def constant_rows(rows: Sequence[Row]) -> list[Row]:
@@ -106,8 +106,9 @@ def constant_rows(rows: Sequence[Row]) -> list[Row]:
     ]  # fmt: skip
 
 
-def cell_rows(rows: Sequence[Row]) -> list[Row]:
+def cell_rows(result: Result) -> list[Row]:
     """Return the shares of the table's cells that are better, and worse or undefined."""
+    rows = [row for row in result.rows if row.measure != CONSTANT]
     scores = {(row.subject, row.correction, row.measure): row for row in rows}
     better, worse, undefined, tested = [], [], [], 0
     for row in rows:
@@ -165,6 +166,7 @@ add_study(
           "same",
           {"measure": CONSTANT, "part": "cola|mrpc|sts-b"}, SPECTRUM, ">=", 1.0, scope=FINETUNED),
     models=GLUE_MODELS, printed=printed_table_1, tasks=GLUE_TASKS, trains=True,
+    over_models=cell_rows,
 )  # fmt: skip
 
 
