@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from tiny_models import ARCHITECTURES, without_head  # noqa: E402
+from tiny_models import ARCHITECTURES, without_head
 
 TEXTS = ["the cat sat on the bank.", "a dog saw the old tree.", "it was a small, new boat."] * 4
 
