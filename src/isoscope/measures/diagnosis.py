@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 Cause = Literal[
     "constant",
+    "collapsed",
     "long vectors",
     "outlier dimensions",
     "common offset",
@@ -75,6 +76,12 @@ class Limits:
 # unrelated pairs lie above a threshold chosen without it. With 0.4 it is 37 to 51 % of the
 # neighbours, and a quarter to all of the unrelated pairs.
 OFFSET = Limits(0.1, 0.4)
+
+# Mean cosine from which on the cloud has collapsed into one direction. What tells vectors apart is
+# 1 − c of their squared length: a twentieth and less. I1 of vectors with root mean square length 1
+# is then about exp(−√c), between 0.377 and its floor of 1/e ≈ 0.368: whatever the rest looks like,
+# it changes by less than 0.01, so that it cannot tell such clouds apart.
+COLLAPSED = 0.95
 
 # Share of the mean cosine that a few dimensions carry, where there is an offset. With half of it
 # they are the offset; with a quarter, removing them changes it more than any threshold is exact.
@@ -281,7 +288,7 @@ def judge(space: Space, intervals: IntervalEstimator | None = None) -> Verdict:
         )
     evidence = Evidence(space, intervals)
     findings: list[Verdict] = []
-    for look in (long_vectors, outlier_dimensions, common_offset, low_rank, dead):
+    for look in (collapsed, long_vectors, outlier_dimensions, common_offset, low_rank, dead):
         finding = look(evidence)
         explained = look is common_offset and any(f.explains_offset for f in findings)
         if finding is not None and not explained:
@@ -341,6 +348,30 @@ def undecided(evidence: Evidence) -> Verdict | None:
         return None
     return Verdict(
         "undecided", sentence, does, "that the space is evenly filled", "none", evidence.figures
+    )
+
+
+def collapsed(evidence: Evidence) -> Verdict | None:
+    """All vectors in nearly the same direction: a mean cosine near 1."""
+    space, cosine = evidence.space, evidence.cosine
+    if cosine is None or space.width < 2:
+        return None
+    limit = max(COLLAPSED, cosine.strong)  # chance may demand more
+    if cosine.value < limit:
+        return None
+    ends = None if cosine.low is None or cosine.high is None else (cosine.low, cosine.high)
+    figure = Figure.of("mean_cosine", cosine.value, Limits(limit, limit), ends)
+    doubt = "; the interval does not exclude a lower one" if len(figure.grades) > 1 else ""
+    left = 100 * (1 - cosine.value)
+    return Verdict(
+        "collapsed",
+        f"Collapsed: the mean cosine is {figure.text()}{doubt}, so that all vectors point in "
+        f"nearly the same direction and differ in about {left:.2g} % of their squared length.",
+        "measures of the vectors as they are describe this one direction (i1_scaled is near its "
+        "floor of 1/e ≈ 0.368 and says nothing more); judge the vectors after centring",
+        "that the vectors are all the same: centred, they may be evenly spread",
+        figures=(figure,),
+        explains_offset=True,
     )
 
 

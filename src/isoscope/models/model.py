@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -36,6 +36,7 @@ from isoscope.models.structure.parts import ROTARY, Parts, Positions, find_parts
 from isoscope.models.structure.rms_variants import know_own
 from isoscope.models.structure.skeleton import base_skeleton, trace, whole_skeleton
 from isoscope.models.structure.stacks import Stack, find_stacks
+from isoscope.models.structure.stored_parts import stored_parts
 from isoscope.models.weights.embeddings import EmbeddingCloud, embedding_cloud
 from isoscope.models.weights.tensors import StoredWeights, check_weights, stored_weights
 from isoscope.models.weights.weight_files import quantisation_of
@@ -264,7 +265,27 @@ class Model:
 
     @cached_property
     def parts(self) -> Parts:
-        """Embeddings, positions and norms, and where they are; no weights are loaded."""
+        """Embeddings, positions and norms, and where they are; no weights are loaded.
+
+        Parts of a head that the configuration names and the checkpoint lacks are left out.
+        """
+        return stored_parts(self._named_parts, self.not_stored)
+
+    @cached_property
+    def not_stored(self) -> tuple[str, ...]:
+        """Parameters of the head that the configuration names, but that the checkpoint lacks."""
+        if self.source.gguf is not None:  # whose configuration is made from what is stored
+            return ()
+        base = {self._named_parts.prefix + name for name, _ in self.skeleton.named_parameters()}
+        named = (name for name, _ in self._whole.named_parameters(remove_duplicate=False))
+        head = [name for name in named if name not in base]
+        try:
+            return self.weights.missing(head) if head else ()
+        except DataError:  # without files; whoever reads a tensor is told about it
+            return ()
+
+    @cached_property
+    def _named_parts(self) -> Parts:
         return find_parts(self._whole)
 
     @cached_property
@@ -274,7 +295,7 @@ class Model:
     @cached_property
     def weights(self) -> StoredWeights:
         """The stored tensors, each read by itself."""
-        return stored_weights(self, self._whole)
+        return stored_weights(self, self._whole, self._named_parts.prefix)
 
     @cached_property
     def tied(self) -> bool | None:
@@ -377,6 +398,7 @@ class Model:
             "dtype": self.dtype,
             "device": self.device,
             "quantisation": self.quantisation,
+            **({"not_stored": unstored_head(self)} if self.not_stored else {}),
             "transformers": library("transformers").__version__,
             "torch": library("torch").__version__,
         }
@@ -407,8 +429,25 @@ def refuse_missing(name: str, keys: Iterable[str]) -> None:
     """
     missing = sorted(key for key in keys if "pooler" not in key.split("."))
     if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise DataError(f"{name} is not complete: its weights have no {missing[0]}{more}")
+        raise DataError(f"{name} is not complete: its weights have no {said_missing(missing)}")
+
+
+def unstored_head(model: Model) -> str:
+    """Say that the configuration names parts of a head which are left out, as they are not stored.
+
+    This is for models whose ``not_stored`` is not empty.
+    """
+    named = (getattr(model.config, "architectures", None) or ["the configuration"])[0]
+    return (
+        f"{named} has a head whose weights are not all stored, and those parts are left out: "
+        f"{said_missing(model.not_stored)}"
+    )
+
+
+def said_missing(paths: Sequence[str]) -> str:
+    """Name the first of some parameters, and say how many more there are."""
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"{paths[0]}{more}"
 
 
 # Field of a result that says where the weights of its models come from.

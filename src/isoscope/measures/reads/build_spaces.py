@@ -161,6 +161,8 @@ class Reads:
     seed: int
     sampled: bool
     """Whether measures want the sample itself."""
+    rounding: float = 0.0
+    """How far a stored vector is from the real one: eps times the root mean square length."""
     ranges: bool = True
     """Whether the range over random bases is wanted where eigenvalues of the cloud repeat."""
 
@@ -228,7 +230,10 @@ def space_sample(reads: Reads, shape: ViewShape | None = None) -> SpaceSample | 
     # Keys are random numbers, so their order is a random one: the first k rows in it are a random
     # sample of k, and the same one whoever read the cloud.
     order = np.argsort(sample.keys, kind="stable")
-    return SpaceSample(vectors, order, sample.groups, len(vectors) == reads.moments.rows)
+    return SpaceSample(
+        vectors, order, sample.groups, len(vectors) == reads.moments.rows,
+        stored=sample.vectors, rounding=reads.rounding,
+    )  # fmt: skip
 
 
 def raw_dimensions(moments: Moments) -> Dimensions | None:

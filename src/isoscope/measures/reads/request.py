@@ -7,6 +7,7 @@ rows: so there are two reads, and neither can be merged into the other. What nee
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from isoscope.compute.map_reduce import Run
 from isoscope.data.sampling import DEFAULT_SIZE, LARGE_SIZE
 from isoscope.errors import DataError
 from isoscope.measures.reads.build_spaces import Reads, raw_space, view_space
-from isoscope.measures.reads.geometry import geometry_of
+from isoscope.measures.reads.geometry import dead_variance, geometry_of
 from isoscope.measures.reads.moments import MomentParts
 from isoscope.measures.reads.passes import first_read, second_read
 from isoscope.measures.reads.projections import plan_second_read
@@ -50,6 +51,8 @@ class Plan:
     views: tuple[View, ...]
     second: SecondRead | None
     protocol: str
+    rounding: float
+    """How far a stored vector is from the real one."""
 
 
 @dataclass(frozen=True)
@@ -161,14 +164,15 @@ class Request:
         """Decompose the moments of one cloud and plan its second read."""
         moments = first.moments
         what = f"{moments.width:,} dimensions, {stored}"
+        rounding = math.sqrt(dead_variance(moments, stored) * moments.width)
         if not self.needs_scatter:
-            return Plan(None, (), None, f"{what}; one read")
+            return Plan(None, (), None, f"{what}; one read", rounding)
         # I1 of the cloud as it is needs the eigenvectors of XᵀX, not those of the covariance.
         along_centred = bool(self.view_names) or self.deals_variances
         geometry = geometry_of(moments, stored, centred_vectors=along_centred)
         views = tuple(build_view(name, geometry, moments.mean) for name in self.view_names)
         if not self.needs_second_read:
-            return Plan(geometry, views, None, f"{what}; one read, sums in float64")
+            return Plan(geometry, views, None, f"{what}; one read, sums in float64", rounding)
         second = plan_second_read(
             moments, geometry, views, self.needs,
             raw=self.raw, dealt=self.deals_variances, double=self.double,
@@ -180,6 +184,7 @@ class Request:
             second,
             f"{what}; two reads, sums in float64, "
             f"projections in {'float64' if in_double else 'float32'}",
+            rounding,
         )
 
     def describe(
@@ -201,6 +206,7 @@ class Request:
             projections,
             self.seed,
             sampled=bool(self.needs & {"sample", "large sample"}),
+            rounding=plan.rounding,
             ranges=self.ranges,
         )
         views = {view.correction: row for row, view in enumerate(plan.views)}

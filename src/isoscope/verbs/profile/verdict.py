@@ -14,6 +14,7 @@ from isoscope.models.layer_names import (
     SUFFIX,
     UNEMBEDDING_MATRIX,
 )
+from isoscope.models.model import unstored_head
 from isoscope.models.structure.norm_layers import norm_name
 from isoscope.results.result import Result, Row
 from isoscope.verbs.profile.layer_reads import TENTH, moved_layers
@@ -226,6 +227,8 @@ def weights_verdict(model: Model, found: Result) -> dict[str, Any]:
         said.append("Embedding and unembedding are one matrix.")
     elif model.tied is None:
         said.append("There is no unembedding: the model was saved without a head for tokens.")
+    if model.not_stored:
+        said.append(f"{unstored_head(model)}.")
     said.append(f"Positions: {', '.join(model.parts.positions.kinds)}.")
     final = model.parts.final_norm("decoder" if model.is_seq2seq else "")
     if final is None:
