@@ -280,7 +280,7 @@ def autocorrelated(rng: np.random.Generator, points: int, rho: float) -> Vector:
 def add_curve(blocks: int, rho: float) -> None:
     name = {0.0: "white noise", 1.0: "random walk"}.get(rho, f"neighbours correlated by {rho:g}")
 
-    @scenario("trend", f"{blocks} blocks, {name}", RISES)
+    @scenario("trend", f"{blocks} blocks, {name}", RISES, slow=blocks > 12)
     def curve(rng: np.random.Generator) -> list[Row]:
         return curve_row(autocorrelated(rng, blocks + 1, rho))
 
@@ -294,7 +294,7 @@ def add_rough_walk(blocks: int) -> None:
 
 
 def add_rise(blocks: int) -> None:
-    @scenario("trend", f"{blocks} blocks, clear effect", RISES, wrong=CLEAR)
+    @scenario("trend", f"{blocks} blocks, clear effect", RISES, wrong=CLEAR, slow=blocks > 12)
     def curve(rng: np.random.Generator) -> list[Row]:
         layers = np.arange(blocks + 1.0)
         return curve_row(layers + 0.2 * rng.standard_normal(blocks + 1))
