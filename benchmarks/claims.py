@@ -428,7 +428,7 @@ def cloud(rng: np.random.Generator, rows: int, offset: float) -> Vector:
     lengths = np.sqrt(8 / rng.chisquare(8, rows))[:, None]
     scales = 0.3 * np.arange(1, WIDTH + 1) ** -0.5
     both = rng.standard_normal((rows, 2, WIDTH)) * scales + offset * scales
-    return both * lengths[:, None]
+    return np.asarray(both * lengths[:, None], np.float64)
 
 
 def log10_i1(vectors: Vector) -> float:
