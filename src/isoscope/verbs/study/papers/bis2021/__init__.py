@@ -24,7 +24,7 @@ from isoscope.verbs.study.inputs import (
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
 from isoscope.verbs.study.registry import Request, add_study
 from isoscope.verbs.study.replicates import difference_replicates, mean_replicates
-from isoscope.verbs.study.scope import FACTS, Facts, Scope
+from isoscope.verbs.study.scope import Scope
 
 # Task names, and what the paper calls them.
 WORD_SETS = {
@@ -162,13 +162,8 @@ def figure_5(request: Request) -> Result:
 
 
 def norms_and_isotropy(result: Result) -> list[Row]:
-    """Correlate mean norm and I1 over models; word vectors are none, where that is known."""
-    known = result.extra.get(FACTS, {})
-    rows = [
-        row for row in result.rows
-        if row.subject not in known or Facts.of(known[row.subject]).kind == "transformer"
-    ]  # fmt: skip
-    return [correlation_over_models(replace(result, rows=rows), "mean_norm", "i1")]
+    """Correlate mean norm and I1 over models."""
+    return [correlation_over_models(result, "mean_norm", "i1")]
 
 
 def figure_6(request: Request) -> Result:
