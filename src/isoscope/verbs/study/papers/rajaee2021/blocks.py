@@ -1,9 +1,9 @@
 """Rajaee & Pilehvar (2021): figures of tokens without each block of the texts.
 
 Tokens of one text are alike, so that texts are left out, not tokens. What depends on clusters is
-computed again with the first seed, starting from the centres of all tokens: k-means from a new start
-may find other clusters that are as good, which would be mistaken for an effect of the texts. One
-seed varies at least as much as the mean over seeds, so that these errors are never too small for it.
+computed again with the first seed, starting from the centres of all tokens: k-means from a new
+start may find other clusters that are as good, which would look like an effect of the texts. The
+mean over seeds varies no more than one seed does.
 """
 
 from __future__ import annotations
