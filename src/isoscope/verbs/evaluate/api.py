@@ -131,8 +131,8 @@ def evaluate(
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
     replicates : bool
-        Give scores on words and on texts their values without each of twenty blocks of the items,
-        in ``extra``: two scores of the same items are compared by them.
+        Give scores on words and on texts their values without each of twenty blocks of the words
+        or of the items, in ``extra``: two scores of the same items are compared by them.
     command : str
         Kept in the result, so that it can be made again.
     **protocol

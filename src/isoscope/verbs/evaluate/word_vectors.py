@@ -21,14 +21,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.compute.stats.estimates import Estimate, Score, difference, pearson, spearman
+from isoscope.compute.stats.jackknife import without_rows
 from isoscope.corrections.named import NONE, NamedCorrection, fitted
 from isoscope.data.arrays import is_tensor, unit_rows
 from isoscope.data.base import Batch, CloudGroup
 from isoscope.data.combine import SingleCloud, label_of
 from isoscope.errors import DataError, UsageError
 from isoscope.progress import Progress, report
+from isoscope.results.fields import BLOCKS, REPLICATES
 from isoscope.results.result import Result, Row, versions
-from isoscope.tasks.scores import block_fields
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
@@ -214,6 +215,17 @@ class CoveredPairs:
         cosine = np.einsum("ij,ij->i", units[self.first], units[self.second])
         return {"cosine": cosine, "inner": inner}
 
+    def replicates_of(self, score: Score, usable: Mask) -> dict[str, Any]:
+        """Return a score of the usable pairs without each block of words, as fields of its row."""
+        if score.value is None or score.influences is None:
+            return {}
+        words = (self.first[usable], self.second[usable])
+        found = without_rows(score.value, score.influences, words)
+        if found is None:
+            return {}
+        about = f"{len(found)} blocks of the words of {score.n:,} pairs of {self.task}"
+        return {REPLICATES: found, BLOCKS: about}
+
     def score_rows(
         self,
         where: tuple[str, str],
@@ -225,7 +237,7 @@ class CoveredPairs:
     ) -> list[Row]:
         """Score every space, and compare each with the vectors as they are.
 
-        With ``replicates`` scores also have their values without each block of the pairs.
+        With ``replicates`` scores also have their values without each block of the words.
         """
         similarities = {name: self.similarities(vectors) for name, vectors in spaces.items()}
 
@@ -250,7 +262,7 @@ class CoveredPairs:
                     notes = (self.coverage, lost if zero else "", found.note)
                     again = {}
                     if replicates and isinstance(found, Score):
-                        again = block_fields(found, f"pairs of {self.task}")
+                        again = self.replicates_of(found, usable)
                     rows.append(
                         Row.of(
                             found, *where, correction, measure, protocol=protocol,

@@ -12,9 +12,9 @@ from judging_for_tests import hardly, judged, outcomes, surely
 from scipy import stats
 
 from isoscope.data.arrays import ArrayCloud
-from isoscope.results.result import Row
+from isoscope.results.result import Result, Row
 from isoscope.verbs.study.api import run_study
-from isoscope.verbs.study.papers.bis2021 import WORD_SETS, average
+from isoscope.verbs.study.papers.bis2021 import WORD_SETS, average, norms_and_isotropy
 from isoscope.verbs.study.registry import Subject
 from isoscope.verbs.study.scope import Facts
 
@@ -30,7 +30,7 @@ FILES = {
     "wordsim-similarity": ("wordsim_similarity_goldstandard.txt", "{}\t{}\t{}"),
     "wordsim-relatedness": ("wordsim_relatedness_goldstandard.txt", "{}\t{}\t{}"),
 }
-PAIRS = {name: RNG.integers(0, 50, (40, 3)) for name in FILES}
+PAIRS = {name: RNG.integers(0, 50, (60, 3)) for name in FILES}
 
 
 def words(vectors: np.ndarray = X) -> ArrayCloud:
@@ -80,7 +80,7 @@ def test_table_2_is_the_mean_of_five(data: Path) -> None:
         for name in WORD_SETS
     ]
     assert row.extra["replicates"] == pytest.approx(np.mean(each, axis=0))
-    assert "men 40" in run.result.row("average/inner/pearson").note
+    assert "men 60" in run.result.row("average/inner/pearson").note
     assert all(row.measure.startswith("average/") for row in run.result)
 
 
@@ -138,15 +138,19 @@ def test_figure_2_is_seeded_and_holds() -> None:
 def test_figure_5_needs_five_models() -> None:
     clouds = [Subject(f"m{k}", X * (k + 1)) for k in range(5)]
     run = run_study("B-F5", clouds)
-    assert run.verdicts[0].outcome == "holds"  # longer vectors, lower I1: the first of 60 orders
-    row = run.result.row("correlation(mean_norm, i1)")
+    assert run.verdicts[0].outcome == "not applicable"  # vectors without a model
+    (row,) = norms_and_isotropy(run.result)
+    # Longer vectors, lower I1: two of the 120 orders of five models are as extreme.
+    figures = [one for one in run.result if one.subject != "all models"]
+    assert outcomes("B-F5", [*figures, row]) == ["holds"]
     norms = [r.value for r in run.result if r.measure == "mean_norm"]
     evenness = [r.value for r in run.result if r.measure == "i1"]
     assert row.value == pytest.approx(stats.pearsonr(norms, evenness)[0])
     assert row.n == 5
-    few = run_study("B-F5", clouds[:4])
-    assert few.verdicts[0].outcome == "not run"
-    assert "at least 5 models" in few.verdicts[0].reason
+    some = [one for one in figures if one.subject != "m4"]
+    (few,) = judged("B-F5", [*some, *norms_and_isotropy(Result(some))])
+    assert few.outcome == "not run"
+    assert "at least 5 models" in few.reason
 
 
 def test_figure_6_compares_mean_norms() -> None:

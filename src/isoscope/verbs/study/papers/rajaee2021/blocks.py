@@ -1,9 +1,9 @@
 """Rajaee & Pilehvar (2021): figures of tokens without each block of the texts.
 
 Tokens of one text are alike, so that texts are left out, not tokens. What depends on clusters is
-computed again with the first seed, from the centres that all tokens have: k-means with a new start
-may find other clusters that are as good, and that difference is none between texts. The error of
-one seed is no smaller than that of the mean over seeds, so that claims are judged with care.
+computed again with the first seed, starting from the centres of all tokens: k-means from a new
+start may find other clusters that are as good, which would look like an effect of the texts. The
+mean over seeds varies no more than one seed does.
 """
 
 from __future__ import annotations
@@ -159,8 +159,8 @@ def corrected_i1(
 def layers_with_error(request: Request, model: Model, rows: Sequence[Row]) -> list[Row]:
     """Give I1 of every numbered layer its error, from as many texts as memory holds.
 
-    Layers are read in groups whose tokens fit into memory. Of a larger text some is drawn: its
-    error is larger than that of all of it, so that claims are judged with care.
+    Layers are read in groups whose tokens fit into memory. Of a longer text a part is drawn, whose
+    error is larger than that of the whole.
     """
     assert request.text is not None
     names = {
