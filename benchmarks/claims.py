@@ -463,6 +463,11 @@ def add_clouds(rows: int) -> None:
         both = cloud(rng, rows, 0.5)
         return isotropies({"a": both[:, 0], "b": both[:, 1]})
 
+    @scenario("I1 of clouds", f"{rows:,} rows, all directions alike", EVEN, slow=True)
+    def alike(rng: np.random.Generator) -> list[Row]:
+        both = 0.3 * rng.standard_normal((rows, 2, WIDTH))
+        return isotropies({"a": both[:, 0], "b": both[:, 1]})
+
     @scenario("I1 of clouds", f"{rows:,} rows, clear effect", EVEN, wrong=CLEAR, slow=True)
     def clear(rng: np.random.Generator) -> list[Row]:
         a, b = cloud(rng, rows, 0.0)[:, 0], cloud(rng, rows, 3.0)[:, 0]
