@@ -348,3 +348,23 @@ def test_a_text_is_asked_for(bert: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delenv("ISOSCOPE_DATA", raising=False)
     with pytest.raises(UsageError, match="L-F3.3 reads a text"):
         run_study("L-F3.3", [Subject("BERT", str(bert))])
+
+
+def test_printed_shares_stand_beside_models_of_the_papers_names(
+    tiny_model: Folder, tmp_path: Path
+) -> None:
+    import shutil
+
+    from isoscope.verbs.study.text import beside_printed
+
+    folder = tmp_path / "roberta-base"
+    shutil.copytree(tiny_model("roberta"), folder)
+    run = run_study("L-F3.3", [str(folder)], text=many_texts())
+    found = {one.what: one for one in beside_printed(run)}
+    highest = found[f"roberta-base: {POOLED} {MAXIMUM} (none)"]
+    assert highest.printed == pytest.approx(1.0, abs=0.005)
+    assert highest.difference == pytest.approx(highest.measured - highest.printed)
+    assert len(found) == 2
+    decided = {verdict.outcome for verdict in run.verdicts if "RoBERTa" in verdict.text}
+    assert decided == {"fails"}  # the weights are random
+    assert {verdict.other_models for verdict in run.verdicts} == {()}
