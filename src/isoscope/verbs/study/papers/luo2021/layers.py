@@ -300,7 +300,7 @@ add_study(
 )  # fmt: skip
 add_study(
     "L-F3.13", scatter_13,
-    Claim("the first component's share of the variance falls with whitening",
+    Claim("whitening lowers the first component's share of the variance of the last layer",
           {"measure": SHARE}, {"correction": "whiten"}, "<", NONE),
     models=MODELS, text=SST_2,
 )  # fmt: skip
