@@ -84,7 +84,8 @@ class TokenPairs:
                  for side in (self.first, self.second)]  # fmt: skip
         norms = np.linalg.norm(sides[0], axis=1) * np.linalg.norm(sides[1], axis=1)
         products = np.einsum("ij,ij->i", *sides)
-        return np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
+        cosines = np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
+        return np.asarray(cosines, np.float64)
 
     def row(self, cosines: NDArray[np.float64]) -> Row:
         """Return the mean cosine, with the interval of independent pairs."""
