@@ -280,4 +280,4 @@ def test_claims_about_weights_hold_and_fail() -> None:
     assert said("P-F8", norms(0.1, 0.2))[:2] == ["holds", "holds"]
     assert said("P-F8", norms(0.3, 0.2))[:2] == ["fails", "fails"]
     alone = [row for row in norms(0.1, 0.2) if row.subject == "pythia-410m"]
-    assert said("P-F8", alone)[:2] == ["not applicable"] * 2
+    assert said("P-F8", alone)[:2] == ["not run"] * 2
