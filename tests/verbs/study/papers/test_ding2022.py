@@ -29,6 +29,9 @@ from isoscope.verbs.train.finetune.run import Outcome
 ONE_CLASS = {"MRPC": 81.22, "CoLA": 0.0, "WNLI": 56.34, "RTE": 52.71}
 """Scores of one class for everything."""
 
+SPREAD = (-1e-6, 0.0, 1e-6)
+"""How seeds differ where the paper prints no deviation, or one of zero."""
+
 IDS = ("D-T1", "D-T2", "D-T3", "D-T4")
 Calls = list[dict[str, Any]]
 
@@ -61,7 +64,8 @@ def glue_outcomes(model: str) -> list[Outcome]:
             before = found[key].scores if key in found else {}
             found[key] = Outcome(
                 name, row["method"], seed, {**before, metric: value},
-                {"head": {"i1": even[row["method"], column], "i2": 0.01}}, (60.0,),
+                {"head": {"i1": even[row["method"], column] + SPREAD[seed], "i2": 0.01}},
+                (60.0 + seed,),
                 {"options": {}}, constant=math.isnan(mean) or mean == ONE_CLASS.get(row["task"]),
             )  # fmt: skip
     return list(found.values())
@@ -90,8 +94,8 @@ def outcomes_of(
     return [
         Outcome(
             task, row["method"], seed, {metric: values[seed] for metric, values in runs.items()},
-            {"vocabulary": {"i1": float(row["i1_mean"])}},
-            (60 * float(row["minutes_per_epoch_mean"]),), {"options": {}},
+            {"vocabulary": {"i1": float(row["i1_mean"]) + SPREAD[seed]}},
+            (60 * float(row["minutes_per_epoch_mean"]) * (1 + SPREAD[seed]),), {"options": {}},
         )
         for seed in range(3)
     ]  # fmt: skip
@@ -134,7 +138,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
 
     def facts_about(subject: Subject) -> Facts:
         objective = "encoder-decoder" if "bart" in str(subject.source) else "masked"
-        return Facts("transformer", objective=objective)
+        return Facts("transformer", "bart" if "bart" in str(subject.source) else "bert", objective)
 
     module = SimpleNamespace(finetune=finetune)
     monkeypatch.setattr(api, "facts_about", facts_about)
@@ -181,8 +185,21 @@ def test_cells_of_table_1_are_counted(calls: Calls) -> None:
 
 
 def change(outcomes: list[Outcome], calibration: str, **facts: Any) -> list[Outcome]:
+    """Change the runs of some calibrations; seeds still differ a little."""
+
+    def changed(one: Outcome) -> dict[str, Any]:
+        found = dict(facts)
+        for name, measures in facts.get("evenness", {}).items():
+            found["evenness"] = {name: {k: v + SPREAD[one.seed] for k, v in measures.items()}}
+        return found
+
     return [
-        Outcome(**{**one.to_facts(), **(facts if one.calibration.startswith(calibration) else {})})
+        Outcome(
+            **{
+                **one.to_facts(),
+                **(changed(one) if one.calibration.startswith(calibration) else {}),
+            }
+        )
         for one in outcomes
     ]
 
@@ -296,7 +313,7 @@ def test_printed_numbers_stand_beside() -> None:
         beside = [row for row in result if "printed" in row.extra]
         assert len(beside) == len(printed)
         for row in beside:
-            assert row.value == pytest.approx(row.extra["printed"], abs=1e-9)
+            assert row.value == pytest.approx(row.extra["printed"], rel=1e-5, abs=1e-9)
         assert len(misprints(name)) >= 1
 
 

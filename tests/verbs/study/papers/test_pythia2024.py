@@ -25,6 +25,7 @@ from isoscope.verbs.study.papers.pythia2024 import (
 )
 from isoscope.verbs.study.papers.pythia2024.weights import OUTLIERS, outliers_and_isotropy
 from isoscope.verbs.study.scope import Facts
+from isoscope.verbs.study.text import beside_printed
 
 Folder = Callable[[str], Path]
 LANGUAGE_MODEL = Facts("transformer", "gpt_neox", "causal", 10**9, False, unembedding=True)
@@ -178,6 +179,10 @@ def test_numbers_of_layers_know_their_error_over_documents(tiny_model: Folder) -
     above = run.result.row(ABOVE, part=FINAL_NORM).extra["replicates"]
     assert above == pytest.approx(differences.tolist())
     assert {verdict.outcome for verdict in run.verdicts} <= {"holds", "fails", "reversed"}
+    beside = {one.what: one for one in beside_printed(run)}
+    similar = beside[f"Pythia-6.9B: {FINAL_NORM} {INTRA} (none)"]
+    assert similar.printed == 0.5
+    assert similar.difference == pytest.approx(similar.measured - 0.5)
     changed = run_study("P-F1", [f"Pythia-70M={folder}"], text=texts)
     row = changed.result.row(CHANGE, part=BOTH)
     assert row.low < row.value < row.high
@@ -275,4 +280,4 @@ def test_claims_about_weights_hold_and_fail() -> None:
     assert said("P-F8", norms(0.1, 0.2))[:2] == ["holds", "holds"]
     assert said("P-F8", norms(0.3, 0.2))[:2] == ["fails", "fails"]
     alone = [row for row in norms(0.1, 0.2) if row.subject == "pythia-410m"]
-    assert said("P-F8", alone)[:2] == ["not applicable"] * 2
+    assert said("P-F8", alone)[:2] == ["not run"] * 2

@@ -17,7 +17,7 @@ from isoscope.compute.stats.estimates import LEVEL, wilson
 from isoscope.results.fields import DIFFERENCE, RATIO
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.claims import ALL_MODELS, Claim
-from isoscope.verbs.study.evidence import EXACT
+from isoscope.verbs.study.evidence import EXACT, TRIALS
 from isoscope.verbs.study.reference import Column, Key, printed_numbers
 from isoscope.verbs.study.registry import MINI, Request, Subject, add_study
 from isoscope.verbs.study.scope import MASKED, SEQ2SEQ, Scope, is_called
@@ -132,7 +132,7 @@ def cell_row(measure: str, names: Sequence[str], cells: int) -> Row:
         return Row(ALL_MODELS, "", ANY, measure, None, note=note)
     listed = f": {', '.join(names)}" if names else ""
     note = f"{len(names)} of {cells}{listed}"
-    extra = {"unit": "cells", "cells": list(names)}
+    extra = {"unit": "cells", "cells": list(names), TRIALS: cells}
     share = len(names) / cells
     low, high = wilson(share, cells, LEVEL)
     return Row(
@@ -158,10 +158,10 @@ SPECTRUM = {"correction": "spectrum-*"}
 add_study(
     "D-T1", table_1,
     Claim("calibration is significantly better than none in at most 2 of 100 cells",
-          {"subject": ALL_MODELS}, {"measure": BETTER}, "<=", 0.02),
+          {"subject": ALL_MODELS}, {"measure": BETTER}, "<=", 0.02, scope=FINETUNED),
     Claim("calibration is significantly worse than none, or its score undefined, in at least 26 of "
           "100 cells",
-          {"subject": ALL_MODELS}, {"measure": WORSE}, ">=", 0.26),
+          {"subject": ALL_MODELS}, {"measure": WORSE}, ">=", 0.26, scope=FINETUNED),
     Claim("with both kinds of spectrum control, all predictions on CoLA, MRPC and STS-B are the "
           "same",
           {"measure": CONSTANT, "part": "cola|mrpc|sts-b"}, SPECTRUM, ">=", 1.0, scope=FINETUNED),

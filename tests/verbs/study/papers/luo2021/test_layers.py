@@ -21,7 +21,7 @@ from isoscope.verbs.study.papers.luo2021 import (
     never_certain,
     printed_dimensions,
 )
-from isoscope.verbs.study.papers.luo2021.layers import COSINE, RISE, depth_rows
+from isoscope.verbs.study.papers.luo2021.layers import COSINE, WITH_DEPTH, depth_row
 from isoscope.verbs.study.registry import Subject
 
 TEXTS = [
@@ -234,7 +234,7 @@ def test_blocks_add_up_to_all_sentences(bert: Path) -> None:
 def test_a_share_of_all_sentences_is_not_one_of_all_vectors() -> None:
     row = Row("m", POOLED, "none", MAXIMUM, 1.0, extra={"replicates": [1.0] * 10, "blocks": "b"})
     found = never_certain(row, 100)
-    assert "replicates" not in found.extra
+    assert found.extra == {"trials": 100}
     assert 0.95 < found.low < 0.97
     some = Row("m", POOLED, "none", MAXIMUM, 0.9, extra={"replicates": [0.9] * 9 + [0.91]})
     assert never_certain(some, 100) is some
@@ -243,10 +243,10 @@ def test_a_share_of_all_sentences_is_not_one_of_all_vectors() -> None:
 def test_a_rise_is_tested_by_its_steps() -> None:
     def rise(values: list[float]) -> Row:
         rows = [Row("", f"layer {k}", "none", COSINE, v) for k, v in enumerate([0.0, *values])]
-        return depth_rows(rows)[1]
+        return depth_row(rows)
 
     steady = rise([0.1 + 0.05 * k for k in range(12)])
-    assert steady.value == pytest.approx(0.55)
+    assert steady.value == pytest.approx(1)
     assert steady.extra["p"] == pytest.approx(2 / 2**11)
     wandering = rise([0.3, 0.5, 0.2, 0.6, 0.4, 0.5, 0.3, 0.6, 0.2, 0.5, 0.4, 0.45])
     assert wandering.extra["p"] > 0.5
@@ -304,7 +304,7 @@ def cosines(subject: str, values: list[float], correction: str = "none") -> list
 
 def test_claims_about_random_pairs_hold_and_fail() -> None:
     def rise(value: float, p: float) -> Row:
-        return Row("RoBERTa-base", "", "none", RISE, value, extra={"p": p})
+        return Row("RoBERTa-base", "", "none", WITH_DEPTH, value, extra={"p": p})
 
     good = [*cosines("RoBERTa-base", [0.1, 0.4, 0.6, 0.9]), rise(0.5, 0.002)]
     assert outcomes("L-F3.2", good) == ["holds", "holds"]
@@ -348,3 +348,23 @@ def test_a_text_is_asked_for(bert: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delenv("ISOSCOPE_DATA", raising=False)
     with pytest.raises(UsageError, match="L-F3.3 reads a text"):
         run_study("L-F3.3", [Subject("BERT", str(bert))])
+
+
+def test_printed_shares_stand_beside_models_of_the_papers_names(
+    tiny_model: Folder, tmp_path: Path
+) -> None:
+    import shutil
+
+    from isoscope.verbs.study.text import beside_printed
+
+    folder = tmp_path / "roberta-base"
+    shutil.copytree(tiny_model("roberta"), folder)
+    run = run_study("L-F3.3", [str(folder)], text=many_texts())
+    found = {one.what: one for one in beside_printed(run)}
+    highest = found[f"roberta-base: {POOLED} {MAXIMUM} (none)"]
+    assert highest.printed == pytest.approx(1.0, abs=0.005)
+    assert highest.difference == pytest.approx(highest.measured - highest.printed)
+    assert len(found) == 2
+    decided = {verdict.outcome for verdict in run.verdicts if "RoBERTa" in verdict.text}
+    assert decided == {"fails"}  # the weights are random
+    assert {verdict.other_models for verdict in run.verdicts} == {()}

@@ -205,7 +205,7 @@ def test_claims_about_accuracy_hold_and_fail() -> None:
     bert = accuracies("bert-base-cased", [0.5, 0.99, 0.97, 0.96, 0.4], 0.4)
     roberta = accuracies("RoBERTa", [0.99, 0.99, 0.99, 0.96, 0.7], 0.7)
     assert outcomes("L-F3.7", [*bert, *roberta]) == ["holds"] * 3
-    assert outcomes("L-F3.7", bert) == ["holds", "holds", "not applicable"]
+    assert outcomes("L-F3.7", bert) == ["holds", "holds", "not run"]
     worse = accuracies("RoBERTa-base", [0.99, 0.99, 0.99, 0.94, 0.95], 0.3)
     assert outcomes("L-F3.7", worse)[:2] == ["fails", "reversed"]
     assert outcomes("L-F3.7", [*bert, *worse])[2] == "reversed"

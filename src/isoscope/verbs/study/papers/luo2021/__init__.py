@@ -15,7 +15,7 @@ from isoscope.models.token_table import ReadLayers, read_layers
 from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.evidence import BLOCKS as BLOCKS_FIELD
-from isoscope.verbs.study.evidence import REPLICATES
+from isoscope.verbs.study.evidence import REPLICATES, TRIALS
 from isoscope.verbs.study.inputs import SST_2, per_model, some_texts
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
 from isoscope.verbs.study.registry import Request, add_study
@@ -152,17 +152,17 @@ def figure_3_3(request: Request, model: Model, _: str) -> Result:
 
 
 def never_certain(row: Row, sentences: int) -> Row:
-    """Give a share that is the same without any block Wilson's interval.
+    """Take a share that is the same without any block for one of independent sentences.
 
-    A share of 0 or 1 of a sample is not one of all vectors. It is that for as many items as there
-    are sentences: no share of a sentence's tokens varies more than one that is 0 or 1.
+    A share of 0 or 1 of a sample is not one of all vectors. No share of a sentence's tokens varies
+    more than one that is 0 or 1.
     """
     left = row.extra.get(REPLICATES)
     if row.value is None or left is None or max(left) > min(left):
         return row
     low, high = wilson(row.value, sentences, LEVEL)
     extra = {k: v for k, v in row.extra.items() if k not in (REPLICATES, BLOCKS_FIELD)}
-    return replace(row, low=low, high=high, extra=extra)
+    return replace(row, low=low, high=high, extra={**extra, TRIALS: sentences})
 
 
 def left_rows(rows: Sequence[Row], read: ReadLayers, block: int) -> Iterator[Row]:

@@ -14,9 +14,8 @@ import numpy as np
 from scipy import stats
 
 from isoscope import corrections
-from isoscope.compute.stats.estimates import spearman
 from isoscope.compute.stats.jackknife import BLOCKS
-from isoscope.compute.stats.trends import rise_p
+from isoscope.compute.stats.trends import trend
 from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.evidence import P_VALUE
@@ -49,7 +48,7 @@ FEWEST_PAIRS = 4
 
 COSINE = "random_pair_cosine"
 SHARE = "top_variance_share"
-RISE = f"{COSINE}/rise_with_depth"
+WITH_DEPTH = f"{COSINE}/with_depth"
 FIRST = {"part": "layer 1"}
 
 
@@ -85,7 +84,8 @@ class TokenPairs:
                  for side in (self.first, self.second)]  # fmt: skip
         norms = np.linalg.norm(sides[0], axis=1) * np.linalg.norm(sides[1], axis=1)
         products = np.einsum("ij,ij->i", *sides)
-        return np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
+        cosines = np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
+        return np.asarray(cosines, np.float64)
 
     def row(self, cosines: NDArray[np.float64]) -> Row:
         """Return the mean cosine, with the interval of independent pairs."""
@@ -108,31 +108,27 @@ def figure_3_2(request: Request, model: Model, _: str) -> Result:
     for part, layer in read.layers.items():
         pairs = TokenPairs.of(layer, read.texts, request.seed)
         rows.append(replace(pairs.row(pairs.cosines()), part=part, protocol=read.protocol))
-    return Result([*rows, *depth_rows(rows)])
+    return Result([*rows, depth_row(rows)])
 
 
-def depth_rows(rows: list[Row]) -> list[Row]:
-    """Say how the cosine changes with depth, over all layers but the input.
+def depth_row(rows: list[Row]) -> Row:
+    """Correlate the number of a layer with its cosine, over all layers but the input.
 
-    Whether it rises is tested by the steps from layer to layer: neighbouring layers are alike, so
-    that a correlation with the number of a layer is large by chance.
+    Neighbouring layers are alike, so that such a correlation is large by chance: it is tested by
+    the steps from layer to layer.
     """
     values = [row.value for row in rows[1:] if row.value is not None]
-    found = spearman(list(range(len(values))), values)
-    p = rise_p(values)
-    known = Row("", "", "none", "", None, n=len(values), extra={"unit": "layers"})
-    how = {} if p is None else {P_VALUE: p, "test": "random signs of the steps between layers"}
-    return [
-        replace(
-            known, measure=f"{COSINE}/with_depth", value=found.value, note=found.note,
-            protocol="Spearman's ρ of layer number and cosine, without the input layer",
-        ),
-        replace(
-            known, measure=RISE, value=values[-1] - values[0] if len(values) > 1 else None,
-            protocol="last layer less layer 1", extra={**known.extra, **how},
-            note="" if len(values) > 1 else "there are fewer than two layers",
-        ),
-    ]  # fmt: skip
+    found = trend(values)
+    row = Row(
+        "", "", "none", WITH_DEPTH, None if found is None else found.rho, n=len(values),
+        protocol="Spearman's ρ of layer number and cosine, without the input layer",
+        note="" if found is not None else "there are fewer than three layers",
+        extra={"unit": "layers"},
+    )  # fmt: skip
+    if found is None:
+        return row
+    how = {P_VALUE: found.p, "test": "random signs of the steps between layers"}
+    return replace(row, extra={**row.extra, **how})
 
 
 @per_model
@@ -282,7 +278,7 @@ add_study(
     Claim("RoBERTa's mean cosine is above 0.5 in every layer after the first non-input one",
           OF_ROBERTA, {}, ">", 0.5, excluding=(INPUT, FIRST)),
     Claim("RoBERTa's mean cosine rises with depth",
-          {"measure": RISE, "subject": ROBERTA}, {}, ">", 0.0),
+          {"measure": WITH_DEPTH, "subject": ROBERTA}, {}, ">", 0.0),
     models=MODELS, text=SST_2,
 )  # fmt: skip
 add_study(
@@ -305,7 +301,7 @@ add_study(
 )  # fmt: skip
 add_study(
     "L-F3.13", scatter_13,
-    Claim("the first component's share of the variance falls with whitening",
+    Claim("whitening lowers the first component's share of the variance of the last layer",
           {"measure": SHARE}, {"correction": "whiten"}, "<", NONE),
     models=MODELS, text=SST_2,
 )  # fmt: skip

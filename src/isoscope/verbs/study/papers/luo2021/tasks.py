@@ -204,7 +204,13 @@ def change_of_best(
     with_it, without = may_be_best(several, count), may_be_best(plain, count)
     lows = [band[0] for part in without if (band := bands.get(part)) is not None]
     highs = [band[1] for part in with_it if (band := bands.get(part)) is not None]
-    if not lows or not highs or len(lows) < len(without) or len(highs) < len(with_it):
+    if (
+        row.value is None
+        or not lows
+        or not highs
+        or len(lows) < len(without)
+        or len(highs) < len(with_it)
+    ):
         return row
     return replace(row, low=min(*lows, row.value), high=max(*highs, row.value))
 
