@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from isoscope.results.result import Result
 from isoscope.verbs.study.api import as_subject, judged
 from isoscope.verbs.study.claims import NOT_RUN_FIELD
-from isoscope.verbs.study.folder import trains_its_own
+from isoscope.verbs.study.folder import WHOLE, trains_its_own
 from isoscope.verbs.study.registry import Study, all_studies
 from isoscope.verbs.study.scope import FACTS, MADE
 
@@ -65,7 +65,9 @@ def with_missing(study: Study, result: Result, known: dict[str, dict[str, Any]])
     }
     if missing:
         failed = result.extra.get(NOT_RUN_FIELD, {})
-        extra[NOT_RUN_FIELD] = {**failed, **dict.fromkeys(missing, NOT_ASKED)}
+        # A study that is about no single model may have failed as a whole.
+        reason = failed.get(WHOLE, NOT_ASKED)
+        extra[NOT_RUN_FIELD] = {**failed, **dict.fromkeys(missing, reason)}
     return judged(study, replace(result, extra=extra))
 
 
