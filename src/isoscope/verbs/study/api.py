@@ -15,7 +15,7 @@ from isoscope.errors import IsoscopeError, UsageError
 from isoscope.models.model import MODELS
 from isoscope.results.fields import REMARKS, SETTINGS
 from isoscope.results.merge import joined_without_verdicts
-from isoscope.results.result import Result, Row, check_ending
+from isoscope.results.result import SCHEMA_VERSION, Result, Row, check_ending
 from isoscope.tasks.registry import data_folder
 from isoscope.verbs.study.claims import (
     ALL_MODELS,
@@ -371,7 +371,9 @@ def judged(study: Study, result: Result) -> StudyRun:
     verdicts = agreed(verdicts, others)
     claims = [verdict.to_dict() for verdict in verdicts]
     result = with_seed_spread(result)
-    return StudyRun(study, replace(result, extra={**result.extra, "claims": claims}), verdicts)
+    extra = {**result.extra, "claims": claims}
+    # Files of an older schema have outcomes that are no longer given.
+    return StudyRun(study, replace(result, extra=extra, schema_version=SCHEMA_VERSION), verdicts)
 
 
 def as_subject(source: Any) -> Subject:

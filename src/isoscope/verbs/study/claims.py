@@ -28,13 +28,14 @@ from isoscope.models.model import MODELS
 from isoscope.results.fields import DIFFERENCE
 from isoscope.results.result import Row
 from isoscope.results.tables import grouped
-from isoscope.verbs.study.evidence import NOTHING, Evidence, evidence, is_known
+from isoscope.verbs.study.evidence import EXACT, NOTHING, ROUNDING, evidence, is_known
 from isoscope.verbs.study.scope import (
     ANY_TRANSFORMER,
     FACTS,
     VECTORS,
     Facts,
     Scope,
+    goes_by,
 )
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ ALL_MODELS = "all models"
 NOT_RUN_FIELD = "not_run"
 
 FIELDS = ("subject", "part", "correction", "measure")
+
+UNKNOWN_STRUCTURE = "the result does not say what the model is: run the study again"
 
 # What a reader must know beside a verdict.
 SIGNS = "depends on the sign convention"
@@ -153,11 +156,13 @@ class Claim:
 
     @property
     def about(self) -> Scope:
-        """The models that the claim is about, those that ``select`` names among them."""
+        """The models that it is about: of its scope, named by ``select``, not excepted by name."""
+        excepted = [out["subject"] for out in self.excluding if set(out) == {"subject"}]
+        scope = replace(self.scope, but=(*self.scope.but, *excepted))
         wanted = self.select.get("subject", "")
         if not wanted or wanted.startswith("!") or wanted == ALL_MODELS:
-            return self.scope
-        return replace(self.scope, models=(wanted,))
+            return scope
+        return replace(scope, models=(wanted,))
 
     @property
     def compares_models(self) -> bool:
@@ -180,45 +185,85 @@ class Claim:
             Those that the paper looked at.
         """
         own = {name.casefold() for model in models for name in model.split("|")}
-        if self.compares_models:
-            return [self._of_several(result, own)]
+        claim = self.known_as(models)
+        if claim.compares_models:
+            return [claim._of_several(result, own)]
         failed = result.extra.get(NOT_RUN_FIELD, {})
-        names = list(dict.fromkeys(row.subject for row in result.rows))
-        subjects = [*(name for name in names if name not in ("", ALL_MODELS)), *failed]
-        return [self._of_one(result, name, own) for name in dict.fromkeys(subjects)]
+        subjects = dict.fromkeys([*subjects_of(result), *failed])
+        return [claim._of_one(result, name, own) for name in subjects]
+
+    def known_as(self, models: Collection[str]) -> Claim:
+        """Return the claim with every name that its models have; a paper's list says which."""
+
+        def wider(side: Mapping[str, str]) -> dict[str, str]:
+            spelled = {"subject": all_names(side["subject"], models)} if "subject" in side else {}
+            return {**side, **spelled}
+
+        scope = self.scope
+        named, but = (tuple(all_names(n, models) for n in ns) for ns in (scope.models, scope.but))
+        return replace(
+            self, select=wider(self.select), left=wider(self.left),
+            right=wider(self.right) if isinstance(self.right, Mapping) else self.right,
+            excluding=tuple(map(wider, self.excluding)),
+            scope=replace(scope, models=named, but=but),
+        )  # fmt: skip
 
     def _of_one(self, result: Result, subject: str, own: Collection[str]) -> Verdict:
         """Judge the claim for one model."""
         others = () if subject.casefold() in own else (subject,)
         blank = Verdict(self.text, NOT_RUN, "", others, [], subject)
-        outside = self.about.excludes(subject, facts_of(result, subject))
+        facts = facts_of(result, subject)
+        outside = self.about.excludes(subject, facts)
         if outside:
             return replace(blank, outcome=NOT_APPLICABLE, reason=outside)
         if subject in result.extra.get(NOT_RUN_FIELD, {}):
             return replace(blank, reason=str(result.extra[NOT_RUN_FIELD][subject]))
+        if self.about.needs_structure and facts.is_unknown:
+            return replace(blank, reason=UNKNOWN_STRUCTURE)
         rows = [row for row in result.rows if row.subject == subject]
         return self._weighed(rows, blank, result)
 
     def _of_several(self, result: Result, own: Collection[str]) -> Verdict:
         """Judge a claim that compares models, or a figure over all of them."""
-        subjects = list(dict.fromkeys(row.subject for row in result.rows))
-        subjects = [name for name in subjects if name not in ("", ALL_MODELS)]
+        subjects = subjects_of(result)
         others = tuple(name for name in subjects if name.casefold() not in own)
         blank = Verdict(self.text, NOT_RUN, "", others, [], ALL_MODELS)
-        patterns = [side["subject"] for side in (self.left, self.right_fields) if "subject" in side]
-        for pattern in patterns:
-            if not any(fits(name, pattern) for name in subjects):
+        sides = [side["subject"] for side in (self.left, self.right_fields) if "subject" in side]
+        missing = [side for side in sides if not any(fits(name, side) for name in subjects)]
+        if missing:
+            named = [side for side in sides if not side.startswith("!") and side != "*"]
+            if set(named) <= set(missing):
                 return replace(blank, outcome=NOT_APPLICABLE, reason="names other models")
-        if len(subjects) < self.min_subjects:
+            return replace(blank, reason=f"needs {in_words(missing[0])} to compare with")
+        about = self.meant(result)
+        if not about:
+            reasons = [self.about.excludes(name, facts_of(result, name)) for name in subjects]
+            if not any(reasons):
+                return replace(blank, reason="no figures of any model")
+            return replace(blank, outcome=NOT_APPLICABLE, reason=reasons[0])
+        if len(about) < self.min_subjects:
             return replace(
                 blank,
-                reason=f"needs at least {self.min_subjects} models, got {len(subjects)}",
+                reason=f"needs at least {self.min_subjects} models, got {len(about)}; name more "
+                "of them with --model",
             )
-        about = [name for name in subjects if not self.about.excludes(name, facts_of(result, name))]
-        # Models that a claim names count whatever they are.
-        about += [name for name in subjects if any(fits(name, p) for p in patterns)]
         rows = [row for row in result.rows if row.subject in {*about, ALL_MODELS}]
         return self._weighed(rows, blank, result)
+
+    def meant(self, result: Result) -> list[str]:
+        """Return the models of a result that the claim is about; those it names always count."""
+        sides = [side["subject"] for side in (self.left, self.right_fields) if "subject" in side]
+        named = [side for side in sides if not side.startswith("!") and side != "*"]
+        return [
+            name
+            for name in subjects_of(result)
+            if any(fits(name, side) for side in named)
+            or (
+                not self.about.excludes(name, facts_of(result, name))
+                # Both sides may name models: then no other one is looked at.
+                and (len(sides) < 2 or any(fits(name, side) for side in sides))
+            )
+        ]
 
     def _weighed(self, rows: Sequence[Row], blank: Verdict, result: Result) -> Verdict:
         """Weigh all cases, and put them together."""
@@ -239,15 +284,13 @@ class Claim:
     def _put_together(self, found: Verdict) -> Verdict:
         """Return the p-values of a claim from those of its cases."""
         cases, m = found.cases, len(found.cases)
-        needed = m if self.over == "all" else math.ceil(self.share * m - 1e-9)
+        needed = m if self.over == "all" else max(1, math.ceil(self.share * m - 1e-9))
         holds = conjunction([case.p_true for case in cases], needed)
         fails = conjunction([case.p_false for case in cases], m - needed + 1)
-        reverse = max((case.p_opposite for case in cases), default=1.0)
-        unknown = sum(case.how == NOTHING.how for case in cases)
+        reverse = max(case.p_opposite for case in cases)
         return replace(
             found, outcome=UNDECIDED, p_holds=min(1.0, 2 * holds), p_fails=min(1.0, 2 * fails),
             p_reversed=min(1.0, 2 * reverse),
-            reason=f"{NOTHING.how} for {unknown} of {m}" if unknown else "",
         )  # fmt: skip
 
     def _groups(self, rows: list[Row]) -> list[list[Row]]:
@@ -309,30 +352,39 @@ class Claim:
     def _weigh(self, case: Case, left: Row, right: Row | None, difference: Row | None) -> Case:
         """Give a case its p-values."""
         if isinstance(self.right, tuple):
-            low, high = (evidence(left, end) for end in self.right)
-            return replace(
-                case, p_true=max(low.above, high.below), p_false=min(low.below, high.above),
-                how=low.how,
-            )  # fmt: skip
+            return self._weigh_range(case, left, self.right)
         other: Row | float = right if right is not None else float(self.right)  # type: ignore[arg-type]
         found = evidence(left, other, difference)
         upward = self.op in (">", ">=")
-        equal = self.op in (">=", "<=")
         p_true, p_false = (found.above, found.below) if upward else (found.below, found.above)
-        if found.low is not None and found.low == found.high == 0.0:
-            # Without any error, equal sides decide a claim that allows or forbids equality.
-            p_true, p_false = (0.0, 1.0) if equal else (1.0, 0.0)
+        p_opposite = self._p_opposite(left, p_false, upward=upward)
+        if found.how == EXACT:
+            if found.low == 0.0:
+                # Equal sides without any error decide a claim that allows or forbids equality.
+                p_true, p_false = (0.0, 1.0) if self.op in (">=", "<=") else (1.0, 0.0)
+            case = replace(case, true=p_true == 0.0)
         return replace(
-            case, p_true=p_true, p_false=p_false,
-            p_opposite=self._p_opposite(left, found, p_false, upward=upward),
+            case, p_true=p_true, p_false=p_false, p_opposite=p_opposite,
             how=found.how, low=found.low, high=found.high,
         )  # fmt: skip
 
-    def _p_opposite(self, left: Row, found: Evidence, p_false: float, *, upward: bool) -> float:
+    def _weigh_range(self, case: Case, left: Row, ends: tuple[float, float]) -> Case:
+        """Give a case of a range its p-values: above one end and below the other (Schuirmann)."""
+        low, high = (evidence(left, end) for end in ends)
+        inside = max(low.above, high.below)
+        if low.how == high.how == EXACT:
+            # Both ends belong to the range.
+            within = low.low is not None and high.high is not None and low.low >= 0 >= high.high
+            return replace(
+                case, true=within, p_true=float(not within), p_false=float(within), how=EXACT
+            )
+        how = low.how if high.how != NOTHING.how else high.how
+        return replace(case, p_true=inside, p_false=min(low.below, high.above), how=how)
+
+    def _p_opposite(self, left: Row, p_false: float, *, upward: bool) -> float:
         """Return the p-value of the opposite: beyond equality, or beyond a stated number."""
         if isinstance(self.right, Mapping) or self.right == 0.0:
-            strict = found.low is None or found.low != found.high or found.low != 0.0
-            return p_false if strict else 1.0
+            return p_false
         if self.opposite is None:
             return 1.0
         beyond = evidence(left, self.opposite)
@@ -355,8 +407,9 @@ class Claim:
                 found.add(SIGNS)
             if self._norms_matter(left, right, lookup):
                 found.add(NORMS)
-            if any(facts_of(result, row.subject).quantisation != "none" for row in rows):
-                found.add(QUANTISED)
+        subjects = self.meant(result) if self.compares_models else [blank.subject]
+        if any(facts_of(result, name).quantisation != "none" for name in subjects):
+            found.add(QUANTISED)
         if self.counts_tokens and blank.other_models:
             found.add(TOKENIZER)
         return tuple(flag for flag in FLAGS if flag in found)
@@ -364,33 +417,35 @@ class Claim:
     def _signs_matter(self, left: Row, right: Row | None) -> bool:
         """Whether the ranges over the signs of eigenvectors overlap, or hold the number."""
         one = sign_range(left)
-        if one is None:
-            return False
         if right is not None:
             other = sign_range(right)
-            return other is not None and one[0] <= other[1] and other[0] <= one[1]
+            # A side whose value does not depend on signs is a point.
+            one, other = one or point_range(left), other or point_range(right)
+            if one is None or other is None or not (wide(one) or wide(other)):
+                return False
+            return one[0] <= other[1] and other[0] <= one[1]
         ends = self.right if isinstance(self.right, tuple) else (self.right,)
         logs = [math.log10(end) for end in ends if isinstance(end, float | int) and end > 0]
-        return any(one[0] < log < one[1] for log in logs)
+        return one is not None and any(one[0] < log < one[1] for log in logs)
 
     def _norms_matter(
         self, left: Row, right: Row | None, lookup: Mapping[tuple[str, ...], Row]
     ) -> bool:
         """Whether I1 of vectors of the same size would compare the other way round."""
-        if right is None or {left.measure, right.measure} != {"i1"}:
+        rows = [row for row in (left, right) if row is not None]
+        if any(row.measure != "i1" for row in rows):
             return False
-        scaled = [lookup.get((*row_key(row)[:3], "i1_scaled")) for row in (left, right)]
-        if scaled[0] is None or scaled[1] is None:
+        scaled = [lookup.get((*row_key(row)[:3], "i1_scaled")) for row in rows]
+        if any(row is None for row in scaled):
             return False
-        point = compare(self.op, (left.value, left.log10), (right.value, right.log10))
-        other = compare(
-            self.op, (scaled[0].value, scaled[0].log10), (scaled[1].value, scaled[1].log10)
-        )
+        point = self._point(left, right)
+        first, *rest = (row for row in scaled if row is not None)
+        other = self._point(first, rest[0] if rest else None)
         return point is not None and other is not None and point != other
 
     def _wanted(self) -> str:
         return ", ".join(
-            f"{key} {value.replace('!', 'not ').replace('|', ' or ')}"
+            f"{key} {in_words(value)}"
             for side in (self.select, self.left, self.right_fields)
             for key, value in side.items()
         )
@@ -470,7 +525,9 @@ def judge_claims(
     for places in weighed.values():
         raw = [smallest_p(found[k]) for k in places]
         for k, p, adjusted in zip(places, raw, holm(raw), strict=True):
-            found[k] = decided(found[k], p, adjusted)
+            # What Holm's method multiplies the p-value with counts for the opposite as well.
+            factor = adjusted / p if p > 0 else len(places)
+            found[k] = decided(found[k], adjusted, factor)
     return tuple(found)
 
 
@@ -481,26 +538,26 @@ def smallest_p(verdict: Verdict) -> float:
     return min(verdict.p_holds, verdict.p_fails)
 
 
-def decided(verdict: Verdict, p: float, adjusted: float) -> Verdict:
+def decided(verdict: Verdict, adjusted: float, factor: float) -> Verdict:
     """Return a verdict with its outcome, at the level that is corrected for all claims."""
     assert verdict.p_holds is not None
     assert verdict.p_fails is not None
     assert verdict.p_reversed is not None
     outcome = UNDECIDED
     if adjusted <= LEVEL:
-        # What Holm's method multiplied the p-value with counts for the opposite as well.
-        factor = adjusted / p if p > 0 else 1.0
         if verdict.p_holds <= verdict.p_fails:
             outcome = HOLDS
         else:
             outcome = REVERSED if verdict.p_reversed * factor <= LEVEL else FAILS
-    reason = verdict.reason or because(verdict, adjusted)
-    return replace(verdict, outcome=outcome, p=adjusted, reason=reason)
+    return replace(verdict, outcome=outcome, p=adjusted, reason=because(verdict, adjusted))
 
 
 def because(verdict: Verdict, adjusted: float) -> str:
     """Say in how many cases a claim is true, and how certain that is."""
     cases = verdict.cases
+    unknown = sum(case.how == NOTHING.how for case in cases)
+    if unknown == len(cases):
+        return f"{NOTHING.how} for {unknown} of {len(cases)}"
     true = sum(case.true is True for case in cases)
     false = sum(2 * case.p_false <= LEVEL for case in cases)
     surely = sum(2 * case.p_true <= LEVEL for case in cases)
@@ -508,8 +565,9 @@ def because(verdict: Verdict, adjusted: float) -> str:
     if len(cases) > 1:
         said.append(f"significantly in {surely}")
         said += [f"significantly false in {false}"] if false else []
-    exact = all(case.how == "exact" for case in cases)
-    said.append("exact" if exact else f"p {p_text(adjusted)}")
+    said += [f"{NOTHING.how} for {unknown}"] if unknown else []
+    exact = all(case.how == EXACT for case in cases)
+    said.append(EXACT if exact else f"p {p_text(adjusted)}")
     return ", ".join(said)
 
 
@@ -547,6 +605,53 @@ def facts_of(result: Result, subject: str) -> Facts:
     return Facts("transformer") if result.extra.get(MODELS) else VECTORS
 
 
+def subjects_of(result: Result) -> list[str]:
+    """Return the models of a result; a figure over all of them is of none."""
+    names = dict.fromkeys(row.subject for row in result.rows)
+    return [name for name in names if name not in ("", ALL_MODELS)]
+
+
+def in_scope(claims: Iterable[Claim], result: Result) -> Result:
+    """Return a result with the models alone that claims about several models are about.
+
+    A correlation over models is computed on these: others would change a verdict about them.
+    """
+    kept = {name for claim in claims if claim.compares_models for name in claim.meant(result)}
+    return replace(result, rows=[row for row in result.rows if row.subject in kept])
+
+
+def all_names(pattern: str, models: Iterable[str]) -> str:
+    """Add to a pattern of names the other names of the models that it fits.
+
+    Examples
+    --------
+    >>> all_names("!GPT-2", ["BERT|bert-base-uncased", "GPT-2|gpt2"])
+    '!GPT-2|gpt2'
+    """
+    mark = "!" if pattern.startswith("!") else ""
+    names = pattern.removeprefix("!").split("|")
+    if names == ["*"]:
+        return pattern
+    others = [
+        one
+        for model in models
+        if any(goes_by("|".join(names), known) for known in model.split("|"))
+        for one in model.split("|")
+    ]
+    return mark + "|".join(dict.fromkeys([*names, *others]))
+
+
+def in_words(pattern: str) -> str:
+    """Return a pattern for a reader.
+
+    Examples
+    --------
+    >>> in_words("!BERT|RoBERTa"), in_words("GPT-2")
+    ('not BERT or RoBERTa', 'GPT-2')
+    """
+    return pattern.replace("!", "not ").replace("|", " or ")
+
+
 def row_key(row: Row) -> tuple[str, ...]:
     """Return what a row is of."""
     return row.subject, row.part, row.correction, row.measure
@@ -563,6 +668,16 @@ def sign_range(row: Row) -> tuple[float, float] | None:
     """Return log10 of I1 over all choices of the signs of eigenvectors."""
     low, high = (row.extra.get(f"sign_{end}_log10") for end in ("low", "high"))
     return None if low is None or high is None else (float(low), float(high))
+
+
+def point_range(row: Row) -> tuple[float, float] | None:
+    """Return log10 of a figure as a range without width; None where it has no logarithm."""
+    return (row.log10, row.log10) if is_known(row.log10) else None
+
+
+def wide(ends: tuple[float, float]) -> bool:
+    """Whether a range over signs is more than rounding."""
+    return ends[1] - ends[0] > ROUNDING
 
 
 def matches(row: Row, pattern: Mapping[str, str]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -67,6 +68,11 @@ class Facts:
         """Take facts out of a stored result; unknown fields are left out."""
         known = {name: stored[name] for name in cls.__dataclass_fields__ if name in stored}
         return cls(**{**known, "positions": tuple(known.get("positions", ()))})
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it is a model whose structure nobody looked at, as in files of before."""
+        return self.kind == "transformer" and not self.family
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as a result keeps them."""
@@ -156,35 +162,46 @@ class Scope:
     final_norm: str = ""
     but: tuple[str, ...] = ()
 
+    @property
+    def needs_structure(self) -> bool:
+        """Whether it takes the structure of a model to tell if it is meant."""
+        if self.models:
+            return False
+        asked = (
+            self.smallest, self.largest, self.tied, self.unembedding, self.sentence_encoder
+        )  # fmt: skip
+        names = (self.families, self.objectives, self.positions, self.final_norm)
+        return any(names) or any(one is not None for one in asked)
+
     def excludes(self, name: str, facts: Facts) -> str:
-        """Return in a few words why a claim is not about a model; empty where it is about it."""
-        if any(is_called(names, name) for names in self.but):
+        """Return in three words why a claim is not about a model; empty where it is about it."""
+        if any(goes_by(names, name) for names in self.but):
             return "excepted by name"
         if self.models:
-            named = any(is_called(names, name) for names in self.models)
+            named = any(goes_by(names, name) for names in self.models)
             return "" if named else "names other models"
         if facts.kind not in self.kinds:
-            return {"vectors": "not a transformer", "made": "made by isoscope"}.get(
-                facts.kind, "not such vectors"
-            )
-        if facts.kind != "transformer":
+            return OTHER_KIND.get(facts.kind, "another kind")
+        if facts.kind != "transformer" or facts.is_unknown:
             return ""
         return next((reason for wrong, reason in self._structure(facts) if wrong), "")
 
     def _structure(self, facts: Facts) -> list[tuple[bool, str]]:
+        """Return what could be wrong with a model, and what to say if it is."""
+        objectives = self.objectives
         return [
             (bool(self.families) and facts.family not in self.families, "of another family"),
-            (
-                bool(self.objectives) and facts.objective not in self.objectives,
-                f"a {facts.objective} model",
-            ),
+            (bool(objectives) and facts.objective not in objectives, f"{facts.objective} model"),
             (
                 bool(self.positions) and not set(self.positions) & set(facts.positions),
-                f"no {' or '.join(self.positions)} positions",
+                f"no {self.positions[0] if len(self.positions) == 1 else 'such'} positions",
             ),
-            (self.smallest is not None and facts.parameters < self.smallest, "too small for it"),
-            (self.largest is not None and facts.parameters > self.largest, "too large for it"),
-            (self.unembedding is True and not facts.unembedding, "has no unembedding"),
+            (self.smallest is not None and facts.parameters < self.smallest, "too small"),
+            (self.largest is not None and facts.parameters > self.largest, "too large"),
+            (
+                not facts.unembedding and (self.unembedding is True or self.tied is not None),
+                "has no unembedding",
+            ),
             (self.unembedding is False and facts.unembedding, "has an unembedding"),
             (
                 self.tied is not None and facts.tied is not self.tied,
@@ -196,9 +213,22 @@ class Scope:
         ]
 
 
+# Why a claim is not about a subject of a kind.
+OTHER_KIND = {
+    "vectors": "not a transformer",
+    "made": "made by isoscope",
+    "transformer": "a given model",
+}
+
+
 def is_called(names: str, subject: str) -> bool:
     """Whether a subject has one of the names of a model, which stand between ``|``, in any case."""
     return subject.casefold() in names.casefold().split("|")
+
+
+def goes_by(names: str, subject: str) -> bool:
+    """Whether a subject fits one of the names of a model, which may have ``*`` in them."""
+    return any(fnmatchcase(subject.casefold(), one) for one in names.casefold().split("|"))
 
 
 # Scopes that several papers have.
