@@ -85,13 +85,12 @@ class Piece:
 
     study: Study
     taken: Sources
-    """The model by itself; all sources where the study does not take them one by one."""
+    """The model by itself; nothing where the study makes its own vectors."""
 
     @property
     def name(self) -> str:
         """The model, or a word for the study as a whole."""
-        alone = self.study.sources and len(self.taken.subjects) == 1
-        return self.taken.subjects[0].name if alone else WHOLE
+        return self.taken.subjects[0].name if len(self.taken.subjects) == 1 else WHOLE
 
     @property
     def subject(self) -> Subject | None:
@@ -102,7 +101,7 @@ class Piece:
 def pieces_of(study: Study, sources: Sequence[Any], options: Mapping[str, Any]) -> list[Piece]:
     """Return a study model by model; what makes no sense is refused."""
     taken = sources_of(study, sources, options.get("reuse") or (), options.get("scale"))
-    if not study.sources or not taken.subjects:
+    if not taken.subjects:
         return [Piece(study, taken)]
     return [Piece(study, replace(taken, subjects=(subject,))) for subject in taken.subjects]
 
@@ -326,15 +325,27 @@ def joined_parts(study: Study, parts: Mapping[str, Result]) -> StudyRun:
         base = first.get(name.partition(SEED_MARK)[0])
         if SEED_MARK in name and base is not None and same_but_seed(base, part):
             others.setdefault(int(part.seeds["seed"]), []).append(part)
-    result = over_all_models(study, together(list(first.values())))
+    result = over_all_models(study, together(once(list(first.values()))))
     commands = dict.fromkeys(part.command for part in first.values() if part.command)
     extra = {name: value for name, value in result.extra.items() if name != ASKED}
     if others:
         extra[OTHER_SEEDS] = {
-            str(seed): as_other_seed(over_all_models(study, together(found)))
+            str(seed): as_other_seed(over_all_models(study, together(once(found))))
             for seed, found in sorted(others.items())
         }
     return judged(study, replace(result, command=" && ".join(commands), extra=extra))
+
+
+def once(parts: Sequence[Result]) -> list[Result]:
+    """Keep figures that stand beside every model, such as those of a toy, in the first part only."""
+    seen: set[str] = set()
+    kept = []
+    for part in parts:
+        rows = [row for row in part.rows if row.subject not in seen]
+        tables = [table for table in part.tables if table.subject not in seen]
+        kept.append(replace(part, rows=rows, tables=tables))
+        seen |= {row.subject for row in part.rows}
+    return kept
 
 
 def own_options(study: Study, options: Mapping[str, Any]) -> dict[str, Any]:

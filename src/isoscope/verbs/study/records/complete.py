@@ -49,7 +49,7 @@ def with_missing(study: Study, result: Result, known: dict[str, dict[str, Any]])
     """Give the models that a study was not run on their place among those that it was not."""
     facts = dict(result.extra.get(FACTS, {}))
     wanted: dict[str, dict[str, Any]] = {}
-    if trains_its_own(study) or not study.sources:
+    if trains_its_own(study) or not (study.sources or study.may_have_sources):
         # Nobody has the checkpoints of the other models; its own training is missed.
         if not result.rows:
             wanted = dict.fromkeys(own_names(study), MADE.to_dict())
