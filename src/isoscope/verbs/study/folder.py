@@ -337,7 +337,7 @@ def joined_parts(study: Study, parts: Mapping[str, Result]) -> StudyRun:
 
 
 def once(parts: Sequence[Result]) -> list[Result]:
-    """Keep figures that stand beside every model, such as those of a toy, in the first part only."""
+    """Keep figures that stand beside every model, such as those of a toy, in the first part."""
     seen: set[str] = set()
     kept = []
     for part in parts:
