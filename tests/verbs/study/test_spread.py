@@ -110,7 +110,8 @@ def test_workers_are_as_many_as_fit_into_memory(
     needed = memory_needed(pieces)
     assert needed == BASE + 16 * 1000
     assert memory_needed(pieces_of(study, ["someone/a-model"], {})) == UNKNOWN
-    assert memory_needed([]) == BASE
+    pieces = 9 * pieces
+    assert memory_needed(pieces, 3) == 3 * needed
     for free, workers in ((3 * needed, 3), (needed // 2, 1), (None, 8), (100 * needed, 8)):
         monkeypatch.setattr("isoscope.verbs.study.screen.available_memory", lambda free=free: free)
         assert workers_that_fit(pieces, 8) == workers

@@ -557,9 +557,9 @@ READING, QUANTISED, TRAINING = 4, 16, 3
 BASE, UNKNOWN = 2**30, 4 * 2**30
 
 
-def memory_needed(pieces: Sequence[Piece]) -> int:
-    """Estimate the memory of the largest piece in bytes, from the sizes of files."""
-    return max((memory_of(piece) for piece in pieces), default=BASE)
+def memory_needed(pieces: Sequence[Piece], workers: int = 1) -> int:
+    """Estimate the memory in bytes of so many pieces at a time, if these are the largest."""
+    return sum(sorted(map(memory_of, pieces), reverse=True)[:workers])
 
 
 def memory_of(piece: Piece) -> int:
@@ -572,7 +572,7 @@ def memory_of(piece: Piece) -> int:
     files = files_of(subject.source)
     if not files:
         return UNKNOWN
-    needed = sum(
-        file.stat().st_size * (QUANTISED if file.suffix == ".gguf" else READING) for file in files
-    )
-    return BASE + needed * (TRAINING if piece.study.trains else 1)
+    quantised = any(file.suffix == ".gguf" for file in files)
+    size = sum(file.stat().st_size for file in files) * (QUANTISED if quantised else READING)
+    # Quantised weights are not trained: such a study ends before it begins.
+    return BASE + size * (TRAINING if piece.study.trains and not quantised else 1)

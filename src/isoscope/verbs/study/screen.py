@@ -244,7 +244,10 @@ def run_apart(
 def workers_that_fit(pieces: Sequence[Piece], workers: int) -> int:
     """Return as many workers as there is memory for, at least one."""
     free = available_memory()
-    return workers if free is None else max(1, min(workers, free // memory_needed(pieces)))
+    if free is None:
+        return workers
+    fitting = [k for k in range(1, workers + 1) if memory_needed(pieces, k) <= free]
+    return max(fitting, default=1)
 
 
 class Clock:
