@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import permutations
 
 import numpy as np
@@ -114,13 +115,29 @@ def share_reached(reached: NDArray[np.bool_], *, exact: bool) -> float:
     return count / len(reached) if exact else (count + 1) / (len(reached) + 1)
 
 
+@lru_cache(maxsize=8)
 def sign_patterns(count: int, seed: int) -> tuple[NDArray[np.float64], bool]:
     """Return all patterns of signs, or some at random, and whether these are all."""
-    if count <= ALL_SIGNS:
-        bits = np.arange(2**count)[:, None] >> np.arange(count)
-        return np.asarray(1.0 - 2.0 * (bits & 1), np.float64), True
-    draws = np.random.default_rng(seed).integers(0, 2, (DRAWS, count))
-    return np.asarray(1.0 - 2.0 * draws, np.float64), False
+    exact = count <= ALL_SIGNS
+    if exact:
+        bits = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
+    else:
+        bits = np.random.default_rng(seed).integers(0, 2, (DRAWS, count))
+    signs = np.asarray(1.0 - 2.0 * bits, np.float64)
+    signs.setflags(write=False)
+    return signs, exact
+
+
+@lru_cache(maxsize=8)
+def some_orders(count: int, seed: int) -> tuple[NDArray[np.intp], bool]:
+    """Return all orders of so many points, or some at random, and whether these are all."""
+    exact = count <= ALL_ORDERS
+    if exact:
+        orders = np.array(list(permutations(range(count))), np.intp)
+    else:
+        orders = np.argsort(np.random.default_rng(seed).random((DRAWS, count)), axis=1)
+    orders.setflags(write=False)
+    return orders, exact
 
 
 def together_p(one: Sequence[float], other: Sequence[float], seed: int = 0) -> float | None:
@@ -141,12 +158,7 @@ def permuted_p(one: ArrayLike, other: ArrayLike, seed: int = 0) -> float:
     """
     x, y = (np.asarray(values, np.float64) for values in (one, other))
     x, y = x - x.mean(), y - y.mean()
-    if len(x) <= ALL_ORDERS:
-        orders = np.array(list(permutations(range(len(x)))))
-        exact = True
-    else:
-        rng = np.random.default_rng(seed)
-        orders, exact = np.argsort(rng.random((DRAWS, len(x))), axis=1), False
+    orders, exact = some_orders(len(x), seed)
     products = np.abs(y[orders] @ x)
     least = abs(float(x @ y)) - ROUNDING * float(np.abs(x) @ np.abs(y))
     return share_reached(products >= least, exact=exact)

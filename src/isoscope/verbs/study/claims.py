@@ -611,12 +611,13 @@ def subjects_of(result: Result) -> list[str]:
     return [name for name in names if name not in ("", ALL_MODELS)]
 
 
-def in_scope(claims: Iterable[Claim], result: Result) -> Result:
+def in_scope(claims: Iterable[Claim], result: Result, models: Collection[str] = ()) -> Result:
     """Return a result with the models alone that claims about several models are about.
 
     A correlation over models is computed on these: others would change a verdict about them.
     """
-    kept = {name for claim in claims if claim.compares_models for name in claim.meant(result)}
+    named = [claim.known_as(models) for claim in claims if claim.compares_models]
+    kept = {name for claim in named for name in claim.meant(result)}
     return replace(result, rows=[row for row in result.rows if row.subject in kept])
 
 

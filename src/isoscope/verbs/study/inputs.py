@@ -288,8 +288,8 @@ def correlation_over_models(result: Result, one: str, other: str) -> Row:
     # With skewed figures of a dozen models, Fisher's interval excludes zero too often.
     exact = "exact " if len(both) < FISHER else ""
     how = {P_VALUE: permuted_p(x, y), "test": f"{exact}permutation of models"}
-    ends = {} if len(both) >= FISHER else {"low": None, "high": None}
-    return replace(row, extra={**row.extra, **how}, **ends)
+    low, high = (row.low, row.high) if len(both) >= FISHER else (None, None)
+    return replace(row, low=low, high=high, extra={**row.extra, **how})
 
 
 def correlation_over_training(
