@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from study_records_for_tests import some_records
 
 from isoscope.data.arrays import ArrayCloud
 from isoscope.verbs.study.api import StudyRun, run_study
@@ -15,6 +16,7 @@ from isoscope.verbs.study.text import (
     compared_markdown,
     last_verdict,
     outcome_table,
+    study_part,
     summary,
 )
 
@@ -48,7 +50,7 @@ def test_verdicts_are_counted(runs: list[StudyRun]) -> None:
     for outcome, words in (("holds", "hold"), ("fails", "fail")):
         count = outcomes.count(outcome)  # type: ignore[arg-type]
         assert (f"{count} {words}" in said) == (count > 0)
-    assert last_verdict(runs[2]) == "1 not run"
+    assert last_verdict(runs[2]) == "1 not applicable"
     assert last_verdict(replace(runs[2], verdicts=())) == "shows figures, claims nothing"
     table = outcome_table(runs)
     assert [line[0] for line in table[1:]] == ["B-T1", "B-F6", "B-F5"]
@@ -80,9 +82,10 @@ def test_the_page(runs: list[StudyRun]) -> None:
         "Misprint: GPT-2 (24 layers) isotropy, printed 0.52",
         "Command: `isoscope …`; seeds: seed 0.",
         "mine: not applicable: 3 claims (not a transformer: 3)",
-        "| claim | model | verdict | because | figures |",
-        "needs at least 5 models, got 1",
     ):
         assert words in page
+    judged = study_part(some_records()[1])
+    assert "| claim | model | verdict | because | figures |" in judged
+    assert "| centring lowers the mean norm | gpt | reversed | " in judged
     part = page.split("## B-F6")[1].split("## B-F5")[0]
     assert "Command" not in part
