@@ -196,7 +196,7 @@ class StudyFolder:
             found = None if again else finished(path, asked)
             if found is None:
                 known = False
-                replaced |= path.is_file() and not again
+                replaced |= not again and has_figures(path)
                 try:
                     found = self._made(piece, asked, {**options, "seed": seed + k, "again": again})
                 except Exception as error:  # one study must not stop the others, whatever happened
@@ -230,9 +230,8 @@ class StudyFolder:
             alone = () if subject is None else (subject,)
             piece = Piece(study, Sources("", alone, (), False, (), {}))
             path = self.part_of(piece)
-            with suppress(IsoscopeError):
-                if load_result(path).rows:
-                    continue
+            if has_figures(path):
+                continue
             facts = {one.name: facts_about(one).to_dict() for one in alone}
             extra = {
                 "study": {"id": study.id, "title": study.title, "paper": study.paper},
@@ -383,6 +382,14 @@ def said(error: Exception) -> str:
     if isinstance(error, IsoscopeError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def has_figures(path: Path) -> bool:
+    """Whether a part is there and holds more than why it failed."""
+    try:
+        return bool(load_result(path).rows)
+    except IsoscopeError:
+        return False
 
 
 def save(result: Result, path: Path) -> None:
