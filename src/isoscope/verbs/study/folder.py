@@ -193,7 +193,10 @@ class StudyFolder:
         for k in range(count):
             path = self.part_of(piece, None if k == 0 else seed + k)
             asked = described(piece.taken, {**options, "seed": seed + k}, piece.study)
-            found = None if again else finished(path, asked)
+            try:
+                found = None if again else finished(path, asked)
+            except UsageError as error:  # a part of a newer version, which stays as it is
+                return Outcome(piece.study, None, failure=str(error), name=piece.name)
             if found is None:
                 known = False
                 replaced |= not again and has_figures(path)
@@ -207,7 +210,10 @@ class StudyFolder:
             values.append([(row.value, row.low, row.high) for row in found.rows])
             if k == 1 and values[0] == values[1]:
                 break  # nothing is drawn at random
-        run = self.record(piece.study)
+        try:
+            run = self.record(piece.study)
+        except DataError as error:  # the part of another model is damaged; this one is kept
+            return Outcome(piece.study, None, failure=str(error), name=piece.name)
         return Outcome(piece.study, run, known, name=piece.name, replaced=replaced)
 
     def _made(self, piece: Piece, asked: Mapping[str, Any], options: Mapping[str, Any]) -> Result:
