@@ -245,7 +245,8 @@ class StudyFolder:
                 MADE: {piece.name: made_by(piece, {}, options)},
             }  # fmt: skip
             save(Result([], command=str(options.get("command", "")), extra=extra), path)
-        self.record(study)
+        with suppress(DataError):  # of a damaged part of another model
+            self.record(study)
 
     def keep_earlier(self, study: Study) -> None:
         """Make a record of before there were parts a part, so that the next record has it too."""
