@@ -196,6 +196,21 @@ def test_a_model_that_is_run_later_is_added(
     assert given.result.rows == models  # the study itself has no figure over models
 
 
+def test_figures_beside_every_model_are_there_once(
+    study: Study, vectors: Path, tmp_path: Path
+) -> None:
+    def recipe(request: Request) -> Result:
+        words = Row("words", "", "none", "i1", 0.3)
+        return Result([words, *(Row(one.name, "", "none", "i1", 0.2) for one in request.subjects)])
+
+    shared = replace(study, recipe=recipe, sources=False, may_have_sources=True)
+    folder = StudyFolder(tmp_path / "studies")
+    folder.run(shared, [])
+    for name in ("one", "two"):
+        run, _ = folder.run(shared, [f"{name}={vectors}"])
+    assert sorted(row.subject for row in run.result.rows) == ["one", "two", "words"]
+
+
 def failing(study: Study, error: Exception) -> Study:
     def recipe(_: Request) -> Result:
         raise error

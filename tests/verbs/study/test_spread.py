@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from isoscope.compute.pool import Here
 from isoscope.compute.processes import Processes
+from isoscope.errors import DataError
 from isoscope.verbs.study.api import run_study
 from isoscope.verbs.study.claims import NOT_RUN_FIELD
 from isoscope.verbs.study.folder import (
@@ -27,7 +29,7 @@ from isoscope.verbs.study.folder import (
     run_spread,
 )
 from isoscope.verbs.study.registry import Request, find_study
-from isoscope.verbs.study.screen import planned, workers_that_fit
+from isoscope.verbs.study.screen import planned, run_shared, workers_that_fit
 
 
 def spread(
@@ -108,10 +110,45 @@ def test_workers_are_as_many_as_fit_into_memory(
     needed = memory_needed(pieces)
     assert needed == BASE + 16 * 1000
     assert memory_needed(pieces_of(study, ["someone/a-model"], {})) == UNKNOWN
-    assert memory_needed([]) == BASE
+    pieces = 9 * pieces
+    assert memory_needed(pieces, 3) == 3 * needed
     for free, workers in ((3 * needed, 3), (needed // 2, 1), (None, 8), (100 * needed, 8)):
         monkeypatch.setattr("isoscope.verbs.study.screen.available_memory", lambda free=free: free)
         assert workers_that_fit(pieces, 8) == workers
+
+
+def test_a_worker_that_dies_ends_its_own_study_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.save(tmp_path / "v.npy", np.eye(3))
+
+    class Dying(Here):
+        def run(self, work, shards, tick):  # type: ignore[no-untyped-def]
+            for number, shard in shards:
+                if shard.study == "B-F6":
+                    raise DataError("a worker died")
+                yield from super().run(work, [(number, shard)], tick)
+
+    monkeypatch.setattr("isoscope.verbs.study.screen.open_pool", lambda *_, **__: Dying())
+    folder = StudyFolder(tmp_path / "studies")
+    ids, source = ("B-T1", "B-F6", "B-F1"), str(tmp_path / "v.npy")
+    wanted = {name: [source] for name in ids}
+    pieces, _ = planned([find_study(name) for name in ids], wanted, {})
+    options = {"again": False, "engine": "local", "workers": 2, "device": None}
+    shown = run_shared(pieces, wanted, folder, nullcontext, **options)
+    lines = []
+    while True:
+        try:
+            lines.append(next(shown).text)
+        except StopIteration as finished:
+            outcomes = finished.value
+            break
+    assert "a worker died; the rest runs one by one" in lines
+    assert {one.study.id: bool(one.failure) for one in outcomes} == {
+        "B-T1": False, "B-F6": True, "B-F1": False,
+    }  # fmt: skip
+    (kept,) = (run for run in folder.runs() if run.study.id == "B-F6")
+    assert "its process died" in kept.result.extra[NOT_RUN_FIELD]["v"]
 
 
 def test_a_single_study_says_that_it_shares_nothing() -> None:

@@ -216,9 +216,9 @@ def claim_mark(place: int, claim: Mapping[str, Any]) -> Mark:
 def strip(marks: Sequence[Mark]) -> Spec:
     """Return claims down and outcomes across, also told by shape and colour."""
     styles: dict[str, Sequence[str]] = {
-        # Blue, orange and grey: no pair of red and green.
-        "color": (CATEGORIES[0], CATEGORIES[1], CATEGORIES[-1]),
-        "shape": ("circle", "triangle-down", "diamond"),
+        # No pair of red and green. What was not judged is grey.
+        "color": tuple(CATEGORIES[k] for k in (0, 4, 1, 3, -1, -1)),
+        "shape": ("circle", "triangle-down", "triangle-up", "diamond", "stroke", "cross"),
     }  # fmt: skip
     return chart(
         list(marks),

@@ -85,13 +85,12 @@ class Piece:
 
     study: Study
     taken: Sources
-    """The model by itself; all sources where the study does not take them one by one."""
+    """The model by itself; nothing where the study makes its own vectors."""
 
     @property
     def name(self) -> str:
         """The model, or a word for the study as a whole."""
-        alone = self.study.sources and len(self.taken.subjects) == 1
-        return self.taken.subjects[0].name if alone else WHOLE
+        return self.taken.subjects[0].name if len(self.taken.subjects) == 1 else WHOLE
 
     @property
     def subject(self) -> Subject | None:
@@ -102,7 +101,7 @@ class Piece:
 def pieces_of(study: Study, sources: Sequence[Any], options: Mapping[str, Any]) -> list[Piece]:
     """Return a study model by model; what makes no sense is refused."""
     taken = sources_of(study, sources, options.get("reuse") or (), options.get("scale"))
-    if not study.sources or not taken.subjects:
+    if not taken.subjects:
         return [Piece(study, taken)]
     return [Piece(study, replace(taken, subjects=(subject,))) for subject in taken.subjects]
 
@@ -194,10 +193,13 @@ class StudyFolder:
         for k in range(count):
             path = self.part_of(piece, None if k == 0 else seed + k)
             asked = described(piece.taken, {**options, "seed": seed + k}, piece.study)
-            found = None if again else finished(path, asked)
+            try:
+                found = None if again else finished(path, asked)
+            except UsageError as error:  # a part of a newer version, which stays as it is
+                return Outcome(piece.study, None, failure=str(error), name=piece.name)
             if found is None:
                 known = False
-                replaced |= path.is_file() and not again
+                replaced |= not again and has_figures(path)
                 try:
                     found = self._made(piece, asked, {**options, "seed": seed + k, "again": again})
                 except Exception as error:  # one study must not stop the others, whatever happened
@@ -208,7 +210,10 @@ class StudyFolder:
             values.append([(row.value, row.low, row.high) for row in found.rows])
             if k == 1 and values[0] == values[1]:
                 break  # nothing is drawn at random
-        run = self.record(piece.study)
+        try:
+            run = self.record(piece.study)
+        except DataError as error:  # the part of another model is damaged; this one is kept
+            return Outcome(piece.study, None, failure=str(error), name=piece.name)
         return Outcome(piece.study, run, known, name=piece.name, replaced=replaced)
 
     def _made(self, piece: Piece, asked: Mapping[str, Any], options: Mapping[str, Any]) -> Result:
@@ -231,9 +236,8 @@ class StudyFolder:
             alone = () if subject is None else (subject,)
             piece = Piece(study, Sources("", alone, (), False, (), {}))
             path = self.part_of(piece)
-            with suppress(IsoscopeError):
-                if load_result(path).rows:
-                    continue
+            if has_figures(path):
+                continue
             facts = {one.name: facts_about(one).to_dict() for one in alone}
             extra = {
                 "study": {"id": study.id, "title": study.title, "paper": study.paper},
@@ -241,7 +245,8 @@ class StudyFolder:
                 MADE: {piece.name: made_by(piece, {}, options)},
             }  # fmt: skip
             save(Result([], command=str(options.get("command", "")), extra=extra), path)
-        self.record(study)
+        with suppress(DataError):  # of a damaged part of another model
+            self.record(study)
 
     def keep_earlier(self, study: Study) -> None:
         """Make a record of before there were parts a part, so that the next record has it too."""
@@ -326,15 +331,27 @@ def joined_parts(study: Study, parts: Mapping[str, Result]) -> StudyRun:
         base = first.get(name.partition(SEED_MARK)[0])
         if SEED_MARK in name and base is not None and same_but_seed(base, part):
             others.setdefault(int(part.seeds["seed"]), []).append(part)
-    result = over_all_models(study, together(list(first.values())))
+    result = over_all_models(study, together(once(list(first.values()))))
     commands = dict.fromkeys(part.command for part in first.values() if part.command)
     extra = {name: value for name, value in result.extra.items() if name != ASKED}
     if others:
         extra[OTHER_SEEDS] = {
-            str(seed): as_other_seed(over_all_models(study, together(found)))
+            str(seed): as_other_seed(over_all_models(study, together(once(found))))
             for seed, found in sorted(others.items())
         }
     return judged(study, replace(result, command=" && ".join(commands), extra=extra))
+
+
+def once(parts: Sequence[Result]) -> list[Result]:
+    """Keep figures that stand beside every model, such as those of a toy, in the first part."""
+    seen: set[str] = set()
+    kept = []
+    for part in parts:
+        rows = [row for row in part.rows if row.subject not in seen]
+        tables = [table for table in part.tables if table.subject not in seen]
+        kept.append(replace(part, rows=rows, tables=tables))
+        seen |= {row.subject for row in part.rows}
+    return kept
 
 
 def own_options(study: Study, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -372,6 +389,14 @@ def said(error: Exception) -> str:
     if isinstance(error, IsoscopeError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def has_figures(path: Path) -> bool:
+    """Whether a part is there and holds more than why it failed."""
+    try:
+        return bool(load_result(path).rows)
+    except IsoscopeError:
+        return False
 
 
 def save(result: Result, path: Path) -> None:
@@ -546,9 +571,9 @@ READING, QUANTISED, TRAINING = 4, 16, 3
 BASE, UNKNOWN = 2**30, 4 * 2**30
 
 
-def memory_needed(pieces: Sequence[Piece]) -> int:
-    """Estimate the memory of the largest piece in bytes, from the sizes of files."""
-    return max((memory_of(piece) for piece in pieces), default=BASE)
+def memory_needed(pieces: Sequence[Piece], workers: int = 1) -> int:
+    """Estimate the memory in bytes of so many pieces at a time, if these are the largest."""
+    return sum(sorted(map(memory_of, pieces), reverse=True)[:workers])
 
 
 def memory_of(piece: Piece) -> int:
@@ -561,7 +586,7 @@ def memory_of(piece: Piece) -> int:
     files = files_of(subject.source)
     if not files:
         return UNKNOWN
-    needed = sum(
-        file.stat().st_size * (QUANTISED if file.suffix == ".gguf" else READING) for file in files
-    )
-    return BASE + needed * (TRAINING if piece.study.trains else 1)
+    quantised = any(file.suffix == ".gguf" for file in files)
+    size = sum(file.stat().st_size for file in files) * (QUANTISED if quantised else READING)
+    # Quantised weights are not trained: such a study ends before it begins.
+    return BASE + size * (TRAINING if piece.study.trains and not quantised else 1)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from isoscope.compute.execution import on_accelerators, open_pool, ray_address
-from isoscope.errors import IsoscopeError, UsageError
+from isoscope.errors import DataError, IsoscopeError, UsageError
 from isoscope.results.render import Line
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.api import as_subject
@@ -206,19 +206,48 @@ def run_shared(
             yield Line(f"{fitting} of {workers} workers: more would not fit into memory", "yellow")
         workers = fitting
     clock = Clock(len(pieces))
-    with watching() as report, open_pool(engine, workers, accelerators=accelerators) as pool:
-        for outcome in run_spread(pieces, wanted, folder, pool, **options):
-            found.append(outcome)
-            yield from piece_lines(outcome, pieces, found, clock)
-            if report is not None:
-                report("studies", len(found), len(pieces))
+    with watching() as report:
+        try:
+            with open_pool(engine, workers, accelerators=accelerators) as pool:
+                for outcome in run_spread(pieces, wanted, folder, pool, **options):
+                    found.append(outcome)
+                    yield from piece_lines(outcome, pieces, found, clock)
+                    if report is not None:
+                        report("studies", len(found), len(pieces))
+        except DataError as error:
+            if ray_address(engine) is not None:
+                raise
+            yield Line(f"{error}; the rest runs one by one", "yellow")
+            done = {(outcome.study.id, outcome.name) for outcome in found}
+            for piece in pieces:
+                if (piece.study.id, piece.name) not in done:
+                    found.append(run_apart(piece, wanted, folder, options))
+                    yield from piece_lines(found[-1], pieces, found, clock)
     return found
+
+
+def run_apart(
+    piece: Piece, wanted: Mapping[str, Sequence[str]], folder: StudyFolder,
+    options: Mapping[str, Any],
+) -> Outcome:  # fmt: skip
+    """Run a study on a model in a process of its own, whose death is the end of this study only."""
+    try:
+        with open_pool(workers=1) as pool:
+            (outcome,) = run_spread([piece], wanted, folder, pool, **options)
+    except DataError:
+        why = "its process died, killed by somebody or for want of memory"
+        folder.keep_failure(piece.study, piece.taken.subjects, why, options)
+        return Outcome(piece.study, None, failure=why, name=piece.name)
+    return outcome
 
 
 def workers_that_fit(pieces: Sequence[Piece], workers: int) -> int:
     """Return as many workers as there is memory for, at least one."""
     free = available_memory()
-    return workers if free is None else max(1, min(workers, free // memory_needed(pieces)))
+    if free is None:
+        return workers
+    fitting = [k for k in range(1, workers + 1) if memory_needed(pieces, k) <= free]
+    return max(fitting, default=1)
 
 
 class Clock:

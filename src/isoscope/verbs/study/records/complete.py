@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from isoscope.results.result import Result
 from isoscope.verbs.study.api import as_subject, judged
 from isoscope.verbs.study.claims import NOT_RUN_FIELD
-from isoscope.verbs.study.folder import trains_its_own
+from isoscope.verbs.study.folder import WHOLE, trains_its_own
 from isoscope.verbs.study.registry import Study, all_studies
 from isoscope.verbs.study.scope import FACTS, MADE
 
@@ -49,7 +49,7 @@ def with_missing(study: Study, result: Result, known: dict[str, dict[str, Any]])
     """Give the models that a study was not run on their place among those that it was not."""
     facts = dict(result.extra.get(FACTS, {}))
     wanted: dict[str, dict[str, Any]] = {}
-    if trains_its_own(study) or not study.sources:
+    if trains_its_own(study) or not (study.sources or study.may_have_sources):
         # Nobody has the checkpoints of the other models; its own training is missed.
         if not result.rows:
             wanted = dict.fromkeys(own_names(study), MADE.to_dict())
@@ -65,7 +65,9 @@ def with_missing(study: Study, result: Result, known: dict[str, dict[str, Any]])
     }
     if missing:
         failed = result.extra.get(NOT_RUN_FIELD, {})
-        extra[NOT_RUN_FIELD] = {**failed, **dict.fromkeys(missing, NOT_ASKED)}
+        # A study that is about no single model may have failed as a whole.
+        reason = failed.get(WHOLE, NOT_ASKED)
+        extra[NOT_RUN_FIELD] = {**failed, **dict.fromkeys(missing, reason)}
     return judged(study, replace(result, extra=extra))
 
 
