@@ -191,6 +191,8 @@ class Verdict:
     """How much of it there is, by the value itself; an interval may leave more than one."""
     figures: tuple[Figure, ...] = ()
     """What it rests on."""
+    dimensions: tuple[int, ...] = ()
+    """The dimensions that it names, where it is about some."""
     also: tuple[str, ...] = ()
     """Further findings, less important than the cause."""
     explains_offset: bool = False
@@ -201,6 +203,7 @@ class Verdict:
         values = {
             **asdict(self),
             "also": list(self.also),
+            "dimensions": list(self.dimensions),
             "figures": [asdict(one) for one in self.figures],
         }
         del values["explains_offset"]
@@ -443,6 +446,7 @@ def outlier_dimensions(evidence: Evidence) -> Verdict | None:
         "that those dimensions are useless: some models keep position or frequency in them",
         grade,
         tuple(figures),
+        tuple(int(k) for k in chosen),
         explains_offset=explains,
     )
 

@@ -43,7 +43,8 @@ pytestmark = [
 ]
 IDS = [study.id for study in all_studies()]
 NOTHING_TO_JUDGE = {"B-F3", "L-F3.1", "L-LN", "L-T4.1", "L-T4.2"}
-"""One claims nothing; B-F3 reads vectors without a model here; the others are about dimensions or sizes that tiny models do not have."""
+"""One claims nothing, B-F3 reads vectors without a model, and the others are about dimensions or
+sizes that tiny models do not have."""
 
 DATA, TEXT = "--data {data}", "--text {text}"
 BERT, BERTS = "BERT={bert}", "BERT={bert} RoBERTa={roberta}"
