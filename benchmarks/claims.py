@@ -550,10 +550,10 @@ scenarios {reached} are as they should be. The column *draws* has how often each
 that take long have fewer.
 
 Two ways to judge were tried, found wrong too often, and are not used. Wilson's interval of a share
-of 100 items at 0.3 decided in 6.4 % of 4,000 draws; shares of few items are compared by the binomial
-distribution. Fisher's interval of a correlation over 12 models with skewed figures decided in 8.3 %
-of 3,000; models are permuted instead. Blocks are not for quantiles over rows: the 90 % quantile of
-500 rows was wrong in 10 % of 1,000 draws. No claim is about one.
+of 100 items at 0.3 decided in 6.4 % of 4,000 draws; shares of few items are compared by the
+binomial distribution. Fisher's interval of a correlation over 12 models with skewed figures decided
+in 8.3 % of 3,000 draws; models are permuted instead. Blocks are not for quantiles over rows: the
+90 % quantile of 500 rows was wrong in 10 % of 1,000 draws, and no claim is about such a quantile.
 """
 
 HEADS = {
