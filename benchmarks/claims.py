@@ -546,7 +546,14 @@ the null, every verdict that decides something is wrong: the two sides are equal
 threshold or at the end of its range, or there is no trend and no correlation. Such verdicts may be
 5 % of all; the upper end of Wilson's interval of 95 % must be at most {most:.1%}. With a clear
 effect, at least {least:.0%} must be found. A rate that misses this is marked with **!**. Of {count}
-scenarios {reached} are as they should be.
+scenarios {reached} are as they should be. The column *draws* has how often each was drawn: those
+that take long have fewer.
+
+Two ways to judge were tried, found wrong too often, and are not used. Wilson's interval of a share
+of 100 items at 0.3 decided in 6.4 % of 4,000 draws; shares of few items are compared by the
+binomial distribution. Fisher's interval of a correlation over 12 models with skewed figures decided
+in 8.3 % of 3,000 draws; models are permuted instead. Blocks are not for quantiles over rows: the
+90 % quantile of 500 rows was wrong in 10 % of 1,000 draws, and no claim is about such a quantile.
 """
 
 HEADS = {
