@@ -22,6 +22,7 @@ from isoscope.verbs.study.claims import (
     NOT_RUN_FIELD,
     Claim,
     Verdict,
+    in_scope,
     judge_claims,
 )
 from isoscope.verbs.study.inputs import (
@@ -289,7 +290,8 @@ def over_all_models(study: Study, result: Result) -> Result:
     if study.over_models is None:
         return result
     single = [row for row in result.rows if row.subject != ALL_MODELS]
-    alone = replace(result, rows=single)
+    # Models that the claim is not about would change a figure over models.
+    alone = in_scope(study.claims, replace(result, rows=single), study.models)
     return with_printed(replace(result, rows=[*single, *study.over_models(alone)]), study)
 
 

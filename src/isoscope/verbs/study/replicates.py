@@ -183,7 +183,7 @@ def difference_replicates(rows: Sequence[Row]) -> list[Row]:
 def differences_of(after: Row, before: Row) -> dict[str, Any]:
     """Return the differences of replicates as fields of a row; none where blocks are not alike."""
     of = after.extra.get(BLOCKS_FIELD)
-    if of is None or of != before.extra.get(BLOCKS_FIELD):
+    if of is None or of != before.extra.get(BLOCKS_FIELD) or is_known(after.log10):
         return {}
     apart = np.subtract(after.extra[REPLICATES], before.extra[REPLICATES])
     return {REPLICATES: apart.tolist(), BLOCKS_FIELD: of}

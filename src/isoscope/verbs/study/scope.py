@@ -234,6 +234,7 @@ def goes_by(names: str, subject: str) -> bool:
 # Scopes that several papers have.
 ANY_CLOUD = Scope(kinds=("transformer", "vectors"))
 ANY_TRANSFORMER = Scope()
+ANY_NETWORK = Scope(kinds=("transformer", "made"))
 ANYTHING = Scope(kinds=("transformer", "vectors", "made"))
 MASKED_MODELS = Scope(objectives=(MASKED,))
 UNEMBEDDED = Scope(unembedding=True)

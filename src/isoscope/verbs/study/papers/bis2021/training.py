@@ -43,7 +43,7 @@ from isoscope.verbs.study.inputs import (
 from isoscope.verbs.study.papers.bis2021 import singular_ratios
 from isoscope.verbs.study.registry import MINI, PRETRAIN, Request, Subject, add_study
 from isoscope.verbs.study.replicates import replicated, with_replicates
-from isoscope.verbs.study.scope import ANYTHING, Scope
+from isoscope.verbs.study.scope import ANY_NETWORK, ANYTHING
 from isoscope.verbs.study.training_runs import followed, model_name, plan_of
 from isoscope.verbs.train.names import DRIFT, ENEMIES, OTHERS, SINGLE, TRUE
 
@@ -128,9 +128,9 @@ def recorded(name: str, result: Result, single: list[Row]) -> Result:
 add_study(
     "B-E", common_enemies,
     Claim("one position, SGD: every row but the true token's moves along −h",
-          {"part": SINGLE}, {"measure": OTHERS}, ">=", EXACT, scope=ANYTHING),
+          {"part": SINGLE}, {"measure": OTHERS}, ">=", EXACT, scope=ANY_NETWORK),
     Claim("one position, SGD: the true token's row moves along h",
-          {"part": SINGLE}, {"measure": TRUE}, "<=", -EXACT, scope=ANYTHING),
+          {"part": SINGLE}, {"measure": TRUE}, "<=", -EXACT, scope=ANY_NETWORK),
     text=WIKIPEDIA,
 )  # fmt: skip
 
@@ -218,7 +218,7 @@ add_study(
           {"measure": f"{RATIO}/smallest_step", "subject": TOY}, {}, ">", 0.0),
     Claim("over a training the ratio of the first two singular values rises with the shift of the "
           "mean",
-          {"measure": TOGETHER}, {}, ">", 0.0, scope=Scope(kinds=("made", "transformer"))),
+          {"measure": TOGETHER}, {}, ">", 0.0, scope=ANY_NETWORK),
     models=(TOY,), sources=False, may_have_sources=True, training=True,
 )  # fmt: skip
 
