@@ -10,45 +10,19 @@ claim. After a change of a scope, write it again and read what changed:
 
 from __future__ import annotations
 
-import tomllib
-from dataclasses import dataclass
 from pathlib import Path
+
+from scope_for_tests import Described, described
 
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.claims import NOT_APPLICABLE, Claim
 from isoscope.verbs.study.registry import Study, all_studies
-from isoscope.verbs.study.scope import FACTS, Facts, is_called
+from isoscope.verbs.study.scope import FACTS
 
 HERE = Path(__file__).parent
-MODELS, TABLE = HERE / "scope_models.toml", HERE / "scope_table.tsv"
+TABLE = HERE / "scope_table.tsv"
 EVERY, OTHERS = "every model", "all others"
 HEAD = ("study", "claim", "is about", "is not about")
-
-
-@dataclass(frozen=True)
-class Described:
-    """A model by its names, with what is known about it."""
-
-    name: str
-    names: tuple[str, ...]
-    facts: Facts
-    ours: bool
-
-    def called_in(self, study: Study) -> str:
-        """Return the name by which a paper knows it, or its own."""
-        known = (name for name in self.names if any(is_called(m, name) for m in study.models))
-        return next(known, self.name)
-
-
-def described() -> list[Described]:
-    """Read the descriptions of all models."""
-    stored = tomllib.loads(MODELS.read_text("utf-8"))
-    return [
-        Described(
-            name, (name, *one.get("names", ())), Facts.of(one["facts"]), one.get("ours", False)
-        )
-        for name, one in stored.items()
-    ]
 
 
 def reason(claim: Claim, study: Study, model: Described) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from judged_for_tests import exact, outcomes
 
-from isoscope.errors import UsageError
 from isoscope.results.result import Row
 from isoscope.verbs.study.api import run_study
 from isoscope.verbs.study.papers.luo2021.weights import (
@@ -111,8 +110,6 @@ def test_ranks_in_norms(tiny_model: Folder) -> None:
                 assert row.value == order.index(int(row.measure.removeprefix(prefix))) + 1
     assert {row.part for row in run.result} >= {"embedding", "layer 1", "layer 3"}
     assert f" {rows[0].measure} | {rows[0].value:.0f} |" in run.to_markdown()
-    with pytest.raises(UsageError, match="names no outlier dimensions of other; find them"):
-        run_study("L-LN", [f"other={folder}"])
 
 
 def test_claims_about_ranks_hold_and_fail() -> None:
