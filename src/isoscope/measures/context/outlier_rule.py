@@ -70,7 +70,7 @@ def extreme_shares(layer: Extremes) -> NDArray[np.float64]:
 
 def mean_deviations(layer: Extremes) -> NDArray[np.float64]:
     """Return how far the mean of each dimension is from those of the others, in deviations."""
-    return deviations(np.asarray(layer.mean, np.float64)[None])[0]
+    return np.asarray(deviations(np.asarray(layer.mean, np.float64)[None])[0])
 
 
 def standing_out(layer: Extremes) -> NDArray[np.intp]:
