@@ -7,8 +7,8 @@ Every cause has a figure with two limits, ``OFFSET``, ``CARRIED``, ``VARIANCE`` 
 beyond the first it is mild, beyond the second it is strong. A figure that chance alone reaches in
 more than 1 % of evenly filled clouds of the same size is no finding. Where the interval of a figure
 holds a limit, the sentence names both grades, and "nothing stands out" is said only where no
-interval reaches a limit. ``benchmarks/sentences_advise.py`` has the simulations that the limits
-rest on, and how often the verdict is wrong; ``docs/verdict.md`` describes them.
+interval reaches a limit. ``benchmarks/verdict_limits.py`` has the simulations that the limits
+rest on (``docs/verdict.md``), ``benchmarks/sentences.py`` counts how often the verdict is wrong.
 """
 
 from __future__ import annotations

@@ -245,6 +245,6 @@ def test_a_zero_vector_stays_one_under_every_correction() -> None:
             assert found.value == pytest.approx(by_hand.value(measure), rel=1e-9)
             assert found.n == by_hand.row(measure).n
         assert "5 zero vectors left out" in result.row("mean_cosine", name).note
-    stated = "5 zero vectors stay zero under corrections and have no cosine"
+    stated = "5 zero vectors left at zero by corrections and out of cosines"
     assert stated in result.row("mean_cosine", "center").protocol
     assert "zero" not in isoscope.measure(padded, wanted, ["none"]).rows[0].protocol

@@ -300,8 +300,8 @@ def zero_vector_note(zero_rows: int, spaces: Sequence[Space]) -> str:
     if not zero_rows or all(space.correction == NONE for space in spaces):
         return ""
     return (
-        f"; {counted(zero_rows, 'zero vector')} stay zero under corrections and have no cosine, "
-        "but count in covariances and I1"
+        f"; {counted(zero_rows, 'zero vector')} left at zero by corrections and out of cosines, "
+        "but counted in covariances and I1"
     )
 
 

@@ -220,7 +220,7 @@ TYPICAL = 0.01
 SMALL = 0.01
 
 # With fewer yeses, or noes, nothing is said about the AUC: with 5 yeses, "significantly" was wrong
-# in 9 % of 1,000 draws, with 10 in 6 % (benchmarks/sentences_threshold.py).
+# in 9 % of 1,000 draws, with 10 in 6 % (docs/results/sentences.md repeats it).
 FEWEST_OF_A_KIND = 10
 
 
