@@ -21,14 +21,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scenarios import advise, correct, diff, measure, threshold
+from scenarios import advise, correct, diff, measure, threshold  # noqa: F401, which register
 from scenarios.page import page
-from scenarios.scenario import SCENARIOS, Scenario
+from scenarios.scenario import SCENARIOS, VERBS, Scenario
 
 from isoscope.compute.threads import one_blas_thread
 
-VERBS = (diff, threshold, advise, measure, correct)
-"""Modules that register scenarios, in the order of the page."""
+ORDERED = sorted(SCENARIOS, key=lambda one: VERBS.index(one.verb))
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 STORED, PAGE = RESULTS / "sentences.json", RESULTS / "sentences.md"
@@ -56,7 +55,7 @@ def count(one: Scenario, kept: Kept | None, draws: int) -> Kept:
 
 def store(kept: dict[str, Kept]) -> None:
     """Write counts in the order of the scenarios, and the page."""
-    ordered = {one.key: kept[one.key] for one in SCENARIOS if one.key in kept}
+    ordered = {one.key: kept[one.key] for one in ORDERED if one.key in kept}
     part = STORED.with_suffix(".part")
     part.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", "utf-8")
     part.replace(STORED)
@@ -71,7 +70,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="from seed 0, whatever is kept")
     asked = parser.parse_args()
     kept: dict[str, Kept] = json.loads(STORED.read_text("utf-8")) if STORED.exists() else {}
-    for one in SCENARIOS:
+    for one in ORDERED:
         if asked.only not in one.key:
             continue
         if asked.again:

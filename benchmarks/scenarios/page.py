@@ -6,7 +6,7 @@ import math
 from itertools import groupby
 from typing import Any
 
-from scenarios.scenario import DESCRIPTIONS
+from scenarios.scenario import DESCRIPTIONS, VERBS
 
 ENOUGH = 500
 """Draws that every scenario should have."""
@@ -44,7 +44,8 @@ def above_allowed(one: Kept, decision: str) -> bool:
 def page(kept: dict[str, Kept]) -> str:
     """Write what is kept as tables: wrong statements with what is allowed, then all answers."""
     parts = [HEAD, summary(kept)]
-    for verb, description in DESCRIPTIONS.items():
+    for verb in VERBS:
+        description = DESCRIPTIONS[verb]
         some = [one for one in kept.values() if one["verb"] == verb]
         if some:
             parts += [

@@ -58,6 +58,9 @@ class Description:
     answers: dict[str, tuple[str, ...]]
 
 
+VERBS = ("diff", "threshold", "advise", "measure", "correct")
+"""Verbs in the order of the page."""
+
 SCENARIOS: list[Scenario] = []
 DESCRIPTIONS: dict[str, Description] = {}
 

@@ -279,9 +279,9 @@ def about_keeping(kept: SpaceReuse) -> list[str]:
 def about_correction(name: str, kept: CorrectionReuse) -> str:
     """Say whether to keep a correction, with what decides."""
     figures = (
-        f"fitted on B instead, it would keep {ranged(kept.kept, 2)} of the {names.NEIGHBOURS} "
-        f"nearest neighbours (two fits on rows of B share {valued(kept.by_chance, 2)}), and the "
-        f"mean cosine of random pairs would be {valued(kept.new_cosine, 3)} instead of "
+        f"fitted on B instead, it would leave {ranged(kept.kept, 2)} of the {names.NEIGHBOURS} "
+        f"nearest neighbours the same (two fits on rows of B: {valued(kept.by_chance, 2)}), and "
+        f"the mean cosine of random pairs would be {valued(kept.new_cosine, 3)} instead of "
         f"{valued(kept.old_cosine, 3)}"
     )
     if kept.keep is None:
