@@ -38,7 +38,8 @@ def wilson(times: float, draws: int) -> tuple[float, float]:
 
 def above_allowed(one: Kept, decision: str) -> bool:
     """Whether the whole interval of a rate lies above what is allowed."""
-    return wilson(one["counts"].get(decision, 0), one["draws"])[0] > one["wrong"][decision]
+    low, _ = wilson(one["counts"].get(decision, 0), one["draws"])
+    return low > float(one["wrong"][decision])
 
 
 def page(kept: dict[str, Kept]) -> str:
