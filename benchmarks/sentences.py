@@ -49,7 +49,7 @@ def count(one: Scenario, kept: Kept | None, draws: int) -> Kept:
     truth = one.truth if isinstance(one.truth, str) else one.truth()
     return {
         "verb": one.verb, "name": one.name, "truth": truth, "draws": draws, "wrong": one.wrong,
-        "counts": {what: round(times, 6) for what, times in sorted(counts.items()) if times},
+        "counts": {what: round(times, 6) for what, times in sorted(counts.items())},
     }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Run the commands of a page again and put what they print in the place of what they printed.
 
-    python tools/rerun.py docs/guide-search.md --folder STORE --until "## A store without a reason to change"
+    python tools/rerun.py docs/guide-search.md --folder STORE --until "## The vectors of a model"
     python tools/rerun.py docs/results/diff.md --folder CLOUDS
 
 A page shows output in two ways. A block of ``sh`` is followed by a block without a language, or by

@@ -122,7 +122,7 @@ def truth_of(noise: float) -> Callable[[], str]:
 def add_gain(noise: float, pairs: int, *, helps: bool) -> None:
     """A dimension of noise, which clipping removes; whether that gains a worthwhile amount."""
     wrong = {ALONE: LEVEL, NEGLIGIBLE: LEVEL} if helps else {USE: LEVEL}
-    name = f"noise of {noise:g} standard deviations, {pairs:,} pairs"
+    name = f"one noisy dimension, {noise:g} times as wide, {pairs:,} pairs"
 
     @scenario("advise", name, truth_of(noise), wrong)
     def gain(seed: int) -> Decisions:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import groupby
 from typing import Any
 
 from scenarios.scenario import DESCRIPTIONS, VERBS
@@ -65,11 +64,10 @@ def summary(kept: dict[str, Kept]) -> str:
         for one, decision in rates
         if above_allowed(one, decision)
     ]
-    short = [
-        f"- {one['verb']}, {one['name']}: {one['draws']}"
-        for one in kept.values()
-        if one["draws"] < ENOUGH
-    ]
+    short: dict[int, list[str]] = {}
+    for one in kept.values():
+        if one["draws"] < ENOUGH:
+            short.setdefault(one["draws"], []).append(f"{one['verb']}, {one['name']}")
     fewest = min(one["draws"] for one in kept.values())
     lines = [
         f"{len(kept)} scenarios with at least {fewest} draws each have {len(rates)} rates of wrong "
@@ -78,32 +76,45 @@ def summary(kept: dict[str, Kept]) -> str:
     ]
     lines += ["", *above] if above else []
     if short:
-        lines += ["", f"Scenarios with fewer than {ENOUGH} draws so far:", "", *short]
+        lines += ["", f"Scenarios with fewer than {ENOUGH} draws so far:", ""]
+        lines += [f"- {draws} draws: {'; '.join(names)}" for draws, names in short.items()]
     return "\n".join(lines) + "\n"
 
 
 def wrong_table(some: list[Kept]) -> str:
     """List every statement with the data where it is wrong; statements are in groups."""
-    order: list[str] = list(dict.fromkeys(what for one in some for what in one["wrong"]))
-    cases = sorted(
-        ((decision, one) for one in some for decision in one["wrong"]),
-        key=lambda case: order.index(case[0]),
-    )
     rows = []
-    for decision, group in groupby(cases, key=lambda case: case[0]):
+    for decision in dict.fromkeys(what for one in some for what in one["wrong"]):
         shown = decision
-        for _, one in group:
-            times, draws = one["counts"].get(decision, 0), one["draws"]
+        for names, times, draws, allowed in cases_of(decision, some):
             low, high = wilson(times, draws)
-            mark = " **!**" if above_allowed(one, decision) else ""
+            mark = " **!**" if low > allowed else ""
             rows.append([
-                shown, one["name"], f"{times:g} of {draws}",
+                shown, "; ".join(names), f"{times:g} of {draws}{' each' * (len(names) > 1)}",
                 f"{percent(times / draws)} ({percent(low)} to {percent(high)}){mark}",
-                f"{100 * one['wrong'][decision]:g} %",
+                f"{100 * allowed:g} %",
             ])  # fmt: skip
             shown = "″"
     head = ["statement", "data", "wrong", "rate", "allowed"]
     return table(head, rows, [":--", ":--", "--:", "--:", "--:"])
+
+
+def cases_of(decision: str, some: list[Kept]) -> list[tuple[list[str], float, int, float]]:
+    """Return where a statement is wrong, with counts and what is allowed.
+
+    Data for which it was never made are put together, behind the others.
+    """
+    found, never = [], {}
+    for one in some:
+        if decision not in one["wrong"]:
+            continue
+        times, draws = one["counts"].get(decision, 0), int(one["draws"])
+        allowed = float(one["wrong"][decision])
+        if times:
+            found.append(([one["name"]], times, draws, allowed))
+        else:
+            never.setdefault((draws, allowed), []).append(one["name"])
+    return found + [(names, 0, *key) for key, names in never.items()]
 
 
 def answer_table(some: list[Kept], answers: dict[str, tuple[str, ...]]) -> str:
