@@ -24,6 +24,9 @@ interval lies above what is allowed.
 
 Kept = dict[str, Any]
 
+Case = tuple[list[str], float, int, float]
+"""Names of data, how often a statement was made, in how many draws, and the rate allowed."""
+
 
 def wilson(times: float, draws: int) -> tuple[float, float]:
     """Return the 95 % interval of a rate."""
@@ -99,12 +102,13 @@ def wrong_table(some: list[Kept]) -> str:
     return table(head, rows, [":--", ":--", "--:", "--:", "--:"])
 
 
-def cases_of(decision: str, some: list[Kept]) -> list[tuple[list[str], float, int, float]]:
+def cases_of(decision: str, some: list[Kept]) -> list[Case]:
     """Return where a statement is wrong, with counts and what is allowed.
 
     Data for which it was never made are put together, behind the others.
     """
-    found, never = [], {}
+    found: list[Case] = []
+    never: dict[tuple[int, float], list[str]] = {}
     for one in some:
         if decision not in one["wrong"]:
             continue
@@ -114,7 +118,7 @@ def cases_of(decision: str, some: list[Kept]) -> list[tuple[list[str], float, in
             found.append(([one["name"]], times, draws, allowed))
         else:
             never.setdefault((draws, allowed), []).append(one["name"])
-    return found + [(names, 0, *key) for key, names in never.items()]
+    return found + [(names, 0.0, draws, allowed) for (draws, allowed), names in never.items()]
 
 
 def answer_table(some: list[Kept], answers: dict[str, tuple[str, ...]]) -> str:

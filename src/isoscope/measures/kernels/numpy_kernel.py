@@ -262,7 +262,7 @@ class NumpyProjector:
             # it here costs one addition instead of a second read in float64.
             z += self._rounding_of_mean(x.dtype)
             self._sum_exponentials("centred", z, log_partition)
-            missing = ~x.any(axis=1) if plan.zero_rows else None
+            missing = np.asarray(~x.any(axis=1)) if plan.zero_rows else None
             self._sum_views(centred, z, sums, dealt, missing)
         return replace(sums.found, rows=len(x))
 

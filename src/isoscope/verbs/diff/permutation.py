@@ -237,15 +237,15 @@ def squared_products(a: Matrix, b: Matrix, alike: Mask) -> Matrix:
     for one, other in ((first, first), (first, second), (second, first), (second, second)):
         block = products[one, other]
         # Few pairs are of one unit: their places are cheaper than masks over all pairs.
-        inside = np.nonzero(alike[one, other])
-        block += added_by_centring(block, inside)
-        of_others = (block.sum() - block[inside].sum()) / (block.size - len(inside[0]))
-        block -= of_others
-        block[inside] = 0.0
+        first_of, second_of = np.nonzero(alike[one, other])
+        block += added_by_centring(block, first_of, second_of)
+        inside = block[first_of, second_of]
+        block -= (block.sum() - inside.sum()) / (block.size - len(inside))
+        block[first_of, second_of] = 0.0
     return np.asarray(np.square(products, out=products))
 
 
-def added_by_centring(block: Matrix, inside: tuple[Ids, Ids]) -> Matrix:
+def added_by_centring(block: Matrix, first_of: Ids, second_of: Ids) -> Matrix:
     """Return by how much centring lowers the products of rows of different units, on average.
 
     A row x_i is in the mean of its cloud, so that x_i · m holds s_i / n, with s_i the sum of its
@@ -253,11 +253,11 @@ def added_by_centring(block: Matrix, inside: tuple[Ids, Ids]) -> Matrix:
     centred rows are therefore lower by (s_i + s_j) / n − Σ s / n², and most so for long rows: a
     common constant in its place would tell clouds of uneven lengths apart that are equal.
 
-    ``inside`` are the places of pairs of one unit.
+    ``first_of`` and ``second_of`` are the places of pairs of one unit.
     """
-    (rows, columns), own = block.shape, block[inside]
-    of_row = np.bincount(inside[0], own, minlength=rows)
-    of_column = np.bincount(inside[1], own, minlength=columns)
+    (rows, columns), own = block.shape, block[first_of, second_of]
+    of_row = np.bincount(first_of, own, minlength=rows)
+    of_column = np.bincount(second_of, own, minlength=columns)
     left = min(rows, columns) - len(own) / rows  # centring shrinks s itself
     return np.asarray((of_row[:, None] + of_column - of_row.mean()) / left)
 
