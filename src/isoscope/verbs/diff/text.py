@@ -262,7 +262,9 @@ def about_support(found: dict[str, list[Outside]]) -> list[str]:
             lies = f"how much of {inside} lies outside {other}'s support"
             missing.append(f"No statement on {lies}: {one.note.removeprefix('undefined: ')}.")
             continue
-        words = {1: "significantly more than", -1: "significantly less than", 0: "compared with"}
+        near = abs(one.value - one.expected) <= names.SUPPORT_LIMIT
+        otherwise = "close to" if near else "no significant difference from"
+        words = {1: "significantly more than", -1: "significantly less than", 0: otherwise}
         against = f"{words[one.differs]} the {rounded_share(one.expected)} of {other} itself"
         lines.append(
             f"{rounded_share(one.value)} of {inside} lies outside {other}'s support ({against})"
