@@ -41,8 +41,8 @@ SHARES = {
 describe(
     "correct",
     f"{DOCUMENTS:,} documents and {QUERIES} queries in an inner-product index; what is lost is a "
-    "share of the top 10 by the cosine of the corrected vectors. A share of 0 % in the last column "
-    "also stands where a correction is not affine and cannot be exported.",
+    "share of the top 10 by the cosine of the corrected vectors. The last column is empty where a "
+    "correction is not affine and cannot be exported.",
     {
         "says norm 1": (SAID,),
         "lost: correct apply": (SHARES["apply"],),

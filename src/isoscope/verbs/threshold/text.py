@@ -222,8 +222,8 @@ SMALL = 0.01
 # The AUC of scores that have nothing to do with the labels.
 CHANCE_AREA = 0.5
 
-# With fewer yeses, or noes, nothing is said about the AUC: with 5 yeses, "significantly" was wrong
-# in 9 % of 1,000 draws, with 10 in 6 % (docs/results/sentences.md repeats it).
+# With fewer yeses, or noes, nothing is said about the AUC: intervals from so few are too short, and
+# "significantly" is wrong in more than 5 % of draws (docs/results/sentences.md).
 FEWEST_OF_A_KIND = 10
 
 
