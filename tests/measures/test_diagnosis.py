@@ -87,7 +87,7 @@ def test_low_rank_and_dead_dimensions() -> None:
     dead[:, [3, 70]] = 0.5
     found = verdict(dead)
     assert found["cause"] == "dead dimensions"
-    assert found["sentence"] == "Dead dimensions: 2 of 80 never vary (3, 70)."
+    assert found["sentence"] == "Dead dimensions: 2 of 80 never vary (dimensions 3, 70)."
 
 
 def test_several_findings_are_all_told() -> None:
@@ -95,7 +95,9 @@ def test_several_findings_are_all_told() -> None:
     cloud[:, 4] = 1.0
     found = verdict(cloud)
     assert found["cause"] == "common offset"
-    assert any("Dead dimensions: 1 of 100 never varies (4)." in line for line in found["also"])  # type: ignore[attr-defined]
+    assert any(
+        "Dead dimensions: 1 of 100 never varies (dimension 4)." in line for line in found["also"]
+    )  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("width", [8, 16, 24, 32, 300])
@@ -376,3 +378,12 @@ def test_outlier_dimensions_of_a_collapsed_cloud_are_named_too() -> None:
 def test_numbers_on_a_line_have_not_collapsed() -> None:
     cloud = 100 + np.random.default_rng(0).standard_normal((200, 1))
     assert verdict(cloud)["cause"] != "collapsed"
+
+
+def test_the_interval_of_a_rank_holds_ranks_only() -> None:
+    """One vector that is far longer than all others makes the error of the rank huge."""
+    cloud = np.random.default_rng(0).standard_normal((500, 64))
+    cloud[0] *= 200
+    found = isoscope.measure(cloud, corrections=["none"]).verdicts[0]
+    (rank,) = (line for line in found["also"] if "low rank" in line)
+    assert "(1.0 to 64.0; mild below 12.8" in rank

@@ -7,8 +7,8 @@ Every cause has a figure with two limits, ``OFFSET``, ``CARRIED``, ``VARIANCE`` 
 beyond the first it is mild, beyond the second it is strong. A figure that chance alone reaches in
 more than 1 % of evenly filled clouds of the same size is no finding. Where the interval of a figure
 holds a limit, the sentence names both grades, and "nothing stands out" is said only where no
-interval reaches a limit. ``benchmarks/sentences_advise.py`` has the simulations that the limits
-rest on, and how often the verdict is wrong; ``docs/verdict.md`` describes them.
+interval reaches a limit. ``benchmarks/verdict_limits.py`` has the simulations that the limits
+rest on (``docs/verdict.md``), ``benchmarks/sentences.py`` counts how often the verdict is wrong.
 """
 
 from __future__ import annotations
@@ -257,7 +257,10 @@ class Evidence:
         if value.value is None or possible < FEWEST_DIRECTIONS:
             return None
         limits = Limits(LOW_RANK.mild * possible, LOW_RANK.strong * possible)
-        return Figure.of("effective_rank", value.value, limits, self._ends("effective_rank", value))
+        ends = self._ends("effective_rank", value)
+        if ends is not None:  # an interval from errors may reach beyond what a rank can be
+            ends = max(ends[0], 1.0), min(ends[1], float(possible))
+        return Figure.of("effective_rank", value.value, limits, ends)
 
     @property
     def directions(self) -> int:
@@ -549,10 +552,10 @@ def dead(evidence: Evidence) -> Verdict | None:
         return None
     listed = ", ".join(str(next(iter(row.values()))) for row in rows[:5])
     more = ", …" if len(rows) > 5 else ""
-    verb = "varies" if len(rows) == 1 else "vary"
+    verb, which = ("varies", "dimension") if len(rows) == 1 else ("vary", "dimensions")
     return Verdict(
         "dead dimensions",
-        f"Dead dimensions: {len(rows):,} of {space.width:,} never {verb} ({listed}{more}).",
+        f"Dead dimensions: {len(rows):,} of {space.width:,} never {verb} ({which} {listed}{more}).",
         "they cost memory, and whitening that does not drop them amplifies rounding",
         "that the other dimensions are unevenly filled",
         "mild",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from isoscope.data.blocks import Dealt
     from isoscope.measures.reads.moments import BlockSums, MomentParts
     from isoscope.measures.reads.projections import ProjectionPlan
-    from isoscope.typing import Ids, Matrix, Vector
+    from isoscope.typing import Ids, Mask, Matrix, Vector
 
 
 # How many roundings of its length a projected vector may be off. The bound of theory grows with the
@@ -144,8 +144,13 @@ class ViewSums:
         self._mean_length = float(np.linalg.norm(plan.mean))
         self.found = Projections.empty(len(plan.mean), len(plan.exponents), len(plan.views))
 
-    def add_norms(self, view: int, norms: Vector, lengths: Vector, eps: float) -> Vector:
+    def add_norms(
+        self, view: int, norms: Vector, lengths: Vector, eps: float, missing: Mask | None
+    ) -> Vector:
         """Take the lengths of corrected vectors; return 1/length, 0 for zero vectors.
+
+        Rows that were zero vectors before the correction are ``missing``: they have no direction,
+        and a correction leaves them as they are.
 
         A vector that equals the mean is not exactly zero after centring: it was rounded when it
         was stored, by half an eps of the mean at most, and the products round by some eps of the
@@ -154,6 +159,8 @@ class ViewSums:
         gain = float(self._plan.views[view].gains.max(initial=0.0))
         rounding = eps * gain * (PRODUCT_ROUNDINGS * lengths + self._mean_length / 2)
         nonzero = norms > rounding
+        if missing is not None:
+            nonzero &= ~missing
         kept, found = np.where(nonzero, norms, 0.0), self.found
         found.zero_rows[view] += int(len(norms) - nonzero.sum())
         found.norm_sum[view] += kept.sum()

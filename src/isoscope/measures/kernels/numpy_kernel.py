@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from isoscope.measures.reads.moments import MomentParts, Moments
     from isoscope.measures.reads.projections import Exponents, ProjectionPlan, Projections
     from isoscope.measures.views import ViewShape
-    from isoscope.typing import Doubles, Floats
+    from isoscope.typing import Doubles, Floats, Mask
 
 
 # A power and its sum take about a tenth of the time of an exponential of both signs.
@@ -262,7 +262,8 @@ class NumpyProjector:
             # it here costs one addition instead of a second read in float64.
             z += self._rounding_of_mean(x.dtype)
             self._sum_exponentials("centred", z, log_partition)
-            self._sum_views(centred, z, sums, dealt)
+            missing = np.asarray(~x.any(axis=1)) if plan.zero_rows else None
+            self._sum_views(centred, z, sums, dealt, missing)
         return replace(sums.found, rows=len(x))
 
     def _basis(self, which: str, dtype: np.dtype[Any]) -> Floats:
@@ -287,7 +288,9 @@ class NumpyProjector:
         rest: Floats = (plan.mean.astype(dtype).astype(np.float64) - plan.mean) @ plan.basis
         return rest.astype(dtype)
 
-    def _sum_views(self, centred: Floats, z: Floats, sums: ViewSums, dealt: Dealt | None) -> None:
+    def _sum_views(
+        self, centred: Floats, z: Floats, sums: ViewSums, dealt: Dealt | None, missing: Mask | None
+    ) -> None:
         """Add a batch to the lengths, unit vectors and extreme dimensions of every view."""
         views = self._plan.views
         # ‖y‖² = Σ_k g_k² z_k², so that one array of squares gives the lengths in all views; with
@@ -306,7 +309,7 @@ class NumpyProjector:
             # The constant is orthogonal to all that varies, so that its square adds up with the
             # others.
             norms = np.sqrt(squares[row + 1] + view.constant_length() ** 2)
-            inverse = sums.add_norms(row, norms, lengths, float(np.finfo(z.dtype).eps))
+            inverse = sums.add_norms(row, norms, lengths, float(np.finfo(z.dtype).eps), missing)
             scale = inverse.astype(z.dtype)
             sums.add_units(row, np.asarray(scale @ z, np.float64), float(inverse.sum()))
             if self._plan.dimensions:

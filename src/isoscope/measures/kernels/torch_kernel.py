@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from isoscope.measures.reads.moments import Moments
     from isoscope.measures.reads.projections import Exponents, ProjectionPlan, Projections
     from isoscope.measures.views import ViewShape
-    from isoscope.typing import Doubles
+    from isoscope.typing import Doubles, Mask
 
 
 NUMPY_TYPES = {torch.float32: np.float32, torch.float64: np.float64}
@@ -153,7 +153,8 @@ class TorchProjector:
             rest = like(x, (host(mean) - plan.mean) @ plan.basis)
             z = centred @ self._basis("centred", plan.basis, x) + rest
             coordinates["centred"] = z
-            self._sum_views(centred, z, sums)
+            missing = (x == 0).all(dim=1).cpu().numpy() if plan.zero_rows else None
+            self._sum_views(centred, z, sums, missing)
             if dealt is not None:
                 sums.found.block_squares[:] += host(sums_of(z * z, torch.ones_like(z[:, 0]), dealt))
         for logs, family in zip(sums.found.log_partition, plan.exponents, strict=True):
@@ -166,14 +167,16 @@ class TorchProjector:
             self._bases[key] = like(rows, basis)
         return self._bases[key]
 
-    def _sum_views(self, centred: torch.Tensor, z: torch.Tensor, sums: ViewSums) -> None:
+    def _sum_views(
+        self, centred: torch.Tensor, z: torch.Tensor, sums: ViewSums, missing: Mask | None
+    ) -> None:
         """Add a batch to the lengths, unit vectors and extreme dimensions of every view."""
         squares = z * z
         lengths = np.sqrt(host(squares.sum(dim=1)))
         for row, view in enumerate(self._plan.views):
             gains = like(z, view.gains**2)
             norms = np.sqrt(host(squares @ gains) + view.constant_length() ** 2)
-            inverse = sums.add_norms(row, norms, lengths, torch.finfo(z.dtype).eps)
+            inverse = sums.add_norms(row, norms, lengths, torch.finfo(z.dtype).eps, missing)
             scale = like(z, inverse)
             sums.add_units(row, host(scale @ z), float(inverse.sum()))
             if self._plan.dimensions:

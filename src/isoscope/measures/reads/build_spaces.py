@@ -227,6 +227,8 @@ def space_sample(reads: Reads, shape: ViewShape | None = None) -> SpaceSample | 
     vectors = sample.vectors
     if shape is not None:
         vectors = reads.sample_coordinates * shape.gains + shape.offset
+        # A zero vector has no direction, and stays one.
+        vectors[~sample.vectors.any(axis=1)] = 0
     # Keys are random numbers, so their order is a random one: the first k rows in it are a random
     # sample of k, and the same one whoever read the cloud.
     order = np.argsort(sample.keys, kind="stable")
@@ -318,7 +320,7 @@ def view_space(reads: Reads, view: View, row: int) -> Space:
             weight_squares=float(nonzero),
             sum_square=float(found.unit_sum[row] @ found.unit_sum[row]),
         ),
-        norm_of_mean=constant,
+        norm_of_mean=norm_of_mean(reads, shape),
         # The constant is orthogonal to everything that varies: it is the top direction, or none.
         mean_alignment=float(constant**2 >= variances[0]) if constant else None,
         dead_variance=0.0 if shape.on_components else geometry.dead_variance,
@@ -334,6 +336,17 @@ def view_space(reads: Reads, view: View, row: int) -> Space:
         scaled_partition=partitions.get("scaled"),
         sample=space_sample(reads, shape),
     )
+
+
+def norm_of_mean(reads: Reads, shape: ViewShape) -> float:
+    """Length of the mean of corrected vectors, of which zero vectors stay zero."""
+    moments = reads.moments
+    if not moments.zero_rows:
+        return shape.constant_length()
+    # The mean over all rows is the offset; it lacks what the map would make of zero vectors.
+    centred = -moments.mean @ known(reads.geometry, "the geometry").centred.vectors
+    moved = shape.gains * centred + shape.offset
+    return float(np.linalg.norm(shape.offset - moments.zero_rows / moments.rows * moved))
 
 
 def view_dimensions(reads: Reads, view: View, row: int) -> Dimensions | None:

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 FEWEST_ITEMS = 20
 
 # Of yes and of no. With 10 of 200, random labels lead to a recommendation in 5.0 % of draws, as
-# they may; with 3 it was 11.8 % (benchmarks/sentences_advise.py).
+# they may; with 3 it was 11.8 % (docs/results/sentences.md).
 FEWEST_OF_EACH = 10
 
 

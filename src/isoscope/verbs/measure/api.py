@@ -33,10 +33,10 @@ from isoscope.verbs.measure.preliminary import Provisional
 from isoscope.verbs.measure.scatter import scatter_tables
 from isoscope.verbs.measure.search.names import SAMPLE, K
 from isoscope.verbs.measure.search.request import SearchRequest
-from isoscope.wording import listed
+from isoscope.wording import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from isoscope.corrections.query_centre import Centres
     from isoscope.data.base import CloudGroup
@@ -262,6 +262,7 @@ def evaluated(request: Request, selection: RowSelection, notes: str) -> Result:
         subject, part = (name, "") if len(selection.names) == 1 else ("", name)
         if dealer is not None and dealer.used:
             protocol += f"; rows of one {dealer.used} counted together"
+        protocol += zero_vector_note(found.reads.moments.zero_rows, found.spaces)
         estimator = IntervalEstimator(found.reads, dealer is not None, given=request.ranges)
         measured = {
             space.correction: space
@@ -287,6 +288,20 @@ def evaluated(request: Request, selection: RowSelection, notes: str) -> Result:
         {"seed": request.seed},
         versions(),
         extra=skipped_shards(skipped),
+    )
+
+
+def zero_vector_note(zero_rows: int, spaces: Sequence[Space]) -> str:
+    """Say how zero vectors count in spaces that are computed from sums, where there are any.
+
+    ``correct apply`` leaves them zero. Lengths, cosines and samples of a space do so too, one row
+    at a time; its covariance follows from that of the cloud, in which no row can be left out.
+    """
+    if not zero_rows or all(space.correction == NONE for space in spaces):
+        return ""
+    return (
+        f"; {counted(zero_rows, 'zero vector')} left at zero by corrections and out of cosines, "
+        "but counted in covariances and I1"
     )
 
 

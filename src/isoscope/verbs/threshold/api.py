@@ -53,6 +53,7 @@ from isoscope.verbs.threshold.text import (
     change_sentences,
     left_out_sentences,
     rate_sentences,
+    relation_sentences,
 )
 from isoscope.wording import listed
 
@@ -284,6 +285,7 @@ def about_labels(
     rare = rare_precisions(scored, rate, found.pairs, missing)
     remarks = [
         *left_out_sentences(labelled.problem.left_out),
+        *relation_sentences(scored[0]),
         *change_sentences(scored),
         *rate_sentences(scored[0], rate, rare),
     ]

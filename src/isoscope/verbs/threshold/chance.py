@@ -112,6 +112,6 @@ def norm_remarks(rows: NDArray[Any]) -> list[str]:
     if np.ptp(norms) <= UNEVEN * float(norms.max()):
         return []
     return [
-        "The vectors are not of one length: inner products and Euclidean distances of a store are "
-        "not those of the table unless vectors are set to length 1 first. Cosines are."
+        "The vectors have different norms: the cosines of a store are those of the table, but its "
+        "inner products and Euclidean distances are not unless vectors are brought to norm 1 first."
     ]

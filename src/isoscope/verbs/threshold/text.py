@@ -219,8 +219,11 @@ TYPICAL = 0.01
 # less than one comes out differently.
 SMALL = 0.01
 
-# With fewer yeses, or noes, nothing is said about the AUC: with 5 yeses, "significantly" was wrong
-# in 9 % of 1,000 draws, with 10 in 6 % (benchmarks/sentences_threshold.py).
+# The AUC of scores that have nothing to do with the labels.
+CHANCE_AREA = 0.5
+
+# With fewer yeses, or noes, nothing is said about the AUC: intervals from so few are too short, and
+# "significantly" is wrong in more than 5 % of draws (docs/results/sentences.md).
 FEWEST_OF_A_KIND = 10
 
 
@@ -251,6 +254,22 @@ def left_out_sentences(left_out: str) -> list[str]:
     if "of a row with itself" in left_out:
         hint = " Where the first of a pair is a row of queries, name their vectors with --queries."
     return [f"{left_out}: such a pair has a cosine of 1 in every space.{hint}"]
+
+
+def relation_sentences(one: SpaceScores) -> list[str]:
+    """Warn where cosines do not tell a yes from a no: any threshold is as good as another then."""
+    area = one.auc
+    if area.value is None or area.low is None or area.high is None or area.low > CHANCE_AREA:
+        return []
+    numbers = (
+        f"the AUC ({one.name}) is {with_interval(area, '.3f')}, where {CHANCE_AREA:g} is chance"
+    )
+    if area.high < CHANCE_AREA:
+        return [f"A no often has a higher cosine than a yes: {numbers}. Are the labels reversed?"]
+    return [
+        f"Cosines do not tell yes from no significantly: {numbers}. Thresholds chosen on these "
+        "pairs mean little for others."
+    ]
 
 
 def change_sentences(scored: Sequence[SpaceScores]) -> list[str]:
