@@ -8,7 +8,7 @@ import fsspec
 import pytest
 
 from isoscope.data.location import Location
-from isoscope.data.output import Target, atomic_output, check_target
+from isoscope.data.output import Target, atomic_file, atomic_output, check_target, prefix_of
 from isoscope.errors import UsageError
 
 
@@ -81,3 +81,34 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
             check_target(Location(str(path)))
     with pytest.raises(UsageError, match="nowhere"):
         check_target(Location("nowhere://bucket/v.npy"))
+
+
+def test_leftovers_of_a_killed_run_go_with_the_next_that_writes_the_same_file(
+    tmp_path: Path,
+) -> None:
+    target = tmp_path / "r.json"
+    killed = tmp_path / f"{prefix_of(target)}abc"
+    other = tmp_path / f"{prefix_of(tmp_path / 'other.json')}abc"
+    fresh = tmp_path / f"{prefix_of(target)}def"
+    for path in (killed, other, fresh):
+        path.write_bytes(b"half")
+    for path in (killed, other):
+        os.utime(path, (0, 0))
+    with atomic_file(target) as file:
+        file.write(b"whole")
+    assert set(tmp_path.iterdir()) == {target, other, fresh}
+
+
+def test_what_another_run_still_writes_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "r.json"
+    with atomic_file(target) as first:
+        first.write(b"first")
+        first.flush()
+        os.utime(first.name, (0, 0))
+        monkeypatch.setattr("isoscope.data.output._SWEPT", set())  # as in another process
+        with atomic_file(target) as second:
+            second.write(b"second")
+    assert target.read_bytes() == b"first"
+    assert list(tmp_path.iterdir()) == [target]

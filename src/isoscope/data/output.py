@@ -6,11 +6,14 @@ killed run leaves the old file or the new one, never half of one.
 
 from __future__ import annotations
 
+import glob
 import gzip
+import hashlib
 import io
 import os
 import secrets
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +24,61 @@ from isoscope.errors import UsageError
 
 # How the names of temporary files begin.
 PREFIX = ".isoscope-"
+
+# Seconds for which the temporary file of another run is not touched: it is locked right after it
+# was made, but not in the same instant.
+FRESH = 5.0
+
+# Targets for which this process has removed leftovers: a folder may hold very many files.
+_SWEPT: set[Path] = set()
+
+# Temporary files of this process that are there until it ends.
+_TEMPORARY: set[str] = set()
+
+
+def keep_until_exit(path: str) -> None:
+    """Have a temporary file removed when the process is interrupted, which runs no finalizers."""
+    _TEMPORARY.add(path)
+
+
+def remove_temporary_files() -> None:
+    """Remove what ``keep_until_exit`` was told of; for a process that ends without cleaning up."""
+    for path in _TEMPORARY:
+        with suppress(OSError):
+            os.unlink(path)  # noqa: PTH108  as little as possible when a process is about to end
+
+
+def prefix_of(path: Path) -> str:
+    """Return how temporary files for a target begin, so that another run knows them again."""
+    return f"{PREFIX}{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:12]}-"
+
+
+def hold(descriptor: int) -> bool:
+    """Take the kernel's lock on an open file; False where it cannot be taken, for any reason."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove temporary files of runs that were killed while they wrote the same target.
+
+    A run that still writes holds a lock on its file, which the kernel lets go when it is killed.
+    """
+    if path in _SWEPT:
+        return
+    _SWEPT.add(path)
+    for leftover in path.parent.glob(glob.escape(prefix_of(path)) + "*"):
+        with suppress(OSError), leftover.open("rb") as file:
+            old = time.time() - os.fstat(file.fileno()).st_mtime > FRESH
+            if old and hold(file.fileno()):
+                leftover.unlink()
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -36,10 +94,13 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     Otherwise what was there stays, and nothing is left over.
     """
     temporary = None
+    remove_leftovers(path)
     try:
         # In the same folder, because a file can be renamed in one step only within one file system.
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=PREFIX, delete=False) as file:
+        prefix = prefix_of(path)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=prefix, delete=False) as file:
             temporary = Path(file.name)
+            hold(file.fileno())
             yield cast("BinaryIO", file)
             file.flush()
             # Or a crash of the machine could leave a renamed file without its content.
