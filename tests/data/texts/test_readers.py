@@ -35,8 +35,5 @@ def test_a_few_kilobytes_of_parquet_that_are_gigabytes_of_text(tmp_path: Path) -
     same = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 5_000, pyarrow.int32()), once)
     path = tmp_path / "bomb.parquet"
     parquet.write_table(pyarrow.table({"text": same}), path, compression="zstd")
-    read = 0
     with pytest.raises(DataError, match="unpacks to more than 1,000 times its size"):
-        for text in open_texts(path).texts():
-            read += len(text.text)
-    assert read <= max(1 << 24, 1_000 * path.stat().st_size)
+        sum(len(text.text) for text in open_texts(path).texts())
