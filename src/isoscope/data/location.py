@@ -10,6 +10,7 @@ import glob
 import gzip
 import io
 import re
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,6 +88,33 @@ def first_line(error: Exception) -> str:
     """Return the first line of an exception's message, which may be long."""
     text = str(error).strip() or type(error).__name__
     return text.splitlines()[0]
+
+
+# What is no regular file, by the tests of ``stat``.
+SPECIAL = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def special_file(path: Path) -> str:
+    """Say what a path is that is neither a regular file nor a folder; nothing where it is one."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return ""
+    return next((name for test, name in SPECIAL if test(mode)), "")
+
+
+def refuse_special(path: Path, name: object) -> None:
+    """Refuse to read what has no size and no end, and can only be read once."""
+    kind = special_file(path)
+    if kind:
+        raise UsageError(
+            f"{name} is {kind}, and files are read more than once; write its content to a file"
+        )
 
 
 COMPRESSIONS = (".gz", ".zst")
@@ -174,6 +202,7 @@ class Location:
     def open(self) -> BinaryIO:
         """Open the file for reading, with seeking."""
         if not self.is_remote:
+            refuse_special(self.path, self)  # or open() would wait for somebody to write
             # Unbuffered: readers fill megabytes at a time, and a buffer would copy them again.
             return cast("BinaryIO", self.path.open("rb", buffering=0))
         filesystem, path = remote(self.text)

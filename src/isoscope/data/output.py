@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from isoscope.data.location import Location, remote
+from isoscope.data.location import Location, remote, special_file
 from isoscope.errors import UsageError
 
 # How the names of temporary files begin.
@@ -93,6 +93,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
     Otherwise what was there stays, and nothing is left over.
     """
+    path = written_path(path)
     temporary = None
     remove_leftovers(path)
     try:
@@ -119,8 +120,25 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         raise
 
 
+def written_path(path: Path, option: str = "") -> Path:
+    """Return the file behind a name, through links; refuse what is no regular file.
+
+    A rename would put a file in the place of a link or of a device.
+    """
+    kind = special_file(path)
+    if kind:
+        raise UsageError(f"{option} {path} is {kind}; name a file".strip())
+    if not path.is_symlink():
+        return path
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():  # realpath gives up on a loop
+        raise UsageError(f"{option} {path} is a loop of symbolic links; name a file".strip())
+    return target
+
+
 def check_place(path: Path, option: str = "--out") -> None:
     """Refuse a name for an option under which nothing could be written, before any work is done."""
+    path = written_path(path, option)
     if path.is_dir():
         raise UsageError(f"{option} {path} is a folder; name a file")
     if not path.parent.is_dir():

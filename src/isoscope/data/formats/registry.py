@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isoscope.data.location import Location
+from isoscope.data.location import Location, refuse_special
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.registry import load
 
@@ -86,6 +86,8 @@ def opener_of(
         raise UsageError(
             f"there is no file {location}; to try isoscope without one: {', '.join(packaged)}"
         )
+    if not location.is_remote:
+        refuse_special(location.path, location)
     found = formats.get(location.ending)
     if found is None:
         raise UsageError(
