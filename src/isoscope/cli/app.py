@@ -19,7 +19,12 @@ from typing import Annotated, Any
 
 import typer.main
 
-from isoscope.cli.streams import silence, without_secrets
+from isoscope.cli.streams import (
+    ignore_narrow_columns,
+    occupy_closed_streams,
+    silence,
+    without_secrets,
+)
 from isoscope.errors import IsoscopeError
 from isoscope.version import __version__
 
@@ -148,6 +153,8 @@ def end_as_interrupted() -> list[int]:
 def main() -> None:
     """Run the command line; every expected error is one line on standard error."""
     received = end_as_interrupted()
+    occupy_closed_streams()
+    ignore_narrow_columns()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ≤ or ‖ shows ? instead
