@@ -150,7 +150,7 @@ class NumpyMoments(MomentsKernel):
             # data; only its squares need more room.
             x = x.astype(np.float64)
             squares = square_norms(x)
-        rows = RowNorms.of(squares, weights)
+        rows = RowNorms.of(squares, weights, zero=lambda: not x.any())
         # In the precision of the data: a mean cosine needs no more digits than the vectors have.
         # That cannot be said of the scatter, whose small eigenvalues are differences of large
         # numbers.

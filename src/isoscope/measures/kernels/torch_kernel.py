@@ -88,7 +88,7 @@ class TorchMoments(MomentsKernel):
         if x.dtype == torch.float32 and not within_single_range(squares):
             x = x.to(widest(x.device))
             squares = host((x * x).sum(dim=1))
-        rows = RowNorms.of(squares, weights)
+        rows = RowNorms.of(squares, weights, zero=lambda: not bool(x.any()))
         wide = x.to(widest(x.device))
         on_device = like(wide, rows.weight)
         vector_sums = sums_of(wide, on_device, dealt)

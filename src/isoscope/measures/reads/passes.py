@@ -19,6 +19,7 @@ from isoscope.data.sampling import Sample, SampleTaker, lowest
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError
 from isoscope.measures.kernels import MomentsKernel, Projector, moments_kernel_for, projector_for
+from isoscope.measures.kernels.base import SHORTEST, UNDERFLOW
 from isoscope.measures.reads.moments import Moments
 from isoscope.measures.reads.projections import Projections
 from isoscope.progress import Progress
@@ -147,10 +148,6 @@ def added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 
 FIRST, SECOND = "first read", "second read"
-
-# Clouds whose longest vector is shorter than this cannot be squared in float64, whose smallest
-# normal number is about 2e-308: squares of 1e-280 leave some room for the smaller components.
-SHORTEST = 1e-140
 
 
 @dataclass(frozen=True)
@@ -326,10 +323,7 @@ def check(name: str, moments: Moments) -> None:
     if moments.rows < 2:
         raise DataError(f"{name}: a single row is left; a cloud needs at least two")
     if 0 < moments.norm_max < SHORTEST:
-        raise DataError(
-            f"{name}: squared lengths underflow: all vectors are shorter than {SHORTEST:.0e}; "
-            "multiply them by a constant"
-        )
+        raise DataError(f"{name}: {UNDERFLOW}")
 
 
 def second_read(
