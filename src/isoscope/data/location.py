@@ -30,6 +30,9 @@ OWN_PARAMETERS = ("table", "column", "id")
 SHOWN = frozenset((*OWN_PARAMETERS, "host", "hostaddr", "port", "dbname", "service", "sslmode"))
 
 HIDDEN = "…"
+
+# Characters that are shown of what a library says.
+LONGEST_MESSAGE = 160
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 PLACE = re.compile(r"(\[[0-9A-Fa-f:.%]*\]|[\w.%-]*)(:\d*)?")
 
@@ -85,9 +88,13 @@ def readable(where: str) -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an exception's message, which may be long."""
+    """Return the first line of an exception's message, cut where it is long.
+
+    Libraries repeat what they could not read, which may be all of a file.
+    """
     text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0]
+    line = text.splitlines()[0]
+    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
 
 
 # What is no regular file, by the tests of ``stat``.

@@ -14,6 +14,17 @@ from isoscope.registry import load
 KEY = "isoscope.corrections"
 
 
+# Arrays of a file that a message names, and characters for each.
+SHOWN, LONGEST_NAME = 8, 60
+
+
+def some(names: Iterable[str]) -> str:
+    """List the first few of many names, each cut where it is long."""
+    known = [name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…" for name in names]
+    more = len(known) - SHOWN
+    return ", ".join(known[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
+
 def choose(
     column: str | None, candidates: Sequence[str], everything: Mapping[str, str], where: str
 ) -> str:
@@ -37,9 +48,9 @@ def choose(
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:
-        held = ", ".join(f"{name}: {what}" for name, what in everything.items()) or "nothing"
+        held = some(f"{name}: {what}" for name, what in everything.items()) or "nothing"
         raise DataError(f"{where} holds no two-dimensional float array; it holds {held}")
-    listed = ", ".join(f"{name} {everything[name]}" for name in candidates)
+    listed = some(f"{name} {everything[name]}" for name in candidates)
     raise UsageError(
         f"{where} holds {len(candidates)} arrays that could be meant; "
         f"name one with --column (column= in Python): {listed}"
