@@ -209,7 +209,7 @@ class Jackknife:
         weight = sums.weight[:, None]
         # Σ z over the rows of each block. Over all rows it is zero, as z is centred; so what is
         # left without a block has minus the block's own sum.
-        centred = (sums.vector_sum - weight * moments.mean) @ geometry.centred.vectors
+        centred = geometry.centred.coordinates(sums.vector_sum - weight * moments.mean)
         left = moments.weight - weight
         total = found.block_squares.sum(axis=0)
         # Without a block the mean moves by −centred/left, and variances are around that mean.

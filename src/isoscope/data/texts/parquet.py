@@ -80,7 +80,7 @@ def safe_step(opened: OpenColumns, stretch: int, column: str) -> int:
     unpacked = sum(
         chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema == column
     )
-    return min(max(STEP_BYTES // max(unpacked, 1), LEAST_STEP), STEP)
+    return min(max(STEP_BYTES // max(int(unpacked), 1), LEAST_STEP), STEP)
 
 
 def is_decodable(value: Any) -> bool:

@@ -182,7 +182,9 @@ class ViewSums:
         shape = self._plan.views[view]
         # Σ y/‖y‖ = g ∘ Σ z/‖y‖ + o Σ 1/‖y‖: gains are the same for all rows, so they are applied
         # once to the sum. It stays on the eigenbasis, as a rotation changes no length.
-        self.found.unit_sum[view] += shape.gains * weighted + shape.offset * weights
+        there = len(weighted)  # eigenvectors
+        gains, offset = shape.gains[:there], shape.offset[:there]
+        self.found.unit_sum[view, :there] += gains * weighted + offset * weights
 
     def add_extremes(self, view: int, lowest: Ids, highest: Ids) -> None:
         """Take the extreme dimension of each corrected vector that is not zero."""

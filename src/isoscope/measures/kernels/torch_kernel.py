@@ -155,9 +155,13 @@ class TorchProjector:
             coordinates["centred"] = z
             self._sum_views(centred, z, sums)
             if dealt is not None:
-                sums.found.block_squares[:] += host(sums_of(z * z, torch.ones_like(z[:, 0]), dealt))
+                squares = host(sums_of(z * z, torch.ones_like(z[:, 0]), dealt))
+                sums.found.block_squares[:, : z.shape[1]] += squares
         for logs, family in zip(sums.found.log_partition, plan.exponents, strict=True):
-            logs[:] = log_sums(coordinates[family.source], family)
+            t = coordinates[family.source]
+            there = t.shape[1]
+            logs[:, :there] = log_sums(t, replace(family, gains=family.gains[:there]))
+            logs[:, there:] = np.log(len(x))  # Σ exp(0) in all other directions
         return replace(sums.found, rows=len(x))
 
     def _basis(self, which: str, basis: Doubles, rows: torch.Tensor) -> torch.Tensor:
@@ -171,7 +175,7 @@ class TorchProjector:
         squares = z * z
         lengths = np.sqrt(host(squares.sum(dim=1)))
         for row, view in enumerate(self._plan.views):
-            gains = like(z, view.gains**2)
+            gains = like(z, view.gains[: z.shape[1]] ** 2)
             norms = np.sqrt(host(squares @ gains) + view.constant_length() ** 2)
             inverse = sums.add_norms(row, norms, lengths, torch.finfo(z.dtype).eps)
             scale = like(z, inverse)
@@ -181,18 +185,20 @@ class TorchProjector:
                 nonzero = inverse > 0
                 lowest, highest = y.argmin(dim=1).cpu().numpy(), y.argmax(dim=1).cpu().numpy()
                 sums.add_extremes(row, lowest[nonzero], highest[nonzero])
-                sums.found.unit_square_sum[row] += host((scale * scale) @ (y * y))
+                added = host((scale * scale) @ (y * y))
+                sums.found.unit_square_sum[row, : len(added)] += added
 
     def _output(self, view: ViewShape, centred: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
         """Return the corrected vectors of a batch, as an estimator would give them out."""
+        gains = view.gains[: z.shape[1]]
         if view.on_components:
-            turned: torch.Tensor = z * like(z, view.gains)
+            turned: torch.Tensor = z * like(z, gains)
             return turned
-        changed = np.flatnonzero(view.gains != 1)
+        changed = np.flatnonzero(gains != 1)
         if len(changed) == 0 or self._plan.basis is None:
             return centred
         basis = self._basis("centred", self._plan.basis, z)[:, changed]
-        difference = z[:, changed] * like(z, 1 - view.gains[changed])
+        difference = z[:, changed] * like(z, 1 - gains[changed])
         taken: torch.Tensor = difference - like(z, view.offset[changed])
         return centred - taken @ basis.T
 
