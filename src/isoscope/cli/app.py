@@ -141,7 +141,8 @@ def end_as_interrupted() -> list[int]:
     def interrupt(number: int, frame: object) -> None:
         del frame
         received.append(number)
-        raise KeyboardInterrupt
+        if len(received) == 1:  # the second of an impatient supervisor must not stop the clean-up
+            raise KeyboardInterrupt
 
     here = threading.current_thread() is threading.main_thread()  # no other may set a handler
     for number in ENDING_SIGNALS if here else ():

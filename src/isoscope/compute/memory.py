@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from pathlib import Path
 
 from isoscope.errors import UsageError
@@ -31,8 +30,6 @@ MEASURED, FITTED = 12, 8
 
 # The same for the rows of a cloud that has fewer of them than dimensions.
 FACTORED = 10
-
-_LIMIT: ContextVar[int | None] = ContextVar("limit", default=None)
 
 SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
@@ -59,18 +56,23 @@ def parsed_size(text: str, name: str = "--max-memory") -> int:
 @contextmanager
 def limited(size: str | None) -> Iterator[None]:
     """Hold what runs inside to a size; None leaves the limit as it is."""
-    token = _LIMIT.set(_LIMIT.get() if size is None else parsed_size(size))
+    if size is None:
+        yield
+        return
+    parsed_size(size)
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = size  # where the workers of this process look for it as well
     try:
         yield
     finally:
-        _LIMIT.reset(token)
+        if before is None:
+            del os.environ[VARIABLE]
+        else:
+            os.environ[VARIABLE] = before
 
 
 def memory_limit() -> int | None:
     """Return the bytes that a run may take; None where this system does not tell."""
-    given = _LIMIT.get()
-    if given is not None:
-        return given
     if os.environ.get(VARIABLE):
         return parsed_size(os.environ[VARIABLE], VARIABLE)
     known = [size for size in (free_memory(), container_memory()) if size is not None]
