@@ -47,8 +47,10 @@ FIELDS: dict[str, tuple[type, ...]] = {
 }
 """What a function takes as keywords that a class describes, or as an object of that class."""
 
-SHOWING = {"as_json", "html", "figures", "progress", "quiet", "debug", "help"}
-"""Options about what is shown, which the Python API leaves to who calls it."""
+SHOWING = {"as_json", "html", "figures", "progress", "quiet", "debug", "help", "max_memory"}
+"""Options about what is shown, which the Python API leaves to who calls it; and the limit of
+memory, which is one of the process: a program sets ISOSCOPE_MAX_MEMORY.
+"""
 
 ONLY_SHOWN = {
     ("measure", "fail_if"): "the exit code of a build; Python compares result.value()",

@@ -1,25 +1,39 @@
 """The command line's frame: commands, errors, exit codes.
 
-0 is success, 1 bad data or a failed run, 2 a wrong call, 3 a ``--fail-if`` that came true.
+0 is success, 1 bad data or a failed run, 2 a wrong call, 3 a ``--fail-if`` that came true, and 128
+plus its number for a signal that ended the run.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import threading
 import traceback
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer.main
 
-from isoscope.cli.streams import silence, without_secrets
+from isoscope.cli.streams import (
+    ignore_narrow_columns,
+    occupy_closed_streams,
+    silence,
+    without_secrets,
+)
 from isoscope.errors import IsoscopeError
 from isoscope.version import __version__
 
 INTERRUPTED = 130
+
+# Signals that end a run as Ctrl-C does, where this system has them.
+ENDING_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 
 # What a wrong option raises; newer releases of typer bring a click of their own.
 WrongCall: type[Exception] = next(
@@ -117,8 +131,31 @@ for _panel, _commands in PANELS.items():
         app.command(_name, rich_help_panel=_panel, help=_summary)(lambda: None)
 
 
+def end_as_interrupted() -> list[int]:
+    """Let SIGTERM and SIGHUP clean up as Ctrl-C does; the list gets the one that came.
+
+    Python's own way is to end at once, and to leave temporary files and a locked journal behind.
+    """
+    received: list[int] = []
+
+    def interrupt(number: int, frame: object) -> None:
+        del frame
+        received.append(number)
+        if len(received) == 1:  # the second of an impatient supervisor must not stop the clean-up
+            raise KeyboardInterrupt
+
+    here = threading.current_thread() is threading.main_thread()  # no other may set a handler
+    for number in ENDING_SIGNALS if here else ():
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP, and is to be obeyed
+            signal.signal(number, interrupt)
+    return received
+
+
 def main() -> None:
     """Run the command line; every expected error is one line on standard error."""
+    received = end_as_interrupted()
+    occupy_closed_streams()
+    ignore_narrow_columns()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ≤ or ‖ shows ? instead
@@ -130,10 +167,15 @@ def main() -> None:
     except (IsoscopeError, WrongCall, OSError, MemoryError) as error:
         code = report(error)
     if code == INTERRUPTED:  # which typer makes of Ctrl-C
-        print("isoscope: interrupted", file=sys.stderr, flush=True)
+        ending = f"ended by {signal.Signals(received[0]).name}" if received else "interrupted"
+        with suppress(OSError, ValueError):  # the terminal may be gone
+            print(f"isoscope: {ending}", file=sys.stderr, flush=True)
+        output = sys.modules.get("isoscope.data.output")
+        if output is not None:  # or nothing was written
+            output.remove_temporary_files()
         # Not sys.exit: leaving politely waits for BLAS threads that may be in the middle of a
         # long decomposition, and some builds of BLAS never answer.
-        os._exit(code)
+        os._exit(128 + received[0] if received else code)
     sys.exit(code)
 
 

@@ -346,6 +346,11 @@ class Watch(Showing):
         "ISOSCOPE_PROGRESS, or auto: a bar on a terminal.",
     )
     quiet: bool = flag("Write nothing but errors to standard error.", "--quiet", "-q")
+    max_memory: str | None = option(
+        None,
+        "Refuse work that would take more memory than this, such as 8GB. Default: "
+        "ISOSCOPE_MAX_MEMORY, or three quarters of what is free.",
+    )
 
 
 PICTURE_PACKAGES = ("jinja2", "vl_convert")

@@ -18,6 +18,7 @@ from isoscope.cli.streams import (
     plain_warnings,
     print_text,
 )
+from isoscope.compute.memory import limited
 from isoscope.registry import load
 from isoscope.results.kinds import grids
 from isoscope.results.tables import Grid, previews
@@ -44,6 +45,7 @@ def running(watch: Watch | None = None, unit: str = "rows") -> Iterator[dict[str
 def watching(watch: Watch, unit: str = "rows") -> Iterator[Progress | None]:
     """Show warnings and progress on standard error for a while."""
     with (
+        limited(watch.max_memory),
         plain_warnings(quiet=watch.quiet),
         progress_bar(error_console(), unit, quiet=watch.quiet, mode=watch.progress) as report,
     ):

@@ -209,7 +209,7 @@ class Jackknife:
         weight = sums.weight[:, None]
         # Σ z over the rows of each block. Over all rows it is zero, as z is centred; so what is
         # left without a block has minus the block's own sum.
-        centred = (sums.vector_sum - weight * moments.mean) @ geometry.centred.vectors
+        centred = geometry.centred.coordinates(sums.vector_sum - weight * moments.mean)
         left = moments.weight - weight
         total = found.block_squares.sum(axis=0)
         # Without a block the mean moves by −centred/left, and variances are around that mean.
@@ -225,14 +225,18 @@ class Jackknife:
         # Eigenvalues that are rounding count as zero, or the formula of the effective rank would
         # take their logarithms.
         values = np.where(spectrum.variances > spectrum.null, spectrum.variances, 0.0)
-        spread = variances[self._filled]
+        # As shares of their sum: squares of variances leave the range of float64 long before the
+        # vectors do.
+        total = float(values.sum())
+        values = values / total
+        spread = variances[self._filled] / total
         count = len(spread)
         errors = (count - 1) / count * ((spread - spread.mean(axis=0)) ** 2).sum()
         # For independent Gaussian rows the variance of λ_k is 2 λ_k² / n. What the blocks show
         # beyond the sum of these is due to heavy tails, or to rows that are not independent, and
         # the bias grows by the same factor.
         gaussian = 2 * float(values @ values) / self._space.rows
-        return bias(values / values.sum()) / self._space.rows * float(errors) / gaussian
+        return bias(values) / self._space.rows * float(errors) / gaussian
 
 
 def number(item: Measure, space: Space) -> float | None:

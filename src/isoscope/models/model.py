@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -49,13 +49,15 @@ def read_config(source: Source) -> Any:
     transformers = library("transformers")
     try:
         with quietly():
-            return transformers.AutoConfig.from_pretrained(source.folder, **source.arguments)
+            config = transformers.AutoConfig.from_pretrained(source.folder, **source.arguments)
     except Exception as error:
         if source.gguf is not None:
             quantisation_of(source.folder / source.gguf)  # which says so if the file is not whole
         raise DataError(
             f"{source.name}: its configuration cannot be used: {first_line(error)}"
         ) from error
+    check_layers(vars(config), source.name)
+    return config
 
 
 def check_config(source: Source) -> None:
@@ -67,6 +69,7 @@ def check_config(source: Source) -> None:
         raise DataError(f"{path} is not JSON") from error
     if not isinstance(entries, dict):
         raise DataError(f"{path} is not a model's configuration: it is no JSON object")
+    check_entries(entries, str(path))
     kind = entries.get("model_type")
     know_own(kind)
     transformers = library("transformers")
@@ -83,6 +86,58 @@ def check_config(source: Source) -> None:
     raise DataError(
         f"{source.name}: transformers {transformers.__version__} has no architecture {kind!r}; a "
         "newer one may"
+    )
+
+
+# More layers than any network has; modules are made for each of them before a weight is read.
+MOST_LAYERS = 10_000
+
+
+def check_entries(entries: Mapping[str, Any], where: str) -> None:
+    """Refuse entries of the wrong type, of a size that no network has, and unknown quantisations.
+
+    transformers raises errors of any kind for the first, works on the second until memory or
+    patience ends, and passes over the third, so that packed numbers would be taken for weights.
+    """
+    kind, architectures = entries.get("model_type"), entries.get("architectures")
+    if not isinstance(kind, str | None):
+        raise DataError(f"{where}: model_type must be a string, got {kind!r:.60}")
+    if architectures is not None and not (
+        isinstance(architectures, list) and all(isinstance(name, str) for name in architectures)
+    ):
+        raise DataError(
+            f"{where}: architectures must be a list of strings, got {architectures!r:.60}"
+        )
+    check_layers(entries, where)
+    quantised = entries.get("quantization_config")
+    method = quantised.get("quant_method") if isinstance(quantised, dict) else None
+    if method is not None and not is_known_quantisation(method):
+        raise DataError(
+            f"{where}: transformers {library('transformers').__version__} does not know the "
+            f"quantisation {method!r:.60}, and would misread the weights; use the model without it"
+        )
+
+
+def check_layers(entries: Mapping[Any, Any], where: str) -> None:
+    """Refuse numbers of layers that no network has, also in the parts of a configuration."""
+    for key, value in entries.items():
+        name = str(key)
+        if isinstance(value, Mapping):
+            check_layers(value, where)
+        elif (
+            isinstance(value, int | float)
+            and value > MOST_LAYERS
+            and ("layer" in name or "block" in name)
+            and name.startswith(("n", "encoder", "decoder"))
+        ):
+            raise DataError(f"{where}: {name} is {value:g}, more than any network has")
+
+
+def is_known_quantisation(method: object) -> bool:
+    """Whether transformers reads a quantisation, whose name it may qualify by the bits."""
+    known = library("transformers.quantizers.auto").AUTO_QUANTIZATION_CONFIG_MAPPING
+    return isinstance(method, str) and any(
+        name == method or name.startswith(f"{method}_") for name in map(str, known)
     )
 
 

@@ -171,7 +171,7 @@ class Reads:
         """The centred sample on the eigenvectors of the covariance."""
         sample = known(self.sample, "the sample")
         centred: Matrix = sample.vectors - self.moments.mean
-        return centred @ known(self.geometry, "the geometry").centred.vectors
+        return known(self.geometry, "the geometry").centred.coordinates(centred)
 
     def log_partitions(self, correction: str) -> dict[Scaling, NDArray[np.float64]]:
         """ln Z of both signs for a space, at the scales at which it was summed."""
@@ -240,14 +240,15 @@ def space_sample(reads: Reads, shape: ViewShape | None = None) -> SpaceSample | 
 
 def raw_dimensions(moments: Moments) -> Dimensions | None:
     """Describe the dimensions of the cloud as it is; None where they were not summed."""
-    if moments.scatter is None or moments.unit_square_sum is None:
+    variance = moments.variances
+    if variance is None or moments.unit_square_sum is None:
         return None
     assert moments.minimum_counts is not None
     assert moments.maximum_counts is not None
     return Dimensions(
         kind="dimension",
         mean=moments.mean,
-        variance=np.diag(moments.scatter) / moments.weight,
+        variance=variance,
         unit_sum=moments.unit_sum,
         unit_square_sum=moments.unit_square_sum,
         minimum_counts=moments.minimum_counts,
@@ -278,7 +279,7 @@ def raw_partitions(reads: Reads, scale: float) -> dict[Scaling, Partition]:
     logs = reads.log_partitions(NONE)
     spread: dict[Scaling, BasisRange] = {}
     if reads.ranges and logs and system.repeated:
-        coordinates = reads.sample.vectors @ system.vectors
+        coordinates = system.coordinates(reads.sample.vectors)
         spread = spreads(coordinates, system.repeated, list(logs), scale, reads.seed)
     return {
         scaling: Partition(plus, minus, SETTLED, spread.get(scaling))
@@ -354,13 +355,13 @@ def view_dimensions(reads: Reads, view: View, row: int) -> Dimensions | None:
     found, geometry, second = reads.projections, reads.geometry, reads.second
     if found is None or geometry is None or second is None or not second.plan.dimensions:
         return None
-    shape, basis = view.shape, geometry.centred.vectors
+    shape, system = view.shape, geometry.centred
     on_components = shape.on_components
     return Dimensions(
         kind="component" if on_components else "dimension",
-        mean=shape.offset if on_components else basis @ shape.offset,
-        variance=view.variances if on_components else (basis * basis) @ view.variances,
-        unit_sum=found.unit_sum[row] if on_components else basis @ found.unit_sum[row],
+        mean=shape.offset if on_components else system.combined(shape.offset),
+        variance=view.variances if on_components else system.combined(view.variances, squared=True),
+        unit_sum=found.unit_sum[row] if on_components else system.combined(found.unit_sum[row]),
         unit_square_sum=found.unit_square_sum[row],
         minimum_counts=found.minimum_counts[row],
         maximum_counts=found.maximum_counts[row],

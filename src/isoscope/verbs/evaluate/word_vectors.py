@@ -121,6 +121,10 @@ def collect(
     return found
 
 
+# Rows of a matrix for each that has a word, at most: a forged number would take all memory.
+SPARSEST = 1_000
+
+
 def read_vocabulary(path: Path) -> NDArray[Any]:
     """Read the word of every row: a line each, or a JSON object that maps words to rows."""
     try:
@@ -134,10 +138,12 @@ def read_vocabulary(path: Path) -> NDArray[Any]:
         return np.array([line.removesuffix("\r") for line in lines], dtype=object)
     try:
         rows = json.loads(text)
+        if max(rows.values()) >= SPARSEST * len(rows):
+            raise ValueError(f"it has {len(rows):,} words, and row {max(rows.values()):,}")
         words = np.full(max(rows.values()) + 1, "", dtype=object)
         for word, row in rows.items():
             words[row] = word
-    except (ValueError, AttributeError, TypeError, IndexError) as error:
+    except (ValueError, AttributeError, TypeError, IndexError, RecursionError) as error:
         raise DataError(f"{path} is no JSON object of words and their rows: {error}") from error
     return words
 

@@ -189,6 +189,6 @@ def load_maps(path: str | Path) -> dict[tuple[str, str], ScoreMap]:
         ]  # fmt: skip
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"{path} holds no maps of scores") from error
     return {(one.kind, one.correction): one for one in maps}
