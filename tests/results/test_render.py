@@ -9,7 +9,7 @@ import pytest
 
 import isoscope
 from isoscope.data.arrays import ArrayCloud
-from isoscope.results.render import escaped, markdown_table
+from isoscope.results.render import Markdown, escaped, markdown_table
 
 NAMES = [
     "**bold**",
@@ -52,3 +52,9 @@ def test_titles_and_verdicts() -> None:
     text = isoscope.measure(cloud).to_markdown()
     assert r"\<b>x\</b>\*y\*" in text
     assert not re.search(r"(?<!\\)<b>", text)
+
+
+def test_links_of_our_own_stay_links() -> None:
+    link = "[B-T1](studies/B-T1.md)"
+    (_, _, row) = markdown_table([["study", "name"], [Markdown(link), link]]).splitlines()
+    assert row == rf"| {link} | [B-T1]\(studies/B-T1.md) |"

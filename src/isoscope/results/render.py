@@ -14,6 +14,12 @@ from isoscope.results.tables import Grid, previews
 MARKUP = re.compile(r"[\\*`|]|<(?=[A-Za-z/!?])|(?<=\])[(\[:]|(?<![^\W_])_(?=\S)|(?<=\S)_(?![^\W_])")
 
 
+class Markdown(str):
+    """A cell that is Markdown already, such as a link that we make ourselves."""
+
+    __slots__ = ()
+
+
 class Line(NamedTuple):
     """A line for people, with its style on a terminal; some stand with room before them."""
 
@@ -58,9 +64,14 @@ def markdown(result: Result) -> str:
 
 def markdown_table(table: list[list[str]], left: int = 1) -> str:
     """Return rows as a Markdown table, the first as its header; numbers stand right."""
-    lines = ["| " + " | ".join(escaped(text) for text in row) + " |" for row in table]
+    lines = ["| " + " | ".join(map(markdown_cell, row)) + " |" for row in table]
     lines.insert(1, "|" + " --- |" * left + " ---: |" * (len(table[0]) - left))
     return "\n".join(lines)
+
+
+def markdown_cell(text: str) -> str:
+    """Return a cell; only what is known to be Markdown keeps its markup."""
+    return text if isinstance(text, Markdown) else escaped(text)
 
 
 def escaped(text: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from isoscope.results.render import Markdown
 from isoscope.results.tables import grouped
 from isoscope.verbs.study.claims import (
     ALL_MODELS,
@@ -113,7 +114,7 @@ def claim_lines(runs: Sequence[StudyRun]) -> list[ClaimLine]:
 def matrix_table(lines: Sequence[ClaimLine], columns: Sequence[str]) -> list[list[str]]:
     """Return claims down and models across."""
     body = [
-        [f"[{line.study}](studies/{line.study}.md)", line.text, *map(line.shown, columns)]
+        [Markdown(f"[{line.study}](studies/{line.study}.md)"), line.text, *map(line.shown, columns)]
         for line in lines
     ]
     return [["study", "claim", *columns], *body]
