@@ -79,7 +79,7 @@ def studies() -> str:
 
 def table(header: list[str], rows: list[list[str]]) -> str:
     """Return a Markdown table of words; a bar in a cell is no border."""
-    return markdown_table([header, *rows], left=len(header))
+    return markdown_table([header, *rows], left=len(header), markup=True)
 
 
 if __name__ == "__main__":

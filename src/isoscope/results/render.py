@@ -13,6 +13,9 @@ from isoscope.results.tables import Grid, previews
 # What begins markup: backslashes, emphasis, code, columns, tags, and the addresses of links.
 MARKUP = re.compile(r"[\\*`|]|<(?=[A-Za-z/!?])|(?<=\])[(\[:]|(?<![^\W_])_(?=\S)|(?<=\S)_(?![^\W_])")
 
+# What would begin a new column, or emphasis, in cells that are Markdown already.
+COLUMNS = re.compile(r"[*|]")
+
 
 class Line(NamedTuple):
     """A line for people, with its style on a terminal; some stand with room before them."""
@@ -56,9 +59,13 @@ def markdown(result: Result) -> str:
     return "\n\n".join(parts)
 
 
-def markdown_table(table: list[list[str]], left: int = 1) -> str:
-    """Return rows as a Markdown table, the first as its header; numbers stand right."""
-    lines = ["| " + " | ".join(escaped(text) for text in row) + " |" for row in table]
+def markdown_table(table: list[list[str]], left: int = 1, *, markup: bool = False) -> str:
+    """Return rows as a Markdown table, the first as its header; numbers stand right.
+
+    With ``markup`` cells hold Markdown already, and only their columns are kept apart.
+    """
+    safe = (lambda text: COLUMNS.sub(r"\\\g<0>", text)) if markup else escaped
+    lines = ["| " + " | ".join(safe(text) for text in row) + " |" for row in table]
     lines.insert(1, "|" + " --- |" * left + " ---: |" * (len(table[0]) - left))
     return "\n".join(lines)
 
