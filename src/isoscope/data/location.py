@@ -94,6 +94,8 @@ def first_line(error: Exception) -> str:
     """
     text = str(error).strip() or type(error).__name__
     line = text.splitlines()[0]
+    if isinstance(error, IsoscopeError):  # which is one line that says what to do at its end
+        return line
     return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
 
 

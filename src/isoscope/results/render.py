@@ -13,6 +13,9 @@ from isoscope.results.tables import Grid, previews
 # What begins markup: backslashes, emphasis, code, columns, tags, and the addresses of links.
 MARKUP = re.compile(r"[\\*`|]|<(?=[A-Za-z/!?])|(?<=\])[(\[:]|(?<![^\W_])_(?=\S)|(?<=\S)_(?![^\W_])")
 
+# What would begin a new column, or emphasis, in cells that are Markdown already.
+COLUMNS = re.compile(r"[*|]")
+
 
 class Markdown(str):
     """A cell that is Markdown already, such as a link that we make ourselves."""
@@ -70,8 +73,8 @@ def markdown_table(table: list[list[str]], left: int = 1) -> str:
 
 
 def markdown_cell(text: str) -> str:
-    """Return a cell; only what is known to be Markdown keeps its markup."""
-    return text if isinstance(text, Markdown) else escaped(text)
+    """Return a cell; only what is known to be Markdown keeps its links and code."""
+    return COLUMNS.sub(r"\\\g<0>", text) if isinstance(text, Markdown) else escaped(text)
 
 
 def escaped(text: str) -> str:

@@ -334,7 +334,7 @@ class StandardInput(LineTexts):
     """What came through the pipe, from a temporary file: texts are read twice."""
 
     def __init__(self) -> None:
-        if sys.stdin is None or sys.stdin.closed:
+        if sys.stdin is None or getattr(sys.stdin, "closed", False):
             raise UsageError(f"{STDIN} is closed; pipe texts into the command, or name a file")
         descriptor, path = tempfile.mkstemp(prefix=PREFIX, suffix=".txt")
         weakref.finalize(self, remove, path)

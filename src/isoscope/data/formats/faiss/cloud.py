@@ -18,7 +18,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,9 +62,16 @@ class FaissCloud(FileCloud):
         if about["ids"]:
             self._ids = np.frombuffer(self._reader.ask({"ids": True}, rows * 8), np.int64)
 
+    def __copy__(self) -> Self:
+        # With the same child: an index is in memory once.
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process reads the file by a child of its own.
-        return FaissCloud, (self._location,)
+        kept = {name: value for name, value in vars(self).items() if name != "_reader"}
+        return FaissCloud, (self._location,), kept
 
     def read(self) -> Iterator[Batch]:
         """Yield the rows in order, with their ids as labels where they have any."""
