@@ -389,7 +389,9 @@ class Pictures(Showing):
 class Shown(Showing):
     """How a result is shown: as JSON, on a page, in pictures."""
 
+    details: bool = flag("Print all numbers, intervals and notes.")
     as_json: bool = flag("Print the whole result as JSON.", "--json")
+    ascii: bool = flag("Draw with plain ASCII characters.")
     pictures: Pictures
 
 

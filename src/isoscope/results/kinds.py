@@ -13,6 +13,7 @@ from isoscope.results.fields import KIND
 from isoscope.results.result import Result, Table
 
 if TYPE_CHECKING:
+    from isoscope.results.screen.blocks import Screen
     from isoscope.results.tables import Grid
 
 
@@ -34,6 +35,11 @@ TABLES = {
     "relation": "isoscope.verbs.evaluate.text:relation_grids",
 }
 
+# For every kind that has one, the function that makes the screen of a result: the answer first.
+SCREENS = {
+    MEASURE: "isoscope.verbs.measure.screen:measure_screen",
+}
+
 # For kinds with many structured measures, the function that chooses which of them are shown.
 TELLING_TABLES = {"profile": "isoscope.verbs.profile.text:telling_tables"}
 
@@ -48,6 +54,12 @@ def grids(result: Result) -> list[Grid]:
     """Arrange a result in one grid per cloud, per model, per score, or per question."""
     found: list[Grid] = load(TABLES[kind_of(result)])(result)
     return found
+
+
+def screen_of(result: Result) -> Screen | None:
+    """Return what a terminal shows of a result; None for kinds that show their tables."""
+    maker = SCREENS.get(kind_of(result))
+    return None if maker is None else load(maker)(result)
 
 
 def telling_tables(result: Result) -> list[Table] | None:

@@ -32,6 +32,7 @@ SAMPLE = 5_000
 QUANTILES = (5, 50, 95, 99)
 PART = "queries and documents"
 BETWEEN, ALIKE, APART = "query_document_cosine", "query_query_cosine", "centre_distance"
+DOCUMENTS = "document_document_cosine"
 
 # A mean cosine that another centre changes by less changes few lists.
 NOTICEABLE = 0.1
@@ -136,7 +137,7 @@ def space_rows(
     found: dict[str, Estimate | float | None] = {
         BETWEEN: between.mean_cosine(level),
         ALIKE: RandomPairs.of(asked).mean_cosine(level),
-        "document_document_cosine": RandomPairs.of(held).mean_cosine(level),
+        DOCUMENTS: RandomPairs.of(held).mean_cosine(level),
         **{f"{BETWEEN}/{share}%": between.score_at(1 - share / 100, level) for share in QUANTILES},
         APART: centre_distance(held, asked),
     }
