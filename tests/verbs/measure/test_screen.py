@@ -11,8 +11,8 @@ from command_line import Run, runner
 import isoscope
 from isoscope.results.kinds import screen_of
 from isoscope.results.screen.cells import width
+from isoscope.results.screen.diagnoses import without_limits
 from isoscope.results.screen.layout import lay_out
-from isoscope.verbs.measure.screen import without_limits
 
 RANDOM = np.random.default_rng(5)
 CORRECTIONS = (

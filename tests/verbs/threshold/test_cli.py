@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_what_a_score_means_without_labels(run: Run, folder: Path) -> None:
-    process = run("threshold", folder / "documents.npy", "--at", "0.5,0.9")
+    process = run("threshold", folder / "documents.npy", "--at", "0.5,0.9", "--details")
     assert process.code == 0, process.error
     words = " ".join(process.out.split())
     assert "is the 99th percentile of random pairs" in words

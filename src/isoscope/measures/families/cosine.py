@@ -208,6 +208,20 @@ def sorted_quantile(values: NDArray[Any], share: float) -> float:
 BINS = 50
 
 
+def density_rows(cosines: NDArray[Any]) -> list[dict[str, Any]]:
+    """Return how many cosines there are in every bin that has some."""
+    counts, _ = np.histogram(np.clip(cosines, -1, 1), bins=2 * BINS, range=(-1, 1))
+    return [
+        {
+            "from": float(bin_ - BINS) / BINS,
+            "to": float(bin_ + 1 - BINS) / BINS,
+            "count": int(counts[bin_]),
+            "share": float(counts[bin_] / len(cosines)),
+        }
+        for bin_ in np.flatnonzero(counts)
+    ]
+
+
 @register(needs=["sample"], table=True)
 def cosine_density(space: Space) -> TableValue:
     """How the cosines of random pairs are distributed; bins are fixed, so that densities compare.
@@ -221,17 +235,8 @@ def cosine_density(space: Space) -> TableValue:
     found = directions(space.sample, DEFAULT_SIZE)
     if len(found.units) < 2:
         return TableValue([], NO_DIRECTIONS)
-    cosines = np.clip(Pairs.of(found).values(), -1, 1)
-    counts, _ = np.histogram(cosines, bins=2 * BINS, range=(-1, 1))
-    rows = [
-        {
-            "from": float(bin_ - BINS) / BINS,
-            "to": float(bin_ + 1 - BINS) / BINS,
-            "count": int(counts[bin_]),
-            "share": float(counts[bin_] / len(cosines)),
-        }
-        for bin_ in np.flatnonzero(counts)
-    ]
+    cosines = Pairs.of(found).values()
+    rows = density_rows(cosines)
     return TableValue(rows, f"from {len(cosines):,} pairs of {len(found.units):,} sampled rows")
 
 

@@ -148,8 +148,8 @@ class _Layout:
             ]
         else:
             lines = [label + fact.text]
-        return [*(Line(line, COMMAND) for line in lines),
-                *(Line(blank + line) for line in (wrapped(remark, room) if remark else []))]  # fmt: skip
+        remarks = wrapped(remark, room) if remark else []
+        return [Line(line, COMMAND) for line in lines] + [Line(blank + one) for one in remarks]
 
     def _numbers(self, table: Numbers, rows: int) -> list[Line]:
         found: list[Line] = []

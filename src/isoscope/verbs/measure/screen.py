@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from isoscope.measures.titles import title_of
 from isoscope.results.fields import REMARKS, UNCORRECTED
 from isoscope.results.merge import SKIPPED
-from isoscope.results.numbers import UNKNOWN, brief, in_percent, rounded
+from isoscope.results.numbers import UNKNOWN, brief, in_percent
 from isoscope.results.screen.blocks import Block, Fact, Numbers, Picture, Screen, Text
 from isoscope.results.screen.commands import next_step
+from isoscope.results.screen.densities import DENSITY, density_picture
+from isoscope.results.screen.diagnoses import short_cause, without_limits
 from isoscope.results.screen.pictures import bar, pooled, sparkline
 from isoscope.results.tables import grouped
 from isoscope.verbs.measure.queries import ALIKE, APART, BETWEEN, DOCUMENTS, PART
@@ -43,12 +44,6 @@ BAR_CELLS, PICTURE_CELLS = 8, 40
 
 # Clouds of one diagnosis that are named.
 MOST_NAMED = 3
-
-# Where limits stand in the sentences of a diagnosis, behind a value and its interval.
-LIMITS = re.compile(
-    r"(\S+(?: %)?)((?: of [^()]*?)?) "
-    r"\((?:([^();]*); )?(?:limit|mild from|mild below|strong)[^()]*\)"
-)
 
 # What a source and its reads are, which no reader of a screen needs.
 HOW = ("two reads", "one read", "sums in", "projections in")
@@ -127,17 +122,6 @@ def diagnosis(verdict: dict[str, Any]) -> list[str]:
     ]
 
 
-def without_limits(sentence: str) -> str:
-    """Return a sentence without the limits in it, nor intervals that say no more than the value."""
-
-    def kept(found: re.Match[str]) -> str:
-        value, of, interval = found[1], found[2], found[3]
-        says_more = interval and set(interval.split(" to ")) != {value}
-        return f"{value}{of} ({interval})" if says_more else f"{value}{of}"
-
-    return LIMITS.sub(kept, sentence)
-
-
 def number_table(rows: Sequence[Row]) -> Numbers:
     """Arrange the numbers that carry the diagnosis, or the first of those that were asked for."""
     known = list(dict.fromkeys(row.measure for row in rows))
@@ -174,20 +158,8 @@ def number(row: Row | None) -> str:
 
 def density_pictures(result: Result) -> list[Picture]:
     """Draw how the cosines of random pairs of the cloud as it is are distributed."""
-    table = own_table(result, "cosine_density")
-    if table is None or not table.rows:
-        return []
-    width = table.rows[0]["to"] - table.rows[0]["from"]
-    first, last = table.rows[0]["from"], table.rows[-1]["to"]
-    shares = [0.0] * max(round((last - first) / width), 1)
-    for row in table.rows:
-        shares[round((row["from"] - first) / width)] = row["share"]
-
-    def draw(room: int, plain: bool) -> list[str]:
-        blocks = sparkline(pooled(shares, min(PICTURE_CELLS, room - 14)), 0.0, plain=plain)
-        return [f"{rounded(first):>5} {blocks} {rounded(last)}"]
-
-    return [Picture("cosines of random pairs", draw)]
+    table = own_table(result, DENSITY)
+    return [density_picture(table)] if table is not None and table.rows else []
 
 
 def spectrum_pictures(result: Result) -> list[Picture]:
@@ -314,15 +286,6 @@ def clouds_screen(result: Result, rows: Sequence[Row]) -> Screen:
     return Screen(
         title, about_clouds(result), [[table]], [*notes(result, rows), *more(result, {})[1:]]
     )
-
-
-def short_cause(verdict: dict[str, Any]) -> str:
-    """Return the cause of a diagnosis with its grade, as a table has room for it."""
-    cause = str(verdict.get("cause", ""))
-    if cause == "none":
-        return "nothing stands out"
-    grade = str(verdict.get("grade", "none"))
-    return cause if grade == "none" or not cause else f"{grade} {cause}"
 
 
 def about_clouds(result: Result) -> list[str]:

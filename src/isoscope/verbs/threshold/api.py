@@ -421,11 +421,12 @@ def background(
             above[space.name, cut] = meaning.pairs.share_above(cut, level)
         if number == 1:
             remarks += background_sentences(meaning)
+            density = meaning.density(subject)
         if progress is not None:
             progress("compare random pairs", number, len(spaces))
     left_out = {why: n for why, n in kept.left_out.items() if n}
     remarks += norm_remarks(rows)
-    result = Result(found, left_out=left_out, extra={REMARKS: remarks})
+    result = Result(found, [density], left_out=left_out, extra={REMARKS: remarks})
     return Background(result, maps, above, total, store_size)
 
 

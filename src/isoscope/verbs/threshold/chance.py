@@ -22,7 +22,8 @@ from isoscope.compute.stats.estimates import Estimate
 from isoscope.compute.stats.pair_cosines import RandomPairs
 from isoscope.corrections.query_centre import TwoSided
 from isoscope.errors import DataError
-from isoscope.results.result import Row
+from isoscope.measures.families.cosine import density_rows
+from isoscope.results.result import Row, Table
 from isoscope.verbs.threshold.names import PER_QUERY, RANDOM, SCORE, SHARE_ABOVE
 
 # Names of the other forms of a cosine, as fields of a row.
@@ -81,6 +82,10 @@ class Meaning:
             )
             for name, found, about in cases
         ]  # fmt: skip
+
+    def density(self, subject: str) -> Table:
+        """Return how the cosines of the pairs are distributed."""
+        return Table(subject, "", self.space, "cosine_density", density_rows(self.pairs.ordered))
 
     def _about(self, share: float, score: float | None) -> dict[str, Any]:
         return {SHARE_ABOVE: share, PER_QUERY: share * self.others, **forms_of(score)}
