@@ -40,7 +40,7 @@ def mean_cosine(space: Space) -> Value:
     """Mean cosine over all pairs of different rows that are not zero.
 
     Title: mean cosine
-    When: first: how similar unrelated vectors look
+    When: first, to see how similar unrelated vectors look
     Formula: (‖Σ u‖² − n) / (n² − n), u = x / ‖x‖
     Range: [−1/(n−1), 1]
     Reference: Machina & Mercer 2024, eq. 7; Ethayarajh 2019

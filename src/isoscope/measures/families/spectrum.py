@@ -147,7 +147,7 @@ def participation_ratio(space: Space) -> Value:
 
     Title: participation ratio
     Symbol: PR
-    When: as the effective rank, with more weight on large variances
+    When: beside the effective rank, which gives large variances less weight
     Formula: (Σλ)² / Σλ²
     Range: [1, d]
     Reference: Gao et al. 2017

@@ -119,14 +119,16 @@ def task_blocks(tasks: dict[str, list[Row]]) -> list[list[Block]]:
         changes = [row for row in rows if row.measure.endswith(DIFFERENCE)]
         scores = [row for row in rows if not row.measure.endswith(DIFFERENCE)]
         shown, mark, digits = (changes, 0.0, "+.1f") if changes else (scores, None, ".1f")
-        entries = [Entry(row.correction, *map(hundredfold, (row.value, row.low, row.high)))
-                   for row in shown]  # fmt: skip
+        entries = [
+            Entry(row.correction, in_points(row.value), in_points(row.low), in_points(row.high))
+            for row in shown
+        ]
         what = "change in points" if changes else "score in points"
         found.append([Text(f"{task}, {what}:"), forest(entries, mark=mark, digits=digits)])
     return found
 
 
-def hundredfold(value: float | None) -> float | None:
+def in_points(value: float | None) -> float | None:
     """Return a score in points."""
     return None if value is None else 100 * value
 

@@ -22,6 +22,7 @@ from isoscope.measures.views import DEFAULT_CORRECTIONS, check_width
 from isoscope.progress import Progress, report
 from isoscope.results.result import Result, Row, versions
 from isoscope.tasks.encoding import open_source, with_caveats
+from isoscope.verbs.measure.names import ALIKE, APART, BETWEEN, DOCUMENTS, PART
 from isoscope.wording import listed
 
 if TYPE_CHECKING:
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
 SAMPLE = 5_000
 QUANTILES = (5, 50, 95, 99)
-PART = "queries and documents"
-BETWEEN, ALIKE, APART = "query_document_cosine", "query_query_cosine", "centre_distance"
-DOCUMENTS = "document_document_cosine"
 
 # A mean cosine that another centre changes by less changes few lists.
 NOTICEABLE = 0.1

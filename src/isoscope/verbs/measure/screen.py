@@ -15,7 +15,7 @@ from isoscope.results.screen.densities import DENSITY, density_picture
 from isoscope.results.screen.diagnoses import short_cause, without_limits
 from isoscope.results.screen.pictures import bar, pooled, sparkline
 from isoscope.results.tables import grouped
-from isoscope.verbs.measure.queries import ALIKE, APART, BETWEEN, DOCUMENTS, PART
+from isoscope.verbs.measure.names import ALIKE, APART, BETWEEN, DOCUMENTS, PART
 from isoscope.verbs.measure.search.text import SEARCH_GRIDS, search_grids
 from isoscope.wording import counted
 
