@@ -177,7 +177,10 @@ def line_of(label: str, rows: Sequence[Row], name: Callable[[Row], str]) -> Pict
         blocks = sparkline(pooled(values, min(LINE_CELLS, room)), plain=plain)
         said = f"{brief(low)} at {name(low)} to {brief(high)} at {name(high)}"
         line = f"{blocks}  {said}"
-        return [line] if width(line) <= room else [blocks, shortened(said, room)]
+        if width(line) <= room:
+            return [line]
+        ends = (f"lowest {brief(low)} at {name(low)}", f"highest {brief(high)} at {name(high)}")
+        return [blocks, *(shortened(end, room) for end in ends)]
 
     return Picture(label, draw)
 
