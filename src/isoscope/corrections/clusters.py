@@ -156,7 +156,7 @@ def find_centers(
         taker.add(batch)
     sample = taker.result().vectors.astype(working_type(group))
     if not len(sample):
-        raise DataError(f"{group.names[0]}: no row is left to learn from")
+        raise DataError(f"{group.names[0]}: all rows were excluded")
     centers = start(sample, n_clusters, seed)
     for _ in range(MOST_PASSES):
         found = lloyd_pass(group, Nearest(centers), progress)

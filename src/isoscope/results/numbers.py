@@ -40,7 +40,7 @@ def cell(row: Row | None, *, error: bool = False) -> str:
 
 
 def plus_minus(row: Row) -> str:
-    """Return how far the interval reaches, to two digits; its longer side where they differ."""
+    """Return the longer side of the interval, to two digits."""
     if row.value is None or row.low is None or row.high is None:
         return ""
     reach = max(row.high - row.value, row.value - row.low)

@@ -71,7 +71,7 @@ def test_the_same_twice(run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--at", "high"), "--at takes cosines with commas between them, not 'high'"),
+        (("--at", "high"), "--at takes comma-separated cosines, not 'high'"),
         (("--at", "2"), "a cosine lies between -1 and 1"),
         (("--centres", "own"), "--centres is about queries and documents"),
         (("--positive", ">=4"), "--positive is about labelled pairs; name them with --pairs"),

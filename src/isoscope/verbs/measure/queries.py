@@ -66,7 +66,7 @@ def measure_queries(
     column : str, optional
         Which array of files that hold several.
     drop_invalid : bool
-        Leave out rows with NaN or infinities.
+        Exclude rows with NaN or infinity.
     sample : int
         Rows of each cloud that are compared.
     level : float

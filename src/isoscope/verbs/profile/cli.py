@@ -24,7 +24,7 @@ GIGABYTE = 10**9
 
 
 def layer_names(text: str | None) -> tuple[str, ...] | None:
-    """Read names with commas between them."""
+    """Read comma-separated names."""
     return None if text is None else tuple(name.strip() for name in text.split(","))
 
 

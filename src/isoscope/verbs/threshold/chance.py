@@ -91,7 +91,7 @@ class Meaning:
         return {SHARE_ABOVE: share, PER_QUERY: share * self.others, **forms_of(score)}
 
     def _percentile_of(self, score: float, level: float) -> tuple[Estimate, dict[str, Any]]:
-        """Return the percentile of a score, and how many others a query meets above it."""
+        """Return the percentile of a score, and how many others a query returns above it."""
         found = self.pairs.share_above(score, level)
         assert found.value is not None
         ends = [None if end is None else 100 * (1 - end) for end in (found.high, found.low)]

@@ -26,11 +26,11 @@ isoscope threshold vectors.npy --pairs rows.csv --map map.json
 
 
 def scores_of(text: str | None) -> list[float]:
-    """Read numbers with commas between them."""
+    """Read comma-separated numbers."""
     try:
         return [float(part) for part in (text or "").split(",") if part.strip()]
     except ValueError:
-        raise UsageError(f"--at takes cosines with commas between them, not {text!r}") from None
+        raise UsageError(f"--at takes comma-separated cosines, not {text!r}") from None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -73,7 +73,7 @@ def others_of(rows: Sequence[Row]) -> float:
 
 
 def about_score(row: Row, others: float) -> str:
-    """Say how common a score is among random pairs, and what a query meets above it by chance."""
+    """Say how common a score is among random pairs, and what a query returns above it by chance."""
     share, matches = float(row.extra[SHARE_ABOVE]), float(row.extra[PER_QUERY])
     score = f"{row.extra[SCORE]:g}"
     if share == 0:
