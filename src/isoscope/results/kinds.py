@@ -43,6 +43,7 @@ SCREENS = {
     "difference of two clouds": "isoscope.verbs.diff.screen:difference_screen",
     "profile": "isoscope.verbs.profile.screen:profile_screen",
     SCORES: "isoscope.verbs.evaluate.screen:score_screen",
+    "relation": "isoscope.verbs.evaluate.screen:relation_screen",
 }
 
 # For kinds with many structured measures, the function that chooses which of them are shown.

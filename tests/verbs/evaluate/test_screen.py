@@ -46,3 +46,18 @@ def test_thirty_layers(name: str) -> None:
 def test_undefined_scores() -> None:
     row = Row("a", "", "none", "men/cosine/spearman", None, note="no pair", extra={"unit": "pairs"})
     assert "undefined: no pair" in words_of(screen_lines(Result([row])))
+
+
+def test_relations() -> None:
+    rows = [
+        Row("all spaces", "", "none", f"r{k}", 0.1 * k - 0.3, low=0.1 * k - 0.5, high=0.1 * k,
+            n=49, extra={"isotropy": "mean_cosine", "score": f"sts-{k}", "models": 2,
+                         "direction": "lower"})
+        for k in range(9)
+    ]  # fmt: skip
+    told = {"subject": "all spaces", "part": "", "sentence": "all spaces: 2 of 9 relations hold."}
+    lines = screen_lines(Result(rows, verdicts=[told], extra={"kind": "relation"}))
+    text = words_of(lines)
+    assert lines[0] == "isotropy and scores · 2 models · 9 relations"
+    assert "all spaces: 2 of 9 relations hold." in text
+    assert sum("●" in line for line in lines) == 9

@@ -19,7 +19,7 @@ from isoscope.results.screen.commands import next_step
 from isoscope.results.screen.forest import Entry, forest
 from isoscope.results.screen.pictures import bar
 from isoscope.results.tables import grouped
-from isoscope.verbs.evaluate.text import ALONE, RELATION
+from isoscope.verbs.evaluate.text import ALONE, ISOTROPY, LEGEND, RELATION, SCORE, strength
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
@@ -218,3 +218,28 @@ def step_of(result: Result, tasks: dict[str, list[Row]]) -> Fact:
     best = max(changes, key=lambda row: row.value or 0.0).correction
     out = "correction.safetensors"
     return next_step(result, "correct fit", "--correction", best, "--out", out)
+
+
+# Correlations that are drawn, the strongest first.
+MOST_RELATIONS = 12
+
+
+def relation_screen(result: Result) -> Screen:
+    """Return the screen of how scores go with isotropy: the answers, then the correlations."""
+    questions = grouped(result.rows, lambda row: row.subject)
+    answer = [str(one["sentence"]) for one in result.verdicts if one.get("sentence")][:MOST_TASKS]
+    body: list[list[Block]] = []
+    for question, rows in list(questions.items())[:1]:
+        known = sorted((row for row in rows if row.value is not None), key=strength, reverse=True)
+        entries = [
+            Entry(f"{row.extra[ISOTROPY]}, {row.extra[SCORE]}", row.value, row.low, row.high)
+            for row in known[:MOST_RELATIONS]
+        ]
+        if entries:
+            body.append([Text(f"{question}, Spearman's ρ:"), forest(entries)])
+    rows = result.rows
+    models = max((int(row.extra.get("models", 0)) for row in rows), default=0)
+    title = f"isotropy and scores · {counted(models, 'model')} · {counted(len(rows), 'relation')}"
+    legend = Fact("Note", f"{LEGEND[0].upper()}{LEGEND[1:]}. {ALONE[0].upper()}{ALONE[1:]}.")
+    more = Fact("More", "--details  all relations and intervals     --html FILE  a page")
+    return Screen(title, answer, body, [legend, more])
