@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
 import pytest
 from command_line import Run, runner
+from rich.console import Console
 
 import isoscope
 from isoscope.results.kinds import screen_of
 from isoscope.results.screen.cells import width
 from isoscope.results.screen.diagnoses import without_limits
 from isoscope.results.screen.layout import lay_out
+from isoscope.verbs.measure.cli import show_provisional
 
 RANDOM = np.random.default_rng(5)
 CORRECTIONS = (
@@ -134,3 +137,14 @@ def test_a_search_is_answered_about_the_search(offset: Path) -> None:
     lines = lines_of(isoscope.measure(offset, corrections="none,center", neighbours=True, k=3))
     assert len(lines) <= 40
     assert any(line.startswith("  neighbours kept") for line in lines)
+
+
+def test_a_provisional_answer_is_the_diagnosis_alone() -> None:
+    written = io.StringIO()
+    screen = Console(file=written, width=80)
+    show_provisional(screen, isoscope.measure(RANDOM.normal(size=(300, 8)) + 3))
+    text = written.getvalue()
+    assert text.startswith("Provisional, from a random sample")
+    assert "A strong common offset" in text
+    assert "Next" not in text
+    assert len(text.splitlines()) <= 6

@@ -9,7 +9,7 @@ import operator
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -18,11 +18,12 @@ import typer
 
 import isoscope
 from isoscope.cli import options
-from isoscope.cli.output import give, running, show
+from isoscope.cli.output import give, print_screen, running
 from isoscope.cli.streams import error_console
 from isoscope.corrections.registry import parse_corrections
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.registry import default_measures, find_measure
+from isoscope.results.kinds import screen_of
 from isoscope.wording import listed
 
 if TYPE_CHECKING:
@@ -142,9 +143,11 @@ def measure_command(given: MeasureOptions) -> None:
 
 
 def show_provisional(screen: Console, result: isoscope.Result) -> None:
-    """Print what a sample says while the whole is still read."""
+    """Print what a sample says while the whole is still read: the diagnosis without its numbers."""
     screen.print("Provisional, from a random sample; the full answer follows.", style="bold")
-    show(result, screen)
+    found = screen_of(result)
+    if found is not None:
+        print_screen(replace(found, body=[], facts=[]), screen)
 
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
