@@ -117,6 +117,9 @@ def test_several_clouds_have_a_line_each(tmp_path: Path) -> None:
     (row,) = [line for line in lines if line.startswith("  layer 7 ")]
     assert "████████" in row
     assert row.endswith("strong common offset")
+    plain = lines_of(result, plain=True)
+    assert "".join(plain).isascii()
+    assert any("########" in line for line in plain)
 
 
 def test_excluded_rows_are_named(tmp_path: Path) -> None:

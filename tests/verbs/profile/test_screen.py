@@ -47,6 +47,8 @@ def test_where_the_space_becomes_uneven() -> None:
     assert "isoscope explain package:minilm --text texts.txt" in text
     (row,) = [line for line in lines if line.startswith("  block 3 ")]
     assert "██" in row
+    assert "".join(screen_lines(layered(7), plain=True)).isascii()
+    assert "".join(screen_lines(layered(31), plain=True)).isascii()
 
 
 @pytest.mark.parametrize("name", ["m" * 60, "多语言模型", "نموذج"])
