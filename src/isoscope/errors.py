@@ -67,10 +67,10 @@ def at_least(name: str, value: int, least: int) -> None:
     >>> at_least("workers", 0, 1)
     Traceback (most recent call last):
         ...
-    isoscope.errors.UsageError: workers is at least 1, not 0
+    isoscope.errors.UsageError: workers must be at least 1, got 0
     """
     if value < least:
-        raise UsageError(f"{name} is at least {least}, not {value}")
+        raise UsageError(f"{name} must be at least {least}, got {value}")
 
 
 def one_of(name: str, value: object, choices: Iterable[str], between: str = " or ") -> None:

@@ -28,7 +28,7 @@ def test_a_page_and_pictures_beside_the_table(run: Run, vectors: Path, tmp_path:
     html, figures = tmp_path / "page.html", tmp_path / "figures"
     finished = run("measure", vectors, "--html", html, "--figures", figures)
     assert finished.code == 0, finished.error
-    assert "mean_cosine" in finished.out
+    assert "mean cosine" in finished.out
     assert html.read_text("utf-8").startswith("<!DOCTYPE html>")
     assert {path.suffix for path in figures.iterdir()} == {".png", ".svg", ".pdf"}
 

@@ -26,7 +26,7 @@ def read(folder: Path, content: Any) -> Any:
     ("content", "message"),
     [
         ("{", "config.json is not JSON"),
-        ([], "it is no JSON object"),
+        ([], "it is not a JSON object"),
         ({}, "it has no model_type"),
         ({"model_type": "perceptron-9000"}, "has no architecture 'perceptron-9000'"),
         (

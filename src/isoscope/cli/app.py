@@ -6,6 +6,7 @@ plus its number for a signal that ended the run.
 
 from __future__ import annotations
 
+import difflib
 import io
 import os
 import signal
@@ -19,13 +20,14 @@ from typing import Annotated, Any
 
 import typer.main
 
+from isoscope.cli.help import help_text, use_plain_help
 from isoscope.cli.streams import (
     ignore_narrow_columns,
     occupy_closed_streams,
     silence,
     without_secrets,
 )
-from isoscope.errors import IsoscopeError
+from isoscope.errors import IsoscopeError, unknown_name
 from isoscope.version import __version__
 
 INTERRUPTED = 130
@@ -41,27 +43,23 @@ WrongCall: type[Exception] = next(
 )
 
 EVERYDAY = {
-    "measure": "Measure how evenly a cloud of vectors fills its space, and what corrections would "
-    "change.",
-    "profile": "Look inside transformers: every layer over a text in one pass, or the weights "
-    "alone.",
-    "evaluate": "Score word vectors, or the layers of a model, on benchmarks, as they are and "
-    "corrected.",
-    "advise": "Try every correction on your task, cross-fitted, and say what to do, if anything.",
-    "explain": "Say why a space is filled as it is: frequency, position, norms, outliers, senses, "
-    "style.",
-    "explore": "Look at vectors on a local page: corrections and layers live, neighbours before "
-    "and after.",
-    "threshold": "Say what a score means: among random pairs and, with labels, for matches.",
-    "diff": "Compare two clouds: the same rows or others, and what of A may be kept for B.",
-    "correct": "Fit a correction, apply it to files, take new vectors into it.",
-    "list": "Show what there is to choose from.",
+    "measure": "Measure how evenly vectors fill their space.",
+    "profile": "Measure the layers of a transformer over texts, or its weights.",
+    "evaluate": "Score vectors or models on benchmarks, with and without corrections.",
+    "advise": "Find out which correction helps on your task, if any.",
+    "explain": "Find out why a space is unevenly filled.",
+    "explore": "Explore vectors on a local page.",
+    "threshold": "Find out what a cosine means here, and which threshold to use.",
+    "diff": "Compare two clouds, and see what of A may be kept for B.",
+    "correct": "Fit a correction, apply it to files, or update it.",
+    "list": "List measures, corrections and tasks.",
+    "doctor": "Check the installation: extras, data, caches, memory.",
+    "completion": "Print shell completion for bash, zsh or fish.",
 }
 RESEARCH = {
-    "report": "Show several results as one table, for a page or a paper; or as one page of "
-    "pictures.",
-    "train": "Train models: with isotropy as part of the loss, or from nothing.",
-    "study": "Run an experiment of a paper on models of your own.",
+    "report": "Combine results into a table or a page.",
+    "train": "Train models with isotropy in the loss, or small ones from scratch.",
+    "study": "Run an experiment of a paper on your own models.",
 }
 
 # Summaries of all commands by the panel of the help that lists them, in its order.
@@ -70,7 +68,11 @@ RESEARCH = {
 PANELS = {"Everyday": EVERYDAY, "Research": RESEARCH}
 
 COMMANDS = {**EVERYDAY, **RESEARCH}
-NOT_A_ROOM = {"list": "isoscope.cli.catalogue"}
+NOT_A_ROOM = {
+    "list": "isoscope.cli.catalogue",
+    "doctor": "isoscope.cli.doctor",
+    "completion": "isoscope.cli.completion",
+}
 
 
 @cache
@@ -81,14 +83,20 @@ def loaded(name: str) -> Any:
     if group is None:
         group = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
         group.command(name, epilog=room.EXAMPLES)(getattr(room, f"{name}_command"))
-    return typer.main.get_command(group)
+    return use_plain_help(typer.main.get_command(group))
 
 
 class LazyGroup(typer.core.TyperGroup):
     """Commands that are imported when they are called, and not to be listed."""
 
+    def get_help(self, ctx: Any) -> str:
+        """Return the help, which lists commands that are not loaded."""
+        return help_text(self, ctx)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Find a command by its name, and load it."""
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            raise unknown_name("command", args[0], COMMANDS)
         name, known, rest = super().resolve_command(ctx, args)
         return name, known if name is None else loaded(name), rest
 
@@ -104,7 +112,7 @@ app = typer.Typer(
 
 
 def show_version(wanted: bool) -> None:
-    """Print the version and leave."""
+    """Print the version and exit."""
     if wanted:
         typer.echo(f"isoscope {__version__}")
         raise typer.Exit
@@ -116,7 +124,7 @@ def options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=show_version, is_eager=True, help="Show the version and leave."
+            "--version", callback=show_version, is_eager=True, help="Show the version and exit."
         ),
     ] = False,
 ) -> None:
@@ -160,7 +168,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ≤ or ‖ shows ? instead
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False, prog_name="isoscope")
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
@@ -185,6 +193,10 @@ def report(error: Exception) -> int:
         print(without_secrets(traceback.format_exc()), file=sys.stderr, end="")
     code = getattr(error, "exit_code", 1)
     message = str(error.format_message() if hasattr(error, "format_message") else error)
+    if hasattr(error, "option_name") and hasattr(error, "possibilities"):
+        near = difflib.get_close_matches(error.option_name, error.possibilities or (), n=1)
+        hint = f"did you mean {near[0]}?" if near else "--help lists all"
+        message = f"unknown option '{error.option_name}'; {hint}"
     if isinstance(error, OSError):
         silence(sys.stdout)
         message = f"the output cannot be written: {error.strerror or error}"

@@ -521,7 +521,9 @@ def read_configuration(folder: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise DataError(f"{path} was damaged: it is no JSON object; delete {folder} to start over")
+        raise DataError(
+            f"{path} was damaged: it is not a JSON object; delete {folder} to start over"
+        )
     return found
 
 

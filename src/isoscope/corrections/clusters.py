@@ -168,7 +168,7 @@ def find_centers(
         taker.add(batch)
     sample = taker.result().vectors.astype(working_type(group))
     if not len(sample):
-        raise DataError(f"{group.names[0]}: no row is left to learn from")
+        raise DataError(f"{group.names[0]}: all rows were excluded")
     return settled(group, start(sample, n_clusters, seed), progress)
 
 

@@ -273,7 +273,7 @@ def read_with_sample(
         group.left_out = dict(state.left_out)
     (name,) = group.names
     if name not in state.moments:
-        raise DataError(f"{name}: no row is left to learn from")
+        raise DataError(f"{name}: all rows were excluded")
     return Summary(state.moments[name], group.dtypes[0]), state.samples[name].vectors
 
 
@@ -291,7 +291,7 @@ def read_weighted(
     check_fit(group, parts)
     found = summed(group, partial(WeightedTaker, parts, weights, precision), FIT, progress)
     if found is None:
-        raise DataError(f"{group.names[0]}: no row is left to learn from")
+        raise DataError(f"{group.names[0]}: all rows were excluded")
     if weights is not None and found.moments.rows != len(weights):
         raise UsageError(f"there are {len(weights):,} weights for {found.moments.rows:,} rows")
     return Summary(found.moments, group.dtypes[0], "single" if found.single else "double")

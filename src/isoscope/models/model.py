@@ -68,7 +68,7 @@ def check_config(source: Source) -> None:
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is not JSON") from error
     if not isinstance(entries, dict):
-        raise DataError(f"{path} is not a model's configuration: it is no JSON object")
+        raise DataError(f"{path} is not a model's configuration: it is not a JSON object")
     check_entries(entries, str(path))
     kind = entries.get("model_type")
     know_own(kind)
@@ -199,9 +199,9 @@ def open_model(
     name : str or Path
         An id of the hub, a folder, a ``.gguf`` file, ``package:minilm`` or ``package:smollm2``.
     revision : str, optional
-        Branch, tag or commit of a model of the hub.
+        Branch, tag or commit of a hub model.
     dtype : str or torch.dtype, optional
-        In what the network computes: float32 by default. Half precision on a processor that
+        Floating-point type of the network: float32 by default. Half precision on a processor that
         cannot do it becomes float32, with a warning.
     device : str or torch.device, optional
         Where the network computes; by default an accelerator where torch has one.

@@ -19,7 +19,7 @@ LENGTH_MARK = " *"
 LENGTH_LEGEND = (
     "* changes with the length of the vectors: compare only at equal scale, or use i1_scaled"
 )
-INTERVAL_LEGEND = "±: how far the 95 % interval reaches, for more vectors of the same kind"
+INTERVAL_LEGEND = "±: the longer side of the 95 % interval, for more vectors of the same kind"
 
 # Measures without an interval that are named one by one.
 MOST_NAMED = 5

@@ -75,7 +75,7 @@ def test_numbers_are_ids(folder: Path) -> None:
         ("corpus.jsonl", lines([{"_id": "d1", "title": 3, "text": ""}]), "text under 'title'"),
         ("queries.jsonl", lines([{"id": "q1", "text": "x"}]), "line 1 needs a text under '_id'"),
         ("queries.jsonl", lines([{"_id": "", "text": "x"}]), "line 1 has an empty id"),
-        ("queries.jsonl", lines([*QUERIES]) + "{", "queries.jsonl: line 3 is no JSON"),
+        ("queries.jsonl", lines([*QUERIES]) + "{", "queries.jsonl: line 3 is not valid JSON"),
         ("queries.jsonl", "", "queries.jsonl is empty"),
     ],
 )

@@ -148,7 +148,7 @@ def test_scores_can_be_asked_of_a_larger_table(tmp_path: Path) -> None:
         ("mine.csv", 'a,b,1\n"c\nd",e,x\n', "line 2: the score"),
         ("mine.csv", 'a,b,1\n"c,d,1\n', "line 2: unexpected end"),
         ("mine.csv", "a,b,1\nc,d,1,2\n", "line 2 has 4 columns with commas"),
-        ("mine.jsonl", JSONL + "{\n", "line 3 is no JSON"),
+        ("mine.jsonl", JSONL + "{\n", "line 3 is not valid JSON"),
         ("mine.jsonl", JSONL + '{"score": 1}\n', "line 3 has an empty text"),
         ("mine.jsonl", JSONL + '{"sentence1": "a", "sentence2": "b"}\n', "line 3: the score"),
         ("mine.jsonl", "", "is empty"),

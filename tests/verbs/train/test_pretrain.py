@@ -40,7 +40,7 @@ def test_from_a_text_to_a_profile(run: Run, text: Path, tmp_path: Path) -> None:
     process = run(*command)
     assert process.code == 0, process.error
     words = " ".join(process.out.split())
-    assert "tiny-model: trained from nothing" in words
+    assert "tiny-model: trained from scratch" in words
     assert "Verdict: perplexity went from" in words
     assert "clm, learned positions, tied, layernorm" in words
     assert "how rows of the output matrix move in step 2" in words

@@ -144,6 +144,9 @@ class ContextualMeasure:
     also: tuple[str, ...] = ()
     """What else is reported under the same name, after a slash."""
     table: bool = False
+    title: str = ""
+    symbol: str = ""
+    when: str = ""
 
 
 # In the order in which tables show them.
@@ -195,6 +198,9 @@ def less_mean_cosine(value: Value, mean_cosine: float | None) -> Value:
 def intra_sim(within: WithinGroups, share_kept: float) -> dict[str, Value]:
     """How alike the vectors of one token type are wherever it stands.
 
+    Title: similarity within a token type
+    Symbol: intra-sim
+    When: to see how much context changes a token
     Formula: mean over token types seen n ≥ 2 times of (‖Σu‖² − n) / (n² − n); by_count: weighted
         by n
     Range: [−1, 1]
@@ -226,6 +232,9 @@ def self_similarity(
 ) -> dict[str, Value]:
     """How alike the vectors of one word are wherever it stands.
 
+    Title: self-similarity of a word
+    Symbol: SelfSim
+    When: to see how contextual a layer is
     Formula: mean over words seen n ≥ 2 times of (‖Σu‖² − n) / (n² − n); corrected: less the mean
         cosine of the layer
     Range: [−1, 1]
@@ -250,6 +259,9 @@ def intra_sentence_similarity(
 ) -> dict[str, Value]:
     """How close the tokens of a text are to their mean vector.
 
+    Title: similarity within a text
+    Symbol: IntraSim
+    When: to see how alike the tokens of a text are
     Formula: mean over texts of (Σu)·(Σx) / (n ‖Σx‖), n ≥ 2 tokens; corrected: less the mean cosine
         of the layer
     Range: [0, 1]
@@ -273,6 +285,9 @@ def max_explainable_variance(
 ) -> dict[str, Value]:
     """How much of a word's vectors one static vector could explain at most.
 
+    Title: maximum explainable variance
+    Symbol: MEV
+    When: to see whether a static vector would do
     Formula: mean over at most 1,000 words, 5 to 100 occurrences each, of σ₁² / Σσ², not centred;
         corrected: less that of as many random word occurrences
     Range: [0, 1]
@@ -304,6 +319,8 @@ def max_explainable_variance(
 def massive_activations(found: LongestTokens) -> dict[str, Value]:
     """The few tokens whose vectors are far longer than all others.
 
+    Title: massive activations
+    When: if a few tokens have huge norms
     Formula: tokens with ‖x‖ above 5 times the median; the 20 longest, each with its largest entry
     Range: [0, 1] for the share
     Reference: Sun et al. 2024
@@ -346,6 +363,8 @@ def sampled_note(things: str, kept: int, share: float) -> str:
 def persistence(layers: Mapping[str, Extremes]) -> TableValue:
     """Dimensions that are outliers in many layers.
 
+    Title: persistence of outlier dimensions
+    When: if the same dimension stands out in many layers
     Formula: per dimension: the layers in which it is the minimum, or the maximum, in at least 10%
         of the vectors (8/d where that is more), or its mean is more than 6 deviations from the
         others; its shares over all layers

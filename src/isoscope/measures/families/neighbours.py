@@ -68,6 +68,9 @@ def occurrences(units: Matrix, neighbours: int) -> NDArray[np.int64]:
 def hubness(space: Space) -> Value:
     """Whether a few vectors are neighbours of very many, as searches then return them always.
 
+    Title: hubness
+    Symbol: S_N10
+    When: if a search returns the same items again and again
     Formula: skewness of N₁₀, the number of rows that have a row among their 10 nearest by cosine
     Range: (−∞, ∞)
     Reference: Radovanović et al. 2010, section 3
@@ -116,6 +119,9 @@ def two_nearest(vectors: Matrix) -> Matrix:
 def intrinsic_dimension(space: Space) -> Value:
     """Dimension of the surface on which the vectors lie, seen from neighbour to neighbour.
 
+    Title: intrinsic dimension
+    Symbol: TwoNN
+    When: to see how many dimensions the data have locally
     Formula: slope of −ln(1 − F(μ)) against ln μ, μ = r₂/r₁ of the two nearest neighbours
     Range: (0, d]
     Reference: Facco et al. 2017 (TwoNN), the largest tenth of the ratios left out as there

@@ -332,7 +332,7 @@ def first_read(
     result = {}
     for name, width in zip(group.names, group.widths, strict=True):
         if name not in state.moments:
-            raise DataError(f"{name}: no row is left to measure")
+            raise DataError(f"{name}: all rows were excluded")
         check(name, state.moments[name])
         sample = state.samples.get(name) or SampleTaker(width, 0, seed).result()
         result[name] = FirstRead(state.moments[name], sample)
@@ -361,5 +361,5 @@ def second_read(
     found = read(group, work, SECOND, plan or Run(), progress).state.projections
     for name in group.names:
         if name not in found:
-            raise DataError(f"{name}: no row is left in the second read")
+            raise DataError(f"{name}: all rows were excluded in the second read")
     return {name: found[name] for name in group.names}

@@ -106,7 +106,7 @@ def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
-            raise DataError(f"{path}: line {number} is no JSON: {error}") from error
+            raise DataError(f"{path}: line {number} is not valid JSON: {error}") from error
         if not isinstance(row, dict):
             raise DataError(f"{path}: line {number} should be a JSON object")
         yield number, row

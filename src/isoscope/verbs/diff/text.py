@@ -54,7 +54,7 @@ KEPT_LEGEND = (
     "neighbours in common: of the 10 nearest rows of B, with A's correction and with the same "
     "fitted on B; by chance: with two fits on rows of B"
 )
-INTERVAL_LEGEND = "±: how far the 95 % interval reaches, its longer side"
+INTERVAL_LEGEND = "±: the longer side of the 95 % interval"
 TEST_LEGEND = "p: permutation test on a pooled sample, by Holm's correction over the tests made"
 LIMIT_LEGEND = "negligible: differences below this are called negligible, however small p is"
 FOLDS_LEGEND = (

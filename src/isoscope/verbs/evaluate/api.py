@@ -108,9 +108,9 @@ def evaluate(
     lowercase : bool
         Lower-case the benchmark's words before they are looked up.
     prefix : str
-        What the vocabulary writes before a whole word, such as ``Ġ``.
+        Prefix of whole words in the vocabulary, such as ``Ġ``.
     drop_invalid : bool
-        Leave out rows with NaN or infinities, and count them, instead of stopping.
+        Exclude rows with NaN or infinity, and count them, instead of stopping.
     sentences : SentenceProtocol, optional
         For tasks on texts: layers, pooling, and what corrections are fitted on.
     second : str, Path or array, optional

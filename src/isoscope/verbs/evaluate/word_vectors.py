@@ -144,7 +144,7 @@ def read_vocabulary(path: Path) -> NDArray[Any]:
         for word, row in rows.items():
             words[row] = word
     except (ValueError, AttributeError, TypeError, IndexError, RecursionError) as error:
-        raise DataError(f"{path} is no JSON object of words and their rows: {error}") from error
+        raise DataError(f"{path} is not a JSON object of words and their rows: {error}") from error
     return words
 
 

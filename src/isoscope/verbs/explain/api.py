@@ -124,8 +124,8 @@ def explain(
     text : str, Path, list of str or TextSource, optional
         What ``open_texts`` takes. Most topics need it.
     topics : str or iterable of str, optional
-        Names, with commas; see ``isoscope list topics``. By default all that can be answered with
-        what is given; those that cannot are named in the result.
+        Comma-separated names; see ``isoscope list topics``. By default all that can be answered
+        with what is given; those that cannot are named in the result.
     column : str, optional
         Which column of a table holds the texts.
     data : str or Path, optional

@@ -100,7 +100,7 @@ def measure(
         ``data`` projects in the precision of the vectors (half precision in single); means and
         covariances are summed in double either way. ``double`` does everything in double.
     drop_invalid : bool
-        Leave out rows with NaN or infinities, and count them, instead of stopping.
+        Exclude rows with NaN or infinity, and count them, instead of stopping.
     documents : str or array-like, optional
         Which rows belong together: the name of a label, such as a column of a Parquet file, or
         the document of every row. Rows of one document are not independent, and the intervals
@@ -113,11 +113,11 @@ def measure(
         Measure a random sample of this many rows instead of all; the source is read once to draw
         it, and every row has the same chance.
     neighbours : bool
-        Also say, without labels, what each correction does to a search in a sample: which
-        neighbours are kept, hubness, and the recall of HNSW, IVF, int8 and binary codes.
+        Also measure what each correction does to a search in a sample: neighbours kept,
+        hubness, and the recall of HNSW, IVF, int8 and binary codes. This needs no labels.
     reduce : str, optional
-        Also say what is kept with so many components, such as ``64,128,256``: of truncated,
-        principal and whitened vectors, each in float32, int8 and binary.
+        Also measure what shorter vectors keep, such as ``64,128,256`` components: truncated,
+        principal and whitened ones, each in float32, int8 and binary.
     pairs : str or Path, optional
         With ``reduce``: labelled pairs of rows, on which every way is scored.
     queries : str, Path, array, tensor or CloudGroup, optional

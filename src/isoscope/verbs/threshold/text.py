@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 FORMS = {"cosine_distance": "distance", "euclidean_of_unit": "Euclidean"}
-INTERVAL_NOTE = "±: how far the {:g} % interval reaches, its longer side"
+INTERVAL_NOTE = "±: the longer side of the {:g} % interval"
 FORM_NOTE = (
     "distance: 1 − cosine; Euclidean: √(2 − 2 cosine), of unit vectors; (1 + cosine)/2 is in --json"
 )
@@ -157,7 +157,7 @@ def corrections_of(rows: list[Row]) -> list[str]:
 def random_grids(rows: list[Row], level: float) -> list[Grid]:
     """Arrange random pairs: the vectors as they are in every form, then all spaces side by side."""
     title = f"{rows[0].subject}: random pairs ({rows[0].protocol})"
-    header = ["random pairs", "cosine", *FORMS.values(), "a query meets"]
+    header = ["random pairs", "cosine", *FORMS.values(), "chance matches per query"]
     # What too few pairs tell is in the notes: a row of it would say nothing.
     known = [row for row in rows if row.value is not None]
     uncorrected = [row for row in rows if row.correction == UNCORRECTED]
@@ -203,7 +203,7 @@ def score_of(row: Row) -> str:
 
 
 def counted_matches(expected: float) -> str:
-    """Return how many vectors a query meets by chance."""
+    """Return how many vectors a query returns by chance."""
     return f"{expected:,.0f}" if expected >= 10 else f"{expected:.2g}"
 
 
@@ -232,7 +232,7 @@ def background_sentences(one: Meaning) -> list[str]:
     score, matches = one.pairs.quantile(TYPICAL), TYPICAL * one.others
     lines = [
         f"A cosine of {score:.3f} (distance {1 - score:.3f}) is the 99th percentile of "
-        f"random pairs: a query meets about {matches:,.0f} of {one.others:,} other vectors above "
+        f"random pairs: a query returns about {matches:,.0f} of {one.others:,} other vectors above "
         "it by chance."
     ]
     if TYPICAL * one.pairs.count < FEWEST_PAIRS:
