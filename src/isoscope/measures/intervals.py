@@ -225,18 +225,18 @@ class Jackknife:
         # Eigenvalues that are rounding count as zero, or the formula of the effective rank would
         # take their logarithms.
         values = np.where(spectrum.variances > spectrum.null, spectrum.variances, 0.0)
-        # As shares of their sum: squares of variances leave the range of float64 long before the
-        # vectors do.
-        total = float(values.sum())
-        values = values / total
-        spread = variances[self._filled] / total
+        # Squares of variances leave the range of float64 long before the vectors do. The factor is
+        # a power of two, which changes no digit, and falls out of the ratio below.
+        scale = math.ldexp(1.0, -math.frexp(float(values.sum()))[1])
+        values = values * scale
+        spread = variances[self._filled] * scale
         count = len(spread)
         errors = (count - 1) / count * ((spread - spread.mean(axis=0)) ** 2).sum()
         # For independent Gaussian rows the variance of λ_k is 2 λ_k² / n. What the blocks show
         # beyond the sum of these is due to heavy tails, or to rows that are not independent, and
         # the bias grows by the same factor.
         gaussian = 2 * float(values @ values) / self._space.rows
-        return bias(values) / self._space.rows * float(errors) / gaussian
+        return bias(values / values.sum()) / self._space.rows * float(errors) / gaussian
 
 
 def number(item: Measure, space: Space) -> float | None:
