@@ -51,3 +51,9 @@ def test_the_density_has_every_pair(offset: np.ndarray) -> None:
     table = isoscope.threshold(offset).result.table("cosine_density")
     assert sum(row["count"] for row in table.rows) == 800 * 799 // 2
     assert sum(row["share"] for row in table.rows) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("rows", [2, 3, 12])
+def test_a_few_rows(rows: int) -> None:
+    lines = screen_lines(isoscope.threshold(RANDOM.normal(size=(rows, 4)), at=[0.5]).result)
+    assert "0.5 is" in words_of(lines)
