@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,9 @@ def test_labelled_pairs(tmp_path: Path, offset: np.ndarray) -> None:
     text = words_of(screen_lines(result))
     assert f"For a precision of 0.8, accept a cosine of at least {cut.value:.3f}" in text
     assert "At this base rate" in text
+    warning = "Cosines do not tell yes from no significantly."
+    warned = replace(result, extra={**result.extra, "remarks": [warning]})
+    assert warning in words_of(screen_lines(warned))
 
 
 def test_the_density_has_every_pair(offset: np.ndarray) -> None:
