@@ -80,3 +80,9 @@ def test_a_command_that_does_not_fit_can_still_be_pasted() -> None:
     pasted = [line.removeprefix("  Next").strip() for line in lines if "option" in line]
     assert all(line.endswith("\\") for line in pasted[:-1])
     assert " ".join(line.removesuffix("\\").strip() for line in pasted) == command
+
+
+def test_a_table_without_rows_is_not_drawn() -> None:
+    assert texts(Screen("x", ["A sentence."], [[Numbers(["a", "b"], [])]])) == [
+        "x", "", "  A sentence.",
+    ]  # fmt: skip

