@@ -59,7 +59,9 @@ def test_tampered_results(
         Result.from_json(path.read_text())
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"schema_version": ' + "9" * 9_000 + "}"])
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"schema_version": ' + "9" * 9_000 + "}"], ids=["deep", "long"]
+)
 def test_json_that_python_does_not_take(text: str) -> None:
     with pytest.raises(DataError, match="this is not an isoscope result"):
         Result.from_json(text)

@@ -68,7 +68,7 @@ def test_as_many_blocks_as_commands() -> None:
 def test_commands_are_run_in_the_folder(tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", np.arange(12.0).reshape(4, 3))
     run = rerun.runner(tmp_path)
-    assert "mean_cosine" in run("sh", "isoscope measure v.npy --measures mean_cosine")
+    assert "mean cosine" in run("sh", "isoscope measure v.npy --measures mean_cosine")
     assert "| mean_cosine |" in run("md", "isoscope measure v.npy --measures mean_cosine")
     assert run("python", "import os; print(sorted(os.listdir()))") == "['v.npy']\n"
     with pytest.raises(SystemExit, match="ended with"):

@@ -38,7 +38,7 @@ PANEL_OF = {
     ),
     SCALE: (
         "engine", "workers", "on_error", "shard_rows", "shard_texts", "resume", "cache", "spool",
-        "group", "seed",
+        "group", "max_memory", "seed",
     ),
 }  # fmt: skip
 

@@ -182,7 +182,7 @@ Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 Seeds = Annotated[int, typer.Option(help="Number of runs of each, with seeds 0, 1, 2, …", min=1)]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Resume an interrupted run from the journal beside --out.")
+    bool, typer.Option("--resume", help="Resume a run from the journal beside --out.")
 ]
 Revision = Annotated[str | None, typer.Option(help="Branch, tag or commit of a hub model.")]
 CountSpecialTokens = Annotated[bool, typer.Option(help="Count the tokens that the tokenizer adds.")]
@@ -303,7 +303,7 @@ class Checkpoints(Options):
     keep: int | None = option(
         None, "Hub checkpoints on disk at a time. Default: 1; with --cache, all.", min=1
     )
-    cache: Path | None = option(None, "Folder for fetched checkpoints. Default: a temporary one.")
+    cache: Path | None = option(None, "Fetched checkpoints. Default: a temporary folder.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,8 +340,9 @@ class Watch(Showing):
     quiet: bool = flag("Write only errors to standard error.", "--quiet", "-q")
     max_memory: str | None = option(
         None,
-        "Refuse work that would take more memory than this, such as 8GB. Default: "
-        "ISOSCOPE_MAX_MEMORY, or three quarters of what is free.",
+        "Refuse work that needs more, such as 8GB. Default: ISOSCOPE_MAX_MEMORY, or 3/4 of what is "
+        "free.",
+        metavar="SIZE",
     )
 
 

@@ -100,8 +100,8 @@ def test_judgements_that_are_too_large(folder: Path) -> None:
     assert len(str(caught.value)) < 300
 
 
-@pytest.mark.parametrize("value", ["[" * 100_000, "9" * 5_000])
+@pytest.mark.parametrize("value", ["[" * 100_000, "9" * 5_000], ids=["deep", "long"])
 def test_json_that_python_does_not_take(folder: Path, value: str) -> None:
     put(folder / "corpus.jsonl", '{"_id": "d1", "text": ' + value + "}\n")
-    with pytest.raises(DataError, match="corpus.jsonl: line 1 is no JSON"):
+    with pytest.raises(DataError, match="corpus.jsonl: line 1 is not valid JSON"):
         read_retrieval(folder)

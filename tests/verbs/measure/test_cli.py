@@ -114,7 +114,7 @@ def test_a_gate(run: Run, vectors: Path) -> None:
         (["package:word2vec"], 2, "no packaged cloud is called 'word2vec'"),
         (["VECTORS", "--workers", "0"], 2, "--workers"),
         (["VECTORS", "--precision", "half"], 2, "--precision"),
-        (["VECTORS", "--nope"], 2, "No such option: --nope"),
+        (["VECTORS", "--nope"], 2, "unknown option '--nope'"),
         (["VECTORS", "VECTORS"], 2, "unexpected extra argument"),
         ([], 2, "Missing argument"),
         ([""], 2, "name a file"),

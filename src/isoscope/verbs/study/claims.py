@@ -617,6 +617,8 @@ def in_scope(claims: Iterable[Claim], result: Result, models: Collection[str] = 
     A correlation over models is computed on these: others would change a verdict about them.
     """
     named = [claim.known_as(models) for claim in claims if claim.compares_models]
+    if not named:
+        return result
     kept = {name for claim in named for name in claim.meant(result)}
     return replace(result, rows=[row for row in result.rows if row.subject in kept])
 

@@ -28,7 +28,7 @@ LEFT_OUT = ("asked", "claims")
 DIGITS = 7
 
 # The folders before the name of a file or folder that is named in full.
-FOLDERS = re.compile(r"(?<![\w.:/~-])~?/(?:[\w.@+ -]+/)+")
+FOLDERS = re.compile(r"(?<![\w.:/~-])~?/(?:[\w.@+-]+/)+")
 
 
 def save_record(run: StudyRun, folder: Path) -> Path:
