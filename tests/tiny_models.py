@@ -258,3 +258,22 @@ def save_tiny_gguf(folder: Path, path: Path, kind: str = "Q8_0") -> Path:
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+def without_head(folder: Path, copy: Path) -> Path:
+    """Copy a saved model without its head's weights, which the configuration goes on naming."""
+    import shutil
+
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(folder, copy)
+    stored = load_file(copy / "model.safetensors")
+    kind = transformers.AutoConfig.from_pretrained(copy)
+    with torch.device("meta"):
+        base = transformers.AutoModel.from_config(kind)
+    prefix = f"{base.base_model_prefix}."
+    kept = {name.removeprefix(prefix): tensor for name, tensor in stored.items()}
+    kept = {name: tensor for name, tensor in kept.items() if name in base.state_dict()}
+    assert len(kept) < len(stored)
+    save_file(kept, copy / "model.safetensors", metadata={"format": "pt"})
+    return copy

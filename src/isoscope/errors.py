@@ -38,12 +38,17 @@ class UsageError(IsoscopeError):
     exit_code = 2
 
 
+# Names that a message lists: more than isoscope has of any kind, fewer than a file may have.
+MOST_NAMES = 100
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """Build the error for a name that does not exist, with near names first and then all."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
-    listed = f"known: {', '.join(names)}" if names else "there are none"
+    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    listed = f"known: {', '.join(names[:MOST_NAMES])}{more}" if names else "there are none"
     return UsageError(f"no {kind} is called {name!r}; {hint}{listed}")
 
 
@@ -62,10 +67,10 @@ def at_least(name: str, value: int, least: int) -> None:
     >>> at_least("workers", 0, 1)
     Traceback (most recent call last):
         ...
-    isoscope.errors.UsageError: workers is at least 1, not 0
+    isoscope.errors.UsageError: workers must be at least 1, got 0
     """
     if value < least:
-        raise UsageError(f"{name} is at least {least}, not {value}")
+        raise UsageError(f"{name} must be at least {least}, got {value}")
 
 
 def one_of(name: str, value: object, choices: Iterable[str], between: str = " or ") -> None:

@@ -1,4 +1,4 @@
-"""Isotropy and training: terms of a loss that even out a matrix, and small models from nothing.
+"""Isotropy and training: terms of a loss that even out a matrix, and small models from scratch.
 
 >>> from isoscope.training import CalibratedTrainer, CosReg
 >>> CalibratedTrainer(model, args, calibration=CosReg(0.1)).train()  # doctest: +SKIP

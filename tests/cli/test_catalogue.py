@@ -8,7 +8,7 @@ import isoscope
 from isoscope.cli.app import app
 
 NAMES = {
-    "mean_cosine", "cosine_quantiles", "mean_offset", "mean_norm", "norm_of_mean",
+    "mean_cosine", "cosine_quantiles", "cosine_density", "mean_offset", "mean_norm", "norm_of_mean",
     "mean_alignment", "i1", "i1_symmetric", "i1_scaled", "i2", "top_variance_share",
     "effective_rank", "participation_ratio", "iso_score", "outlier_dimensions",
     "dead_dimensions", "spectrum", "norm_density", "random_pair_cosine", "uniformity", "hubness",

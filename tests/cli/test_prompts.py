@@ -79,7 +79,7 @@ def test_the_protocol_says_what_was_used(run: Run, folder: Path) -> None:
         ("--layer", "block 1"): "not the pipeline in modules.json (it is for the last layer alone)",
     }
     for options, expected in words.items():
-        process = run("advise", folder / "model", *pairs, *options)
+        process = run("advise", folder / "model", *pairs, *options, "--details")
         assert process.code == 0, process.error
         assert expected in " ".join(process.out.split())
 

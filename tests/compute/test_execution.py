@@ -65,7 +65,7 @@ def test_without_a_number_this_process_works() -> None:
 @pytest.mark.parametrize("engine", ["local", "ray", "ray:auto"])
 @pytest.mark.parametrize("workers", [0, -1])
 def test_too_few_workers_are_refused_before_anything_starts(engine: str, workers: int) -> None:
-    with pytest.raises(UsageError, match=f"workers is at least 1, not {workers}"):
+    with pytest.raises(UsageError, match=f"workers must be at least 1, got {workers}"):
         open_pool(engine, workers)
 
 

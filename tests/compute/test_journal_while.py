@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from isoscope.compute.journal import journal_while
+from isoscope.compute.journal import Journal, journal_while, refuse_unfinished
 from isoscope.errors import DataError, UsageError
 
 ASKED = {"correction": "center"}
@@ -74,3 +75,54 @@ def test_a_short_run_that_fails_is_not_worth_keeping(tmp_path: Path) -> None:
     with pytest.raises(DataError):
         cut_off(resume=True, worth=60.0)  # what an earlier run kept is not this one's to delete
     assert (tmp_path / "journal").is_dir()
+
+
+def test_a_thread_that_an_interrupt_left_behind_writes_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "journal"
+    with journal_while(folder, ASKED, resume=False) as journal:
+        assert journal is not None
+    journal.save("read 0-0", {"x": np.ones(1)})
+    assert not folder.exists()
+    Journal.open(folder, ASKED).close()
+    with Journal.open(folder, ASKED, resume=True) as journal:
+        pass
+    journal.save("read 0-0", {"x": np.ones(1)})
+    journal.forget("read 0-0")
+    assert {path.name for path in folder.iterdir()} == {"configuration.json", "lock"}
+
+
+def test_an_interrupt_between_a_file_and_its_name_in_the_list(tmp_path: Path) -> None:
+    folder = tmp_path / "journal"
+    with journal_while(folder, ASKED, resume=False) as journal:
+        assert journal is not None
+        journal.save("read 0-0", {"x": np.ones(1)})
+        del journal._finished["read 0-0"]
+        (folder / ".isoscope-half").write_bytes(b"")
+    assert not folder.exists()
+
+
+def test_steps_without_a_configuration_do_not_block_the_next_run(tmp_path: Path) -> None:
+    folder = tmp_path / "journal"
+    with Journal.open(folder, ASKED) as journal:
+        journal.save("read 0-0", {"x": np.ones(1)})
+    (folder / "configuration.json").unlink()
+    with journal_while(folder, ASKED, resume=False) as journal:
+        assert journal is not None
+        assert journal.steps == ()
+    assert not folder.exists()
+    folder.mkdir()
+    (folder / "step 100.safetensors").write_bytes(b"weights of somebody")
+    with pytest.raises(UsageError, match="a folder with other files"):
+        Journal.open(folder, ASKED)
+
+
+def test_a_second_run_is_not_told_to_delete_the_folder_of_the_first(tmp_path: Path) -> None:
+    folder = tmp_path / "journal"
+    with journal_while(folder, ASKED, resume=False):
+        with pytest.raises(UsageError, match=f"in use by another run, process {os.getpid()}; wait"):
+            refuse_unfinished(folder)
+        with pytest.raises(UsageError, match="in use by another run"):
+            Journal.open(folder, ASKED)
+    Journal.open(folder, ASKED).close()
+    with pytest.raises(UsageError, match="--resume continues it"):
+        refuse_unfinished(folder)

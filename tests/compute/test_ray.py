@@ -33,7 +33,7 @@ from faults_for_tests import (
 import isoscope
 from isoscope.compute import ray as ray_actors
 from isoscope.compute.pool import BadShard, no_tick, packed
-from isoscope.compute.ray import Actor, Caller, RayActors
+from isoscope.compute.ray import Actor, Caller, RayActors, connect
 from isoscope.compute.stage import Stage
 from isoscope.data.base import rows_per_batch
 from isoscope.errors import DataError, UsageError
@@ -222,3 +222,16 @@ def test_measures_are_those_of_threads_bit_by_bit(ray_cluster: str, tmp_path: Pa
     assert measured(source, workers=2) == local
     assert measured(source, engine="ray", workers=1) == local
     assert measured(source, engine="ray", workers=2) == local
+
+
+def test_a_ray_that_does_not_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("the raylet ended\nlog: ...")
+
+    monkeypatch.setattr(ray, "init", fail)
+    with pytest.raises(UsageError, match=r"--engine ray: Ray does not start \(the raylet ended\)"):
+        connect(ray, "", 1)
+    with pytest.raises(UsageError, match=r"--engine ray:auto: no Ray answers \(the raylet ended\)"):
+        connect(ray, "auto", 1)

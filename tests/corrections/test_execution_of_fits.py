@@ -134,7 +134,7 @@ def test_a_table_is_measured_by_this_process_too(postgres: Server, documents: An
 def test_options_that_make_no_sense_are_refused_at_once() -> None:
     for wrong, words in (
         ({"engine": "spark"}, "--engine is local, ray or ray:ADDRESS, not 'spark'"),
-        ({"workers": 0}, "workers is at least 1, not 0"),
+        ({"workers": 0}, "workers must be at least 1, got 0"),
         ({"on_error": "ignore"}, "on-error is stop or skip, not 'ignore'"),
         ({"shard": 0}, "a shard has at least one of its rows, not 0"),
     ):

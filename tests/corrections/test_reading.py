@@ -63,7 +63,7 @@ def test_rows_that_do_not_count_are_counted_over_all_shards() -> None:
 
 def test_nothing_left() -> None:
     group = RowSelection(ArrayCloud(np.full((5, 3), np.nan)), drop_invalid=True)
-    with pytest.raises(DataError, match="^array: no row is left to learn from$"):
+    with pytest.raises(DataError, match="^array: all rows were excluded$"):
         read_summary(group, PARTS)
 
 

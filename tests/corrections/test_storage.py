@@ -315,6 +315,8 @@ WRONG_HEADERS: dict[str, tuple[dict[str, Any], str]] = {
     "parameters that are a list": ({"parameters": []}, "parameters in its header is"),
     "other parameters than tensors": ({"parameters": {"n_components": 3}}, "the tensor shift is"),
     "rows": ({"rows": -3}, "rows in its header is -3"),
+    "other rows than its sums": ({"rows": 7}, "fitted on 7 vectors, its sums 200"),
+    "unknown type": ({"dtype": "float31"}, "unknown type of vectors, 'float31'"),
     "another width": ({"width_in": 5}, "header says 5 dimensions, its tensors 8"),
     "another width after it": ({"width_out": 5}, "header says 5 dimensions after"),
     "renormalize": ({"renormalize": True}, "renormalize differs"),
@@ -359,6 +361,11 @@ WRONG_TENSORS: dict[str, tuple[Callable[[Arrays], Arrays], str]] = {
     "stored": (
         lambda a: {**a, "stored": np.frombuffer(b"float31", np.uint8)},
         "'float31', which is no known type",
+    ),
+    "forged rows": (lambda a: {**a, "moments.rows": np.asarray(10**12)}, "its sums 1,000,000,000"),
+    "type of a sum": (
+        lambda a: {**a, "moments.rows": np.asarray(200.0)},
+        "moments.rows is float64|tensors that isoscope did not write",
     ),
     "no weight": (lambda a: {**a, "moments.weight": np.asarray(0.0)}, "sum to zero"),
 }

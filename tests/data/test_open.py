@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import isoscope
+from isoscope.data.texts import open_texts
 from isoscope.errors import DataError, UsageError
 
 
@@ -77,3 +79,19 @@ def test_minilm_has_its_vocabulary_and_other_tensors() -> None:
     assert next(cloud.batches())["minilm"].labels["word"][0] == "[PAD]"
     other = isoscope.open_cloud("package:minilm", column="embeddings.position_embeddings.weight")
     assert other.rows == 512
+
+
+@pytest.mark.parametrize("ending", [".npy", ".npz", ".parquet", ".txt", ".jsonl", ".safetensors"])
+def test_a_pipe_is_not_waited_for(tmp_path: Path, ending: str) -> None:
+    os.mkfifo(tmp_path / f"x{ending}")
+    with pytest.raises(UsageError, match="is a named pipe, and files are read more than once"):
+        isoscope.open_cloud(tmp_path / f"x{ending}")
+
+
+def test_texts_and_corrections_in_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.txt")
+    os.mkfifo(tmp_path / "x.safetensors")
+    with pytest.raises(UsageError, match="is a named pipe"):
+        open_texts(tmp_path / "x.txt")
+    with pytest.raises(UsageError, match="is a named pipe"):
+        isoscope.load_correction(tmp_path / "x.safetensors")

@@ -8,7 +8,7 @@ import fsspec
 import pytest
 
 from isoscope.data.location import Location
-from isoscope.data.output import Target, atomic_output, check_target
+from isoscope.data.output import Target, atomic_file, atomic_output, check_target, prefix_of
 from isoscope.errors import UsageError
 
 
@@ -81,3 +81,67 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
             check_target(Location(str(path)))
     with pytest.raises(UsageError, match="nowhere"):
         check_target(Location("nowhere://bucket/v.npy"))
+
+
+def test_leftovers_of_a_killed_run_go_with_the_next_that_writes_the_same_file(
+    tmp_path: Path,
+) -> None:
+    target = tmp_path / "r.json"
+    killed = tmp_path / f"{prefix_of(target)}abc"
+    other = tmp_path / f"{prefix_of(tmp_path / 'other.json')}abc"
+    fresh = tmp_path / f"{prefix_of(target)}def"
+    for path in (killed, other, fresh):
+        path.write_bytes(b"half")
+    for path in (killed, other):
+        os.utime(path, (0, 0))
+    with atomic_file(target) as file:
+        file.write(b"whole")
+    assert set(tmp_path.iterdir()) == {target, other, fresh}
+
+
+def test_what_another_run_still_writes_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "r.json"
+    with atomic_file(target) as first:
+        first.write(b"first")
+        first.flush()
+        os.utime(first.name, (0, 0))
+        monkeypatch.setattr("isoscope.data.output._SWEPT", set())  # as in another process
+        with atomic_file(target) as second:
+            second.write(b"second")
+    assert target.read_bytes() == b"first"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_links_to_files_are_written_through(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    file, link, dangling = tmp_path / "data" / "r.json", tmp_path / "r.json", tmp_path / "new.json"
+    file.write_text("old")
+    link.symlink_to(file)
+    dangling.symlink_to(tmp_path / "data" / "new.json")
+    for path in (link, dangling):
+        check_target(Location(str(path)))
+        with atomic_output(Location(str(path))) as output:
+            output.write(b"new")
+        assert path.is_symlink()
+        assert path.read_text() == "new"
+    assert sorted(path.name for path in (tmp_path / "data").iterdir()) == ["new.json", "r.json"]
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "null").symlink_to("/dev/null")
+    for name, words in (
+        ("pipe", "is a named pipe; name a file"),
+        ("loop", "is a loop of symbolic links; name a file"),
+        ("null", "is a device; name a file"),
+    ):
+        path = tmp_path / name
+        with pytest.raises(UsageError, match=words):
+            check_target(Location(str(path)))
+        with pytest.raises(UsageError, match=words), atomic_file(path):
+            pass
+    assert Path("/dev/null").is_char_device()
+    assert {path.name for path in tmp_path.iterdir()} == {"pipe", "loop", "null"}

@@ -53,7 +53,7 @@ def test_tensors_too() -> None:
 
 
 def test_nothing_left() -> None:
-    with pytest.raises(DataError, match="no row is left"):
+    with pytest.raises(DataError, match="all rows were excluded"):
         isoscope.measure(np.full((3, 2), np.nan), drop_invalid=True)
     with pytest.raises(DataError, match="a single row is left"):
         isoscope.measure(np.array([[1.0, 2.0], [np.nan, 1.0]]), drop_invalid=True)

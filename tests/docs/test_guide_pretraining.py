@@ -1,4 +1,4 @@
-"""The guide to small models from nothing: its code runs, its commands are commands."""
+"""The guide to small models from scratch: its code runs, its commands are commands."""
 
 from __future__ import annotations
 

@@ -41,6 +41,11 @@ def expected(cloud: np.ndarray, correction: str) -> dict[str, float]:
     pairs = oracle.log_partitions(made, axes)
     scaled = oracle.log_partitions(oracle.scaled(made), axes)
     low, high = oracle.sign_range(pairs)
+    # Zero vectors stay zero vectors: they have no cosine and no length in any space.
+    kept = made.tolist()
+    for row in np.flatnonzero(~cloud.any(axis=1)):
+        kept[row] = [0] * len(kept[row])
+    kept = mp.matrix(kept)
     values = {
         "ln i1": oracle.log_i1(pairs),
         "ln i1_symmetric": oracle.log_i1_symmetric(pairs),
@@ -48,10 +53,10 @@ def expected(cloud: np.ndarray, correction: str) -> dict[str, float]:
         "ln sign_low": low,
         "ln sign_high": high,
         "i2": oracle.i2(pairs),
-        "mean_cosine": oracle.mean_cosine(made),
-        "mean_norm": oracle.mean_norm(made),
-        "norm_of_mean": oracle.norm_of_mean(made),
-        "mean_offset": oracle.mean_offset(made),
+        "mean_cosine": oracle.mean_cosine(kept),
+        "mean_norm": oracle.mean_norm(kept),
+        "norm_of_mean": oracle.norm_of_mean(kept),
+        "mean_offset": oracle.mean_offset(kept),
         "top_variance_share": oracle.top_variance_share(made),
         "effective_rank": oracle.effective_rank(made),
         "participation_ratio": oracle.participation_ratio(made),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import isoscope
 from isoscope.measures.diagnosis import (
     CARRIED,
+    COLLAPSED,
     LOW_RANK,
     OFFSET,
     VARIANCE,
@@ -86,7 +87,7 @@ def test_low_rank_and_dead_dimensions() -> None:
     dead[:, [3, 70]] = 0.5
     found = verdict(dead)
     assert found["cause"] == "dead dimensions"
-    assert found["sentence"] == "Dead dimensions: 2 of 80 never vary (3, 70)."
+    assert found["sentence"] == "Dead dimensions: 2 of 80 never vary (dimensions 3, 70)."
 
 
 def test_several_findings_are_all_told() -> None:
@@ -94,7 +95,9 @@ def test_several_findings_are_all_told() -> None:
     cloud[:, 4] = 1.0
     found = verdict(cloud)
     assert found["cause"] == "common offset"
-    assert any("Dead dimensions: 1 of 100 never varies (4)." in line for line in found["also"])  # type: ignore[attr-defined]
+    assert any(
+        "Dead dimensions: 1 of 100 never varies (dimension 4)." in line for line in found["also"]
+    )  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("width", [8, 16, 24, 32, 300])
@@ -324,3 +327,63 @@ def limit_of(found: dict[str, object]) -> float:
     """Return the limit of the mean cosine, which chance may raise."""
     figures: list[dict[str, float]] = found["figures"]  # type: ignore[assignment]
     return next(one["mild"] for one in figures if one["name"] == "mean_cosine")  # type: ignore[comparison-overlap]
+
+
+@given(
+    cosine=st.floats(0.5, 0.999), rows=st.integers(70, 300), width=st.integers(8, 60),
+    size=st.floats(1e-3, 1e3), seed=st.integers(0, 100),
+)  # fmt: skip
+@settings(max_examples=40, deadline=None)
+def test_a_mean_cosine_near_one_is_a_verdict_of_its_own(
+    cosine: float, rows: int, width: int, size: float, seed: int
+) -> None:
+    cloud = size * shifted(cosine, rows, width, seed)
+    names = ["mean_cosine", "effective_rank", "outlier_dimensions", "i1_scaled"]
+    result = isoscope.measure(cloud, names, ["none"])
+    found, measured = result.verdicts[0], result.row("mean_cosine")
+    assert measured.value is not None
+    assert (found["cause"] == "collapsed") == (measured.value >= COLLAPSED)
+    if found["cause"] != "collapsed":
+        assert "Collapsed" not in " ".join([found["sentence"], *found["also"]])
+        return
+    assert found["grade"] == "strong"
+    assert "common offset" not in " ".join([found["sentence"], *found["also"]])
+    (figure,) = found["figures"]
+    assert (figure["value"], figure["low"], figure["high"]) == (
+        measured.value, measured.low, measured.high,
+    )  # fmt: skip
+    assert measured.low is not None
+    assert ("does not exclude a lower one" in found["sentence"]) == (measured.low < COLLAPSED)
+    # The reason for the limit: I1 tells nothing apart any more.
+    assert result.value("i1_scaled") == pytest.approx(1 / np.e, abs=0.02)
+
+
+def test_what_a_collapsed_cloud_differs_in_is_said() -> None:
+    found = verdict(shifted(0.98, 2_000, 64))
+    assert found["cause"] == "collapsed"
+    assert "the mean cosine is 0.98 (0.98 to 0.98; limit 0.95)" in str(found["sentence"])
+    assert "about 2 % of their squared length" in str(found["sentence"])
+    assert "1/e" in str(found["implies"])
+
+
+def test_outlier_dimensions_of_a_collapsed_cloud_are_named_too() -> None:
+    random = np.random.default_rng(0)
+    cloud = random.standard_normal((1_000, 64))
+    cloud[:, 5] += 100.0
+    found = verdict(cloud)
+    assert found["cause"] == "collapsed"
+    assert any("dimension 5 " in one for one in found["also"])  # type: ignore[attr-defined]
+
+
+def test_numbers_on_a_line_have_not_collapsed() -> None:
+    cloud = 100 + np.random.default_rng(0).standard_normal((200, 1))
+    assert verdict(cloud)["cause"] != "collapsed"
+
+
+def test_the_interval_of_a_rank_holds_ranks_only() -> None:
+    """One vector that is far longer than all others makes the error of the rank huge."""
+    cloud = np.random.default_rng(0).standard_normal((500, 64))
+    cloud[0] *= 200
+    found = isoscope.measure(cloud, corrections=["none"]).verdicts[0]
+    (rank,) = (line for line in found["also"] if "low rank" in line)
+    assert "(1.0 to 64.0; mild below 12.8" in rank

@@ -193,7 +193,7 @@ def test_a_hub_that_went_away(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("served")
 def test_places_and_numbers_that_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--keep is at least 1"):
+    with pytest.raises(UsageError, match="--keep must be at least 1"):
         CheckpointCache(keep=0)
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="cannot be written"):

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+import struct
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from isoscope.errors import DataError
-from isoscope.models.model import read_config
+from isoscope.models.model import is_known_quantisation, read_config
 from isoscope.models.sources import Source
 
 if TYPE_CHECKING:
@@ -25,12 +26,24 @@ def read(folder: Path, content: Any) -> Any:
     ("content", "message"),
     [
         ("{", "config.json is not JSON"),
-        ([], "it is no JSON object"),
+        ([], "it is not a JSON object"),
         ({}, "it has no model_type"),
         ({"model_type": "perceptron-9000"}, "has no architecture 'perceptron-9000'"),
         (
             {"model_type": "special", "auto_map": {"AutoModel": "code.Special"}},
             r"mine \(special\) is made of code that comes with it \(auto_map\)",
+        ),
+        ({"model_type": ["bert"]}, r"model_type must be a string, got \['bert'\]"),
+        ({"model_type": "bert", "architectures": [3]}, "architectures must be a list of strings"),
+        ({"model_type": "bert", "architectures": {"a": 1}}, "architectures must be a list"),
+        ({"model_type": "bert", "num_hidden_layers": 10**9}, r"num_hidden_layers is 1e\+09, more"),
+        (
+            {"model_type": "bert", "text_config": {"n_layer": 1e30}},
+            r"n_layer is 1e\+30, more than any network has",
+        ),
+        (
+            {"model_type": "bert", "quantization_config": {"quant_method": "nonsense"}},
+            "does not know the quantisation 'nonsense'",
         ),
         ({"model_type": "bert", "hidden_size": "wide"}, "mine: its configuration cannot be used"),
     ],
@@ -38,6 +51,25 @@ def read(folder: Path, content: Any) -> Any:
 def test_configurations_that_are_refused(content: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=message):
         read(tmp_path, content)
+
+
+def test_known_quantisations_are_left_to_transformers() -> None:
+    assert is_known_quantisation("gptq")
+    assert is_known_quantisation("bitsandbytes")
+    assert not is_known_quantisation("")
+    assert not is_known_quantisation(["gptq"])
+
+
+def test_a_gguf_file_of_nested_arrays(tmp_path: Path) -> None:
+    pytest.importorskip("gguf")
+    name = b"general.nested"
+    head = struct.pack("<4sIQQQ", b"GGUF", 3, 0, 1, len(name)) + name
+    nested = b"".join(struct.pack("<IQ", 9, 1) for _ in range(5_000))
+    (tmp_path / "x.gguf").write_bytes(
+        head + struct.pack("<I", 9) + nested + struct.pack("<IQI", 4, 1, 7)
+    )
+    with pytest.raises(DataError, match="x.gguf is not a whole GGUF file: maximum recursion"):
+        read_config(Source("x", "x.gguf", tmp_path, "x.gguf"))
 
 
 def test_code_is_not_run_where_transformers_has_the_architecture(tmp_path: Path) -> None:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import isoscope
+from isoscope.data.texts import open_texts
 from isoscope.errors import DataError, UsageError
+from isoscope.models.layers import LayerClouds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -226,3 +228,12 @@ def test_smollm2_out_of_its_package() -> None:
 
 def test_a_path_is_a_name(copied: Path) -> None:
     assert isoscope.open_model(copied).name == copied.name
+
+
+def test_a_tokenizer_with_more_tokens_than_the_matrix_has_rows(copied: Path) -> None:
+    entries = json.loads((copied / "tokenizer.json").read_text())
+    entries["model"]["vocab"]["cat"] = 99_999
+    (copied / "tokenizer.json").write_text(json.dumps(entries))
+    layers = LayerClouds(isoscope.open_model(copied), open_texts(["the cat sat"]))
+    with pytest.raises(DataError, match="spoilt: its tokenizer gives out token 99,999, and"):
+        next(iter(layers.batches()))

@@ -81,6 +81,28 @@ def test_what_is_a_folder_of_checkpoints(run: Path, tmp_path: Path) -> None:
     assert len(find_training(str(run), "step*").checkpoints) == 4
 
 
+@pytest.mark.parametrize(
+    ("kinds", "training"),
+    [
+        ({"bert": "bert", "gpt2": "gpt2"}, False),
+        ({"all-mpnet-base-v2": "mpnet"}, False),
+        ({"all-mpnet-base-v2": "mpnet", "all-MiniLM-L6-v2": "bert"}, False),
+        ({"pythia-70m": "gpt_neox", "pythia-160m-v2": "gpt_neox"}, False),
+        ({"step10": "bert", "step20": "gpt2"}, False),
+        ({"step10": "bert"}, True),
+        ({"epoch_1": "bert", "epoch_2": "bert", "best": "bert"}, True),
+        ({"10": "bert", "20": "bert"}, True),
+    ],
+)
+def test_models_side_by_side_are_no_training(
+    kinds: dict[str, str], training: bool, tmp_path: Path
+) -> None:
+    for name, kind in kinds.items():
+        empty_model(tmp_path / "models" / name)
+        (tmp_path / "models" / name / "config.json").write_text(f'{{"model_type": "{kind}"}}')
+    assert holds_checkpoints(str(tmp_path / "models")) is training
+
+
 def test_folders_and_models_without_checkpoints(run: Path) -> None:
     with pytest.raises(UsageError, match="has no checkpoints: none of its subfolders is a model"):
         find_training(str(run / "step0"), "step*")

@@ -25,6 +25,8 @@ def test_a_folder_is_named_by_its_own_name(tmp_path: Path, monkeypatch: pytest.M
     [
         ("empty", "is not a model: the folder has no config.json$"),
         ("quantised", "it holds a.gguf: name that file"),
+        ("run", r"run is a folder of models \(step5, step20, step100\), .* such as run/step100; "),
+        ("many", r"\(m0, m1, m2, m3, m4 and 2 more\), not a model: name one .* such as many/m6;"),
         ("early", "the network is in 0_Transformer: load the folder with sentence-transformers"),
         ("notes.txt", "name a folder with config.json, or a .gguf file"),
         ("missing.gguf", "there is no such file"),
@@ -41,9 +43,14 @@ def test_what_is_not_a_model(
     (tmp_path / "early" / "0_Transformer").mkdir(parents=True)
     (tmp_path / "early" / "0_Transformer" / "config.json").write_text("{}")
     (tmp_path / "notes.txt").write_text("hello")
+    inside = [*(f"run/step{k}" for k in (100, 20, 5)), *(f"many/m{k}" for k in range(7))]
+    for folder in inside:
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "config.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(UsageError, match=message) as caught:
         find_source(name, None)
+    assert "\n" not in str(caught.value)
 
 
 def test_what_is_on_this_machine_has_no_revisions(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_json_round_trip(result: isoscope.Result, tmp_path: Path) -> None:
     again = isoscope.Result.load(tmp_path / "r.json")
     assert again == result
     values = json.loads(result.to_json())
-    assert values["schema_version"] == 1
+    assert values["schema_version"] == 2
     assert values["command"] == "isoscope measure x.npy"
     assert {"isoscope", "numpy", "python"} <= values["versions"].keys()
     fields = {"subject", "part", "correction", "measure", "value", "log10", "low", "high"}

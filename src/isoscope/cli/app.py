@@ -1,25 +1,41 @@
 """The command line's frame: commands, errors, exit codes.
 
-0 is success, 1 bad data or a failed run, 2 a wrong call, 3 a ``--fail-if`` that came true.
+0 is success, 1 bad data or a failed run, 2 a wrong call, 3 a ``--fail-if`` that came true, and 128
+plus its number for a signal that ended the run.
 """
 
 from __future__ import annotations
 
+import difflib
 import io
 import os
+import signal
 import sys
+import threading
 import traceback
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer.main
 
-from isoscope.cli.streams import silence, without_secrets
-from isoscope.errors import IsoscopeError
+from isoscope.cli.help import help_text, use_plain_help
+from isoscope.cli.streams import (
+    ignore_narrow_columns,
+    occupy_closed_streams,
+    silence,
+    without_secrets,
+)
+from isoscope.errors import IsoscopeError, unknown_name
 from isoscope.version import __version__
 
 INTERRUPTED = 130
+
+# Signals that end a run as Ctrl-C does, where this system has them.
+ENDING_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 
 # What a wrong option raises; newer releases of typer bring a click of their own.
 WrongCall: type[Exception] = next(
@@ -27,27 +43,23 @@ WrongCall: type[Exception] = next(
 )
 
 EVERYDAY = {
-    "measure": "Measure how evenly a cloud of vectors fills its space, and what corrections would "
-    "change.",
-    "profile": "Look inside transformers: every layer over a text in one pass, or the weights "
-    "alone.",
-    "evaluate": "Score word vectors, or the layers of a model, on benchmarks, as they are and "
-    "corrected.",
-    "advise": "Try every correction on your task, cross-fitted, and say what to do, if anything.",
-    "explain": "Say why a space is filled as it is: frequency, position, norms, outliers, senses, "
-    "style.",
-    "explore": "Look at vectors on a local page: corrections and layers live, neighbours before "
-    "and after.",
-    "threshold": "Say what a score means: among random pairs and, with labels, for matches.",
-    "diff": "Compare two clouds: the same rows or others, and what of A may be kept for B.",
-    "correct": "Fit a correction, apply it to files, take new vectors into it.",
-    "list": "Show what there is to choose from.",
+    "measure": "Measure how evenly vectors fill their space.",
+    "profile": "Measure the layers of a transformer over texts, or its weights.",
+    "evaluate": "Score vectors or models on benchmarks, with and without corrections.",
+    "advise": "Find out which correction helps on your task, if any.",
+    "explain": "Find out why a space is unevenly filled.",
+    "explore": "Explore vectors on a local page.",
+    "threshold": "Find out what a cosine means here, and which threshold to use.",
+    "diff": "Compare two clouds, and see what of A may be kept for B.",
+    "correct": "Fit a correction, apply it to files, or update it.",
+    "list": "List measures, corrections and tasks.",
+    "doctor": "Check the installation: extras, data, caches, memory.",
+    "completion": "Print shell completion for bash, zsh or fish.",
 }
 RESEARCH = {
-    "report": "Show several results as one table, for a page or a paper; or as one page of "
-    "pictures.",
-    "train": "Train models: with isotropy as part of the loss, or from nothing.",
-    "study": "Run an experiment of a paper on models of your own.",
+    "report": "Combine results into a table or a page.",
+    "train": "Train models with isotropy in the loss, or small ones from scratch.",
+    "study": "Run an experiment of a paper on your own models.",
 }
 
 # Summaries of all commands by the panel of the help that lists them, in its order.
@@ -56,7 +68,11 @@ RESEARCH = {
 PANELS = {"Everyday": EVERYDAY, "Research": RESEARCH}
 
 COMMANDS = {**EVERYDAY, **RESEARCH}
-NOT_A_ROOM = {"list": "isoscope.cli.catalogue"}
+NOT_A_ROOM = {
+    "list": "isoscope.cli.catalogue",
+    "doctor": "isoscope.cli.doctor",
+    "completion": "isoscope.cli.completion",
+}
 
 
 @cache
@@ -67,14 +83,20 @@ def loaded(name: str) -> Any:
     if group is None:
         group = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
         group.command(name, epilog=room.EXAMPLES)(getattr(room, f"{name}_command"))
-    return typer.main.get_command(group)
+    return use_plain_help(typer.main.get_command(group))
 
 
 class LazyGroup(typer.core.TyperGroup):
     """Commands that are imported when they are called, and not to be listed."""
 
+    def get_help(self, ctx: Any) -> str:
+        """Return the help, which lists commands that are not loaded."""
+        return help_text(self, ctx)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Find a command by its name, and load it."""
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            raise unknown_name("command", args[0], COMMANDS)
         name, known, rest = super().resolve_command(ctx, args)
         return name, known if name is None else loaded(name), rest
 
@@ -90,7 +112,7 @@ app = typer.Typer(
 
 
 def show_version(wanted: bool) -> None:
-    """Print the version and leave."""
+    """Print the version and exit."""
     if wanted:
         typer.echo(f"isoscope {__version__}")
         raise typer.Exit
@@ -102,7 +124,7 @@ def options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=show_version, is_eager=True, help="Show the version and leave."
+            "--version", callback=show_version, is_eager=True, help="Show the version and exit."
         ),
     ] = False,
 ) -> None:
@@ -117,23 +139,51 @@ for _panel, _commands in PANELS.items():
         app.command(_name, rich_help_panel=_panel, help=_summary)(lambda: None)
 
 
+def end_as_interrupted() -> list[int]:
+    """Let SIGTERM and SIGHUP clean up as Ctrl-C does; the list gets the one that came.
+
+    Python's own way is to end at once, and to leave temporary files and a locked journal behind.
+    """
+    received: list[int] = []
+
+    def interrupt(number: int, frame: object) -> None:
+        del frame
+        received.append(number)
+        if len(received) == 1:  # the second of an impatient supervisor must not stop the clean-up
+            raise KeyboardInterrupt
+
+    here = threading.current_thread() is threading.main_thread()  # no other may set a handler
+    for number in ENDING_SIGNALS if here else ():
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP, and is to be obeyed
+            signal.signal(number, interrupt)
+    return received
+
+
 def main() -> None:
     """Run the command line; every expected error is one line on standard error."""
+    received = end_as_interrupted()
+    occupy_closed_streams()
+    ignore_narrow_columns()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ≤ or ‖ shows ? instead
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False, prog_name="isoscope")
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except (IsoscopeError, WrongCall, OSError, MemoryError) as error:
         code = report(error)
     if code == INTERRUPTED:  # which typer makes of Ctrl-C
-        print("isoscope: interrupted", file=sys.stderr, flush=True)
+        ending = f"ended by {signal.Signals(received[0]).name}" if received else "interrupted"
+        with suppress(OSError, ValueError):  # the terminal may be gone
+            print(f"isoscope: {ending}", file=sys.stderr, flush=True)
+        output = sys.modules.get("isoscope.data.output")
+        if output is not None:  # or nothing was written
+            output.remove_temporary_files()
         # Not sys.exit: leaving politely waits for BLAS threads that may be in the middle of a
         # long decomposition, and some builds of BLAS never answer.
-        os._exit(code)
+        os._exit(128 + received[0] if received else code)
     sys.exit(code)
 
 
@@ -143,6 +193,10 @@ def report(error: Exception) -> int:
         print(without_secrets(traceback.format_exc()), file=sys.stderr, end="")
     code = getattr(error, "exit_code", 1)
     message = str(error.format_message() if hasattr(error, "format_message") else error)
+    if hasattr(error, "option_name") and hasattr(error, "possibilities"):
+        near = difflib.get_close_matches(error.option_name, error.possibilities or (), n=1)
+        hint = f"did you mean {near[0]}?" if near else "--help lists all"
+        message = f"unknown option '{error.option_name}'; {hint}"
     if isinstance(error, OSError):
         silence(sys.stdout)
         message = f"the output cannot be written: {error.strerror or error}"

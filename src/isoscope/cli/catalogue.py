@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from isoscope.cli.options import Data, PrintJson, command_group
+from isoscope.cli.options import Data, Details, PrintJson, command_group
 from isoscope.cli.streams import console, indented, print_facts
 from isoscope.errors import UsageError
 from isoscope.measures.context.definitions import CONTEXTUAL_MEASURES, ContextualMeasure
@@ -15,7 +15,7 @@ from isoscope.measures.registry import Measure, all_measures
 from isoscope.registry import load
 from isoscope.tasks.registry import Task, all_tasks, data_folder, own_kinds
 
-list_app = command_group("Show what there is to choose from.")
+list_app = command_group("List measures, corrections and tasks.")
 
 BETTER = {
     "higher": "higher is more even",
@@ -31,13 +31,16 @@ SYMBOLS = (
 )
 
 
-@list_app.command("measures", epilog="Example: isoscope list measures --json")
-def list_measures(as_json: PrintJson = False) -> None:
-    """Show every measure: formula, range, direction, dependence on length, reference."""
+@list_app.command("measures", epilog="Example: isoscope list measures --details")
+def list_measures(as_json: PrintJson = False, details: Details = False) -> None:
+    """List every measure: title, key, symbol, range, direction, and when to look at it."""
     if as_json:
         rows = [describe(item) for item in all_measures()]
         rows += [{**asdict(item), "of": "layers"} for item in CONTEXTUAL_MEASURES]
         print_facts(rows)
+        return
+    if not details:
+        show_measure_table()
         return
     screen = console()
     screen.print(SYMBOLS)
@@ -48,6 +51,32 @@ def list_measures(as_json: PrintJson = False) -> None:
     screen.print("\nOf the layers of a model over a text, by isoscope profile:")
     for context in CONTEXTUAL_MEASURES:
         show_measure(context, f", and /{', /'.join(context.also)}" if context.also else "")
+
+
+# Which way is more even, as a sign.
+ARROWS = {"higher": "↑", "lower": "↓", "neither": ""}
+
+
+def show_measure_table() -> None:
+    """Print a line or two for every measure."""
+    # By name, as the help needs neither.
+    padded, wrapped = (
+        load(f"isoscope.results.screen.cells:{one}") for one in ("padded", "wrapped")
+    )
+    screen = console()
+    room = max(min(screen.width, 120), 40)
+    screen.print("Title, key, symbol and range of every measure, and when to look at it.")
+    legend = "↑ ↓ which way is more even   * depends on the norm   --details has formulas"
+    screen.print(legend, style="dim", soft_wrap=True)
+    for heading, items in (("Of vectors", all_measures()), ("Of layers", CONTEXTUAL_MEASURES)):
+        screen.print(f"\n{heading}", style="bold", soft_wrap=True)
+        for item in items:
+            facts = [item.name + " *" * item.length_dependent, item.symbol, item.range]
+            facts.append(ARROWS[item.direction])
+            about = "  ".join(fact for fact in facts if fact)
+            screen.print(f"  {padded(item.title, 36)}  {about}".rstrip(), soft_wrap=True)
+            for line in wrapped(item.when, room - 6):
+                screen.print(f"      {line}", style="dim", soft_wrap=True)
 
 
 def show_measure(
@@ -161,7 +190,7 @@ def describe(item: Measure) -> dict[str, object]:
     """Return what is known about a measure as a plain dictionary."""
     names = (
         "name", "alias", "summary", "formula", "range", "direction", "length_dependent",
-        "reference", "table", "default", "interval", "no_interval",
+        "reference", "table", "default", "interval", "no_interval", "title", "symbol", "when",
     )  # fmt: skip
     known = {name: getattr(item, name) for name in names}
     return {**known, **{name: known[name] or None for name in ("alias", "no_interval")}}

@@ -159,48 +159,44 @@ def parse_every(text: str | None) -> Any:
 
 Column = Annotated[
     str | None,
-    typer.Option(help="Which array, tensor, column or field of a file that holds several."),
+    typer.Option(help="Array, column or field, if the file has several."),
 ]
-ArrayColumn = Annotated[
-    str | None, typer.Option(help="Which array or column of a file that holds several.")
-]
-TextColumn = Annotated[str | None, typer.Option(help="Which column or field holds the texts.")]
+ArrayColumn = Annotated[str | None, typer.Option(help="Array or column, if the file has several.")]
+TextColumn = Annotated[str | None, typer.Option(help="Column or field that holds the texts.")]
 Data = Annotated[
     Path | None,
     typer.Option(help="Folder with the benchmarks' files.", envvar="ISOSCOPE_DATA"),
 ]
 Words = Annotated[
-    str | None, typer.Option(help="Which label holds the words. Default: word, or the only one.")
+    str | None, typer.Option(help="Label that holds the words. Default: word, or the only one.")
 ]
 Ids = Annotated[
     str | None, typer.Option(help="Label that names the rows. Default: their numbers, from 0.")
 ]
 PrintJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Details = Annotated[bool, typer.Option("--details", help="Print everything there is to know.")]
 DropInvalid = Annotated[
-    bool, typer.Option("--drop-invalid", help="Leave out rows with NaN or infinities.")
+    bool, typer.Option("--drop-invalid", help="Exclude rows with NaN or infinity.")
 ]
-Seed = Annotated[int, typer.Option(help="Seed of all that is drawn at random.", min=0)]
-Seeds = Annotated[int, typer.Option(help="Runs of each: seeds 0, 1, 2, …", min=1)]
-Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
+Seeds = Annotated[int, typer.Option(help="Number of runs of each, with seeds 0, 1, 2, …", min=1)]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on with a killed run, from the journal beside --out.")
+    bool, typer.Option("--resume", help="Resume a run from the journal beside --out.")
 ]
-Revision = Annotated[str | None, typer.Option(help="Branch, tag or commit of a model of the hub.")]
-CountSpecialTokens = Annotated[
-    bool, typer.Option(help="Whether tokens that the tokenizer adds count.")
-]
+Revision = Annotated[str | None, typer.Option(help="Branch, tag or commit of a hub model.")]
+CountSpecialTokens = Annotated[bool, typer.Option(help="Count the tokens that the tokenizer adds.")]
 Every = Annotated[
     str | None,
     typer.Option(
         metavar="N|log",
-        help="Take one in N checkpoints, or those nearest to doubled steps; always the first and "
-        "the last.",
+        help="Read every Nth checkpoint, or those nearest to doubled steps.",
         callback=parse_every,
     ),
 ]
 Device = Annotated[
     str | None,
-    typer.Option(help="Where models compute, such as cpu or cuda. Default: an accelerator."),
+    typer.Option(help="Device of the model, such as cpu or cuda. Default: an accelerator."),
 ]
 
 # Panels of the help.
@@ -213,50 +209,46 @@ Layer = Annotated[str, of_texts(help="Layer of the model.")]
 Pooling = Annotated[
     Literal["mean", "cls", "last", "max"] | None,
     of_texts(
-        help="How a text's tokens become one vector. Default: as the model's modules.json says, "
-        "where it has one; else the mean."
+        help="How the tokens of a text become one vector. Default: as in the model's "
+        "modules.json, else mean."
     ),
 ]
 Prompt = Annotated[
     str | None,
     of_texts(
         metavar="NAME|TEXT",
-        help="What to put in front of texts: a prompt of the model by name, or a text. Default: "
-        "the model's own.",
+        help="Prompt before texts: a name that the model knows, or a text. Default: the model's.",
     ),
 ]
 QueryPrompt = Annotated[
     str | None,
     of_texts(
         metavar="NAME|TEXT",
-        help="The same for queries: those of a search, or the first texts of pairs.",
+        help="Prompt before queries, or before the first texts of pairs.",
     ),
 ]
-SpecialTokens = Annotated[bool, of_texts(help="Whether tokens that the tokenizer adds count.")]
-KeepVectors = Annotated[
-    bool, of_texts(help="Whether vectors of texts are kept on disk (in ISOSCOPE_CACHE).")
-]
+SpecialTokens = Annotated[bool, of_texts(help="Count the tokens that the tokenizer adds.")]
+KeepVectors = Annotated[bool, of_texts(help="Keep vectors of texts on disk, in ISOSCOPE_CACHE.")]
 Engine = Annotated[
     str,
     of_scale(
         metavar="local|ray[:ADDRESS]",
-        help="Who works: this machine, a Ray of its own on this machine (ray), or a cluster "
-        "(ray:auto, ray:HOST:6379).",
+        help="Execution backend: this machine, a local Ray (ray), or a Ray cluster (ray:auto, "
+        "ray:HOST:6379).",
     ),
 ]
 Workers = Annotated[
     int | None,
     of_scale(
-        help="Processes, or actors of Ray, each with a copy of the model and one thread. Default: "
-        "this process with all its threads; with Ray one per core or accelerator.",
+        help="Processes or Ray actors, each with a copy of the model. Default: this process; with "
+        "Ray, one per core or accelerator.",
         min=1,
     ),
 ]
 OnError = Annotated[
     Literal["stop", "skip"],
     of_scale(
-        help="Whether a file or shard that cannot be read ends the run, or is left out, named and "
-        "counted.",
+        help="What to do if a file or shard cannot be read: stop, or skip and report it.",
     ),
 ]
 
@@ -268,14 +260,14 @@ class Scale(Options):
     engine: Engine = "local"
     workers: int | None = option(
         None,
-        "Threads, or actors of Ray. Default: one per core. The numbers are the same with any.",
+        "Threads or Ray actors; results do not depend on it. Default: one per core.",
         min=1,
         panel=SCALE,
     )
     on_error: OnError = "stop"
     shard_rows: int | None = option(
         None,
-        "Rows that a worker reads at a time. Default: 64 batches of 1.5 million numbers.",
+        "Rows per task of a worker. Default: 64 batches of 1.5 million numbers.",
         "--shard",
         metavar="ROWS",
         min=1,
@@ -288,7 +280,7 @@ class Compute(Options):
     """How and where models compute."""
 
     dtype: Literal["float32", "float16", "bfloat16", "float64"] = option(
-        "float32", "In what models compute."
+        "float32", "Floating-point type of the model."
     )
     device: Device = None
 
@@ -309,9 +301,9 @@ class Checkpoints(Options):
 
     every: Every = None
     keep: int | None = option(
-        None, "Checkpoints of the hub on disk at a time. Default: 1, or all with --cache.", min=1
+        None, "Hub checkpoints on disk at a time. Default: 1; with --cache, all.", min=1
     )
-    cache: Path | None = option(None, "Folder for fetched checkpoints. Default: a temporary one.")
+    cache: Path | None = option(None, "Fetched checkpoints. Default: a temporary folder.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,19 +312,19 @@ class WordLookup(Options):
 
     words: Words = None
     vocabulary: Path | None = option(
-        None, "Words of a matrix without labels: a line per row, or JSON of words and rows."
+        None, "Words of a matrix without labels: one per line, or JSON of words and rows."
     )
-    lowercase: bool = flag("Lower-case the benchmarks' words.")
-    prefix: str = option("", "What the vocabulary writes before a whole word, such as Ġ.")
+    lowercase: bool = flag("Convert the words of the benchmarks to lower case.")
+    prefix: str = option("", "Prefix of whole words in the vocabulary, such as Ġ.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Queries(Options):
     """Queries beside documents."""
 
-    queries: str | None = option(None, "Vectors of queries, where the source holds documents.")
+    queries: str | None = option(None, "Vectors of queries, if the source holds documents.")
     centres: Literal["shared", "own", "both"] | None = option(
-        None, "Centre queries on the documents' mean, on their own, or try both. Default: both."
+        None, "Centre queries on the documents' mean, on their own mean, or both. Default: both."
     )
 
 
@@ -342,10 +334,16 @@ class Watch(Showing):
 
     progress: Mode | None = option(
         None,
-        "A bar, lines of JSON for programs, or nothing, on standard error. Default: "
-        "ISOSCOPE_PROGRESS, or auto: a bar on a terminal.",
+        "Progress on standard error: a bar, lines of JSON, or none. Default: ISOSCOPE_PROGRESS, "
+        "else auto.",
     )
-    quiet: bool = flag("Write nothing but errors to standard error.", "--quiet", "-q")
+    quiet: bool = flag("Write only errors to standard error.", "--quiet", "-q")
+    max_memory: str | None = option(
+        None,
+        "Refuse work that needs more, such as 8GB. Default: ISOSCOPE_MAX_MEMORY, or 3/4 of what is "
+        "free.",
+        metavar="SIZE",
+    )
 
 
 PICTURE_PACKAGES = ("jinja2", "vl_convert")
@@ -356,11 +354,9 @@ PAGE_ENDINGS = (".html", ".htm")
 class Pictures(Showing):
     """Where a page and pictures go; None for nowhere."""
 
-    html: Path | None = option(
-        None, "Also write one .html page with pictures, which opens anywhere."
-    )
+    html: Path | None = option(None, "Also write an .html page with pictures.")
     figures: Path | None = option(
-        None, "Also write every picture into this folder, as .png, .svg and .pdf."
+        None, "Also write all pictures to this folder (.png, .svg, .pdf)."
     )
 
     @property
@@ -389,7 +385,9 @@ class Pictures(Showing):
 class Shown(Showing):
     """How a result is shown: as JSON, on a page, in pictures."""
 
+    details: bool = flag("Print all numbers, intervals and notes.")
     as_json: bool = flag("Print the whole result as JSON.", "--json")
+    ascii: bool = flag("Draw with plain ASCII characters.")
     pictures: Pictures
 
 

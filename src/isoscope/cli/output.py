@@ -18,8 +18,10 @@ from isoscope.cli.streams import (
     plain_warnings,
     print_text,
 )
+from isoscope.compute.memory import limited
 from isoscope.registry import load
-from isoscope.results.kinds import grids
+from isoscope.results.kinds import grids, screen_of
+from isoscope.results.screen.layout import lay_out
 from isoscope.results.tables import Grid, previews
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from isoscope.progress import Progress
     from isoscope.results.render import Line
     from isoscope.results.result import Result
+    from isoscope.results.screen.blocks import Screen
 
 
 @contextmanager
@@ -44,6 +47,7 @@ def running(watch: Watch | None = None, unit: str = "rows") -> Iterator[dict[str
 def watching(watch: Watch, unit: str = "rows") -> Iterator[Progress | None]:
     """Show warnings and progress on standard error for a while."""
     with (
+        limited(watch.max_memory),
         plain_warnings(quiet=watch.quiet),
         progress_bar(error_console(), unit, quiet=watch.quiet, mode=watch.progress) as report,
     ):
@@ -58,7 +62,7 @@ def give(result: Result, shown: Shown, out: Path | None = None) -> None:
     if shown.as_json:
         print_text(result.to_json())
     else:
-        show(result, console())
+        show(result, console(), details=shown.details, plain=shown.ascii)
 
 
 def draw(results: Sequence[Result], pictures: Pictures) -> None:
@@ -72,8 +76,33 @@ def draw(results: Sequence[Result], pictures: Pictures) -> None:
 LONGEST_HEADER = 10
 
 
-def show(result: Result, screen: Console) -> None:
-    """Print the result for a person."""
+def show(result: Result, screen: Console, *, details: bool = False, plain: bool = False) -> None:
+    """Print the result for a person: the answer first, or with ``details`` everything."""
+    found = None if details else screen_of(result)
+    if found is None:
+        show_details(result, screen)
+    else:
+        print_screen(found, screen, plain=plain)
+
+
+def print_screen(found: Screen, screen: Console, *, plain: bool = False) -> None:
+    """Print a screen in as many columns as the terminal has; in ASCII where it has nothing else."""
+    plain = plain or not can_draw(screen)
+    for line in lay_out(found, screen.width, plain=plain):
+        screen.print(line.text, style=line.style, soft_wrap=True)
+
+
+def can_draw(screen: Console) -> bool:
+    """Whether a terminal has more than ASCII."""
+    try:
+        "█│±".encode(screen.encoding)
+    except (LookupError, UnicodeEncodeError):
+        return False
+    return True
+
+
+def show_details(result: Result, screen: Console) -> None:
+    """Print all tables, verdicts and notes of a result."""
     for one in grids(result):
         screen.print(one.title, style="italic")
         show_grid(one, screen, no_wrap=True)

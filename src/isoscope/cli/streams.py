@@ -25,6 +25,37 @@ def silence(stream: IO[str]) -> None:
         os.close(nowhere)
 
 
+def occupy_closed_streams() -> None:
+    """Let streams that were closed by whoever started this process lead nowhere.
+
+    Python has None in their place, and the next file that is opened would get the number of the
+    stream: what a library prints would then go into that file. Standard input stays None, so that
+    whoever reads it can say that it is closed.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+
+
+# Columns below which no table can be read; rich prints nothing at all on a screen of none.
+NARROWEST = 20
+
+
+def ignore_narrow_columns() -> None:
+    """Forget a width of the terminal that makes no sense, such as ``COLUMNS=0``."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and len(columns) < 9 and int(columns) < NARROWEST:
+        del os.environ["COLUMNS"]
+
+
 class PatientConsole(Console):
     """A console for which a closed pipe is no reason to stop: a gate is still to be judged."""
 

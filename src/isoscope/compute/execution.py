@@ -185,7 +185,7 @@ class RunOptions(TypedDict, total=False):
     shard_rows : int, optional
         Rows that are read by one worker at a time.
     resume : bool, default False
-        Go on with a killed run, from the journal beside ``out``.
+        Resume an interrupted run from the journal beside ``out``.
     """
 
     engine: str

@@ -14,9 +14,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -52,14 +53,8 @@ class FolderLock:
             except OSError as error:
                 raise UsageError(cannot_be_written(self._path, error)) from error
             if not lock(file):
-                file.seek(0)
-                holder = file.read(20).decode("ascii", "replace").strip()
-                file.close()
-                raise UsageError(
-                    f"{self._path.parent} is in use by another run"
-                    + (f", process {holder}" if holder else "")
-                    + "; wait for it, or name another output"
-                )
+                with file:
+                    raise in_use(self._path.parent, file)
             # The last holder may have deleted the file between our open() and our lock: then the
             # lock is on a file that nobody else will ever see, and we try again.
             if self._is_current(file):
@@ -85,6 +80,17 @@ class FolderLock:
             self._path.unlink(missing_ok=True)
         self._file.close()
         self._file = None
+
+
+def in_use(folder: Path, file: BinaryIO) -> UsageError:
+    """Say that another run has a folder, which its lock file names."""
+    file.seek(0)
+    holder = file.read(20).decode("ascii", "replace").strip()
+    return UsageError(
+        f"{folder} is in use by another run"
+        + (f", process {holder}" if holder else "")
+        + "; wait for it, or name another output"
+    )
 
 
 def lock(file: BinaryIO) -> bool:
@@ -269,6 +275,10 @@ class Journal:
         self.folder = folder
         self._lock = lock
         self._finished = finished
+        # An interrupt leaves threads behind that may still want to save something. After close()
+        # and remove() the folder may be another run's, or gone, and nothing is written any more.
+        self._writing = threading.Lock()
+        self._open = True
 
     @classmethod
     def open(
@@ -304,8 +314,10 @@ class Journal:
         lock = FolderLock(folder / LOCK)
         try:
             begun = (folder / CONFIGURATION).exists()
-            if not resume:
-                refuse_unfinished(folder)
+            if begun and not resume:
+                raise unfinished(folder)
+            for step in () if begun else folder.glob(f"step *{ENDING}"):
+                step.unlink()  # make_folder has seen that all of them are an entry of a journal
             for leftover in folder.glob(f"{PREFIX}*"):  # of a run that was killed while it wrote
                 leftover.unlink()
             if begun:
@@ -353,8 +365,11 @@ class Journal:
         finished : bool
             False for a state on the way, from which the step can go on.
         """
-        write_entry(self._path(step), Entry(step, arrays, facts or {}, finished))
-        self._finished[step] = finished
+        path = self._path(step)
+        with self._writing:
+            if self._open:
+                write_entry(path, Entry(step, arrays, facts or {}, finished))
+                self._finished[step] = finished
 
     def load(self, step: str) -> Entry | None:
         """Return what was kept of a step, finished or not; None where nothing was."""
@@ -362,24 +377,30 @@ class Journal:
 
     def forget(self, step: str) -> None:
         """Delete what was kept of a step that nobody will go on from; nothing, if nothing was."""
-        # Out of the list before the file goes: a step that is listed always has its file.
-        if self._finished.pop(step, None) is not None:
-            self._path(step).unlink(missing_ok=True)
+        with self._writing:
+            # Out of the list before the file goes: a step that is listed always has its file.
+            if self._open and self._finished.pop(step, None) is not None:
+                self._path(step).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Let other runs in; the journal stays."""
+        with self._writing:
+            self._open = False
         self._lock.release()
 
     def remove(self) -> None:
         """Delete the journal, after its run has succeeded; files of others stay."""
-        for step in self._finished:
-            self._path(step).unlink(missing_ok=True)
+        with self._writing:
+            self._open = False
+        # All that are there, not all that are listed: an interrupt may come between the two.
+        for path in [*self.folder.glob(f"step *{ENDING}"), *self.folder.glob(f"{PREFIX}*")]:
+            path.unlink(missing_ok=True)
         # Last of what matters: killed in between, the rest is a journal with fewer steps. Steps
         # without a configuration would be taken for somebody else's files, and be refused.
         (self.folder / CONFIGURATION).unlink(missing_ok=True)
         self._finished = {}
         self._lock.release(delete=True)
-        if not any(self.folder.iterdir()):
+        with suppress(OSError):  # somebody else's files, or the lock of the next run
             self.folder.rmdir()
 
     def __enter__(self) -> Journal:
@@ -440,12 +461,21 @@ def journal_beside(
 
 
 def refuse_unfinished(folder: Path) -> None:
-    """Refuse to begin where a journal is."""
-    if (folder / CONFIGURATION).exists():
-        raise UsageError(
-            f"{folder} is the journal of a run that did not finish; --resume continues it; to "
-            "start over, delete that folder"
-        )
+    """Refuse to begin where a journal is, or say that its run still has it."""
+    if not (folder / CONFIGURATION).exists():
+        return
+    with suppress(OSError), (folder / LOCK).open("rb") as file:
+        if not lock(file):
+            raise in_use(folder, file)
+    raise unfinished(folder)
+
+
+def unfinished(folder: Path) -> UsageError:
+    """Say that a journal is in the way, and what to do."""
+    return UsageError(
+        f"{folder} is the journal of a run that did not finish; --resume continues it; to "
+        "start over, delete that folder"
+    )
 
 
 def make_folder(folder: Path) -> None:
@@ -456,7 +486,7 @@ def make_folder(folder: Path) -> None:
             foreign = sorted(
                 path.name
                 for path in folder.iterdir()
-                if path.name != LOCK and not path.name.startswith(PREFIX)
+                if path.name != LOCK and not path.name.startswith(PREFIX) and not is_entry(path)
             )
             if foreign:
                 raise UsageError(
@@ -465,6 +495,14 @@ def make_folder(folder: Path) -> None:
                 )
     except OSError as error:
         raise UsageError(cannot_be_written(folder, error)) from error
+
+
+def is_entry(path: Path) -> bool:
+    """Whether a file was written by a journal; without a configuration nobody can continue it."""
+    if not (path.name.startswith("step ") and path.name.endswith(ENDING) and path.is_file()):
+        return False
+    with path.open("rb") as file:
+        return file.read(8 + len(BEGINNING))[8:] == BEGINNING
 
 
 def known_steps(folder: Path) -> dict[str, bool]:
@@ -483,7 +521,9 @@ def read_configuration(folder: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise DataError(f"{path} was damaged: it is no JSON object; delete {folder} to start over")
+        raise DataError(
+            f"{path} was damaged: it is not a JSON object; delete {folder} to start over"
+        )
     return found
 
 

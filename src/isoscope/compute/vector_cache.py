@@ -136,7 +136,7 @@ class VectorCache:
 
     def __init__(self, folder: str | Path | None = None, limit: int = LIMIT) -> None:
         if limit < 0:
-            raise UsageError(f"the limit of a cache is at least 0 bytes, not {limit}")
+            raise UsageError(f"the limit of a cache must be at least 0 bytes, got {limit}")
         given = default_folder() if folder is None else Path(folder)
         self.folder, self.limit = given.expanduser() / FOLDER, limit
 

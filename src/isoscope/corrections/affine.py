@@ -7,6 +7,7 @@ products. So the map is kept in the form in which it is cheap and exact to apply
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from isoscope.corrections.apply import Placed
 from isoscope.corrections.closed_form import ClosedForm
 from isoscope.corrections.fit import Summary
 from isoscope.corrections.parameters import Slot
-from isoscope.data.arrays import is_tensor, like
+from isoscope.data.arrays import in_double, is_tensor, like
 from isoscope.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from isoscope.corrections.parameters import Slots
     from isoscope.data.base import Array
     from isoscope.typing import Matrix, Vector
+
+
+# Factors of the size of float32's range: what they are multiplied with is at its other end.
+SINGLE_FACTORS = (1e-30, 1e30)
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,17 @@ class AffineMap(Placed[tuple[Any, ...]]):
         """Number of dimensions of the result."""
         return len(self.shift)
 
+    @cached_property
+    def _beyond_single(self) -> bool:
+        """Whether float32 cannot hold the parts, or their products with vectors of that size."""
+        factors = [part for part in (self.scale, self.product) if part is not None]
+        sizes = [float(np.abs(part).max(initial=0.0)) for part in factors]
+        offsets = [float(np.abs(part).max(initial=0.0)) for part in (self.center, self.shift)]
+        smallest, largest = SINGLE_FACTORS
+        return any(size > largest for size in (*sizes, *offsets)) or any(
+            0 < size < smallest for size in sizes
+        )
+
     def linear(self, x: Array, scale: Array, removed: Array, product: Array) -> Array:
         """L x for rows x, with its parts in the type and place of ``x``; None leaves one out."""
         if scale is not None:
@@ -65,7 +81,7 @@ class AffineMap(Placed[tuple[Any, ...]]):
 
     def __call__(self, rows: Array) -> Array:
         """Apply the map to float32 or float64 rows, array or tensor; never in place."""
-        wide = in_double(rows) if self.double else rows
+        wide = in_double(rows) if self.double or self._beyond_single else rows
         center, constant, scale, removed, product = self.parts_like(wide)
         moved = wide if center is None else wide - center
         y = self.linear(moved, scale, removed, product)
@@ -110,13 +126,6 @@ class AffineMap(Placed[tuple[Any, ...]]):
             part.name: arrays[part.name] for part in fields(cls) if part.name in arrays
         }
         return cls(**{**parts, "double": bool(parts.get("double", False))})
-
-
-def in_double(rows: Array) -> Array:
-    """Return rows in float64 where their device has it; Apple's has not."""
-    if not is_tensor(rows):
-        return rows.astype(np.float64)
-    return rows if rows.device.type == "mps" else rows.double()
 
 
 class AffineCorrection(ClosedForm):

@@ -353,7 +353,9 @@ class Correction(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not reset:
             self._check_width(X)
         if not is_tensor(X):
-            return validate_data(self, X, reset=reset, dtype=FLOATS)
+            # scikit-learn looks for NaN in a sum, which may overflow where no number does.
+            with np.errstate(over="ignore", invalid="ignore"):
+                return validate_data(self, X, reset=reset, dtype=FLOATS)
         cloud = TensorCloud(X, "X", fewest=1)
         if reset:
             self._forget_names(cloud.width)

@@ -25,7 +25,7 @@ from isoscope.compute.map_reduce import summed
 from isoscope.compute.threads import accumulate, cores
 from isoscope.corrections.apply import Placed
 from isoscope.corrections.fit import only_cloud
-from isoscope.data.arrays import like, square_norms, to_host
+from isoscope.data.arrays import in_double, like, square_norms, to_host
 from isoscope.data.sampling import SampleTaker
 from isoscope.errors import DataError
 from isoscope.measures.kernels.numpy_kernel import WorkingMemory
@@ -59,6 +59,16 @@ MOST_PASSES = 10
 ENOUGH = 5e-4
 
 
+# Entries whose squares, and sums of these, stay well within the range of float32.
+SINGLE_REACH = (1e-12, 1e12)
+
+
+def beyond_single(points: NDArray[Any]) -> bool:
+    """Whether squared distances of such points leave the range of float32."""
+    reach = float(np.abs(points).max(initial=0.0))
+    return reach > 0 and not SINGLE_REACH[0] < reach < SINGLE_REACH[1]
+
+
 class Nearest(Placed[tuple[Any, ...]]):
     """Finds the nearest centre of every row.
 
@@ -68,6 +78,7 @@ class Nearest(Placed[tuple[Any, ...]]):
     def __init__(self, centers: Matrix) -> None:
         self.centers = centers
         self.origin = centers.mean(axis=0)
+        self._double = beyond_single(centers)
 
     def __call__(self, rows: Array) -> Array:
         """Return the index of the nearest centre of each row, the first of equals."""
@@ -75,6 +86,7 @@ class Nearest(Placed[tuple[Any, ...]]):
 
     def scored(self, rows: Array) -> tuple[Array, Array]:
         """Return x − o and x·c − ‖c‖²/2 around the origin o, largest for the nearest centre."""
+        rows = in_double(rows) if self._double else rows
         origin, centers, halves = self.parts_like(rows)
         moved = rows - origin
         return moved, moved @ centers - halves
@@ -156,8 +168,12 @@ def find_centers(
         taker.add(batch)
     sample = taker.result().vectors.astype(working_type(group))
     if not len(sample):
-        raise DataError(f"{group.names[0]}: no row is left to learn from")
-    centers = start(sample, n_clusters, seed)
+        raise DataError(f"{group.names[0]}: all rows were excluded")
+    return settled(group, start(sample, n_clusters, seed), progress)
+
+
+def settled(group: CloudGroup, centers: Matrix, progress: Progress | None = None) -> Matrix:
+    """Move centres by Lloyd's iterations over all rows until that gains next to nothing."""
     for _ in range(MOST_PASSES):
         found = lloyd_pass(group, Nearest(centers), progress)
         # A centre that is nearest to no row has no mean, and is dropped; the caller says so.
@@ -182,6 +198,8 @@ def start(sample: NDArray[Any], n_clusters: int, seed: int) -> Matrix:
     """Run scikit-learn's k-means on the sample."""
     from sklearn.cluster import KMeans  # a fifth of the time that importing corrections would take
 
+    if beyond_single(sample):
+        sample = sample.astype(np.float64)
     model = KMeans(min(n_clusters, len(sample)), n_init=STARTS, random_state=seed)
     with warnings.catch_warnings():
         # Fewer distinct rows than clusters: the caller finds that out and says so.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from isoscope.compute.map_reduce import Run, read, summed, with_progress, without_skipped
+from isoscope.compute.memory import FITTED, check_matrices
 from isoscope.data.arrays import is_tensor, unit_tolerance
 from isoscope.data.base import EPSILON
 from isoscope.data.open import one_cloud
@@ -240,6 +241,16 @@ def read_summary(
     return read_weighted(group, parts, weights, precision, progress)
 
 
+def check_fit(group: CloudGroup, parts: MomentParts) -> None:
+    """Refuse a fit whose matrices would not fit into memory."""
+    if parts.scatter:
+        check_matrices(
+            group.widths[0], FITTED, f"fitting on {group.names[0]}",
+            "reduce the dimensions first, or choose a correction without directions, such as "
+            "center or clip",
+        )  # fmt: skip
+
+
 def read_with_sample(
     group: CloudGroup,
     parts: MomentParts,
@@ -254,6 +265,7 @@ def read_with_sample(
     The same read as the one that measures begin with: shards over threads or other workers, sums
     in float64. Sums and rows are the same bit by bit whoever reads.
     """
+    check_fit(group, parts)
     widths = dict(zip(group.names, group.widths, strict=True))
     work = FirstWork(parts, widths, size, rows=getattr(group, "certain_rows", None))
     state = read(group, work, stage, plan or Run(), progress).state
@@ -261,7 +273,7 @@ def read_with_sample(
         group.left_out = dict(state.left_out)
     (name,) = group.names
     if name not in state.moments:
-        raise DataError(f"{name}: no row is left to learn from")
+        raise DataError(f"{name}: all rows were excluded")
     return Summary(state.moments[name], group.dtypes[0]), state.samples[name].vectors
 
 
@@ -276,9 +288,10 @@ def read_weighted(
 
     Tensors and vectors in double precision are summed in double either way.
     """
+    check_fit(group, parts)
     found = summed(group, partial(WeightedTaker, parts, weights, precision), FIT, progress)
     if found is None:
-        raise DataError(f"{group.names[0]}: no row is left to learn from")
+        raise DataError(f"{group.names[0]}: all rows were excluded")
     if weights is not None and found.moments.rows != len(weights):
         raise UsageError(f"there are {len(weights):,} weights for {found.moments.rows:,} rows")
     return Summary(found.moments, group.dtypes[0], "single" if found.single else "double")

@@ -112,5 +112,5 @@ def in_memory(cloud: CloudGroup) -> NDArray[Any]:
         rows = batch.vectors
         parts.append(rows.float().cpu().numpy() if is_tensor(rows) else np.asarray(rows))
     if not parts:
-        raise DataError(f"{cloud.names[0]}: no row is left to learn from")
+        raise DataError(f"{cloud.names[0]}: all rows were excluded")
     return np.concatenate(parts)

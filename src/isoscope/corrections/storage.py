@@ -21,6 +21,7 @@ import numpy as np
 from isoscope.corrections.fit import FittedOn
 from isoscope.corrections.parameters import plain_parameters, restored_parameters
 from isoscope.corrections.registry import all_corrections
+from isoscope.data.base import EPSILON
 from isoscope.data.formats.safetensors import METADATA, read_whole_header
 from isoscope.data.location import Location, first_line, readable
 from isoscope.data.output import write_atomically
@@ -240,6 +241,10 @@ def rebuilt(header: Header, arrays: Arrays) -> Correction:
         header.rows, header.dtype, header.unit_length, header.fitted_on
     )
     check_agreement(correction, header)
+    # What a correction keeps is all that it was given: a tensor that it does not know, or of a type
+    # that it has changed, is not of its own making.
+    if fingerprint(correction) != header.fingerprint:
+        raise DataError("it holds tensors that isoscope did not write for this correction")
     return correction
 
 
@@ -260,6 +265,14 @@ def check_agreement(correction: Correction, header: Header) -> None:
                 f"its header says {header.width_out} dimensions after correction, its tensors "
                 f"{width}"
             )
+        summed = correction.state_arrays().get("moments.rows")
+        if summed is not None and int(summed) != header.rows:
+            raise DataError(
+                f"its header says that it was fitted on {header.rows:,} vectors, its sums "
+                f"{int(summed):,}"
+            )
+        if header.dtype not in EPSILON:
+            raise DataError(f"its header names an unknown type of vectors, {header.dtype!r:.40}")
         if correction.renormalize != header.renormalize:
             raise DataError("renormalize differs between its header and its parameters")
 

@@ -63,6 +63,13 @@ def on_host(vectors: Array, rows: NDArray[np.int64] | slice) -> NDArray[np.float
     return np.asarray(chosen, dtype=np.float64)
 
 
+def in_double(rows: Array) -> Array:
+    """Return rows in float64 where their device has it; Apple's has not."""
+    if not is_tensor(rows):
+        return rows.astype(np.float64)
+    return rows if rows.device.type == "mps" else rows.double()
+
+
 def like(rows: Array, part: NDArray[Any] | None) -> Any:
     """Return an array in the type and place of some rows; None stays None."""
     if part is None:
@@ -188,6 +195,8 @@ class TensorCloud(Cloud):
     """The rows of a torch tensor, computed on the device on which they are."""
 
     def __init__(self, tensor: Any, name: str = "tensor", *, fewest: int = 2) -> None:
+        if getattr(tensor, "is_nested", False):  # which has no shape
+            raise DataError(f"{name} is nested; pass one row per vector, as torch.cat makes them")
         rows, width = checked_shape(tensor.shape, name, fewest)
         if str(tensor.layout) != "torch.strided" or tensor.is_meta:
             raise DataError(f"{name} is sparse or has no data; pass a dense tensor")

@@ -10,6 +10,7 @@ import glob
 import gzip
 import io
 import re
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +30,9 @@ OWN_PARAMETERS = ("table", "column", "id")
 SHOWN = frozenset((*OWN_PARAMETERS, "host", "hostaddr", "port", "dbname", "service", "sslmode"))
 
 HIDDEN = "…"
+
+# Characters that are shown of what a library says.
+LONGEST_MESSAGE = 160
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 PLACE = re.compile(r"(\[[0-9A-Fa-f:.%]*\]|[\w.%-]*)(:\d*)?")
 
@@ -84,9 +88,42 @@ def readable(where: str) -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an exception's message, which may be long."""
+    """Return the first line of an exception's message, cut where it is long.
+
+    Libraries repeat what they could not read, which may be all of a file.
+    """
     text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0]
+    line = text.splitlines()[0]
+    if isinstance(error, IsoscopeError):  # which is one line that says what to do at its end
+        return line
+    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
+
+
+# What is no regular file, by the tests of ``stat``.
+SPECIAL = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def special_file(path: Path) -> str:
+    """Say what a path is that is neither a regular file nor a folder; nothing where it is one."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return ""
+    return next((name for test, name in SPECIAL if test(mode)), "")
+
+
+def refuse_special(path: Path, name: object) -> None:
+    """Refuse to read what has no size and no end, and can only be read once."""
+    kind = special_file(path)
+    if kind:
+        raise UsageError(
+            f"{name} is {kind}, and files are read more than once; write its content to a file"
+        )
 
 
 COMPRESSIONS = (".gz", ".zst")
@@ -174,6 +211,7 @@ class Location:
     def open(self) -> BinaryIO:
         """Open the file for reading, with seeking."""
         if not self.is_remote:
+            refuse_special(self.path, self)  # or open() would wait for somebody to write
             # Unbuffered: readers fill megabytes at a time, and a buffer would copy them again.
             return cast("BinaryIO", self.path.open("rb", buffering=0))
         filesystem, path = remote(self.text)

@@ -81,7 +81,7 @@ def format_of(module: str, name: str, *, marks: bool = False, **how: bool) -> Fo
 
 ARROW = format_of("arrow", "arrow", marks=True)
 WORD_TEXT = format_of("word_text", "word_text", streamed=True, columns=False)
-FAISS = Format("isoscope.data.formats.faiss:open_faiss", columns=False)
+FAISS = Format("isoscope.data.formats.faiss.cloud:open_faiss", columns=False)
 
 # What every file ending means. A new format is a file of its own and a line here.
 FORMATS: dict[str, Format] = {

@@ -6,21 +6,79 @@ killed run leaves the old file or the new one, never half of one.
 
 from __future__ import annotations
 
+import glob
 import gzip
+import hashlib
 import io
 import os
 import secrets
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from isoscope.data.location import Location, remote
+from isoscope.data.location import Location, remote, special_file
 from isoscope.errors import UsageError
 
 # How the names of temporary files begin.
 PREFIX = ".isoscope-"
+
+# Seconds for which the temporary file of another run is not touched: it is locked right after it
+# was made, but not in the same instant.
+FRESH = 5.0
+
+# Targets for which this process has removed leftovers: a folder may hold very many files.
+_SWEPT: set[Path] = set()
+
+# Temporary files of this process that are there until it ends.
+_TEMPORARY: set[str] = set()
+
+
+def keep_until_exit(path: str) -> None:
+    """Have a temporary file removed when the process is interrupted, which runs no finalizers."""
+    _TEMPORARY.add(path)
+
+
+def remove_temporary_files() -> None:
+    """Remove what ``keep_until_exit`` was told of; for a process that ends without cleaning up."""
+    for path in _TEMPORARY:
+        with suppress(OSError):
+            os.unlink(path)  # noqa: PTH108  as little as possible when a process is about to end
+
+
+def prefix_of(path: Path) -> str:
+    """Return how temporary files for a target begin, so that another run knows them again."""
+    return f"{PREFIX}{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:12]}-"
+
+
+def hold(descriptor: int) -> bool:
+    """Take the kernel's lock on an open file; False where it cannot be taken, for any reason."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove temporary files of runs that were killed while they wrote the same target.
+
+    A run that still writes holds a lock on its file, which the kernel lets go when it is killed.
+    """
+    if path in _SWEPT:
+        return
+    _SWEPT.add(path)
+    for leftover in path.parent.glob(glob.escape(prefix_of(path)) + "*"):
+        with suppress(OSError), leftover.open("rb") as file:
+            old = time.time() - os.fstat(file.fileno()).st_mtime > FRESH
+            if old and hold(file.fileno()):
+                leftover.unlink()
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -35,11 +93,15 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
     Otherwise what was there stays, and nothing is left over.
     """
+    path = written_path(path)
     temporary = None
+    remove_leftovers(path)
     try:
         # In the same folder, because a file can be renamed in one step only within one file system.
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=PREFIX, delete=False) as file:
+        prefix = prefix_of(path)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=prefix, delete=False) as file:
             temporary = Path(file.name)
+            hold(file.fileno())
             yield cast("BinaryIO", file)
             file.flush()
             # Or a crash of the machine could leave a renamed file without its content.
@@ -58,8 +120,25 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         raise
 
 
+def written_path(path: Path, option: str = "") -> Path:
+    """Return the file behind a name, through links; refuse what is no regular file.
+
+    A rename would put a file in the place of a link or of a device.
+    """
+    kind = special_file(path)
+    if kind:
+        raise UsageError(f"{option} {path} is {kind}; name a file".strip())
+    if not path.is_symlink():
+        return path
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():  # realpath gives up on a loop
+        raise UsageError(f"{option} {path} is a loop of symbolic links; name a file".strip())
+    return target
+
+
 def check_place(path: Path, option: str = "--out") -> None:
     """Refuse a name for an option under which nothing could be written, before any work is done."""
+    path = written_path(path, option)
     if path.is_dir():
         raise UsageError(f"{option} {path} is a folder; name a file")
     if not path.parent.is_dir():

@@ -7,8 +7,8 @@ Every cause has a figure with two limits, ``OFFSET``, ``CARRIED``, ``VARIANCE`` 
 beyond the first it is mild, beyond the second it is strong. A figure that chance alone reaches in
 more than 1 % of evenly filled clouds of the same size is no finding. Where the interval of a figure
 holds a limit, the sentence names both grades, and "nothing stands out" is said only where no
-interval reaches a limit. ``benchmarks/sentences_advise.py`` has the simulations that the limits
-rest on, and how often the verdict is wrong; ``docs/verdict.md`` describes them.
+interval reaches a limit. ``benchmarks/verdict_limits.py`` has the simulations that the limits
+rest on (``docs/verdict.md``), ``benchmarks/sentences.py`` counts how often the verdict is wrong.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 Cause = Literal[
     "constant",
+    "collapsed",
     "long vectors",
     "outlier dimensions",
     "common offset",
@@ -75,6 +76,12 @@ class Limits:
 # unrelated pairs lie above a threshold chosen without it. With 0.4 it is 37 to 51 % of the
 # neighbours, and a quarter to all of the unrelated pairs.
 OFFSET = Limits(0.1, 0.4)
+
+# Mean cosine from which on the cloud has collapsed into one direction. What tells vectors apart is
+# 1 − c of their squared length: a twentieth and less. I1 of vectors with root mean square length 1
+# is then about exp(−√c), between 0.377 and its floor of 1/e ≈ 0.368: whatever the rest looks like,
+# it changes by less than 0.01, so that it cannot tell such clouds apart.
+COLLAPSED = 0.95
 
 # Share of the mean cosine that a few dimensions carry, where there is an offset. With half of it
 # they are the offset; with a quarter, removing them changes it more than any threshold is exact.
@@ -184,6 +191,8 @@ class Verdict:
     """How much of it there is, by the value itself; an interval may leave more than one."""
     figures: tuple[Figure, ...] = ()
     """What it rests on."""
+    dimensions: tuple[int, ...] = ()
+    """The dimensions that it names, where it is about some."""
     also: tuple[str, ...] = ()
     """Further findings, less important than the cause."""
     explains_offset: bool = False
@@ -194,6 +203,7 @@ class Verdict:
         values = {
             **asdict(self),
             "also": list(self.also),
+            "dimensions": list(self.dimensions),
             "figures": [asdict(one) for one in self.figures],
         }
         del values["explains_offset"]
@@ -247,7 +257,10 @@ class Evidence:
         if value.value is None or possible < FEWEST_DIRECTIONS:
             return None
         limits = Limits(LOW_RANK.mild * possible, LOW_RANK.strong * possible)
-        return Figure.of("effective_rank", value.value, limits, self._ends("effective_rank", value))
+        ends = self._ends("effective_rank", value)
+        if ends is not None:  # an interval from errors may reach beyond what a rank can be
+            ends = max(ends[0], 1.0), min(ends[1], float(possible))
+        return Figure.of("effective_rank", value.value, limits, ends)
 
     @property
     def directions(self) -> int:
@@ -281,7 +294,7 @@ def judge(space: Space, intervals: IntervalEstimator | None = None) -> Verdict:
         )
     evidence = Evidence(space, intervals)
     findings: list[Verdict] = []
-    for look in (long_vectors, outlier_dimensions, common_offset, low_rank, dead):
+    for look in (collapsed, long_vectors, outlier_dimensions, common_offset, low_rank, dead):
         finding = look(evidence)
         explained = look is common_offset and any(f.explains_offset for f in findings)
         if finding is not None and not explained:
@@ -341,6 +354,30 @@ def undecided(evidence: Evidence) -> Verdict | None:
         return None
     return Verdict(
         "undecided", sentence, does, "that the space is evenly filled", "none", evidence.figures
+    )
+
+
+def collapsed(evidence: Evidence) -> Verdict | None:
+    """All vectors in nearly the same direction: a mean cosine near 1."""
+    space, cosine = evidence.space, evidence.cosine
+    if cosine is None or space.width < 2:
+        return None
+    limit = max(COLLAPSED, cosine.strong)  # chance may demand more
+    if cosine.value < limit:
+        return None
+    ends = None if cosine.low is None or cosine.high is None else (cosine.low, cosine.high)
+    figure = Figure.of("mean_cosine", cosine.value, Limits(limit, limit), ends)
+    doubt = "; the interval does not exclude a lower one" if len(figure.grades) > 1 else ""
+    left = 100 * (1 - cosine.value)
+    return Verdict(
+        "collapsed",
+        f"Collapsed: the mean cosine is {figure.text()}{doubt}, so that all vectors point in "
+        f"nearly the same direction and differ in about {left:.2g} % of their squared length.",
+        "measures of the vectors as they are describe this one direction (i1_scaled is near its "
+        "floor of 1/e ≈ 0.368 and says nothing more); judge the vectors after centring",
+        "that the vectors are all the same: centred, they may be evenly spread",
+        figures=(figure,),
+        explains_offset=True,
     )
 
 
@@ -412,6 +449,7 @@ def outlier_dimensions(evidence: Evidence) -> Verdict | None:
         "that those dimensions are useless: some models keep position or frequency in them",
         grade,
         tuple(figures),
+        tuple(int(k) for k in chosen),
         explains_offset=explains,
     )
 
@@ -514,10 +552,10 @@ def dead(evidence: Evidence) -> Verdict | None:
         return None
     listed = ", ".join(str(next(iter(row.values()))) for row in rows[:5])
     more = ", …" if len(rows) > 5 else ""
-    verb = "varies" if len(rows) == 1 else "vary"
+    verb, which = ("varies", "dimension") if len(rows) == 1 else ("vary", "dimensions")
     return Verdict(
         "dead dimensions",
-        f"Dead dimensions: {len(rows):,} of {space.width:,} never {verb} ({listed}{more}).",
+        f"Dead dimensions: {len(rows):,} of {space.width:,} never {verb} ({which} {listed}{more}).",
         "they cost memory, and whitening that does not drop them amplifies rounding",
         "that the other dimensions are unevenly filled",
         "mild",

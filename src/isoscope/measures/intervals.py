@@ -209,7 +209,7 @@ class Jackknife:
         weight = sums.weight[:, None]
         # Σ z over the rows of each block. Over all rows it is zero, as z is centred; so what is
         # left without a block has minus the block's own sum.
-        centred = (sums.vector_sum - weight * moments.mean) @ geometry.centred.vectors
+        centred = geometry.centred.coordinates(sums.vector_sum - weight * moments.mean)
         left = moments.weight - weight
         total = found.block_squares.sum(axis=0)
         # Without a block the mean moves by −centred/left, and variances are around that mean.
@@ -225,7 +225,11 @@ class Jackknife:
         # Eigenvalues that are rounding count as zero, or the formula of the effective rank would
         # take their logarithms.
         values = np.where(spectrum.variances > spectrum.null, spectrum.variances, 0.0)
-        spread = variances[self._filled]
+        # Squares of variances leave the range of float64 long before the vectors do. The factor is
+        # a power of two, which changes no digit, and falls out of the ratio below.
+        scale = math.ldexp(1.0, -math.frexp(float(values.sum()))[1])
+        values = values * scale
+        spread = variances[self._filled] * scale
         count = len(spread)
         errors = (count - 1) / count * ((spread - spread.mean(axis=0)) ** 2).sum()
         # For independent Gaussian rows the variance of λ_k is 2 λ_k² / n. What the blocks show

@@ -92,6 +92,12 @@ class Measure:
     """Whole numbers, 1 or more, that ``name:option=value`` sets, with their defaults."""
     text: str = ""
     """The name with its options as it was asked for."""
+    title: str = ""
+    """What tables for people call it."""
+    symbol: str = ""
+    """The sign that papers have for it, if any."""
+    when: str = ""
+    """When to look at it, in half a line."""
 
     def of(self, space: Space) -> Value | Mapping[str, Value] | TableValue:
         """Take the measure of a space."""
@@ -106,13 +112,12 @@ class Measure:
 _MEASURES = Registry[Measure]("measure", "isoscope.measures.families")
 
 
-DOCUMENTED = re.compile(
-    r"^(Formula|Range|Reference): (.+?)(?=\n\n|\n(?:Formula|Range|Reference): |\Z)", re.M | re.S
-)
+KEYS = "Title|Symbol|When|Formula|Range|Reference"
+DOCUMENTED = re.compile(rf"^({KEYS}): (.+?)(?=\n\n|\n(?:{KEYS}): |\Z)", re.M | re.S)
 
 
 def documented(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return formula, range and reference of a measure from the docstring of its function."""
+    """Return title, formula, range and the like of a measure from its function's docstring."""
     found = DOCUMENTED.findall(inspect.getdoc(function) or "")
     return {key.lower(): " ".join(text.split()) for key, text in found}
 
@@ -125,9 +130,9 @@ def summary_of(function: Callable[..., Any]) -> str:
 def register(**description: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function as the measure of its own name.
 
-    What it tells, its formula, range and reference are written once, in its docstring: the first
-    line, and what stands behind ``Formula:``, ``Range:`` and ``Reference:``. Everything else that a
-    ``Measure`` has is given here.
+    What it tells, its title, formula, range and reference are written once, in its docstring: the
+    first line, and what stands behind ``Title:``, ``Symbol:``, ``When:``, ``Formula:``, ``Range:``
+    and ``Reference:``. Everything else that a ``Measure`` has is given here.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -115,6 +115,10 @@ class SpaceSample:
     """The document of each, or a number of its own."""
     everything: bool
     """Whether these are all rows of the cloud."""
+    stored: NDArray[np.float64]
+    """The same rows of the cloud as it is stored, which says which of them are equal."""
+    rounding: float
+    """How far a stored vector is from the real one: eps times the root mean square length."""
 
     def take(self, size: int) -> SpaceSample:
         """Return a smaller sample, or this one where it is not larger."""
@@ -122,7 +126,10 @@ class SpaceSample:
             return self
         kept = np.sort(self.order[:size])
         order = np.searchsorted(kept, self.order[:size])
-        return SpaceSample(self.vectors[kept], order, self.groups[kept], everything=False)
+        return SpaceSample(
+            self.vectors[kept], order, self.groups[kept], everything=False,
+            stored=self.stored[kept], rounding=self.rounding,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

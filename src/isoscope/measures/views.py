@@ -116,7 +116,8 @@ def all_but_the_top(
     if project == "original" and np.linalg.norm(mean) > geometry.null_length:
         # Beyond the rank of the cloud the components are arbitrary, and nothing is removed there.
         present = geometry.centred.values[:count] > geometry.null_variance
-        offset[:count] = np.where(present, -mean @ geometry.centred.vectors[:, :count], 0.0)
+        (along,) = geometry.centred.coordinates(mean[None, :])
+        offset[:count] = np.where(present, -along[:count], 0.0)
     return ViewShape(gains, offset, on_components=False)
 
 

@@ -42,7 +42,7 @@ class CheckpointCache:
 
     def __init__(self, folder: str | Path | None = None, keep: int | None = None) -> None:
         if keep is not None and keep < 1:
-            raise UsageError(f"--keep is at least 1, the checkpoint in use, not {keep}")
+            raise UsageError(f"--keep must be at least 1, the checkpoint in use, got {keep}")
         self._folder = None if folder is None else Path(folder).expanduser()
         self._keep = 1 if folder is None and keep is None else keep
         self._temporary: tempfile.TemporaryDirectory[str] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -241,11 +242,33 @@ def find_training(name: str, pattern: str | None = None, every: Every = None) ->
 
 
 def holds_checkpoints(name: str) -> bool:
-    """Whether a name is that of a folder that is no model, but has models with numbers in it."""
+    """Whether a name is that of a folder that is no model, but has the states of one in it."""
     path = Path(name).expanduser()
     if not path.is_dir() or (path / CONFIG).is_file():
         return False
-    return any(one.step is not None for one in in_folder(path))
+    return are_one_training(in_folder(path))
+
+
+def are_one_training(found: Sequence[Checkpoint]) -> bool:
+    """Whether folders are states of one model rather than several models side by side.
+
+    They are where a name says a step, or where names differ in their numbers alone: the numbers of
+    ``gpt2`` and ``all-mpnet-base-v2`` are no steps. Their configurations are of one kind of model.
+    """
+    numbered = [one for one in found if one.step is not None]
+    said = any(SAID_STEP.search(one.revision) for one in numbered)
+    alike = len(numbered) > 1 and len({re.sub(r"\d+", "#", one.revision) for one in numbered}) == 1
+    return (said or alike) and len({model_type(one) for one in numbered}) == 1
+
+
+def model_type(checkpoint: Checkpoint) -> str | None:
+    """Return which kind of model the configuration in a folder names; None where it names none."""
+    assert checkpoint.folder is not None
+    try:
+        entries = json.loads((checkpoint.folder / CONFIG).read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):  # whoever opens it is told
+        return None
+    return str(entries.get("model_type")) if isinstance(entries, dict) else None
 
 
 def find_checkpoints(name: str) -> list[Checkpoint]:

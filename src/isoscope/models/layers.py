@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from isoscope.data.base import Batch, Labels, LazyLabels
 from isoscope.data.texts.base import TextSource
-from isoscope.errors import UsageError, at_least
+from isoscope.errors import DataError, UsageError, at_least
 from isoscope.models.layer_names import EMBEDDING, FINAL_NORM
 from isoscope.models.tokens import (
     NO_WORD,
@@ -228,6 +228,7 @@ class LayerClouds:
         network = self.model.network
         device = next(network.parameters()).device
         inputs = padded(texts, self.model.pad_id, device)
+        check_ids(self.model.name, network, inputs["input_ids"])
         mask = torch.zeros(inputs["input_ids"].shape, dtype=torch.bool)
         for row, keep in enumerate(kept):
             mask[row, : len(keep)] = torch.from_numpy(keep)
@@ -285,6 +286,17 @@ def with_words(text: TokenizedText) -> NDArray[np.object_]:
     """Return the word of every token, empty where it has none."""
     names = np.append(text.word_texts, "")
     return np.asarray(names[text.words], dtype=object)
+
+
+def check_ids(name: str, network: Any, ids: torch.Tensor) -> None:
+    """Refuse tokens for which the network has no vector, before torch reads beyond the matrix."""
+    rows = getattr(network.get_input_embeddings(), "num_embeddings", None)
+    largest = int(ids.max())
+    if rows is not None and largest >= rows:
+        raise DataError(
+            f"{name}: its tokenizer gives out token {largest:,}, and its embedding matrix has "
+            f"{rows:,} rows; the tokenizer is another model's"
+        )
 
 
 def padded(

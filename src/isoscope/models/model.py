@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -36,6 +36,7 @@ from isoscope.models.structure.parts import ROTARY, Parts, Positions, find_parts
 from isoscope.models.structure.rms_variants import know_own
 from isoscope.models.structure.skeleton import base_skeleton, trace, whole_skeleton
 from isoscope.models.structure.stacks import Stack, find_stacks
+from isoscope.models.structure.stored_parts import stored_parts
 from isoscope.models.weights.embeddings import EmbeddingCloud, embedding_cloud
 from isoscope.models.weights.tensors import StoredWeights, check_weights, stored_weights
 from isoscope.models.weights.weight_files import quantisation_of
@@ -48,13 +49,15 @@ def read_config(source: Source) -> Any:
     transformers = library("transformers")
     try:
         with quietly():
-            return transformers.AutoConfig.from_pretrained(source.folder, **source.arguments)
+            config = transformers.AutoConfig.from_pretrained(source.folder, **source.arguments)
     except Exception as error:
         if source.gguf is not None:
             quantisation_of(source.folder / source.gguf)  # which says so if the file is not whole
         raise DataError(
             f"{source.name}: its configuration cannot be used: {first_line(error)}"
         ) from error
+    check_layers(vars(config), source.name)
+    return config
 
 
 def check_config(source: Source) -> None:
@@ -65,7 +68,8 @@ def check_config(source: Source) -> None:
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is not JSON") from error
     if not isinstance(entries, dict):
-        raise DataError(f"{path} is not a model's configuration: it is no JSON object")
+        raise DataError(f"{path} is not a model's configuration: it is not a JSON object")
+    check_entries(entries, str(path))
     kind = entries.get("model_type")
     know_own(kind)
     transformers = library("transformers")
@@ -82,6 +86,58 @@ def check_config(source: Source) -> None:
     raise DataError(
         f"{source.name}: transformers {transformers.__version__} has no architecture {kind!r}; a "
         "newer one may"
+    )
+
+
+# More layers than any network has; modules are made for each of them before a weight is read.
+MOST_LAYERS = 10_000
+
+
+def check_entries(entries: Mapping[str, Any], where: str) -> None:
+    """Refuse entries of the wrong type, of a size that no network has, and unknown quantisations.
+
+    transformers raises errors of any kind for the first, works on the second until memory or
+    patience ends, and passes over the third, so that packed numbers would be taken for weights.
+    """
+    kind, architectures = entries.get("model_type"), entries.get("architectures")
+    if not isinstance(kind, str | None):
+        raise DataError(f"{where}: model_type must be a string, got {kind!r:.60}")
+    if architectures is not None and not (
+        isinstance(architectures, list) and all(isinstance(name, str) for name in architectures)
+    ):
+        raise DataError(
+            f"{where}: architectures must be a list of strings, got {architectures!r:.60}"
+        )
+    check_layers(entries, where)
+    quantised = entries.get("quantization_config")
+    method = quantised.get("quant_method") if isinstance(quantised, dict) else None
+    if method is not None and not is_known_quantisation(method):
+        raise DataError(
+            f"{where}: transformers {library('transformers').__version__} does not know the "
+            f"quantisation {method!r:.60}, and would misread the weights; use the model without it"
+        )
+
+
+def check_layers(entries: Mapping[Any, Any], where: str) -> None:
+    """Refuse numbers of layers that no network has, also in the parts of a configuration."""
+    for key, value in entries.items():
+        name = str(key)
+        if isinstance(value, Mapping):
+            check_layers(value, where)
+        elif (
+            isinstance(value, int | float)
+            and value > MOST_LAYERS
+            and ("layer" in name or "block" in name)
+            and name.startswith(("n", "encoder", "decoder"))
+        ):
+            raise DataError(f"{where}: {name} is {value:g}, more than any network has")
+
+
+def is_known_quantisation(method: object) -> bool:
+    """Whether transformers reads a quantisation, whose name it may qualify by the bits."""
+    known = library("transformers.quantizers.auto").AUTO_QUANTIZATION_CONFIG_MAPPING
+    return isinstance(method, str) and any(
+        name == method or name.startswith(f"{method}_") for name in map(str, known)
     )
 
 
@@ -143,9 +199,9 @@ def open_model(
     name : str or Path
         An id of the hub, a folder, a ``.gguf`` file, ``package:minilm`` or ``package:smollm2``.
     revision : str, optional
-        Branch, tag or commit of a model of the hub.
+        Branch, tag or commit of a hub model.
     dtype : str or torch.dtype, optional
-        In what the network computes: float32 by default. Half precision on a processor that
+        Floating-point type of the network: float32 by default. Half precision on a processor that
         cannot do it becomes float32, with a warning.
     device : str or torch.device, optional
         Where the network computes; by default an accelerator where torch has one.
@@ -264,7 +320,27 @@ class Model:
 
     @cached_property
     def parts(self) -> Parts:
-        """Embeddings, positions and norms, and where they are; no weights are loaded."""
+        """Embeddings, positions and norms, and where they are; no weights are loaded.
+
+        Parts of a head that the configuration names and the checkpoint lacks are left out.
+        """
+        return stored_parts(self._named_parts, self.not_stored)
+
+    @cached_property
+    def not_stored(self) -> tuple[str, ...]:
+        """Parameters of the head that the configuration names, but that the checkpoint lacks."""
+        if self.source.gguf is not None:  # whose configuration is made from what is stored
+            return ()
+        base = {self._named_parts.prefix + name for name, _ in self.skeleton.named_parameters()}
+        named = (name for name, _ in self._whole.named_parameters(remove_duplicate=False))
+        head = [name for name in named if name not in base]
+        try:
+            return self.weights.missing(head) if head else ()
+        except DataError:  # without files; whoever reads a tensor is told about it
+            return ()
+
+    @cached_property
+    def _named_parts(self) -> Parts:
         return find_parts(self._whole)
 
     @cached_property
@@ -274,7 +350,7 @@ class Model:
     @cached_property
     def weights(self) -> StoredWeights:
         """The stored tensors, each read by itself."""
-        return stored_weights(self, self._whole)
+        return stored_weights(self, self._whole, self._named_parts.prefix)
 
     @cached_property
     def tied(self) -> bool | None:
@@ -377,6 +453,7 @@ class Model:
             "dtype": self.dtype,
             "device": self.device,
             "quantisation": self.quantisation,
+            **({"not_stored": unstored_head(self)} if self.not_stored else {}),
             "transformers": library("transformers").__version__,
             "torch": library("torch").__version__,
         }
@@ -407,8 +484,25 @@ def refuse_missing(name: str, keys: Iterable[str]) -> None:
     """
     missing = sorted(key for key in keys if "pooler" not in key.split("."))
     if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise DataError(f"{name} is not complete: its weights have no {missing[0]}{more}")
+        raise DataError(f"{name} is not complete: its weights have no {said_missing(missing)}")
+
+
+def unstored_head(model: Model) -> str:
+    """Say that the configuration names parts of a head which are left out, as they are not stored.
+
+    This is for models whose ``not_stored`` is not empty.
+    """
+    named = (getattr(model.config, "architectures", None) or ["the configuration"])[0]
+    return (
+        f"{named} has a head whose weights are not all stored, and those parts are left out: "
+        f"{said_missing(model.not_stored)}"
+    )
+
+
+def said_missing(paths: Sequence[str]) -> str:
+    """Name the first of some parameters, and say how many more there are."""
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"{paths[0]}{more}"
 
 
 # Field of a result that says where the weights of its models come from.

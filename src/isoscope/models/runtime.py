@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from isoscope.data.location import first_line as first_line
 from isoscope.errors import DataError, UsageError, check_name, require
 
 TALKATIVE = ("transformers", "huggingface_hub")
@@ -52,11 +53,6 @@ def loading(failure: str) -> Iterator[None]:
             yield
     except Exception as error:
         raise DataError(f"{failure}: {first_line(error)}") from error
-
-
-def first_line(error: Exception) -> str:
-    """Shorten what a library says to its first line."""
-    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 DTYPES = ("float16", "bfloat16", "float32", "float64")

@@ -5,6 +5,7 @@ Files of the Hugging Face hub are fetched into its cache when they are needed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,9 @@ from isoscope.models.weights.weight_files import places
 
 GGUF = ".gguf"
 CONFIG = "config.json"
+
+# Models of a folder that a message names.
+MOST_NAMED = 5
 
 
 @dataclass
@@ -84,21 +88,44 @@ def local(name: str, path: Path) -> Source:
     """Describe a folder or a GGUF file."""
     if path.is_dir():
         if not (path / CONFIG).is_file():
-            held = sorted(file.name for file in path.glob(f"*{GGUF}"))
-            hint = f"; it holds {held[0]}: name that file" if held else ""
-            inner = sorted(path.glob(f"*_Transformer/{CONFIG}"))
-            if inner:  # as early versions of sentence-transformers saved models
-                hint = (
-                    f"; the network is in {inner[0].parent.name}: load the folder with "
-                    "sentence-transformers and save it again"
-                )
-            raise UsageError(f"{name} is not a model: the folder has no {CONFIG}{hint}")
+            raise no_model_in(name, path)
         return Source(path.resolve().name, name, path)
     if not path.is_file():
         raise UsageError(f"{name}: there is no such file")
     if path.suffix.lower() != GGUF:
         raise UsageError(f"{name} is not a model: name a folder with {CONFIG}, or a {GGUF} file")
     return gguf_file(path.stem, name, path)
+
+
+def no_model_in(name: str, path: Path) -> UsageError:
+    """Say that a folder is not a model, and what in it is one."""
+    inner = sorted(path.glob(f"*_Transformer/{CONFIG}"))
+    if inner:  # as early versions of sentence-transformers saved models
+        return UsageError(
+            f"{name} is not a model: the folder has no {CONFIG}; the network is in "
+            f"{inner[0].parent.name}: load the folder with sentence-transformers and save it again"
+        )
+    models = models_in(path)
+    if models:
+        shown = ", ".join(models[:MOST_NAMED])
+        more = f" and {len(models) - MOST_NAMED} more" if len(models) > MOST_NAMED else ""
+        return UsageError(
+            f"{name} is a folder of models ({shown}{more}), not a model: name one of them, such as "
+            f"{Path(name) / models[-1]}; checkpoints of one training, in folders such as step100, "
+            "are followed by isoscope profile and isoscope explain"
+        )
+    held = sorted(file.name for file in path.glob(f"*{GGUF}"))
+    hint = f"; it holds {held[0]}: name that file" if held else ""
+    return UsageError(f"{name} is not a model: the folder has no {CONFIG}{hint}")
+
+
+def models_in(path: Path) -> list[str]:
+    """Return the names of the subfolders that are models, with their numbers in order."""
+    names = [one.parent.name for one in path.glob(f"*/{CONFIG}")]
+    # Names and numbers take turns in what is split, so that like is compared with like.
+    return sorted(
+        names, key=lambda name: [int(x) if x.isdecimal() else x for x in re.split(r"(\d+)", name)]
+    )
 
 
 def gguf_file(called: str, origin: str, path: Path) -> Source:

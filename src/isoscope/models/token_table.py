@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -198,9 +198,10 @@ LAST = "last layer"
 
 @dataclass(frozen=True)
 class LastLayer:
-    """Vectors of tokens, and how they were read."""
+    """Vectors of tokens, the number of the text of each, and how they were read."""
 
     tokens: NDArray[Any]
+    texts: NDArray[np.int64]
     protocol: str
 
 
@@ -229,18 +230,22 @@ def read_last_layer(
     """
     layer = last_layer_of(model)
     rule, parts, done = TokenRule(), [], 0
+    of_texts: list[NDArray[np.int64]] = []
     for batch in token_batches(model, texts, [layer], special_tokens=rule.special):
         tokens = batch.layers[layer]
         if watch is not None:
             watch(layer, tokens)
         parts.append(to_host(tokens))
+        of_texts.append(np.repeat(batch.rows, batch.counts))
         done += batch.texts
         report(progress, "texts", done, len(texts))
     if not parts:
         raise DataError(f"{name}: no token is left to measure ({rule})")
     rows = np.concatenate(parts)
     return LastLayer(
-        rows, f"{len(rows):,} tokens of {len(texts):,} texts ({name}), {rule}, {about_layer(layer)}"
+        rows,
+        np.concatenate(of_texts),
+        f"{len(rows):,} tokens of {len(texts):,} texts ({name}), {rule}, {about_layer(layer)}",
     )
 
 
@@ -268,6 +273,10 @@ class ReadLayer:
     """The vector of one token of each text, in the order of reading."""
     stored: str
     """Type in which the vectors were computed."""
+    texts: NDArray[np.int64]
+    """Number of the text of every such token."""
+    parts: tuple[Moments, ...] = ()
+    """The sums of each block of texts; those without a block are ``moments.without(part)``."""
 
 
 @dataclass(frozen=True)
@@ -278,6 +287,8 @@ class ReadLayers:
     protocol: str
     provenance: dict[str, Any]
     """Where the weights of the model come from, as results keep it."""
+    texts: int
+    """How many texts there are, those without a token that counts included."""
 
 
 def read_layers(
@@ -288,13 +299,15 @@ def read_layers(
     special: bool,
     scatter: bool = True,
     layers: Iterable[str] | None = None,
+    blocks: NDArray[np.intp] | None = None,
     progress: Progress | None = None,
 ) -> ReadLayers:
     """Sum every layer over all tokens, and draw one token of every text.
 
     The same tokens are drawn in every layer, whatever the size of batches. ``layers`` are numbered,
-    such as ``layer 12``, and ``scatter`` says whether covariances are wanted; the other parameters
-    are as in ``read_tokens``.
+    such as ``layer 12``, ``scatter`` says whether covariances are wanted, and ``blocks`` has the
+    block of every text, where sums of each are wanted too; the other parameters are as in
+    ``read_tokens``.
     """
     names = numbered_layers(model.stacks)
     wanted = set(names.values() if layers is None else layers)
@@ -302,29 +315,41 @@ def read_layers(
     group = LayerClouds(model, texts, TokenRule(special=special), layers=names)
     total = texts.survey().texts
     parts = MomentParts(scatter=scatter)
-    sums: dict[str, MomentsKernel] = {}
+    sums: dict[str, dict[int, MomentsKernel]] = {layer: {} for layer in names}
     drawn: dict[str, list[NDArray[np.float64]]] = {layer: [] for layer in names}
+    numbers: list[NDArray[np.int64]] = []
     for batches in group.batches():
         first = next(iter(batches.values()))
         chosen = one_of_each(first.labels["sentence"], first.labels["position"], seed)
+        sentences = np.asarray(first.labels["sentence"], np.int64)
+        numbers.append(sentences[chosen])
+        dealt = np.zeros(len(sentences), np.intp) if blocks is None else blocks[sentences]
+        rows_of = {int(block): np.flatnonzero(dealt == block) for block in np.unique(dealt)}
         for layer, batch in batches.items():
-            if layer not in sums:
-                sums[layer] = moments_kernel_for(batch.vectors, parts, double=False)
-            sums[layer].add(batch.vectors)
+            for block, rows in rows_of.items():
+                if block not in sums[layer]:
+                    sums[layer][block] = moments_kernel_for(batch.vectors, parts, double=False)
+                some = batch.vectors if len(rows) == len(dealt) else batch.vectors[rows]
+                sums[layer][block].add(some)
             drawn[layer].append(on_host(batch.vectors, chosen))
         report(progress, "first read", group.so_far.texts, total)
     stored = dict(zip(group.names, group.dtypes, strict=True))
     found = {}
     for layer, number in names.items():
-        moments = sums[layer].result() if layer in sums else None
-        if moments is None:
+        each = [sums[layer][block].result() for block in sorted(sums[layer])]
+        known = tuple(one for one in each if one is not None)
+        if not known:
             raise DataError(f"{texts.name}: no token is left to measure ({group.rule})")
-        found[number] = ReadLayer(moments, np.concatenate(drawn[layer]), stored[layer])
+        found[number] = ReadLayer(
+            reduce(Moments.merge, known), np.concatenate(drawn[layer]), stored[layer],
+            np.concatenate(numbers), known if blocks is not None else (),
+        )  # fmt: skip
     met = group.so_far
     return ReadLayers(
         found,
         f"{met.counted:,} tokens of {met.texts:,} texts ({texts.name}), {group.rule}",
         provenance_of(model),
+        total,
     )
 
 

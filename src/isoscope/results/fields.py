@@ -76,3 +76,7 @@ STAR, CONSTANT = " *", " c"
 
 # What a row counts: scores of runs, not of vectors.
 UNIT = "runs"
+
+# Fields of a row: its values without each block of the data, and what the blocks are. Two figures
+# of the same blocks are compared by the differences of these.
+REPLICATES, BLOCKS = "replicates", "blocks"

@@ -18,7 +18,10 @@ CARRYING = (
 
 NUMBERS = 3
 MOST_SENTENCES = 8
-PARTS_OF_A_CLAIM = ("holds", "fails", "cannot be judged")
+
+# Outcomes of claims that are counted together, each under its first; files of before schema 2 know
+# the last one.
+COUNTED_OUTCOMES = (("holds",), ("fails", "reversed"), ("undecided", "cannot be judged"))
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,17 @@ def sentences_of(result: Result) -> list[str]:
         return [in_words(one) for one in whole or said]
     if not claims:
         return ["The paper shows this and claims nothing that could fail."]
-    return [f"{claim['outcome'].capitalize()}: {claim['text']}." for claim in claims]
+    # What is not about a model says nothing about it; the table has it.
+    about = [claim for claim in claims if claim["outcome"] != "not applicable"]
+    return [
+        f"{claim['outcome'].capitalize()}{of_model(claim)}: {claim['text']}."
+        for claim in about or claims
+    ]
+
+
+def of_model(claim: Mapping[str, Any]) -> str:
+    """Return for which model a claim was judged; nothing in files of before."""
+    return f" for {claim['subject']}" if claim.get("subject") else ""
 
 
 def study_of(result: Result) -> dict[str, Any]:
@@ -106,7 +119,7 @@ def numbers_of(results: Sequence[Result]) -> list[Number]:
     claims = [claim for result in results for claim in claims_of(result)]
     if claims:
         counts = Counter(claim["outcome"] for claim in claims)
-        return [Number(f"claims: {name}", str(counts[name])) for name in PARTS_OF_A_CLAIM]
+        return [outcome_number(counts, outcomes) for outcomes in COUNTED_OUTCOMES]
     topics = [one for result in results for one in result.verdicts if TOPIC in one]
     if topics:
         found = [one for one in topics if one.get("found")]
@@ -123,6 +136,19 @@ def numbers_of(results: Sequence[Result]) -> list[Number]:
     # Results without these measures, such as scores, open with their first numbers.
     chosen += [row for row in rows if row not in chosen]
     return [number_of(row) for row in chosen[:NUMBERS]]
+
+
+def outcome_number(counts: Mapping[str, int], outcomes: Sequence[str]) -> Number:
+    """Count outcomes that belong together, under the names of those that there are.
+
+    Examples
+    --------
+    >>> outcome_number(Counter(fails=1, reversed=2), ("fails", "reversed"))
+    Number(label='claims: fails or reversed', value='3', note='')
+    """
+    there = [outcome for outcome in outcomes if counts.get(outcome)] or list(outcomes[:1])
+    total = sum(counts.get(outcome, 0) for outcome in outcomes)
+    return Number(f"claims: {' or '.join(there)}", str(total))
 
 
 def number_of(row: Row) -> Number:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoscope.registry import load
-from isoscope.results.fields import KIND
+from isoscope.results.fields import KIND, SCORES
 from isoscope.results.result import Result, Table
 
 if TYPE_CHECKING:
+    from isoscope.results.screen.blocks import Screen
     from isoscope.results.tables import Grid
 
 
@@ -34,6 +35,17 @@ TABLES = {
     "relation": "isoscope.verbs.evaluate.text:relation_grids",
 }
 
+# For every kind that has one, the function that makes the screen of a result: the answer first.
+SCREENS = {
+    MEASURE: "isoscope.verbs.measure.screen:measure_screen",
+    "advice": "isoscope.verbs.advise.screen:advice_screen",
+    "thresholds": "isoscope.verbs.threshold.screen:threshold_screen",
+    "difference of two clouds": "isoscope.verbs.diff.screen:difference_screen",
+    "profile": "isoscope.verbs.profile.screen:profile_screen",
+    SCORES: "isoscope.verbs.evaluate.screen:score_screen",
+    "relation": "isoscope.verbs.evaluate.screen:relation_screen",
+}
+
 # For kinds with many structured measures, the function that chooses which of them are shown.
 TELLING_TABLES = {"profile": "isoscope.verbs.profile.text:telling_tables"}
 
@@ -48,6 +60,15 @@ def grids(result: Result) -> list[Grid]:
     """Arrange a result in one grid per cloud, per model, per score, or per question."""
     found: list[Grid] = load(TABLES[kind_of(result)])(result)
     return found
+
+
+def screen_of(result: Result) -> Screen | None:
+    """Return what a terminal shows of a result; None for kinds that show their tables."""
+    kind = kind_of(result)
+    if kind == MEASURE and result.rows and all("unit" in row.extra for row in result.rows):
+        kind = SCORES  # of word vectors, which name no kind
+    maker = SCREENS.get(kind)
+    return None if maker is None else load(maker)(result)
 
 
 def telling_tables(result: Result) -> list[Table] | None:

@@ -40,7 +40,7 @@ def cell(row: Row | None, *, error: bool = False) -> str:
 
 
 def plus_minus(row: Row) -> str:
-    """Return how far the interval reaches, to two digits; its longer side where they differ."""
+    """Return the longer side of the interval, to two digits."""
     if row.value is None or row.low is None or row.high is None:
         return ""
     reach = max(row.high - row.value, row.value - row.low)
@@ -113,3 +113,46 @@ def with_spread(value: float, spread: float | None, digits: str = "") -> str:
     """
     digits = digits or (".1e" if 0 < abs(value) < SMALLEST else ".4f")
     return f"{value:{digits}}" + ("" if spread is None else f" ± {spread:{digits}}")
+
+
+UNKNOWN = "–"
+
+
+def brief(row: Row | None) -> str:
+    """Return a number as a sentence or a small table has it: two digits behind the point at most.
+
+    Examples
+    --------
+    >>> brief(Row("", "", "none", "mean_cosine", 0.8013))
+    '0.80'
+    >>> brief(Row("", "", "none", "effective_rank", 1234.56))
+    '1,235'
+    """
+    if row is None:
+        return ""
+    if row.value is None or not math.isfinite(row.value):
+        return UNKNOWN
+    if row.log10 is not None and 0 < abs(row.value) < SMALLEST_SHOWN:
+        return f"10^{row.log10:.0f}"
+    return rounded(row.value)
+
+
+def rounded(value: float) -> str:
+    """Return a number with two digits behind the point, fewer where it is large."""
+    digits = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
+    text = f"{value:,.{digits}f}" if abs(value) < 1e7 else f"{value:.1e}"
+    return text.lstrip("-") if not text.strip("-0.,") else text
+
+
+def in_percent(share: float) -> str:
+    """Return a share in percent, with two digits that count where it is small.
+
+    Examples
+    --------
+    >>> in_percent(0.0346), in_percent(0.5), in_percent(0.00012)
+    ('3.5 %', '50 %', '0.012 %')
+    """
+    percent = 100 * share
+    if percent >= 10 or percent == 0:
+        return f"{percent:.0f} %"
+    return f"{percent:.1f} %" if percent >= 1 else f"{percent:.2g} %"

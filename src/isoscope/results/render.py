@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import NamedTuple
 
 from isoscope.results.kinds import grids
 from isoscope.results.result import Result
 from isoscope.results.tables import Grid, previews
+
+# What begins markup: backslashes, emphasis, code, columns, tags, and the addresses of links.
+MARKUP = re.compile(r"[\\*`|]|<(?=[A-Za-z/!?])|(?<=\])[(\[:]|(?<![^\W_])_(?=\S)|(?<=\S)_(?![^\W_])")
+
+# What would begin a new column, or emphasis, in cells that are Markdown already.
+COLUMNS = re.compile(r"[*|]")
+
+
+class Markdown(str):
+    """A cell that is Markdown already, such as a link that we make ourselves."""
+
+    __slots__ = ()
 
 
 class Line(NamedTuple):
@@ -43,10 +56,10 @@ def markdown(result: Result) -> str:
     """Return Markdown tables, with notes and verdict below each."""
     parts = []
     for one in [*grids(result), *previews(result)]:
-        parts.append(f"**{one.title}**")
+        parts.append(f"**{escaped(one.title)}**")
         if one.rows:
             parts.append(markdown_table([one.header, *one.rows]))
-        parts += one.verdict
+        parts += [escaped(line) for line in one.verdict]
         if one.notes:
             parts.append("\n".join(f"- {escaped(note)}" for note in one.notes))
     return "\n\n".join(parts)
@@ -54,14 +67,23 @@ def markdown(result: Result) -> str:
 
 def markdown_table(table: list[list[str]], left: int = 1) -> str:
     """Return rows as a Markdown table, the first as its header; numbers stand right."""
-    lines = ["| " + " | ".join(escaped(text) for text in row) + " |" for row in table]
+    lines = ["| " + " | ".join(map(markdown_cell, row)) + " |" for row in table]
     lines.insert(1, "|" + " --- |" * left + " ---: |" * (len(table[0]) - left))
     return "\n".join(lines)
 
 
+def markdown_cell(text: str) -> str:
+    """Return a cell; only what is known to be Markdown keeps its links and code."""
+    return COLUMNS.sub(r"\\\g<0>", text) if isinstance(text, Markdown) else escaped(text)
+
+
 def escaped(text: str) -> str:
-    """Return text in which Markdown sees no emphasis and no new column."""
-    return text.replace("*", "\\*").replace("|", "\\|")
+    """Return text in which Markdown sees no emphasis, code, link, HTML or new column.
+
+    Names come from files and may hold anything. Brackets and signs that mean nothing to Markdown
+    where they stand, as in "[0.1, 0.2]" or "p < 0.05", are left as they are.
+    """
+    return MARKUP.sub(r"\\\g<0>", " ".join(text.splitlines()))
 
 
 def html(result: Result) -> str:

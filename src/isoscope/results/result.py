@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 import numpy as np
 
 from isoscope.data.output import check_place, write_atomically
-from isoscope.errors import DataError, UsageError, require
+from isoscope.errors import DataError, IsoscopeError, UsageError, require
 from isoscope.measures.registry import find_measure
 from isoscope.registry import load
 from isoscope.version import __version__
@@ -40,7 +42,7 @@ def check_writable(path: Path) -> None:
     check_place(path)
 
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class Estimated(Protocol):
@@ -164,6 +166,7 @@ class Table(Record):
 
 
 Found = TypeVar("Found", Row, Table)
+Shown = TypeVar("Shown")
 
 
 @dataclass(frozen=True)
@@ -257,9 +260,13 @@ class Result(Record):
                 )
             values["rows"] = [Row.from_dict(row) for row in values["rows"]]
             values["tables"] = [Table.from_dict(table) for table in values.get("tables", [])]
-            return cls.from_dict(values)
-        except (json.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
-            raise DataError(f"this is not an isoscope result: {error}") from error
+            result = cls.from_dict(values)
+        except DataError:
+            raise
+        except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
+            raise DataError(f"this is not an isoscope result: {error!s:.200}") from error
+        check_result(result, text)
+        return result
 
     def save(self, path: str | Path) -> None:
         """Write the result as JSON, or as Markdown when the name ends in ``.md``; atomically."""
@@ -295,8 +302,24 @@ class Result(Record):
 
     def _rendered(self, form: str) -> str:
         # By name: how results look is to the right of what they are, and loads every measure.
-        text: str = load(f"isoscope.results.render:{form}")(self)
+        text: str = shown(lambda: load(f"isoscope.results.render:{form}")(self))
         return text
+
+
+def shown(show: Callable[[], Shown]) -> Shown:
+    """Return what ``show`` makes of results, or say that one of them is damaged.
+
+    Files of results may hold anything in the fields that only one kind of result has.
+    """
+    try:
+        return show()
+    except IsoscopeError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        what = f"{type(error).__name__}: {error!s:.100}"
+        raise DataError(
+            f"the result cannot be shown, as parts of it are damaged ({what})"
+        ) from error
 
 
 def _first(
@@ -340,23 +363,64 @@ def load_result(path: Path) -> Result:
         result = Result.load(path)
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
-    except RecursionError as error:
-        raise DataError(f"{path}: this is not an isoscope result") from error
+    return result
+
+
+# Half of a character beyond the first 65,536, which may stand alone in JSON and in no output.
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def check_result(result: Result, text: str) -> None:
+    """Refuse a result whose parts do not have the types that they should; ``text`` is its JSON."""
     for number, row in enumerate(result.rows, start=1):
         if not is_sound(row):
-            raise DataError(
-                f"{path}: row {number} of the result is damaged: {row.to_dict()!r:.100}"
-            )
-    return result
+            raise DataError(f"row {number} of the result is damaged: {row.to_dict()!r:.100}")
+    for number, table in enumerate(result.tables, start=1):
+        if not is_sound_table(table):
+            raise DataError(f"table {number} of the result is damaged: {table.to_dict()!r:.100}")
+    if not is_list_of(result.verdicts, dict):
+        raise DataError(f"the verdicts of the result are damaged: {result.verdicts!r:.100}")
+    for name in ("left_out", "seeds", "versions"):
+        if not isinstance(getattr(result, name), dict):
+            raise DataError(f"{name} of the result is damaged: {getattr(result, name)!r:.100}")
+    if not isinstance(result.command, str):
+        raise DataError(f"command of the result is damaged: {result.command!r:.100}")
+    if SURROGATE.search(text):
+        try:
+            json.dumps(result.to_dict(), ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise DataError("the result holds half a character, which is no text") from error
 
 
 def is_sound(row: Row) -> bool:
     """Whether the fields of a row have the types that they should."""
-    numbers = [getattr(row, name) for name in NUMBERS]
-    return all(isinstance(getattr(row, name), str) for name in TEXTS) and all(
-        number is None or (isinstance(number, int | float) and not isinstance(number, bool))
-        for number in numbers
+    return (
+        all(isinstance(getattr(row, name), str) for name in (*TEXTS, "note"))
+        and all(is_number(getattr(row, name)) for name in (*NUMBERS, "n"))
+        and all(isinstance(name, str) for name in row.extra)
     )
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a number that a double can hold, or undefined."""
+    if value is None:
+        return True
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return -sys.float_info.max <= value <= sys.float_info.max
+
+
+def is_sound_table(table: Table) -> bool:
+    """Whether a table has rows with the same columns."""
+    texts = [getattr(table, name) for name in ("subject", "part", "correction", "measure", "note")]
+    if not all(isinstance(text, str) for text in texts) or not is_list_of(table.rows, dict):
+        return False
+    return all(row.keys() == table.rows[0].keys() for row in table.rows)
+
+
+def is_list_of(value: object, kind: type) -> bool:
+    """Whether a value is a list of one type."""
+    return isinstance(value, list) and all(isinstance(one, kind) for one in value)
 
 
 def versions() -> dict[str, str]:

@@ -11,7 +11,7 @@ from isoscope.measures.registry import all_measures
 from isoscope.results.fields import REMARKS, UNCORRECTED, base_name
 from isoscope.results.kinds import telling_tables
 from isoscope.results.merge import SKIPPED
-from isoscope.results.numbers import cell
+from isoscope.results.numbers import UNDEFINED, cell
 from isoscope.results.result import Result, Row
 from isoscope.wording import counted
 
@@ -19,7 +19,7 @@ LENGTH_MARK = " *"
 LENGTH_LEGEND = (
     "* changes with the length of the vectors: compare only at equal scale, or use i1_scaled"
 )
-INTERVAL_LEGEND = "±: how far the 95 % interval reaches, for more vectors of the same kind"
+INTERVAL_LEGEND = "±: the longer side of the 95 % interval, for more vectors of the same kind"
 
 # Measures without an interval that are named one by one.
 MOST_NAMED = 5
@@ -220,10 +220,19 @@ def interval_notes(rows: list[Row]) -> list[str]:
 
 
 def grouped_notes(rows: list[Row]) -> list[str]:
-    """Say every note once, with its measures, and its corrections where it is not for all."""
+    """Say every note once, with its measures, and its corrections where it is not for all.
+
+    A reason for which some numbers are undefined is not said again where it is known already.
+    """
     everywhere = {row.correction for row in rows}
+    known = {row.note for row in rows}
+
+    def reason(row: Row) -> str:
+        bare = row.note.removeprefix(f"{UNDEFINED}: ")
+        return bare if bare in known else row.note
+
     lines = []
-    for note, some in grouped((row for row in rows if row.note), attrgetter("note")).items():
+    for note, some in grouped((row for row in rows if row.note), reason).items():
         corrections = dict.fromkeys(row.correction for row in some)
         where = f" ({', '.join(corrections)})" if set(corrections) != everywhere else ""
         lines.append(f"{', '.join(families(some))}{where}: {note}")

@@ -65,6 +65,9 @@ class SentenceProtocol:
         of the cosine unless a probe is named.
     epochs : bool
         Whether the score after every epoch is wanted, for a probe that learns in epochs.
+    epoch_seeds : int
+        Networks whose epochs are scored, each with a seed of its own: one after the other from the
+        seed of the probe.
     revision, dtype, device
         As ``open_model`` takes them.
     seed : int
@@ -84,6 +87,7 @@ class SentenceProtocol:
     isotropy: Sequence[str] = ISOTROPY
     probe: str | None = None
     epochs: bool = False
+    epoch_seeds: int = 1
     revision: str | None = None
     dtype: Any = None
     device: Any = None

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from isoscope.compute.stats.estimates import Estimate, Score, difference
+from isoscope.compute.stats.jackknife import without_blocks
 from isoscope.corrections.named import NONE
-from isoscope.results.fields import MAIN, PART_OF_TASK
+from isoscope.results.fields import BLOCKS, MAIN, PART_OF_TASK, REPLICATES
 from isoscope.results.result import Row
 from isoscope.tasks.problem import Items, Outputs, Problem
 from isoscope.typing import Mask
@@ -30,6 +31,8 @@ def problem_rows(
     items: Items,
     protocol: str,
     level: float,
+    *,
+    replicates: bool = False,
 ) -> list[Row]:
     """Score one layer in every space, and compare every space with the vectors as they are.
 
@@ -47,6 +50,8 @@ def problem_rows(
         What the vectors are, and what corrections were fitted on.
     level : float
         Coverage of the intervals.
+    replicates : bool
+        Whether scores also have their values without each block of the items.
     """
 
     def scores(correction: str, usable: Mask) -> Mapping[str, Score]:
@@ -61,7 +66,8 @@ def problem_rows(
         left_out = len(items) - int(usable.sum())
         scored = {
             name: as_row(where, correction, f"{problem.task}/{name}", score, problem.unit,
-                         left_out, score.subset, protocol, score.extra)
+                         left_out, score.subset, protocol,
+                         {**score.extra, **(replicates_of(score, problem) if replicates else {})})
             for name, score in found.items()
         }  # fmt: skip
         main = scored[problem.main]
@@ -83,6 +89,27 @@ def problem_rows(
                        problem.unit, left_out, score.subset, protocol)
             )  # fmt: skip
     return rows
+
+
+def replicates_of(score: Score, problem: Problem) -> dict[str, Any]:
+    """Return a score without each block of its items, as fields of its row."""
+    return block_fields(score, f"{problem.unit} of {problem.task}")
+
+
+def block_fields(score: Score, items: str) -> dict[str, Any]:
+    """Return a score without each block of some items as fields of its row; none without a value.
+
+    Examples
+    --------
+    >>> block_fields(Score(None, None, None, 0), "pairs")
+    {}
+    """
+    if score.value is None or score.influences is None:
+        return {}
+    found = without_blocks(score.value, score.influences)
+    if found is None:
+        return {}
+    return {REPLICATES: found, BLOCKS: f"{len(found)} blocks of {len(score.influences):,} {items}"}
 
 
 def has_output(outputs: Outputs) -> Mask:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from clouds_for_tests import shifted
 from corrected_by_hand import all_but_the_top
+from sklearn.exceptions import NotFittedError
 
 import isoscope
 from isoscope.corrections import AllButTheTop, ClusterRemoval
@@ -133,3 +134,20 @@ def test_wrong_parameters_are_refused() -> None:
         ClusterRemoval(2, 11).fit(CLOUD)
     with pytest.raises(UsageError, match="n_clusters is a whole number from 1 on"):
         ClusterRemoval(0).fit(CLOUD)
+
+
+def test_a_second_fit_starts_from_the_clusters_of_the_first() -> None:
+    rng = np.random.default_rng(0)
+    centres = rng.normal(0, 5, (3, 4))
+    X = np.concatenate([centre + rng.normal(0, 0.3, (40, 4)) for centre in centres])
+    first = ClusterRemoval(3, 1, random_state=0).fit(X)
+    some = X[::2]
+    again = first.refitted(some)
+    assert (first.assign(some) == again.assign(some)).all()  # the same clusters, in the same order
+    labels = again.assign(some)
+    for k in range(3):
+        assert again.means_[k] == pytest.approx(some[labels == k].mean(axis=0))
+    assert first.counts_.sum() == len(X)  # and the first one stays as it was
+    assert again.counts_.sum() == len(some)
+    with pytest.raises(NotFittedError):
+        ClusterRemoval(3, 1).refitted(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -209,6 +210,73 @@ def test_indexes_that_hold_nothing_or_cannot_be_reconstructed(tmp_path: Path) ->
         index = built(description)
         with pytest.raises(DataError, match=f"cannot be reconstructed: .*{words}"):
             opened(saved(index, tmp_path / "y.faiss"))
+
+
+def forged(path: Path, at: int, number: int, size: int = 4) -> Path:
+    content = bytearray(path.read_bytes())
+    content[at : at + size] = number.to_bytes(size, "little")
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("description", "at", "number", "size"),
+    [
+        ("SQ8,RFlat", 4, 1, 4),  # dimensions of the outer index
+        ("SQ8,RFlat", 8, 4_999, 8),  # vectors of the outer index
+        ("IDMap,Flat", 4, 4, 4),
+        ("IDMap2,Flat", 4, 9, 4),
+        ("HNSW8,Flat", 4, 64, 4),
+        ("IVF16,Flat", 4, 64, 4),
+        ("PCA4,SQ8", 4, 16, 4),
+        ("RR8,Flat", 4, 3, 4),
+    ],
+)
+def test_indexes_whose_parts_do_not_agree(
+    tmp_path: Path, description: str, at: int, number: int, size: int
+) -> None:
+    ids = IDS if "IDMap" in description else None
+    path = forged(saved(built(description, ids), tmp_path / "x.faiss"), at, number, size)
+    with pytest.raises(DataError, match="damaged or forged|cannot be read") as caught:
+        opened(path)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_file_that_holds_no_index(tmp_path: Path) -> None:
+    (tmp_path / "x.faiss").write_bytes(b"null")
+    with pytest.raises(DataError, match="it holds an empty index"):
+        opened(tmp_path / "x.faiss")
+
+
+def test_a_child_that_dies_is_an_error_of_its_file(tmp_path: Path) -> None:
+    cloud = opened(saved(built("Flat"), tmp_path / "x.faiss"))
+    cloud._reader._process.kill()  # type: ignore[attr-defined]
+    with pytest.raises(DataError, match=r"faiss crashed \(SIGKILL\); the file is damaged"):
+        list(cloud.read())
+
+
+def test_an_answer_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = saved(built("Flat"), tmp_path / "x.faiss")
+    monkeypatch.setattr("isoscope.data.formats.faiss.cloud.PATIENCE", 0.0)
+    monkeypatch.setattr("isoscope.data.formats.faiss.cloud.SLOWEST", 1e12)
+    with pytest.raises(DataError, match="faiss took longer than 0 seconds"):
+        opened(path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="address space is limited on Linux only")
+def test_the_child_may_take_what_an_index_needs_and_no_more(tmp_path: Path) -> None:
+    path = saved(built("Flat"), tmp_path / "x.faiss")
+    cloud = opened(path)
+    limits = Path(f"/proc/{cloud._reader._process.pid}/limits").read_text()  # type: ignore[attr-defined]
+    (line,) = (line for line in limits.splitlines() if line.startswith("Max address space"))
+    assert int(line.split()[3]) < 16 << 30
+
+
+def test_a_cloud_of_an_index_can_be_sent_to_another_process(tmp_path: Path) -> None:
+    cloud = opened(saved(built("IDMap,Flat", IDS), tmp_path / "x.faiss"))
+    vectors, ids = read(pickle.loads(pickle.dumps(cloud)))
+    np.testing.assert_array_equal(vectors, VECTORS)
+    np.testing.assert_array_equal(ids, IDS)
 
 
 def test_columns_are_refused(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -145,3 +147,50 @@ def test_a_column_makes_no_sense(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", CONTENT)
     with pytest.raises(UsageError, match="leave --column out"):
         isoscope.open_cloud(tmp_path / "a.npy", column="x")
+
+
+def with_header(text: str) -> bytes:
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + bytes(96)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '" + "A" * 3_000 + "', 'fortran_order': False, 'shape': (3, 4), }\n",
+        "{'descr': '<f8', '" + "k" * 3_000 + "': 1, 'fortran_order': False, 'shape': (3, 4), }\n",
+        "\x01" * 3_000 + "\n",
+        repr(
+            {"descr": [(f"f{k}", "<f8") for k in range(99)], "fortran_order": False, "shape": (1,)}
+        )
+        + "\n",
+    ],
+)
+@pytest.mark.parametrize("ending", [".npy", ".npz"])
+def test_what_numpy_says_of_a_damaged_header_is_cut(
+    tmp_path: Path, header: str, ending: str
+) -> None:
+    path = tmp_path / f"x{ending}"
+    if ending == ".npy":
+        path.write_bytes(with_header(header))
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("x.npy", with_header(header))
+    with pytest.raises(DataError) as caught:
+        isoscope.open_cloud(path)
+    assert len(str(caught.value)) - len(str(path)) < 1_000
+
+
+def test_a_file_of_many_arrays_names_some(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", **{f"layer {k}": np.eye(3) for k in range(200)})
+    with pytest.raises(
+        UsageError, match=r"holds 200 arrays .*layer 7 float64 \(3, 3\) and 192 more"
+    ):
+        isoscope.open_cloud(tmp_path / "x.npz")
+
+
+def test_files_of_python_2_are_read_in_silence(tmp_path: Path) -> None:
+    header = "{'descr': '<f8', 'fortran_order': False, 'shape': (3L, 4L), }\n"
+    (tmp_path / "x.npy").write_bytes(with_header(header))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert isoscope.open_cloud(tmp_path / "x.npy").rows == 3

@@ -5,6 +5,7 @@ import pytest
 
 from isoscope.errors import UsageError
 from isoscope.measures.context.definitions import persistence
+from isoscope.measures.context.outlier_rule import often
 from isoscope.measures.space import Dimensions
 
 
@@ -43,13 +44,26 @@ def test_dimensions_with_the_layers_in_which_they_stand_out() -> None:
     assert first["share_maximum"] == np.mean(pooled.argmax(axis=1) == 7)
     assert second["share_minimum"] == np.mean(pooled.argmin(axis=1) == 9)
     assert second["largest_share"] == np.mean(clouds["block 1"].argmin(axis=1) == 9)
-    assert "10%" in table.note
+    assert "20 %" in table.note
 
 
-def test_the_share_that_makes_an_outlier() -> None:
-    found = {name: dimensions(x) for name, x in layers().items()}
-    assert [row["dimension"] for row in persistence(found, share=0.9).rows] == [7]
-    assert len(persistence(found, share=0.0).rows) == 40
+def test_a_mean_far_from_the_others_makes_an_outlier() -> None:
+    random = np.random.default_rng(1)
+    cloud = random.standard_normal((400, 200))
+    cloud[:, 4] += 1.2
+    shares = np.bincount(cloud.argmax(axis=1), minlength=200) / 400
+    assert shares[4] < 0.1
+    (row,) = persistence({"block 1": dimensions(cloud)}).rows
+    assert row["dimension"] == 4
+    assert row["largest_deviations"] > 6
+    assert row["largest_share"] == shares[4]
+
+
+def test_few_dimensions_are_extremes_more_often() -> None:
+    assert often(384) == 0.1
+    assert often(40) == 0.2
+    assert often(4) == 0.9
+    assert persistence({"a": dimensions(np.random.default_rng(0).random((300, 4)))}).rows == []
 
 
 def test_layers_of_several_widths_and_none_at_all() -> None:
@@ -57,7 +71,7 @@ def test_layers_of_several_widths_and_none_at_all() -> None:
     narrow[:, 2] = 4
     wide = np.zeros((20, 6))
     wide[:, 5] = -1
-    table = persistence({"narrow": dimensions(narrow), "wide": dimensions(wide)}, share=0.9)
+    table = persistence({"narrow": dimensions(narrow), "wide": dimensions(wide)})
     assert {row["dimension"]: row["of_layers"] for row in table.rows} == {0: 2, 2: 2, 5: 1}
     by_dimension = {row["dimension"]: row for row in table.rows}
     assert by_dimension[2]["share_maximum"] == 5 / 25

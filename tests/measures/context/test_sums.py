@@ -21,7 +21,9 @@ from isoscope.errors import DataError, UsageError
 from isoscope.measures.context import definitions
 from isoscope.measures.context.definitions import CONTEXTUAL_MEASURES, Contextual
 from isoscope.measures.context.massive_tokens import LISTED, MASSIVE
+from isoscope.measures.context.outlier_rule import EVEN_SHARES, OUTLIER_SHARE
 from isoscope.measures.context.sums import ContextualTaker
+from isoscope.measures.layer_norm import FAR
 
 pytest.importorskip("torch")
 
@@ -383,4 +385,6 @@ def test_formulas_name_the_numbers_that_are_used() -> None:
     assert words in formulas["max_explainable_variance"]
     longest = f"above {MASSIVE:g} times the median; the {LISTED} longest"
     assert longest in formulas["massive_activations"]
-    assert f"at least {definitions.OUTLIER_SHARE:.0%} of the" in formulas["persistence"]
+    assert f"at least {OUTLIER_SHARE:.0%} of the" in formulas["persistence"]
+    assert f"({EVEN_SHARES:g}/d where" in formulas["persistence"]
+    assert f"more than {FAR:g} deviations" in formulas["persistence"]

@@ -10,7 +10,7 @@ from manifolds import MANIFOLDS
 from scipy.stats import skew
 
 from isoscope import measure
-from isoscope.measures.families.neighbours import occurrences, two_nearest
+from isoscope.measures.families.neighbours import equal_rows, occurrences, two_nearest
 
 THEIRS = json.loads(
     (Path(__file__).parents[2] / "other_packages/scikit_dimension_0_5_0.json").read_text()
@@ -87,6 +87,54 @@ def test_corrections_see_the_same_sample() -> None:
     one, other = (result.value("intrinsic_dimension", space) for space in ("none", "center"))
     assert one == pytest.approx(other, rel=1e-6)
     assert result.rows[0].n == 4_096
+
+
+def with_repeats(seed: int, kinds: int, rows: int, width: int) -> np.ndarray:
+    """Rows of which many are the same, as the tokens of a text in an embedding layer are."""
+    rng = np.random.default_rng(seed)
+    cloud = (0.1 * rng.normal(size=(kinds, width)) + 0.02).astype(np.float32)
+    return np.asarray(cloud[rng.integers(0, kinds, rows)])
+
+
+@pytest.mark.parametrize("offset", [0.0, 3.0])
+@pytest.mark.parametrize("rows", [1_381, 1_382, 1_383])
+def test_centring_leaves_the_dimension_of_repeated_rows(rows: int, offset: float) -> None:
+    cloud = with_repeats(0, 500, rows, 896) + np.float32(offset)
+    found = measure(cloud, "intrinsic_dimension", ["none", "center"]).rows
+    kinds = len(np.unique(cloud, axis=0))
+    assert [row.n for row in found] == [kinds, kinds]
+    assert found[1].value == pytest.approx(found[0].value, rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_that_differ_by_rounding_are_one_row(dtype: type) -> None:
+    exact = with_repeats(1, 300, 900, 64).astype(dtype)
+    roundings = np.random.default_rng(2).integers(-2, 3, exact.shape) * np.finfo(dtype).eps
+    cloud = (exact * (1 + roundings)).astype(dtype)
+    assert len(np.unique(cloud, axis=0)) == 900
+    alone, rounded, centred = (
+        measure(one, "intrinsic_dimension", view).rows[0]
+        for one, view in ((exact, "none"), (cloud, "none"), (cloud, "center"))
+    )
+    assert rounded.n == centred.n == alone.n == len(np.unique(exact, axis=0))
+    assert rounded.value == pytest.approx(alone.value, rel=1e-3)
+    assert centred.value == pytest.approx(rounded.value, rel=1e-6)
+
+
+def test_rows_are_equal_up_to_a_tolerance() -> None:
+    rows = np.array([[0.0, 0.0], [5.0, 0.0], [0.0, 0.05], [5.0, 0.2], [0.05, 0.0], [5.0, 0.0]])
+    labels = equal_rows(rows, 0.1)
+    groups = {frozenset(np.flatnonzero(labels == label).tolist()) for label in labels}
+    assert groups == {frozenset({0, 2, 4}), frozenset({1, 5}), frozenset({3})}
+    assert len(set(equal_rows(rows, 0.0).tolist())) == 5
+    assert len(set(equal_rows(np.ones((20, 3)), 0.0).tolist())) == 1
+
+
+def test_equally_far_neighbours_have_no_dimension() -> None:
+    cloud = shifted(3, 40, 200)
+    row = measure(cloud, "intrinsic_dimension", "whiten").rows[0]
+    assert row.value is None
+    assert "equally far" in row.note
 
 
 def test_equal_directions_have_no_hubs() -> None:

@@ -75,7 +75,7 @@ def test_numbers_are_ids(folder: Path) -> None:
         ("corpus.jsonl", lines([{"_id": "d1", "title": 3, "text": ""}]), "text under 'title'"),
         ("queries.jsonl", lines([{"id": "q1", "text": "x"}]), "line 1 needs a text under '_id'"),
         ("queries.jsonl", lines([{"_id": "", "text": "x"}]), "line 1 has an empty id"),
-        ("queries.jsonl", lines([*QUERIES]) + "{", "queries.jsonl: line 3 is no JSON"),
+        ("queries.jsonl", lines([*QUERIES]) + "{", "queries.jsonl: line 3 is not valid JSON"),
         ("queries.jsonl", "", "queries.jsonl is empty"),
     ],
 )
@@ -90,4 +90,18 @@ def test_what_is_missing_is_named(folder: Path) -> None:
         read_retrieval(folder / "nowhere")
     (folder / "queries.jsonl").unlink()
     with pytest.raises(UsageError, match="neither queries.jsonl nor queries.ids in"):
+        read_retrieval(folder)
+
+
+def test_judgements_that_are_too_large(folder: Path) -> None:
+    put(folder / "qrels" / "test.tsv", QRELS + f"q2\td1\t{10**400}\n")
+    with pytest.raises(DataError, match="the score should be at most 1,000, not '1000") as caught:
+        read_retrieval(folder)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("value", ["[" * 100_000, "9" * 5_000], ids=["deep", "long"])
+def test_json_that_python_does_not_take(folder: Path, value: str) -> None:
+    put(folder / "corpus.jsonl", '{"_id": "d1", "text": ' + value + "}\n")
+    with pytest.raises(DataError, match="corpus.jsonl: line 1 is not valid JSON"):
         read_retrieval(folder)

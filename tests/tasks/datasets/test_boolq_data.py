@@ -33,7 +33,7 @@ def test_labels_are_truth_values_or_their_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "val.jsonl: line 2 is no JSON"),
+        ("{", "val.jsonl: line 2 is not valid JSON"),
         ("[]", "line 2 should be a JSON object"),
         (json.dumps(ROW | {"label": "maybe"}), "line 2: the label 'maybe' is unknown"),
         (json.dumps(ROW | {"label": 1}), "line 2 needs a text under 'label'"),

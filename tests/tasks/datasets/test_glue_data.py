@@ -98,7 +98,7 @@ def test_samples_are_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "train.json is no JSON"),
+        ("{", "train.json is not valid JSON"),
         ("[1]", "should be a JSON object of numbered"),
         ('{"0": 1}', "example '0' should be a JSON object"),
         (json.dumps({"0": SAMPLE, "7": SAMPLE | {"label": "2"}}), "example '7': the label '2'"),

@@ -148,7 +148,7 @@ def test_scores_can_be_asked_of_a_larger_table(tmp_path: Path) -> None:
         ("mine.csv", 'a,b,1\n"c\nd",e,x\n', "line 2: the score"),
         ("mine.csv", 'a,b,1\n"c,d,1\n', "line 2: unexpected end"),
         ("mine.csv", "a,b,1\nc,d,1,2\n", "line 2 has 4 columns with commas"),
-        ("mine.jsonl", JSONL + "{\n", "line 3 is no JSON"),
+        ("mine.jsonl", JSONL + "{\n", "line 3 is not valid JSON"),
         ("mine.jsonl", JSONL + '{"score": 1}\n', "line 3 has an empty text"),
         ("mine.jsonl", JSONL + '{"sentence1": "a", "sentence2": "b"}\n', "line 3: the score"),
         ("mine.jsonl", "", "is empty"),
@@ -168,3 +168,24 @@ def test_wrong_calls(tmp_path: Path) -> None:
     path = put(tmp_path / "mine.tsv", TSV)
     with pytest.raises(UsageError, match="no kind of pairs is called 'words'"):
         read_own_pairs(path, "words")  # type: ignore[arg-type]
+
+
+def test_numbers_of_thousands_of_digits(tmp_path: Path) -> None:
+    digits = "9" * 5_000
+    rows = read_own_pairs(put(tmp_path / "mine.tsv", f"row1\trow2\tscore\n0\t{digits}\t1\n"))
+    with pytest.raises(DataError, match="line 2: a row should be a number from 0") as caught:
+        rows.row_numbers(5)
+    assert len(str(caught.value)) < 300
+    with pytest.raises(UsageError, match="no column of"):
+        read_own_pairs(put(tmp_path / "two.tsv", "a\tb\t1\n"), score=digits)
+    with pytest.raises(DataError, match="the score should be a number") as caught:
+        read_own_pairs(put(tmp_path / "three.tsv", f"a\tb\t1.5\nc\td\t{digits}\n"))
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("depth", [900, 100_000])
+def test_deep_json(tmp_path: Path, depth: int) -> None:
+    line = '{"text1": "a", "text2": "b", "score": ' + "[" * depth + "]" * depth + "}\n"
+    with pytest.raises(DataError, match="line 1") as caught:
+        read_own_pairs(put(tmp_path / "mine.jsonl", line))
+    assert len(str(caught.value)) < 300

@@ -72,7 +72,7 @@ def test_without_labels_it_says_what_cannot_be_known(run: Run, folder: Path) -> 
     process = run("advise", folder / "good.npy")
     assert process.code == 0, process.error
     words = " ".join(process.out.split())
-    for part in ("mean_cosine", "Without labels this is what can be known", "cannot be known"):
+    for part in ("mean cosine", "Without labels this is what can be known", "cannot be known"):
         assert part in words
 
 

@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_other_rows(run: Run, folder: Path) -> None:
-    process = run("diff", folder / "old.npy", folder / "new.npy", "--other-rows")
+    process = run("diff", folder / "old.npy", folder / "new.npy", "--other-rows", "--details")
     assert process.code == 0, process.error
     words = " ".join(process.out.split())
     assert "Compared as clouds of other rows, as asked for." in words

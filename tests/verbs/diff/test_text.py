@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from isoscope.results.kinds import kind_of
 from isoscope.results.result import Result, Row
 from isoscope.verbs.diff.names import DIFFERENCE
-from isoscope.verbs.diff.text import difference_grids, number, with_interval
+from isoscope.verbs.diff.support import Outside
+from isoscope.verbs.diff.text import about_support, difference_grids, number, with_interval
 
 
 def row(part: str, measure: str, value: float | None, **more: object) -> Row:
@@ -70,3 +73,18 @@ def test_numbers_are_short() -> None:
         "", "0.0000", "0.5000", "1234.6",
     ]  # fmt: skip
     assert with_interval(row("support", "x", None)) == "undefined"
+
+
+@pytest.mark.parametrize(
+    ("share", "differs", "words"),
+    [
+        (0.40, 1, "40 % of B lies outside A's support (significantly more than the 5.0 % of A"),
+        (0.01, -1, "1.0 % of B lies outside A's support (significantly less than the 5.0 % of A"),
+        (0.06, 0, "6.0 % of B lies outside A's support (close to the 5.0 % of A itself)"),
+        (0.12, 0, "12 % of B lies outside A's support (no significant difference from the 5.0 %"),
+    ],
+)
+def test_shares_outside_are_said_with_their_test(share: float, differs: int, words: str) -> None:
+    found = Outside(share, 0.0, 0.5, 100, differs=differs)
+    (said,) = about_support({"B outside A": [found]})
+    assert said.startswith(words)

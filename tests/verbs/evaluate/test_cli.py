@@ -43,7 +43,7 @@ def data(tmp_path: Path) -> Path:
 @OTHER_SIZE
 def test_the_table_a_person_reads(run: Run, vectors: Path, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "scores.md"
-    process = run("evaluate", vectors, "--data", data, "--out", out)
+    process = run("evaluate", vectors, "--data", data, "--out", out, "--details")
     assert process.code == 0, process.error
     assert process.error == ""
     for words in ("men/cosine/spearman", "men/inner/pearson/difference", " of 50 pairs", " to "):
@@ -174,7 +174,7 @@ def test_a_model_on_texts(
     assert list(cache.rglob("*.isoscope-vectors")) != []
     process = run(
         "evaluate", model, "--tasks", "sts-b", "--transductive", "--data", pairs, "--no-cache",
-        "--isotropy", "mean_cosine",
+        "--isotropy", "mean_cosine", "--details",
     )  # fmt: skip
     assert process.code == 0, process.error
     for words in ("sts-b/cosine/spearman", "transductive", "sts-b/mean_cosine", "sts-b/seconds"):

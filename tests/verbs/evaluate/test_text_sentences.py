@@ -17,7 +17,7 @@ def row(value: float | None, low: float | None, high: float | None, name: str = 
 def test_one_relation_is_told_with_its_figures() -> None:
     assert sentence("all spaces", [row(-0.31, -0.6, 0.1), row(1.0, 0.9, 1.0, "a")]) == (
         "all spaces: over 28 spaces of 2 models, isotropy by i1 and sts-b/x, "
-        "ρ = -0.31 (-0.60 to +0.10): no relation that could be told from none."
+        "ρ = -0.31 (-0.60 to +0.10): no significant relation."
     )
     assert sentence("q", [row(-0.5, -0.6, -0.1)]).endswith(": more isotropic spaces score worse.")
     assert sentence("q", [row(0.5, 0.1, 0.6)]).endswith(": more isotropic spaces score better.")
@@ -36,6 +36,6 @@ def test_several_are_counted_and_the_strongest_that_is_told_from_none_is_named()
     ]
     assert sentence("q", rows) == (
         "q: over 28 spaces of 2 models, 1 of 4 relations say that more isotropic spaces score "
-        "better, 1 that they score worse, 1 cannot be told from none, 1 have no interval; the "
+        "better, 1 that they score worse, 1 are not significant, 1 have no interval; the "
         "strongest is isotropy by c and sts-b/x, ρ = -0.60 (-0.80 to -0.30)."
     )

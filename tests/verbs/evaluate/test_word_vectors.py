@@ -90,7 +90,7 @@ def test_vocabulary_files(tmp_path: Path) -> None:
 def test_json_that_maps_no_words_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "vocab.json"
     path.write_text(content)
-    with pytest.raises(DataError, match="no JSON object of words"):
+    with pytest.raises(DataError, match="not a JSON object of words"):
         read_vocabulary(path)
 
 

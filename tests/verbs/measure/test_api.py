@@ -229,3 +229,22 @@ def test_double_precision_of_single_data() -> None:
     for row in wide.rows:
         if row.measure != "mean_alignment":
             assert double.value(row.measure, row.correction) == pytest.approx(row.value, rel=1e-12)
+
+
+def test_a_zero_vector_stays_one_under_every_correction() -> None:
+    """As ``correct apply`` leaves it: measuring corrected vectors gives the same cosines."""
+    padded = np.concatenate((shifted(0, 50, 4), np.zeros((5, 4))))
+    wanted = ["mean_cosine", "cosine_quantiles", "mean_norm"]
+    result = isoscope.measure(padded, wanted, ["none", "center", "standardize"])
+    for name in ("center", "standardize"):
+        corrected = isoscope.make_correction(name).fit(padded).transform(padded)
+        assert not corrected[50:].any()
+        by_hand = isoscope.measure(corrected, wanted, ["none"])
+        for measure in ("mean_cosine", "cosine_quantiles/50%", "mean_norm"):
+            found = result.row(measure, name)
+            assert found.value == pytest.approx(by_hand.value(measure), rel=1e-9)
+            assert found.n == by_hand.row(measure).n
+        assert "5 zero vectors left out" in result.row("mean_cosine", name).note
+    stated = "5 zero vectors left at zero by corrections and out of cosines"
+    assert stated in result.row("mean_cosine", "center").protocol
+    assert "zero" not in isoscope.measure(padded, wanted, ["none"]).rows[0].protocol

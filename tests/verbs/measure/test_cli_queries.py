@@ -30,8 +30,12 @@ def test_two_clouds_are_told_apart(run: Run, folder: Path, command: str) -> None
     assert process.code == 0, process.error
     words = " ".join(process.out.split())
     assert words.count("Queries have a centre of their own") == 1
-    assert "query_query_cosine" in words
-    assert "(own" in words  # a header, which is folded
+    assert "two queries" in words
+    assert "(own centres)" in words
+    details = run(
+        command, folder / "documents.npy", "--queries", folder / "queries.npy", "--details"
+    )
+    assert "query_query_cosine" in details.out
 
 
 def test_neighbours_of_queries(run: Run, folder: Path) -> None:

@@ -178,8 +178,9 @@ def test_report_and_claims_tell_steps_apart(run: Path) -> None:
         "training moves it", {"measure": "first"},
         {"subject": "*@step1000"}, ">", {"subject": "*@step0"},
     )  # fmt: skip
-    verdict = claim.judge(result)
-    assert verdict.outcome == ("holds" if values[1000] > values[0] else "fails")
+    (verdict,) = claim.judge(result)
+    (case,) = verdict.cases
+    assert case.true == (values[1000] > values[0])
     assert verdict.cases[0].left_value == values[1000]
     assert verdict.cases[0].right_value == values[0]
 

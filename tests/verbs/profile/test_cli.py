@@ -32,7 +32,7 @@ def bert(tiny_model: Callable[[str], Path]) -> Path:
 
 
 def test_layers_are_down_and_measures_across(isoscope: Run, bert: Path, text: Path) -> None:
-    done = isoscope("profile", bert, "--text", text)
+    done = isoscope("profile", bert, "--text", text, "--details")
     assert done.code == 0
     for said in ("embedding", "block 3", "intra_sim", "Verdict: The mean cosine is lowest"):
         assert said in done.out
@@ -67,7 +67,7 @@ def test_weights_alone(isoscope: Run, tiny_model: Callable[[str], Path]) -> None
 def test_two_models_are_laid_side_by_side(
     isoscope: Run, bert: Path, tiny_model: Callable[[str], Path], text: Path
 ) -> None:
-    done = isoscope("profile", bert, tiny_model("gpt2"), "--text", text)
+    done = isoscope("profile", bert, tiny_model("gpt2"), "--text", text, "--details")
     assert "2 models over relative depth" in done.out
 
 

@@ -37,7 +37,7 @@ def training(tmp_path_factory: pytest.TempPathFactory, tiny_model: Callable[[str
 
 @SHOWN
 def test_a_folder_of_checkpoints(run: Run, training: Path) -> None:
-    process = run("profile", training, *FEW)
+    process = run("profile", training, *FEW, "--details")
     assert process.code == 0
     assert process.error == (
         "isoscope: warning: run@step1 has the same weights as run@step0; it gets no numbers of its "
@@ -64,7 +64,7 @@ def test_layers_of_some_revisions_of_the_hub(
     process = run(
         "profile", "somebody/tiny", "--revisions", "step*", "--every", "2", "--keep", "2",
         "--cache", cache, "--text", tmp_path / "texts.txt", "--out", out, "--layers",
-        "embedding,final norm", *FEW,
+        "embedding,final norm", *FEW, "--details",
     )  # fmt: skip
     assert (process.code, process.error) == (0, "")
     assert process.out.startswith("somebody/tiny, final norm: ")

@@ -91,3 +91,26 @@ def test_two_models_and_one_without_a_training() -> None:
                 extra={"model": "big", "revision": "step0", "step": 0})  # fmt: skip
     titles = [grid.title for grid in grids(result([row(0, "block 1"), plain, other]))]
     assert titles == ["gpt2: 9 tokens", "tiny, block 1: 9 tokens", "big, block 1: 1 checkpoint"]
+
+
+def test_the_table_of_a_quantised_model_says_so() -> None:
+    models = {
+        "small": {"quantisation": "dequantised from Q4_K_M (tensors: 9 Q4_K, 4 F32)"},
+        "whole": {"quantisation": "none (tensors: 13 F16)"},
+        "packed": {"quantisation": "gptq"},
+        "plain": {"quantisation": "none"},
+    }
+    rows = [
+        Row(name, part, "none", "mean_cosine", 0.5, protocol="9 tokens")
+        for name in models
+        for part in ("embedding", "block 1")
+    ]
+    found = Result(rows, extra={KIND: PROFILE, "models": models})
+    *own, depth = grids(found)
+    assert [grid.title for grid in own] == [
+        "small (dequantised from Q4_K_M): 9 tokens",
+        "whole: 9 tokens",
+        "packed (quantised: gptq): 9 tokens",
+        "plain: 9 tokens",
+    ]
+    assert depth.notes[1:] == ["small: dequantised from Q4_K_M", "packed: quantised: gptq"]

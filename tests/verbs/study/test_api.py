@@ -38,12 +38,13 @@ def test_the_papers_model_has_its_printed_values_beside_it() -> None:
     assert "printed 0.64" in run.to_markdown()
     assert [verdict.other_models for verdict in run.verdicts] == [(), (), ()]
     first = run.verdicts[0]
-    assert first.outcome == "cannot be judged"  # the paper excepts the only model there is
+    assert (first.outcome, first.reason) == ("not applicable", "excepted by name")
 
 
 def test_another_model_is_called_so() -> None:
     run = run_study("B-T1", [CLOUD])
-    assert "other model: toy" in run.to_markdown()
+    assert "not applicable: toy (not a transformer)" in run.to_markdown()
+    assert run.verdicts[0].other_models == ("toy",)
     assert "printed" not in run.result.row("i1", "center").extra
     assert "misprint: GPT-2 (24 layers)" in run.to_markdown()
 
@@ -57,7 +58,7 @@ def test_files(tmp_path: Path) -> None:
     assert loaded.seeds == {"seed": 3}
     values = json.loads((tmp_path / "run.json").read_text())
     assert values["study"]["id"] == "B-F6"
-    assert values["claims"][0]["outcome"] == "holds"
+    assert values["claims"][0]["outcome"] == "not applicable"
     assert "Command: `the call`" in (tmp_path / "run.md").read_text("utf-8")
     with pytest.raises(UsageError, match="must end in"):
         run.save(tmp_path / "run.txt")
@@ -141,5 +142,9 @@ def test_a_text_out_of_a_package_stands_in(monkeypatch: pytest.MonkeyPatch) -> N
     run_study(layered)
     assert asked[0].text is not None
     assert asked[0].text.survey().texts == 300
+    # A named model reads it too, where the paper's own text can be in no folder of benchmarks.
     run_study(layered, [CLOUD])
-    assert asked[1].text is None
+    assert asked[1].text is not None
+    found = replace(study, text=TextNeed("anything", find=lambda _: None))
+    run_study(found, [CLOUD])
+    assert asked[2].text is None

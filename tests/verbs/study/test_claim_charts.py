@@ -18,19 +18,20 @@ def study(claims: Any) -> Result:
 
 
 def test_claims_stand_by_outcome() -> None:
-    outcomes = ["holds", "fails", "fails", "cannot be judged"]
+    outcomes = ["holds", "fails", "fails", "not run"]
     (figure,) = claim_figures(study([claim(one) for one in outcomes]))
     marks = values_of(figure)
     assert [mark["outcome"] for mark in marks] == outcomes
     assert len({mark["claim"] for mark in marks}) == 4, "the same words are four claims"
-    assert figure.alt.startswith("4 claims of a paper by outcome: holds 1, fails 2, cannot be judg")
+    assert figure.alt.startswith("4 claims of a paper by outcome: holds 1, fails 2, not run 1")
     assert "holds: centring raises I1 (true in 1 of 2)" in figure.alt
     assert figure.title == "What became of the claims of B-T1"
     assert figure.rows[0] == ["centring raises I1", "holds", "true in 1 of 2", "minilm"]
     encoding = figure.spec["encoding"]
     assert encoding["x"]["scale"]["domain"] == list(OUTCOMES)
-    assert len(set(encoding["shape"]["scale"]["range"])) == 3
-    assert len(set(encoding["color"]["scale"]["range"])) == 3
+    assert len(set(encoding["shape"]["scale"]["range"])) == len(OUTCOMES)
+    assert len(encoding["color"]["scale"]["range"]) == len(OUTCOMES)
+    assert len(set(encoding["color"]["scale"]["range"])) == 5  # what was not judged is grey
     check_figure(figure)
 
 
@@ -53,7 +54,7 @@ def test_of_many_claims_the_first_are_drawn() -> None:
 
 def test_words_stay_data_and_odd_outcomes_are_unjudged() -> None:
     (figure,) = claim_figures(study([claim(NASTY, NASTY, other_models=None), "odd"]))
-    assert values_of(figure)[0]["outcome"] == "cannot be judged"
+    assert values_of(figure)[0]["outcome"] == "not run"
     assert "alert" not in outside_data(figure.spec)
     assert "<script>" not in check_drawing(figure)
     check_figure(figure)

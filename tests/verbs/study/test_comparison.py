@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from study_records_for_tests import some_records
 
 from isoscope.data.arrays import ArrayCloud
 from isoscope.verbs.study.api import StudyRun, run_study
@@ -15,6 +16,7 @@ from isoscope.verbs.study.text import (
     compared_markdown,
     last_verdict,
     outcome_table,
+    study_part,
     summary,
 )
 
@@ -48,21 +50,20 @@ def test_verdicts_are_counted(runs: list[StudyRun]) -> None:
     for outcome, words in (("holds", "hold"), ("fails", "fail")):
         count = outcomes.count(outcome)  # type: ignore[arg-type]
         assert (f"{count} {words}" in said) == (count > 0)
-    assert last_verdict(runs[2]) == "1 cannot be judged"
+    assert last_verdict(runs[2]) == "1 not applicable"
     assert last_verdict(replace(runs[2], verdicts=())) == "shows figures, claims nothing"
     table = outcome_table(runs)
     assert [line[0] for line in table[1:]] == ["B-T1", "B-F6", "B-F5"]
-    assert table[1][2:5] == [
-        str(outcomes.count(name)) for name in ("holds", "fails", "cannot be judged")
-    ]
-    assert table[1][5] == "BERT-base-cased, mine"
+    assert table[1][2:5] == [str(outcomes.count(name)) for name in ("holds", "fails", "reversed")]
+    assert table[1][-1] == "BERT-base-cased, mine"
 
 
 def test_a_summary_has_all_of_a_study(runs: list[StudyRun]) -> None:
     values = summary(runs[0])
     assert values["document"] == "Biś et al. (2021)"
-    assert len(values["claims"]) == 3
-    assert values["claims"][0]["other_models"] == ["mine"]
+    assert len(values["claims"]) == 6
+    assert [one["model"] for one in values["claims"][:2]] == ["BERT-base-cased", "mine"]
+    assert values["claims"][1]["other_models"] == ["mine"]
     assert {"measured", "printed", "difference"} < set(values["printed"][0])
     assert values["misprints"][0]["printed"] == "0.52"
     assert values["seeds"] == {"seed": 0}
@@ -71,8 +72,8 @@ def test_a_summary_has_all_of_a_study(runs: list[StudyRun]) -> None:
 def test_the_page(runs: list[StudyRun]) -> None:
     page = compared_markdown(runs, "Two cores.")
     claims = [verdict for run in runs for verdict in run.verdicts]
-    holding = sum(verdict.outcome == "holds" for verdict in claims)
-    assert f"3 of 49 studies; of {len(claims)} claims {holding} hold" in page
+    outside = sum(verdict.outcome == "not applicable" for verdict in claims)
+    assert f"of {len(claims)} claims, each counted once a model, {outside} not applicable" in page
     assert "Two cores." in page
     assert "Not run: B-T2" in page
     for words in (
@@ -80,10 +81,11 @@ def test_the_page(runs: list[StudyRun]) -> None:
         "| BERT-base-cased: i1 (none) |",
         "Misprint: GPT-2 (24 layers) isotropy, printed 0.52",
         "Command: `isoscope …`; seeds: seed 0.",
-        "other model: mine",
-        "| claim | verdict | because | figures |",
-        "i1 (center)",
+        "mine: not applicable: 3 claims (not a transformer: 3)",
     ):
         assert words in page
+    judged = study_part(some_records()[1])
+    assert "| claim | model | verdict | because | figures |" in judged
+    assert "| centring lowers the mean norm | gpt | reversed | " in judged
     part = page.split("## B-F6")[1].split("## B-F5")[0]
     assert "Command" not in part

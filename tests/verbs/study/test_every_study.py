@@ -30,6 +30,7 @@ from isoscope.results.result import Result
 from isoscope.verbs.explain.topics import structure
 from isoscope.verbs.study import training_runs as from_nothing
 from isoscope.verbs.study import training_runs as trainings
+from isoscope.verbs.study.claims import NOT_APPLICABLE, OUTCOMES
 from isoscope.verbs.study.papers import ding2022 as ding2022_summaries
 from isoscope.verbs.study.papers import ding2022 as ding2022_translation
 from isoscope.verbs.study.papers import rajaee2021
@@ -41,9 +42,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),
 ]
 IDS = [study.id for study in all_studies()]
-JUDGED, UNJUDGED = {"holds", "fails"}, "cannot be judged"
-NOTHING_TO_JUDGE = {"L-F3.1", "L-LN"}
-"""One claims nothing, the other is about dimensions that tiny models do not have."""
+NOTHING_TO_JUDGE = {"B-F3", "L-F3.1", "L-LN", "L-T4.1", "L-T4.2"}
+"""One claims nothing, B-F3 reads vectors without a model, and the others are about dimensions or
+sizes that tiny models do not have."""
 
 DATA, TEXT = "--data {data}", "--text {text}"
 BERT, BERTS = "BERT={bert}", "BERT={bert} RoBERTa={roberta}"
@@ -180,12 +181,16 @@ def test_a_study_from_a_command_to_a_verdict(
     result = Result.load(out / f"{name}.json")
     assert any(row.value is not None for row in result.rows)
     claims = result.extra["claims"]
-    assert [claim["text"] for claim in claims] == [claim.text for claim in find_study(name).claims]
-    outcomes = {claim["outcome"] for claim in claims}
-    assert outcomes <= {*JUDGED, UNJUDGED}
-    assert bool(outcomes & JUDGED) != (name in NOTHING_TO_JUDGE)
+    texts = list(dict.fromkeys(claim["text"] for claim in claims))
+    assert texts == [claim.text for claim in find_study(name).claims]
+    assert {claim["outcome"] for claim in claims} <= set(OUTCOMES)
+    weighed = any(claim["p"] is not None for claim in claims)
+    assert weighed != (name in NOTHING_TO_JUDGE)
+    shown = " ".join(first.out.split())
     for claim in claims:
-        assert f"{claim['outcome']}: {claim['text']}" in " ".join(first.out.split())
+        applies = claim["outcome"] != NOT_APPLICABLE
+        assert (f"{claim['subject']}: {claim['outcome']}: {claim['text']}" in shown) == applies
+    assert result.extra["made"]
 
     (compared,) = json.loads(run("study", "compare", out, "--json").out)
     assert compared["id"] == name

@@ -18,6 +18,7 @@ from isoscope.verbs.study import training_runs as from_nothing
 from isoscope.verbs.study.api import run_study
 from isoscope.verbs.study.inputs import wikitext_train
 from isoscope.verbs.study.papers.luo2021.positions import ratios
+from isoscope.verbs.train.names import EXTREME, NON_INPUT
 from isoscope.verbs.train.pretrain.ablation import ablate
 from isoscope.verbs.train.pretrain.loop import pretrain
 from isoscope.verbs.train.pretrain.plan import Plan
@@ -57,7 +58,7 @@ def test_a_recorded_training_is_shown(texts: list[str], tmp_path: Path) -> None:
     pretrain(texts, plan, tmp_path / "seen", record=2)
     run = run_study("B-E", [str(tmp_path / "seen")], text=texts)
     assert {row.subject for row in run.result.rows} == {"seen"}
-    assert run.verdicts[0].outcome == "cannot be judged"
+    assert run.verdicts[0].outcome == "not run"
     pretrain(texts, plan, tmp_path / "unseen")
     with pytest.raises(UsageError, match="without --record"):
         run_study("B-E", [str(tmp_path / "unseen")], text=texts)
@@ -75,18 +76,23 @@ def test_positions_are_compared(texts: list[str]) -> None:
     (ratio,) = (row.value for row in rows if row.measure == "perplexity/ratio")
     assert ratio == pytest.approx(perplexities["none"] / perplexities["learned"])
     with_positions, without, times = run.verdicts
-    assert with_positions.outcome == ("holds" if shares["learned"] >= 0.8 else "fails")
-    assert without.outcome == ("holds" if shares["none"] < 0.8 else "fails")
-    assert times.outcome == "fails"  # ten steps on a toy make no such difference
+    assert with_positions.outcome in ("holds", "fails", "undecided")
+    assert without.outcome in ("holds", "fails", "undecided")
+    # Ten steps on a toy make no such difference, and two seeds tell it.
+    assert times.outcome in ("fails", "reversed", "undecided")
+    assert not times.cases[0].true
+    (ratio_row,) = (row for row in rows if row.measure == "perplexity/ratio")
+    assert len(ratio_row.extra["runs"]) == 2
+    assert ratio_row.extra["sd"] is not None
 
 
 @pytest.mark.usefixtures("tiny_scale")
 def test_tied_and_untied_are_compared(texts: list[str], tmp_path: Path) -> None:
     run = run_study("P-X", text=texts)
     effect = run.result.row("i1", "untied instead of tied", part="unembedding matrix")
-    lowest = run.result.row("i1/lowest", "untied instead of tied", part="unembedding matrix")
-    assert lowest.value == effect.low
-    assert run.verdicts[0].outcome == ("holds" if effect.low > 0 else "fails")
+    assert run.verdicts[0].cases[0].left_value == effect.value
+    if effect.low < 0 < effect.high:
+        assert run.verdicts[0].outcome == "undecided"
 
     finished = ablate(
         texts, "tie,positions", Plan(steps=10, changed=TOY), seeds=2
@@ -98,19 +104,54 @@ def test_tied_and_untied_are_compared(texts: list[str], tmp_path: Path) -> None:
     assert found.subject == "done (clm)"
 
 
-def test_a_planted_advantage_of_untied_matrices_is_found(tmp_path: Path) -> None:
-    def effect(low: float) -> Result:
-        row = Row(
-            "main effects", "unembedding matrix", "untied instead of tied", "i1", 0.2,
-            low=low, high=0.3, extra={"factor": "tie"},
-        )  # fmt: skip
-        extra = {"kind": "ablation", "factors": {"tie": ["tied", "untied"]}}
-        return Result([row], extra=extra)
+@pytest.mark.parametrize(
+    ("value", "p", "outcome"),
+    [(0.2, 0.001, "holds"), (-0.2, 0.001, "reversed"), (0.2, 0.3, "undecided")],
+)
+def test_a_planted_effect_of_untied_matrices_is_found(
+    tmp_path: Path, value: float, p: float, outcome: str
+) -> None:
+    row = Row(
+        "main effects", "unembedding matrix", "untied instead of tied", "i1", value,
+        low=value - 0.1, high=value + 0.1, extra={"factor": "tie", "p": p},
+    )  # fmt: skip
+    extra = {"kind": "ablation", "factors": {"tie": ["tied", "untied"]}}
+    Result([row], extra=extra).save(tmp_path / "made.json")
+    run = run_study("P-X", reuse=[tmp_path / "made.json"])
+    assert [verdict.outcome for verdict in run.verdicts] == [outcome, "not run"]
 
-    for low, outcome in ((0.1, "holds"), (-0.1, "fails")):
-        effect(low).save(tmp_path / "made.json")
-        run = run_study("P-X", reuse=[tmp_path / "made.json"])
-        assert run.verdicts[0].outcome == outcome
+
+@pytest.mark.parametrize(
+    ("with_positions", "without", "times", "expected"),
+    [
+        ((0.9, 0.91, 0.92), (0.2, 0.21, 0.22), (30.0, 31.0, 32.0), ["holds"] * 3),
+        ((0.5, 0.51, 0.52), (0.95, 0.96, 0.97), (0.5, 0.51, 0.52), ["fails"] * 2 + ["reversed"]),
+        ((0.6, 0.8, 1.0), (0.5, 0.8, 1.0), (5.0, 10.0, 20.0), ["undecided"] * 3),
+    ],
+)
+def test_planted_effects_of_positions_are_found(
+    tmp_path: Path,
+    with_positions: tuple[float, ...],
+    without: tuple[float, ...],
+    times: tuple[float, ...],
+    expected: list[str],
+) -> None:
+    def cell(positions: str, part: str, measure: str, runs: tuple[float, ...]) -> Row:
+        about = {"model": positions, "step": 10, "factors": {"positions": positions}}
+        extra = {**about, "unit": "runs", "runs": list(runs), "sd": float(np.std(runs, ddof=1))}
+        return Row(f"{positions}@step10", part, "none", measure, float(np.mean(runs)),
+                   n=len(runs), extra=extra)  # fmt: skip
+
+    rows = [
+        cell("learned", NON_INPUT, EXTREME, with_positions),
+        cell("none", NON_INPUT, EXTREME, without),
+        cell("learned", "validation", "perplexity", (1.0, 1.0, 1.0)),
+        cell("none", "validation", "perplexity", times),
+    ]
+    extra = {"kind": "ablation", "factors": {"positions": ["learned", "none"]}}
+    Result(rows, extra=extra).save(tmp_path / "made.json")
+    run = run_study("L-F3.10", reuse=[tmp_path / "made.json"])
+    assert [verdict.outcome for verdict in run.verdicts] == expected
 
 
 def test_results_of_others_are_refused(tmp_path: Path) -> None:
@@ -150,7 +191,7 @@ def test_the_shift_of_a_training_is_followed(texts: list[str], tmp_path: Path) -
             if (one.subject, one.part) == ("run", row.part)
         }
         assert row.value == pytest.approx(values["norm_of_mean"] / values["mean_norm"])
-    assert run.verdicts[2].outcome in ("holds", "fails")
+    assert run.verdicts[-1].outcome in ("holds", "reversed", "undecided")
 
 
 def test_wikitext_is_found_under_its_names(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_what_a_score_means_without_labels(run: Run, folder: Path) -> None:
-    process = run("threshold", folder / "documents.npy", "--at", "0.5,0.9")
+    process = run("threshold", folder / "documents.npy", "--at", "0.5,0.9", "--details")
     assert process.code == 0, process.error
     words = " ".join(process.out.split())
     assert "is the 99th percentile of random pairs" in words
@@ -71,7 +71,7 @@ def test_the_same_twice(run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--at", "high"), "--at takes cosines with commas between them, not 'high'"),
+        (("--at", "high"), "--at takes comma-separated cosines, not 'high'"),
         (("--at", "2"), "a cosine lies between -1 and 1"),
         (("--centres", "own"), "--centres is about queries and documents"),
         (("--positive", ">=4"), "--positive is about labelled pairs; name them with --pairs"),

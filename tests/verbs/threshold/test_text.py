@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from isoscope.verbs.threshold.text import (
     change_sentences,
     left_out_sentences,
     rate_sentences,
+    relation_sentences,
 )
 
 MAP = ScoreMap("probability", "none", (0.0, 1.0), (0.1, 0.9))
@@ -115,3 +117,23 @@ def test_pairs_that_are_left_out_are_told() -> None:
     (said,) = left_out_sentences("3 pairs of a row with itself left out (first: line 7)")
     assert said.startswith("3 pairs of a row with itself left out (first: line 7): such a pair")
     assert said.endswith("name their vectors with --queries.")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "wanted"),
+    [
+        (0.47, 0.61, ["Cosines do not tell yes from no significantly: the AUC (none) is 0.540 "
+                      "(0.470 to 0.610), where 0.5 is chance. Thresholds chosen on these pairs "
+                      "mean little for others."]),
+        (0.31, 0.45, ["A no often has a higher cosine than a yes: the AUC (none) is 0.380 (0.310 "
+                      "to 0.450), where 0.5 is chance. Are the labels reversed?"]),
+        (0.51, 0.61, []),
+        (None, None, []),
+    ],
+)  # fmt: skip
+def test_labels_that_cosines_do_not_tell(
+    low: float | None, high: float | None, wanted: list[str]
+) -> None:
+    middle = 0.6 if low is None or high is None else (low + high) / 2
+    plain = replace(space("none", None, 0.5), auc=Score(middle, low, high, 100))
+    assert relation_sentences(plain) == wanted

@@ -1,4 +1,4 @@
-"""A training from nothing as tables: steps, moves of the last recorded step, and the mean row."""
+"""A training from scratch as tables: steps, moves of the last recorded step, and the mean row."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def result(*tables: Table, **extra: Any) -> Result:
 
 def test_steps_down() -> None:
     (grid,) = pretraining_grids(result(seconds=1_234.4))
-    assert grid.title == "tiny: trained from nothing"
+    assert grid.title == "tiny: trained from scratch"
     assert grid.header == ["step", "perplexity on validation", "training loss before"]
     # Before the first step nothing was learned, so there is no loss.
     assert grid.rows == [
@@ -137,7 +137,7 @@ def test_it_is_known_by_its_kind_also_from_a_file() -> None:
 @pytest.mark.parametrize("shown", [plain, markdown, html])
 def test_every_way_to_show_it(shown: Any) -> None:
     text = shown(result(*recordings()))
-    for words in ("trained from nothing", "63.13", "move in step 102", "AdamW: all"):
+    for words in ("trained from scratch", "63.13", "move in step 102", "AdamW: all"):
         assert words in text
     # The moves have a table of their own: no preview shows them again.
     assert text.count("move in step 102") == 1

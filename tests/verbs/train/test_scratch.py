@@ -1,4 +1,4 @@
-"""The small BART that starts from nothing."""
+"""The small BART that starts from scratch."""
 
 from __future__ import annotations
 

@@ -15,7 +15,12 @@ pytest.importorskip("accelerate")
 from isoscope.verbs.train.regularizers.base import target_matrix  # noqa: E402
 from isoscope.verbs.train.regularizers.cosreg import CosReg  # noqa: E402
 from isoscope.verbs.train.regularizers.spectrum import SpectrumControl  # noqa: E402
-from isoscope.verbs.train.trainer import CalibratedTrainer, calibrated_loss  # noqa: E402
+from isoscope.verbs.train.trainer import (  # noqa: E402
+    CalibratedTrainer,
+    LatestStates,
+    calibrated_loss,
+    evenness,
+)
 
 RATE = 0.1
 QUIET = pytest.mark.filterwarnings("ignore")
@@ -144,6 +149,40 @@ def test_hidden_states_and_the_log(tmp_path: Path) -> None:
         torch.testing.assert_close(other, one, atol=2e-6, rtol=1e-4)
     (logged,) = [entry for entry in trainer.state.log_history if "calibration" in entry]
     assert logged["task_loss"] + logged["calibration"] == pytest.approx(logged["loss"], abs=1e-3)
+
+
+@QUIET
+@pytest.mark.parametrize("make", [encoder, decoder])
+def test_hidden_states_are_logged_where_they_are_calibrated(make: Any, tmp_path: Path) -> None:
+    start = make()
+    ids = torch.stack([one["input_ids"] for one in items(start)])
+    with torch.no_grad():
+        outputs = start.train()(input_ids=ids, output_hidden_states=True)
+    wanted = evenness(target_matrix(start, "hidden", outputs))
+    for calibration in (CosReg(0.5), None):
+        (epoch,) = trained(start, calibration, "hidden", 8, 1, tmp_path).epoch_log.epochs
+        for name, value in wanted.items():
+            assert epoch[f"hidden_{name}"] == pytest.approx(value, rel=1e-4)
+        assert not any(name.startswith("vocabulary") for name in epoch)
+    (epoch,) = trained(start, None, "head", 8, 1, tmp_path).epoch_log.epochs
+    assert "vocabulary_i1" in epoch
+    assert not any(name.startswith("hidden") for name in epoch)
+
+
+def test_the_latest_states_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("isoscope.verbs.train.trainer.MOST_STATES", 5)
+    states = LatestStates()
+    assert states.take() is None
+    for first in (0, 3, 6, 9):
+        states.add(torch.arange(first, first + 3.0)[:, None])
+    found = states.take()
+    assert found is not None
+    assert found[:, 0].tolist() == [7, 8, 9, 10, 11]
+    assert states.take() is None
+    states.add(torch.zeros(50, 2))
+    found = states.take()
+    assert found is not None
+    assert found.shape == (5, 2)
 
 
 @QUIET

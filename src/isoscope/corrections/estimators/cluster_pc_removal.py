@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from isoscope.compute.threads import cores, in_parallel
 from isoscope.corrections.affine import AffineMap
 from isoscope.corrections.base import Correction
-from isoscope.corrections.clusters import Nearest, find_centers, moments_of_clusters
+from isoscope.corrections.clusters import Nearest, find_centers, moments_of_clusters, settled
 from isoscope.corrections.fit import single_floor
 from isoscope.corrections.parameters import Slot, check_most, whole_number
 from isoscope.data.arrays import at_least_single, is_tensor
@@ -86,6 +86,7 @@ class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
     """
 
     name = "cluster-pc-removal"
+    _start: Matrix | None = None
     rules: ClassVar = {"n_clusters": whole_number(1), "n_components": whole_number(0)}
 
     def __init__(
@@ -112,11 +113,30 @@ class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
         """Number of clusters."""
         return len(self.cluster_centers_)
 
+    def refitted(self, X: Any) -> ClusterRemoval:
+        """Return a copy that is fitted on other rows, with these centres as its start.
+
+        So the clusters of a part of the rows are those of all of them, moved a little: k-means from
+        a new start may find other ones that are as good, which says nothing about the rows.
+        """
+        check_is_fitted(self)
+        copy = ClusterRemoval(
+            self.n_clusters,
+            self.n_components,
+            random_state=self.random_state,
+            renormalize=self.renormalize,
+        )
+        copy._start = self.cluster_centers_
+        return copy.fit(X)
+
     def _learn(self, group: CloudGroup, progress: Progress | None) -> None:
         check_most(self, self.n_components, group.widths[0])
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        nearest = Nearest(find_centers(group, self.n_clusters, seed, progress))
-        parts = solved_clusters(group, nearest, self.n_components, progress)
+        if self._start is None:
+            centers = find_centers(group, self.n_clusters, seed, progress)
+        else:
+            centers = settled(group, self._start, progress)
+        parts = solved_clusters(group, Nearest(centers), self.n_components, progress)
         if len(parts) < self.n_clusters:
             warnings.warn(
                 f"{self.name}: {len(parts)} clusters are used, not {self.n_clusters}: the others "

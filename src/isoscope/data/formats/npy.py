@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -21,16 +22,24 @@ if TYPE_CHECKING:
 def read_header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], bool, np.dtype]:
     """Read shape, column-major flag and dtype; the file is then at the first number."""
     try:
-        version = npy_format.read_magic(file)
-        if version == (1, 0):
-            shape, column_major, dtype = npy_format.read_array_header_1_0(file)
-        else:
-            # 3.0 differs from 2.0 in the encoding of field names, which vectors do not have.
-            shape, column_major, dtype = npy_format.read_array_header_2_0(file)
-    except OSError:
+        with warnings.catch_warnings():
+            # That a file is of Python 2 changes nothing.
+            warnings.filterwarnings("ignore", "Reading `.npy` or `.npz` file required")
+            return checked_header(file, where)
+    except (OSError, DataError):
         raise
     except Exception as error:  # numpy evaluates the header, so that anything may be raised
         raise DataError(f"{where} is not a whole .npy file: {first_line(error)}") from error
+
+
+def checked_header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Read a header as numpy does."""
+    version = npy_format.read_magic(file)
+    if version == (1, 0):
+        shape, column_major, dtype = npy_format.read_array_header_1_0(file)
+    else:
+        # 3.0 differs from 2.0 in the encoding of field names, which vectors do not have.
+        shape, column_major, dtype = npy_format.read_array_header_2_0(file)
     if any(length < 0 for length in shape):
         raise DataError(f"{where} is not a .npy file: its header says shape {shape}")
     return shape, column_major, dtype

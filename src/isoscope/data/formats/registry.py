@@ -6,12 +6,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isoscope.data.location import Location
+from isoscope.data.location import Location, refuse_special
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.registry import load
 
 # Under this name files hold a JSON list, an object a correction, in the order of application.
 KEY = "isoscope.corrections"
+
+
+# Arrays of a file that a message names, and characters for each.
+SHOWN, LONGEST_NAME = 8, 60
+
+
+def some(names: Iterable[str]) -> str:
+    """List the first few of many names, each cut where it is long."""
+    known = [name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…" for name in names]
+    more = len(known) - SHOWN
+    return ", ".join(known[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def choose(
@@ -37,9 +48,9 @@ def choose(
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:
-        held = ", ".join(f"{name}: {what}" for name, what in everything.items()) or "nothing"
+        held = some(f"{name}: {what}" for name, what in everything.items()) or "nothing"
         raise DataError(f"{where} holds no two-dimensional float array; it holds {held}")
-    listed = ", ".join(f"{name} {everything[name]}" for name in candidates)
+    listed = some(f"{name} {everything[name]}" for name in candidates)
     raise UsageError(
         f"{where} holds {len(candidates)} arrays that could be meant; "
         f"name one with --column (column= in Python): {listed}"
@@ -86,6 +97,8 @@ def opener_of(
         raise UsageError(
             f"there is no file {location}; to try isoscope without one: {', '.join(packaged)}"
         )
+    if not location.is_remote:
+        refuse_special(location.path, location)
     found = formats.get(location.ending)
     if found is None:
         raise UsageError(

@@ -17,8 +17,15 @@ from isoscope.data.location import Location
 from isoscope.data.texts.base import FileTexts, TextRow, TextSource, choose_column
 from isoscope.errors import DataError
 
-# Rows turned into strings at a time.
-STEP = 1_024
+# Rows turned into strings at a time: fewer where each of them could be the longest text of its
+# row group, which a dictionary stores once, and all of them would take more than these bytes.
+STEP, LEAST_STEP = 1_024, 8
+STEP_BYTES = 1 << 28
+
+# A file may unpack to so many times its size, and to so many characters whatever its size is. One
+# long text and a dictionary make gigabytes of a few kilobytes.
+LARGEST_RATIO = 1_000
+SMALL_TEXTS = 1 << 24
 
 
 class ParquetTexts(FileTexts):
@@ -28,6 +35,17 @@ class ParquetTexts(FileTexts):
 
     def rows(self) -> Iterator[TextRow]:
         """Yield the rows in order."""
+        characters, most = 0, max(SMALL_TEXTS, LARGEST_RATIO * self.location.size())
+        for text, document in self._rows():
+            characters += len(text or "")
+            if characters > most:
+                raise DataError(
+                    f"{self.where} unpacks to more than {LARGEST_RATIO:,} times its size; if this "
+                    "is meant, write the texts to a file of lines"
+                )
+            yield text, document
+
+    def _rows(self) -> Iterator[TextRow]:
         first = 1
         with ColumnFile(self.location, ParquetColumns).opened() as opened:
             for stretch, count in enumerate(opened.stretches):
@@ -44,7 +62,7 @@ def cells(opened: OpenColumns, stretch: int, column: str, where: str, first: int
 
     The first row that is no UTF-8 is named, which Arrow does not check.
     """
-    for array in opened.read(stretch, column, STEP):
+    for array in opened.read(stretch, column, safe_step(opened, stretch, column)):
         try:
             yield from array.to_pylist()
         except UnicodeDecodeError as error:
@@ -53,6 +71,16 @@ def cells(opened: OpenColumns, stretch: int, column: str, where: str, first: int
                 f"{where}: row {row} is not UTF-8 in {column!r}; write the column as UTF-8"
             ) from error
         first += len(array)
+
+
+def safe_step(opened: OpenColumns, stretch: int, column: str) -> int:
+    """Return how many rows of a row group may be unpacked at a time."""
+    group = opened.file.metadata.row_group(stretch)  # type: ignore[attr-defined]
+    chunks = [group.column(k) for k in range(group.num_columns)]
+    unpacked = sum(
+        chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema == column
+    )
+    return min(max(STEP_BYTES // max(int(unpacked), 1), LEAST_STEP), STEP)
 
 
 def is_decodable(value: Any) -> bool:

@@ -33,7 +33,7 @@ from isoscope.data.formats.jsonl import objects
 from isoscope.data.formats.packages import installed_folder
 from isoscope.data.formats.word_text import LONGEST_LINE, skip_signature
 from isoscope.data.location import Location, readable, steady
-from isoscope.data.output import PREFIX
+from isoscope.data.output import PREFIX, keep_until_exit
 from isoscope.data.sampling import lowest_indices
 from isoscope.data.texts.base import FileTexts, TextRow, TextSource, choose_column
 from isoscope.errors import DataError, UsageError
@@ -334,8 +334,11 @@ class StandardInput(LineTexts):
     """What came through the pipe, from a temporary file: texts are read twice."""
 
     def __init__(self) -> None:
+        if sys.stdin is None or getattr(sys.stdin, "closed", False):
+            raise UsageError(f"{STDIN} is closed; pipe texts into the command, or name a file")
         descriptor, path = tempfile.mkstemp(prefix=PREFIX, suffix=".txt")
         weakref.finalize(self, remove, path)
+        keep_until_exit(path)
         with readable(STDIN), os.fdopen(descriptor, "wb") as spool:
             shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
         super().__init__(Location(path), name=STDIN, where=STDIN)

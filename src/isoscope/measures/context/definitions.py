@@ -27,14 +27,20 @@ from numpy.typing import NDArray
 
 from isoscope.errors import UsageError
 from isoscope.measures.context.massive_tokens import LISTED, MASSIVE, LongestTokens
+from isoscope.measures.context.outlier_rule import (
+    extreme_shares,
+    mean_deviations,
+    rule_text,
+    standing_out,
+)
 from isoscope.measures.registry import Direction, TableValue, Value, documented, summary_of
 from isoscope.typing import Doubles
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
     from isoscope.measures.context.keyed_sums import WithinGroups
+    from isoscope.measures.context.outlier_rule import Extremes
     from isoscope.measures.context.sums import SentenceCosines
-    from isoscope.measures.space import Dimensions
 
 
 # Words that are looked at.
@@ -138,6 +144,9 @@ class ContextualMeasure:
     also: tuple[str, ...] = ()
     """What else is reported under the same name, after a slash."""
     table: bool = False
+    title: str = ""
+    symbol: str = ""
+    when: str = ""
 
 
 # In the order in which tables show them.
@@ -189,6 +198,9 @@ def less_mean_cosine(value: Value, mean_cosine: float | None) -> Value:
 def intra_sim(within: WithinGroups, share_kept: float) -> dict[str, Value]:
     """How alike the vectors of one token type are wherever it stands.
 
+    Title: similarity within a token type
+    Symbol: intra-sim
+    When: to see how much context changes a token
     Formula: mean over token types seen n ≥ 2 times of (‖Σu‖² − n) / (n² − n); by_count: weighted
         by n
     Range: [−1, 1]
@@ -220,6 +232,9 @@ def self_similarity(
 ) -> dict[str, Value]:
     """How alike the vectors of one word are wherever it stands.
 
+    Title: self-similarity of a word
+    Symbol: SelfSim
+    When: to see how contextual a layer is
     Formula: mean over words seen n ≥ 2 times of (‖Σu‖² − n) / (n² − n); corrected: less the mean
         cosine of the layer
     Range: [−1, 1]
@@ -244,6 +259,9 @@ def intra_sentence_similarity(
 ) -> dict[str, Value]:
     """How close the tokens of a text are to their mean vector.
 
+    Title: similarity within a text
+    Symbol: IntraSim
+    When: to see how alike the tokens of a text are
     Formula: mean over texts of (Σu)·(Σx) / (n ‖Σx‖), n ≥ 2 tokens; corrected: less the mean cosine
         of the layer
     Range: [0, 1]
@@ -267,6 +285,9 @@ def max_explainable_variance(
 ) -> dict[str, Value]:
     """How much of a word's vectors one static vector could explain at most.
 
+    Title: maximum explainable variance
+    Symbol: MEV
+    When: to see whether a static vector would do
     Formula: mean over at most 1,000 words, 5 to 100 occurrences each, of σ₁² / Σσ², not centred;
         corrected: less that of as many random word occurrences
     Range: [0, 1]
@@ -298,6 +319,8 @@ def max_explainable_variance(
 def massive_activations(found: LongestTokens) -> dict[str, Value]:
     """The few tokens whose vectors are far longer than all others.
 
+    Title: massive activations
+    When: if a few tokens have huge norms
     Formula: tokens with ‖x‖ above 5 times the median; the 20 longest, each with its largest entry
     Range: [0, 1] for the share
     Reference: Sun et al. 2024
@@ -336,54 +359,51 @@ def sampled_note(things: str, kept: int, share: float) -> str:
     return f"{kept:,} {things} chosen by hash, about {share:.2g} of all, to stay within memory"
 
 
-# A dimension is an outlier of a layer where it is the minimum, or the maximum, in this share of
-# its vectors. Chance would give 1/d, and no rule is in the literature.
-OUTLIER_SHARE = 0.1
-
-
 @contextual(table=True)
-def persistence(layers: Mapping[str, Dimensions], share: float = OUTLIER_SHARE) -> TableValue:
+def persistence(layers: Mapping[str, Extremes]) -> TableValue:
     """Dimensions that are outliers in many layers.
 
+    Title: persistence of outlier dimensions
+    When: if the same dimension stands out in many layers
     Formula: per dimension: the layers in which it is the minimum, or the maximum, in at least 10%
-        of the vectors, and these shares over all layers
+        of the vectors (8/d where that is more), or its mean is more than 6 deviations from the
+        others; its shares over all layers
     Range: [0, 1] for shares
-    Reference: Luo et al. 2021, section 3.2.1
+    Reference: Luo et al. 2021, section 3.2.1; the rule is ours
 
     Parameters
     ----------
-    layers : mapping of str to Dimensions
+    layers : mapping of str to Extremes
         What is known about the dimensions of each layer, in order. Vectors that are not zero have
         one minimum and one maximum each.
-    share : float
-        Share of a layer's vectors in which an outlier is the minimum, or the maximum.
 
     Returns
     -------
     TableValue
         Per dimension: how many and which layers, the share of the vectors of all layers pooled in
-        which it is the minimum and the maximum, as in the paper, and the largest share of any
-        layer. Those of most layers come first.
+        which it is the minimum and the maximum, as in the paper, the largest share of any layer,
+        and the deviation of its mean that is furthest from the others. Those of most layers come
+        first.
     """
     for name, found in layers.items():
-        if found.kind != "dimension":
+        kind = getattr(found, "kind", "dimension")
+        if kind != "dimension":
             raise UsageError(
-                f"layer {name!r} has {found.kind}s, which are others in each layer; "
+                f"layer {name!r} has {kind}s, which are others in each layer; "
                 "persistence needs the original dimensions"
             )
     width = max((len(found.mean) for found in layers.values()), default=0)
-    lowest, highest, vectors = np.zeros((3, width))
+    lowest, highest, vectors, peak, furthest = np.zeros((5, width))
     where: list[list[str]] = [[] for _ in range(width)]
-    peak = np.zeros(width)
     for name, found in layers.items():
-        own = len(found.mean)
-        rows = max(int(found.minimum_counts.sum()), 1)
-        lowest[:own] += found.minimum_counts
-        highest[:own] += found.maximum_counts
-        vectors[:own] += rows
-        extreme = np.maximum(found.minimum_counts, found.maximum_counts) / rows
-        peak[:own] = np.maximum(peak[:own], extreme)
-        for k in np.flatnonzero(extreme >= share):
+        own = slice(0, len(found.mean))
+        lowest[own] += found.minimum_counts
+        highest[own] += found.maximum_counts
+        vectors[own] += max(int(found.minimum_counts.sum()), 1)
+        peak[own] = np.maximum(peak[own], extreme_shares(found))
+        far = mean_deviations(found)
+        furthest[own] = np.where(np.abs(far) > np.abs(furthest[own]), far, furthest[own])
+        for k in standing_out(found):
             where[k].append(name)
     outliers = [k for k in range(width) if where[k]]
     pooled = np.maximum(lowest, highest) / np.maximum(vectors, 1)
@@ -397,8 +417,8 @@ def persistence(layers: Mapping[str, Dimensions], share: float = OUTLIER_SHARE) 
             "share_minimum": float(lowest[k] / vectors[k]),
             "share_maximum": float(highest[k] / vectors[k]),
             "largest_share": float(peak[k]),
+            "largest_deviations": float(furthest[k]),
         }
         for k in outliers
     ]
-    note = f"the minimum or the maximum in at least {share:.0%} of a layer's vectors"
-    return TableValue(rows_of_table, note)
+    return TableValue(rows_of_table, rule_text(width) if width else "")

@@ -50,6 +50,11 @@ LISTED = 20
 # A token is massive when its length is above this many times the median.
 MASSIVE = 5.0
 
+# Massive tokens are a few where they are at most this share of a layer's tokens: sentences call
+# them so up to here. Those that the literature describes, such as the first token of every text,
+# are far fewer; where more are, lengths simply differ.
+FEW_SHARE = 0.01
+
 NUMBERS = ("norm", "value")
 INTEGERS = ("sentence", "position", "token_id", "dimension")
 

@@ -24,7 +24,7 @@ from isoscope.measures.intervals import (
     FITTED,
     student_quantile,
 )
-from isoscope.measures.registry import Value, register
+from isoscope.measures.registry import TableValue, Value, register
 from isoscope.measures.space import known
 from isoscope.wording import counted
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 def mean_cosine(space: Space) -> Value:
     """Mean cosine over all pairs of different rows that are not zero.
 
+    Title: mean cosine
+    When: first, to see how similar unrelated vectors look
     Formula: (‖Σ u‖² − n) / (n² − n), u = x / ‖x‖
     Range: [−1/(n−1), 1]
     Reference: Machina & Mercer 2024, eq. 7; Ethayarajh 2019
@@ -159,6 +161,8 @@ def reason_against(space: Space, blocks: Ids) -> str:
 def cosine_quantiles(space: Space) -> dict[str, Value]:
     """How the cosines of random pairs are spread: which score is ordinary here.
 
+    Title: quantiles of random-pair cosines
+    When: to see which cosines are ordinary
     Formula: 1, 5, 50, 95 and 99 % quantiles of the cosines of pairs of sampled rows
     Range: [−1, 1] each
     Reference: what a search over the vectors sees between unrelated ones
@@ -200,10 +204,48 @@ def sorted_quantile(values: NDArray[Any], share: float) -> float:
     return float(np.clip(value, -1, 1))
 
 
+# Bins of the density, in both directions from 0: cosines are rarely needed more exactly.
+BINS = 50
+
+
+def density_rows(cosines: NDArray[Any]) -> list[dict[str, Any]]:
+    """Return how many cosines there are in every bin that has some."""
+    counts, _ = np.histogram(np.clip(cosines, -1, 1), bins=2 * BINS, range=(-1, 1))
+    return [
+        {
+            "from": float(bin_ - BINS) / BINS,
+            "to": float(bin_ + 1 - BINS) / BINS,
+            "count": int(counts[bin_]),
+            "share": float(counts[bin_] / len(cosines)),
+        }
+        for bin_ in np.flatnonzero(counts)
+    ]
+
+
+@register(needs=["sample"], table=True)
+def cosine_density(space: Space) -> TableValue:
+    """How the cosines of random pairs are distributed; bins are fixed, so that densities compare.
+
+    Title: distribution of random-pair cosines
+    When: to see how far the cosines of unrelated vectors spread
+    Formula: share of the pairs of sampled rows by cosine, in bins of 0.02
+    Range: [0, 1] each
+    Reference: what a search over the vectors sees between unrelated ones
+    """
+    found = directions(space.sample, DEFAULT_SIZE)
+    if len(found.units) < 2:
+        return TableValue([], NO_DIRECTIONS)
+    cosines = Pairs.of(found).values()
+    rows = density_rows(cosines)
+    return TableValue(rows, f"from {len(cosines):,} pairs of {len(found.units):,} sampled rows")
+
+
 @register(direction="lower", needs=["large sample"], interval="own", default=False)
 def random_pair_cosine(space: Space) -> Value:
     """Mean cosine of a thousand disjoint pairs, one row of a document each.
 
+    Title: mean cosine of disjoint pairs
+    When: if rows of one document resemble each other
     Formula: mean cosine of 1,000 random pairs of rows that share none, from different documents
     Range: [−1, 1]
     Reference: Luo et al. 2021, definition 3; Ethayarajh 2019
@@ -231,6 +273,9 @@ def random_pair_cosine(space: Space) -> Value:
 def uniformity(space: Space) -> Value:
     """How evenly directions cover the sphere; the lower, the more so.
 
+    Title: uniformity
+    Symbol: ℓ_uniform
+    When: to compare with papers on contrastive learning
     Formula: ln mean exp(−2 ‖u − v‖²) over pairs of sampled unit vectors
     Range: [−8, 0]
     Reference: Wang & Isola 2020, eq. 2, with t = 2

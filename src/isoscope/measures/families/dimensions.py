@@ -59,6 +59,8 @@ def variance_shares(space: Space) -> Vector:
 def outlier_dimensions(space: Space) -> TableValue:
     """The dimensions that are most often extreme or carry most of the mean cosine or variance.
 
+    Title: outlier dimensions
+    When: if a few dimensions decide the cosines
     Formula: per dimension: mean, share of vectors where it is the minimum or maximum, its part of
         the mean cosine Σ_{i≠j} u_ik u_jk / (n² − n), its share of the variance
     Range: [0, 1] for shares
@@ -93,6 +95,8 @@ def outlier_dimensions(space: Space) -> TableValue:
 def dead_dimensions(space: Space) -> TableValue:
     """Dimensions that carry nothing but rounding; naive whitening blows them up.
 
+    Title: dead dimensions
+    When: before whitening
     Formula: dimensions with variance ≤ (eps(stored type) · root mean square entry)²
     Reference: ours
     """

@@ -7,10 +7,12 @@ F(μ) = 1 − μ^(−d) in d dimensions, whatever the density, which gives d (Fa
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.data.base import EPSILON
 from isoscope.data.sampling import LARGE_SIZE
 from isoscope.measures.families.cosine import NO_DIRECTIONS, directions
 from isoscope.measures.registry import Value, register
@@ -20,7 +22,7 @@ from isoscope.wording import counted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isoscope.measures.space import Space
+    from isoscope.measures.space import Space, SpaceSample
     from isoscope.typing import Matrix
 
 
@@ -38,6 +40,13 @@ CANDIDATES = 8
 # Share of the ratios of distances that the fit uses: the largest ones are the noisiest, and Facco
 # et al. leave out a tenth as well.
 KEPT_SHARE = 0.9
+
+# Rows that are at most this many roundings of a stored vector apart are one row. A norm or a matrix
+# product that sums in another order, as in a batch of another size, moves a vector by a few.
+SAME_ROUNDINGS = 32
+
+# Logarithms of ratios up to this are rounding of equal distances: nobody has a million dimensions.
+EQUALLY_FAR = 1e-6
 
 CHANGES = "changes with the size of the sample"
 EQUALLY_OFTEN = "every row is a neighbour equally often"
@@ -59,6 +68,9 @@ def occurrences(units: Matrix, neighbours: int) -> NDArray[np.int64]:
 def hubness(space: Space) -> Value:
     """Whether a few vectors are neighbours of very many, as searches then return them always.
 
+    Title: hubness
+    Symbol: S_N10
+    When: if a search returns the same items again and again
     Formula: skewness of N₁₀, the number of rows that have a row among their 10 nearest by cosine
     Range: (−∞, ∞)
     Reference: Radovanović et al. 2010, section 3
@@ -107,14 +119,17 @@ def two_nearest(vectors: Matrix) -> Matrix:
 def intrinsic_dimension(space: Space) -> Value:
     """Dimension of the surface on which the vectors lie, seen from neighbour to neighbour.
 
+    Title: intrinsic dimension
+    Symbol: TwoNN
+    When: to see how many dimensions the data have locally
     Formula: slope of −ln(1 − F(μ)) against ln μ, μ = r₂/r₁ of the two nearest neighbours
     Range: (0, d]
     Reference: Facco et al. 2017 (TwoNN), the largest tenth of the ratios left out as there
     """
-    sample = known(space.sample, "the sample").take(LARGE_SIZE).vectors
-    # Equal rows are at distance 0 from each other, and r₂/r₁ would be a division by zero.
-    vectors = np.unique(sample, axis=0)
-    repeats = len(sample) - len(vectors)
+    sample = known(space.sample, "the sample").take(LARGE_SIZE)
+    distinct = different_rows(sample)
+    vectors = sample.vectors[distinct]
+    repeats = len(sample.vectors) - len(vectors)
     rows = len(vectors)
     if rows < 3:
         return Value(None, note="needs three different rows", rows=rows)
@@ -126,7 +141,51 @@ def intrinsic_dimension(space: Space) -> Value:
     note = f"on {counted(rows, 'sampled row')}; {CHANGES}"
     if repeats:
         note += f"; {counted(repeats, 'repeated row')} left out"
-    if float(logs @ logs) == 0:
+    if logs.max(initial=0.0) <= EQUALLY_FAR:
         return Value(None, note="all neighbours are equally far: no ratio tells", rows=rows)
     # Least squares for a line through the origin, as F(1) = 0 leaves no intercept to fit.
     return Value(float(logs @ levels) / float(logs @ logs), note=note, rows=rows)
+
+
+def different_rows(sample: SpaceSample) -> NDArray[np.int64]:
+    """Return the first row of every set of rows that are equal up to rounding.
+
+    Equal rows are at distance 0 from each other, and r₂/r₁ would be a division by zero; rows that
+    were rounded differently are almost at distance 0, and the dimension would be that of the
+    rounding. Which rows are equal is decided on the cloud as it is stored: turning and centring it
+    rounds again, so that equal rows would differ in one space and not in another. What a correction
+    makes equal, such as by leaving out directions, is found in the corrected space.
+    """
+    labels = equal_rows(sample.stored, SAME_ROUNDINGS * sample.rounding)
+    _, first = np.unique(labels, return_index=True)
+    first = np.sort(first)
+    vectors = sample.vectors[first]
+    length = math.sqrt(float(np.einsum("ij,ij->", vectors, vectors)) / len(vectors))
+    labels = equal_rows(vectors, SAME_ROUNDINGS * EPSILON["float64"] * length)
+    _, again = np.unique(labels, return_index=True)
+    return np.asarray(first[np.sort(again)])
+
+
+def equal_rows(vectors: Matrix, tolerance: float) -> NDArray[np.int64]:
+    """Return the same number for rows that are no further apart than a tolerance.
+
+    Rows that are close to each other are close in any direction: they are sorted along one, and
+    only those that are near in it are compared.
+    """
+    centred = vectors - vectors.mean(axis=0)
+    direction = np.random.default_rng(0).normal(size=vectors.shape[1])
+    along = centred @ (direction / np.linalg.norm(direction))
+    # Products of equal rows may differ by rounding.
+    size = float(np.abs(centred).max(initial=0.0)) * math.sqrt(vectors.shape[1])
+    window = tolerance + vectors.shape[1] * EPSILON["float64"] * size
+    order = np.argsort(along, kind="stable")
+    ends = np.searchsorted(along[order], along[order] + window, side="right")
+    labels, free = np.arange(len(vectors)), np.ones(len(vectors), bool)
+    for place, row in enumerate(order):
+        if free[row] and ends[place] > place + 1:
+            others = order[place + 1 : ends[place]]
+            others = others[free[others]]
+            apart = np.linalg.norm(centred[others] - centred[row], axis=1)
+            near = others[apart <= tolerance]
+            labels[near], free[near] = row, False
+    return labels

@@ -30,6 +30,9 @@ ZERO_MEAN = "the mean is zero, up to the rounding of the stored numbers"
 def mean_offset(space: Space) -> Value:
     """How much of the vectors' length is common to all of them.
 
+    Title: mean offset
+    Symbol: ‖μ‖ / mean ‖x‖
+    When: to see how large the common offset is
     Formula: ‖μ‖ / mean ‖x‖
     Range: [0, 1]
     Reference: Biś et al. 2021, table 1
@@ -43,6 +46,8 @@ def mean_offset(space: Space) -> Value:
 def mean_norm(space: Space) -> Value:
     """Mean length of the vectors.
 
+    Title: mean norm
+    When: to compare the scale of two spaces
     Formula: mean ‖x‖
     Range: [0, ∞)
     Reference: Biś et al. 2021, table 1
@@ -59,6 +64,9 @@ def mean_norm(space: Space) -> Value:
 def norm_of_mean(space: Space) -> Value:
     """Length of the mean vector.
 
+    Title: norm of the mean
+    Symbol: ‖μ‖
+    When: together with the mean norm
     Formula: ‖μ‖
     Range: [0, ∞)
     Reference: Biś et al. 2021, table 1
@@ -70,6 +78,9 @@ def norm_of_mean(space: Space) -> Value:
 def mean_alignment(space: Space) -> Value:
     """Whether the strongest direction of the cloud is its common offset.
 
+    Title: alignment of mean and top direction
+    Symbol: |cos(μ, v₁)|
+    When: to see whether centring removes the top direction
     Formula: |cos(μ, v₁)|, v₁ the top eigenvector of XᵀX
     Range: [0, 1]
     Reference: Biś et al. 2021, section 4
@@ -83,6 +94,8 @@ def mean_alignment(space: Space) -> Value:
 def norm_density(space: Space) -> TableValue:
     """How lengths are distributed; bins are fixed, so that any two densities compare.
 
+    Title: distribution of norms
+    When: if inner products rank by norm
     Formula: share of vectors by length, 16 bins per octave
     Range: [0, 1] each
     Reference: Biś et al. 2021, figures 5 and 6

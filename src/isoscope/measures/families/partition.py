@@ -44,6 +44,9 @@ partition_measure = partial(
 def i1(space: Space) -> Value:
     """I1, with the range over all choices of signs: a published I1 lies somewhere inside it.
 
+    Title: I1
+    Symbol: I₁
+    When: to compare with a published I1 at the same scale
     Formula: min_c Z(c) / max_c Z(c), each c turned so that Z(c) ≥ Z(−c)
     Range: [0, 1]
     Reference: Mu & Viswanath 2018, eq. 2; Biś et al. 2021, eq. 7
@@ -61,6 +64,9 @@ def i1(space: Space) -> Value:
 def i1_symmetric(space: Space) -> Value:
     """The same over both signs of every direction, which no sign can change.
 
+    Title: I1 over both signs
+    Symbol: I₁
+    When: if the sign of the eigenvectors is in doubt
     Formula: min over ±c of Z / max over ±c of Z
     Range: [0, 1]
     Reference: ours; about i1² when a common offset dominates, so never beside a published I1
@@ -75,6 +81,9 @@ def i1_symmetric(space: Space) -> Value:
 def i1_scaled(space: Space) -> Value:
     """I1 after bringing the root mean square length to one.
 
+    Title: I1 at unit scale
+    Symbol: I₁
+    When: to compare spaces whose norms differ
     Formula: i1 of x / √(mean ‖x‖²)
     Range: [0, 1]
     Reference: ours: for comparing spaces or corrections whose vectors differ in length
@@ -87,6 +96,9 @@ def i1_scaled(space: Space) -> Value:
 def i2(space: Space) -> Value:
     """Standard deviation of Z over its mean.
 
+    Title: I2
+    Symbol: I₂
+    When: to compare with a published I2
     Formula: √( Σ_c (Z(c) − Z̄)² / (d Z̄²) ), each c turned so that Z(c) ≥ Z(−c)
     Range: [0, √(d−1)]
     Reference: Biś et al. 2021, eq. 8
@@ -110,6 +122,9 @@ def i2(space: Space) -> Value:
 def local_i1(space: Space, n_clusters: int, seeds: int) -> Value:
     """I1 when every cluster is centred on its own mean.
 
+    Title: I1 within clusters
+    Symbol: I₁
+    When: if the space consists of clusters
     Formula: i1 of x − μ_c, c the cluster of x by k-means; mean over seeds
     Range: [0, 1]
     Reference: Rajaee & Pilehvar 2021, section 4 and table 1

@@ -112,6 +112,9 @@ def iso_score_bias(p: Vector) -> float:
 def top_variance_share(space: Space) -> Value:
     """Share of the variance along the strongest direction.
 
+    Title: variance along the top direction
+    Symbol: λ₁/Σλ
+    When: to see whether one direction dominates
     Formula: λ₁ / Σλ
     Range: [1/d, 1]
     Reference: the first component's explained variance
@@ -124,6 +127,9 @@ def top_variance_share(space: Space) -> Value:
 def effective_rank(space: Space) -> Value:
     """Number of directions that an even spread of the same entropy would fill.
 
+    Title: effective rank
+    Symbol: erank
+    When: to see how many directions are used
     Formula: exp(−Σ p ln p), p = λ / Σλ
     Range: [1, d]
     Reference: after Roy & Vetterli 2007, who take singular values where we take variances
@@ -139,6 +145,9 @@ def effective_rank(space: Space) -> Value:
 def participation_ratio(space: Space) -> Value:
     """Number of directions that an even spread with the same Σλ² would fill.
 
+    Title: participation ratio
+    Symbol: PR
+    When: beside the effective rank, which gives large variances less weight
     Formula: (Σλ)² / Σλ²
     Range: [1, d]
     Reference: Gao et al. 2017
@@ -151,6 +160,9 @@ def participation_ratio(space: Space) -> Value:
 def iso_score(space: Space) -> Value:
     """Share of dimensions evenly used by the covariance.
 
+    Title: IsoScore
+    Symbol: ι
+    When: to compare spaces of different dimension
     Formula: (participation_ratio − 1) / (d − 1)
     Range: [0, 1]
     Reference: Rudman et al. 2022, algorithm 1, which this equals
@@ -168,6 +180,9 @@ def iso_score(space: Space) -> Value:
 def spectrum(space: Space) -> TableValue:
     """The whole spectrum: singular values with the mean in them, variances without.
 
+    Title: spectrum
+    Symbol: σ, λ
+    When: to see where the variance falls off
     Formula: singular values of X (over the largest), variances λ, shares and cumulative shares
     Range: [0, 1] for shares
     Reference: Biś et al. 2021, figure 1

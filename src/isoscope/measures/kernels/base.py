@@ -18,13 +18,15 @@ from isoscope.measures.reads.moments import Moments, count_norms
 from isoscope.measures.reads.projections import Projections
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import DTypeLike
 
     from isoscope.data.base import Array
     from isoscope.data.blocks import Dealt
     from isoscope.measures.reads.moments import BlockSums, MomentParts
     from isoscope.measures.reads.projections import ProjectionPlan
-    from isoscope.typing import Ids, Matrix, Vector
+    from isoscope.typing import Ids, Mask, Matrix, Vector
 
 
 # How many roundings of its length a projected vector may be off. The bound of theory grows with the
@@ -35,6 +37,15 @@ PRODUCT_ROUNDINGS = 8.0
 # Longest vector whose square can be summed over any number of rows: squares of 1e280 leave a factor
 # of 1e28 to the end of float64.
 LONGEST = 1e140
+
+# Clouds whose longest vector is shorter than this cannot be squared in float64, whose smallest
+# normal number is about 2e-308: squares of 1e-280 leave some room for the smaller components.
+SHORTEST = 1e-140
+
+UNDERFLOW = (
+    f"squared lengths underflow: all vectors are shorter than {SHORTEST:.0e}; multiply them by a "
+    "constant"
+)
 
 
 def safe_exponent(dtype: DTypeLike, rows: int) -> float:
@@ -54,14 +65,19 @@ class RowNorms:
     """w_i / ‖x_i‖, 0 for zero vectors."""
 
     @classmethod
-    def of(cls, squares: Vector, weights: Any) -> RowNorms:
-        """Take squared norms, and weights where there are any."""
+    def of(cls, squares: Vector, weights: Any, *, zero: Callable[[], bool]) -> RowNorms:
+        """Take squared norms, and weights where there are any.
+
+        ``zero`` says whether all entries are zero, not only their squares.
+        """
         # Written so that NaN is refused as well, as comparisons with it are false.
         if not (squares < LONGEST**2).all():
             raise DataError(
                 f"squared lengths overflow: a vector is longer than {LONGEST:.0e}; "
                 "divide the vectors by a constant"
             )
+        if not squares.any() and not zero():
+            raise DataError(UNDERFLOW)
         norms = np.sqrt(squares)
         weight = np.ones(len(squares)) if weights is None else np.asarray(weights, np.float64)
         scale = np.divide(weight, norms, out=np.zeros_like(norms), where=squares > 0)
@@ -144,8 +160,13 @@ class ViewSums:
         self._mean_length = float(np.linalg.norm(plan.mean))
         self.found = Projections.empty(len(plan.mean), len(plan.exponents), len(plan.views))
 
-    def add_norms(self, view: int, norms: Vector, lengths: Vector, eps: float) -> Vector:
+    def add_norms(
+        self, view: int, norms: Vector, lengths: Vector, eps: float, missing: Mask | None
+    ) -> Vector:
         """Take the lengths of corrected vectors; return 1/length, 0 for zero vectors.
+
+        Rows that were zero vectors before the correction are ``missing``: they have no direction,
+        and a correction leaves them as they are.
 
         A vector that equals the mean is not exactly zero after centring: it was rounded when it
         was stored, by half an eps of the mean at most, and the products round by some eps of the
@@ -154,6 +175,8 @@ class ViewSums:
         gain = float(self._plan.views[view].gains.max(initial=0.0))
         rounding = eps * gain * (PRODUCT_ROUNDINGS * lengths + self._mean_length / 2)
         nonzero = norms > rounding
+        if missing is not None:
+            nonzero &= ~missing
         kept, found = np.where(nonzero, norms, 0.0), self.found
         found.zero_rows[view] += int(len(norms) - nonzero.sum())
         found.norm_sum[view] += kept.sum()
@@ -166,7 +189,9 @@ class ViewSums:
         shape = self._plan.views[view]
         # Σ y/‖y‖ = g ∘ Σ z/‖y‖ + o Σ 1/‖y‖: gains are the same for all rows, so they are applied
         # once to the sum. It stays on the eigenbasis, as a rotation changes no length.
-        self.found.unit_sum[view] += shape.gains * weighted + shape.offset * weights
+        there = len(weighted)  # eigenvectors
+        gains, offset = shape.gains[:there], shape.offset[:there]
+        self.found.unit_sum[view, :there] += gains * weighted + offset * weights
 
     def add_extremes(self, view: int, lowest: Ids, highest: Ids) -> None:
         """Take the extreme dimension of each corrected vector that is not zero."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from isoscope.measures.reads.moments import MomentParts, Moments
     from isoscope.measures.reads.projections import Exponents, ProjectionPlan, Projections
     from isoscope.measures.views import ViewShape
-    from isoscope.typing import Doubles, Floats
+    from isoscope.typing import Doubles, Floats, Mask
 
 
 # A power and its sum take about a tenth of the time of an exponential of both signs.
@@ -150,7 +150,7 @@ class NumpyMoments(MomentsKernel):
             # data; only its squares need more room.
             x = x.astype(np.float64)
             squares = square_norms(x)
-        rows = RowNorms.of(squares, weights)
+        rows = RowNorms.of(squares, weights, zero=lambda: not x.any())
         # In the precision of the data: a mean cosine needs no more digits than the vectors have.
         # That cannot be said of the scatter, whose small eigenvalues are differences of large
         # numbers.
@@ -252,18 +252,24 @@ class NumpyProjector:
         sums = ViewSums(plan)
         log_partition = sums.found.log_partition
         if plan.raw_basis is not None:
-            out = self._memory.like("raw", x)
-            raw = np.matmul(x, self._basis("raw", x.dtype), out=out)
+            raw = self._projected(x, "raw")
             self._sum_exponentials("raw", raw, log_partition)
         if plan.basis is not None:
             centred = self._centred(x)
-            z = np.matmul(centred, self._basis("centred", x.dtype), out=self._memory.like("z", x))
+            z = self._projected(centred, "centred")
             # x − μ was taken with a rounded μ. The difference is the same for all rows, and adding
             # it here costs one addition instead of a second read in float64.
             z += self._rounding_of_mean(x.dtype)
             self._sum_exponentials("centred", z, log_partition)
-            self._sum_views(centred, z, sums, dealt)
+            missing = np.asarray(~x.any(axis=1)) if plan.zero_rows else None
+            self._sum_views(centred, z, sums, dealt, missing)
         return replace(sums.found, rows=len(x))
+
+    def _projected(self, x: Floats, which: str) -> Floats:
+        """Return rows on a basis, which may have fewer directions than there are dimensions."""
+        basis = self._basis(which, x.dtype)
+        shape = np.broadcast_to(x[:1, :1], (len(x), basis.shape[1]))
+        return np.matmul(x, basis, out=self._memory.like(f"{which} coordinates", shape))
 
     def _basis(self, which: str, dtype: np.dtype[Any]) -> Floats:
         key = (which, dtype.str)
@@ -287,12 +293,16 @@ class NumpyProjector:
         rest: Floats = (plan.mean.astype(dtype).astype(np.float64) - plan.mean) @ plan.basis
         return rest.astype(dtype)
 
-    def _sum_views(self, centred: Floats, z: Floats, sums: ViewSums, dealt: Dealt | None) -> None:
+    def _sum_views(
+        self, centred: Floats, z: Floats, sums: ViewSums, dealt: Dealt | None, missing: Mask | None
+    ) -> None:
         """Add a batch to the lengths, unit vectors and extreme dimensions of every view."""
         views = self._plan.views
         # ‖y‖² = Σ_k g_k² z_k², so that one array of squares gives the lengths in all views; with
         # gains of 1 they are the lengths of the centred vectors, against which rounding is judged.
-        gains = [np.ones(z.shape[1], z.dtype), *((v.gains**2).astype(z.dtype) for v in views)]
+        there = z.shape[1]
+        squared_gains = ((v.gains[:there] ** 2).astype(z.dtype) for v in views)
+        gains = [np.ones(there, z.dtype), *squared_gains]
         squares = np.empty((len(gains), len(z)))
         for block in blocks(z):
             squared = np.multiply(z[block], z[block], out=self._memory.like("block", z[block]))
@@ -300,13 +310,13 @@ class NumpyProjector:
                 squares[row, block] = squared @ gain
             if dealt is not None:
                 ones = np.ones(len(squared), z.dtype)
-                sums.found.block_squares[:] += dealt.part(block).sums(squared, ones)[0]
+                sums.found.block_squares[:, :there] += dealt.part(block).sums(squared, ones)[0]
         lengths = np.sqrt(squares[0])
         for row, view in enumerate(views):
             # The constant is orthogonal to all that varies, so that its square adds up with the
             # others.
             norms = np.sqrt(squares[row + 1] + view.constant_length() ** 2)
-            inverse = sums.add_norms(row, norms, lengths, float(np.finfo(z.dtype).eps))
+            inverse = sums.add_norms(row, norms, lengths, float(np.finfo(z.dtype).eps), missing)
             scale = inverse.astype(z.dtype)
             sums.add_units(row, np.asarray(scale @ z, np.float64), float(inverse.sum()))
             if self._plan.dimensions:
@@ -319,26 +329,30 @@ class NumpyProjector:
         nonzero = inverse > 0
         sums.add_extremes(row, y.argmin(axis=1)[nonzero], y.argmax(axis=1)[nonzero])
         squared = np.multiply(y, y, out=self._memory.like("block", y))
-        sums.found.unit_square_sum[row] += (inverse * inverse).astype(y.dtype) @ squared
+        there = y.shape[1]
+        sums.found.unit_square_sum[row, :there] += (inverse * inverse).astype(y.dtype) @ squared
 
     def _output(self, view: ViewShape, centred: Floats, z: Floats) -> Floats:
         """Return the corrected vectors of a block, as an estimator would give them out."""
-        out = self._memory.like("output", z)
+        gains = view.gains[: z.shape[1]]
         if view.on_components:
-            return np.multiply(z, view.gains.astype(z.dtype), out=out)
-        changed = np.flatnonzero(view.gains != 1)
+            out = self._memory.like("components", z)
+            return np.multiply(z, gains.astype(z.dtype), out=out)
+        out = self._memory.like("output", centred)
+        changed = np.flatnonzero(gains != 1)
         if len(changed) == 0:
             return centred
         # Few directions change, so they are taken away instead of the others being put together.
         basis = self._basis("centred", z.dtype)
-        difference = z[:, changed] * (1 - view.gains[changed]).astype(z.dtype)
+        difference = z[:, changed] * (1 - gains[changed]).astype(z.dtype)
         constant = view.offset[changed].astype(z.dtype)
         np.matmul(difference - constant, basis[:, changed].T, out=out)
         return np.subtract(centred, out, out=out)
 
     def _sum_exponentials(self, source: str, t: Floats, log_partition: Doubles) -> None:
         """Fill in the rows of all families over one kind of coordinates."""
-        families = self._plan.exponents
+        there = t.shape[1]
+        families = [replace(family, gains=family.gains[:there]) for family in self._plan.exponents]
         rows = [row for row, family in enumerate(families) if family.source == source]
         reach = np.maximum(t.max(axis=0), -t.min(axis=0)).astype(np.float64)
         largest = [float((families[row].gains * reach).max()) for row in rows]
@@ -349,9 +363,10 @@ class NumpyProjector:
         for position, row in enumerate(rows):
             family = families[row]
             if totals is not None and position in members:
-                log_partition[row] = log_sums(totals, family.gains * reach)
+                log_partition[row, :, :there] = log_sums(totals, family.gains * reach)
             else:
-                log_partition[row] = self._log_sums(t, reach, family)
+                log_partition[row, :, :there] = self._log_sums(t, reach, family)
+            log_partition[row, :, there:] = math.log(len(t))  # Σ exp(0) in all other directions
 
     def _power_sums(self, t: Floats, reach: Doubles, order: int) -> Doubles:
         """Σ_i (t_ik / reach_k)^m for every direction k and power m."""

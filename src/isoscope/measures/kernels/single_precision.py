@@ -53,15 +53,15 @@ class RunningScatter:
         narrow = weight.astype(rows.dtype)
         # Rounded to the type of the rows, so that the subtraction stays in it. What the rounding
         # left over is measured on the centred rows, where it has all its digits.
-        near = (weighted_sum(narrow, rows) / total).astype(rows.dtype)
         kind = rows.dtype.str
-        centred = np.subtract(rows, near, out=memory.like(f"centred {kind}", rows))
-        rest = weighted_sum(narrow, centred) / total
-        if weights is not None:
-            centred *= np.sqrt(narrow)[:, None]
-        product = memory.like(f"product {kind}", np.broadcast_to(near, self._scatter.shape))
         # An overflow shows in the trace below, and the part is then summed again in float64.
         with np.errstate(over="ignore", invalid="ignore"):
+            near = (weighted_sum(narrow, rows) / total).astype(rows.dtype)
+            centred = np.subtract(rows, near, out=memory.like(f"centred {kind}", rows))
+            rest = weighted_sum(narrow, centred) / total
+            if weights is not None:
+                centred *= np.sqrt(narrow)[:, None]
+            product = memory.like(f"product {kind}", np.broadcast_to(near, self._scatter.shape))
             np.matmul(centred.T, centred, out=product)
         lowest, highest = SINGLE_RANGE
         squares = float(np.trace(product, dtype=np.float64))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from isoscope.measures.reads.moments import Moments
     from isoscope.measures.reads.projections import Exponents, ProjectionPlan, Projections
     from isoscope.measures.views import ViewShape
-    from isoscope.typing import Doubles
+    from isoscope.typing import Doubles, Mask
 
 
 NUMPY_TYPES = {torch.float32: np.float32, torch.float64: np.float64}
@@ -88,7 +88,7 @@ class TorchMoments(MomentsKernel):
         if x.dtype == torch.float32 and not within_single_range(squares):
             x = x.to(widest(x.device))
             squares = host((x * x).sum(dim=1))
-        rows = RowNorms.of(squares, weights)
+        rows = RowNorms.of(squares, weights, zero=lambda: not bool(x.any()))
         wide = x.to(widest(x.device))
         on_device = like(wide, rows.weight)
         vector_sums = sums_of(wide, on_device, dealt)
@@ -153,11 +153,16 @@ class TorchProjector:
             rest = like(x, (host(mean) - plan.mean) @ plan.basis)
             z = centred @ self._basis("centred", plan.basis, x) + rest
             coordinates["centred"] = z
-            self._sum_views(centred, z, sums)
+            missing = (x == 0).all(dim=1).cpu().numpy() if plan.zero_rows else None
+            self._sum_views(centred, z, sums, missing)
             if dealt is not None:
-                sums.found.block_squares[:] += host(sums_of(z * z, torch.ones_like(z[:, 0]), dealt))
+                squares = host(sums_of(z * z, torch.ones_like(z[:, 0]), dealt))
+                sums.found.block_squares[:, : z.shape[1]] += squares
         for logs, family in zip(sums.found.log_partition, plan.exponents, strict=True):
-            logs[:] = log_sums(coordinates[family.source], family)
+            t = coordinates[family.source]
+            there = t.shape[1]
+            logs[:, :there] = log_sums(t, replace(family, gains=family.gains[:there]))
+            logs[:, there:] = np.log(len(x))  # Σ exp(0) in all other directions
         return replace(sums.found, rows=len(x))
 
     def _basis(self, which: str, basis: Doubles, rows: torch.Tensor) -> torch.Tensor:
@@ -166,14 +171,16 @@ class TorchProjector:
             self._bases[key] = like(rows, basis)
         return self._bases[key]
 
-    def _sum_views(self, centred: torch.Tensor, z: torch.Tensor, sums: ViewSums) -> None:
+    def _sum_views(
+        self, centred: torch.Tensor, z: torch.Tensor, sums: ViewSums, missing: Mask | None
+    ) -> None:
         """Add a batch to the lengths, unit vectors and extreme dimensions of every view."""
         squares = z * z
         lengths = np.sqrt(host(squares.sum(dim=1)))
         for row, view in enumerate(self._plan.views):
-            gains = like(z, view.gains**2)
+            gains = like(z, view.gains[: z.shape[1]] ** 2)
             norms = np.sqrt(host(squares @ gains) + view.constant_length() ** 2)
-            inverse = sums.add_norms(row, norms, lengths, torch.finfo(z.dtype).eps)
+            inverse = sums.add_norms(row, norms, lengths, torch.finfo(z.dtype).eps, missing)
             scale = like(z, inverse)
             sums.add_units(row, host(scale @ z), float(inverse.sum()))
             if self._plan.dimensions:
@@ -181,18 +188,20 @@ class TorchProjector:
                 nonzero = inverse > 0
                 lowest, highest = y.argmin(dim=1).cpu().numpy(), y.argmax(dim=1).cpu().numpy()
                 sums.add_extremes(row, lowest[nonzero], highest[nonzero])
-                sums.found.unit_square_sum[row] += host((scale * scale) @ (y * y))
+                added = host((scale * scale) @ (y * y))
+                sums.found.unit_square_sum[row, : len(added)] += added
 
     def _output(self, view: ViewShape, centred: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
         """Return the corrected vectors of a batch, as an estimator would give them out."""
+        gains = view.gains[: z.shape[1]]
         if view.on_components:
-            turned: torch.Tensor = z * like(z, view.gains)
+            turned: torch.Tensor = z * like(z, gains)
             return turned
-        changed = np.flatnonzero(view.gains != 1)
+        changed = np.flatnonzero(gains != 1)
         if len(changed) == 0 or self._plan.basis is None:
             return centred
         basis = self._basis("centred", self._plan.basis, z)[:, changed]
-        difference = z[:, changed] * like(z, 1 - view.gains[changed])
+        difference = z[:, changed] * like(z, 1 - gains[changed])
         taken: torch.Tensor = difference - like(z, view.offset[changed])
         return centred - taken @ basis.T
 

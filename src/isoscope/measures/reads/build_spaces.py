@@ -161,6 +161,8 @@ class Reads:
     seed: int
     sampled: bool
     """Whether measures want the sample itself."""
+    rounding: float = 0.0
+    """How far a stored vector is from the real one: eps times the root mean square length."""
     ranges: bool = True
     """Whether the range over random bases is wanted where eigenvalues of the cloud repeat."""
 
@@ -169,7 +171,7 @@ class Reads:
         """The centred sample on the eigenvectors of the covariance."""
         sample = known(self.sample, "the sample")
         centred: Matrix = sample.vectors - self.moments.mean
-        return centred @ known(self.geometry, "the geometry").centred.vectors
+        return known(self.geometry, "the geometry").centred.coordinates(centred)
 
     def log_partitions(self, correction: str) -> dict[Scaling, NDArray[np.float64]]:
         """ln Z of both signs for a space, at the scales at which it was summed."""
@@ -225,22 +227,28 @@ def space_sample(reads: Reads, shape: ViewShape | None = None) -> SpaceSample | 
     vectors = sample.vectors
     if shape is not None:
         vectors = reads.sample_coordinates * shape.gains + shape.offset
+        # A zero vector has no direction, and stays one.
+        vectors[~sample.vectors.any(axis=1)] = 0
     # Keys are random numbers, so their order is a random one: the first k rows in it are a random
     # sample of k, and the same one whoever read the cloud.
     order = np.argsort(sample.keys, kind="stable")
-    return SpaceSample(vectors, order, sample.groups, len(vectors) == reads.moments.rows)
+    return SpaceSample(
+        vectors, order, sample.groups, len(vectors) == reads.moments.rows,
+        stored=sample.vectors, rounding=reads.rounding,
+    )  # fmt: skip
 
 
 def raw_dimensions(moments: Moments) -> Dimensions | None:
     """Describe the dimensions of the cloud as it is; None where they were not summed."""
-    if moments.scatter is None or moments.unit_square_sum is None:
+    variance = moments.variances
+    if variance is None or moments.unit_square_sum is None:
         return None
     assert moments.minimum_counts is not None
     assert moments.maximum_counts is not None
     return Dimensions(
         kind="dimension",
         mean=moments.mean,
-        variance=np.diag(moments.scatter) / moments.weight,
+        variance=variance,
         unit_sum=moments.unit_sum,
         unit_square_sum=moments.unit_square_sum,
         minimum_counts=moments.minimum_counts,
@@ -271,7 +279,7 @@ def raw_partitions(reads: Reads, scale: float) -> dict[Scaling, Partition]:
     logs = reads.log_partitions(NONE)
     spread: dict[Scaling, BasisRange] = {}
     if reads.ranges and logs and system.repeated:
-        coordinates = reads.sample.vectors @ system.vectors
+        coordinates = system.coordinates(reads.sample.vectors)
         spread = spreads(coordinates, system.repeated, list(logs), scale, reads.seed)
     return {
         scaling: Partition(plus, minus, SETTLED, spread.get(scaling))
@@ -313,7 +321,7 @@ def view_space(reads: Reads, view: View, row: int) -> Space:
             weight_squares=float(nonzero),
             sum_square=float(found.unit_sum[row] @ found.unit_sum[row]),
         ),
-        norm_of_mean=constant,
+        norm_of_mean=norm_of_mean(reads, shape),
         # The constant is orthogonal to everything that varies: it is the top direction, or none.
         mean_alignment=float(constant**2 >= variances[0]) if constant else None,
         dead_variance=0.0 if shape.on_components else geometry.dead_variance,
@@ -331,18 +339,29 @@ def view_space(reads: Reads, view: View, row: int) -> Space:
     )
 
 
+def norm_of_mean(reads: Reads, shape: ViewShape) -> float:
+    """Length of the mean of corrected vectors, of which zero vectors stay zero."""
+    moments = reads.moments
+    if not moments.zero_rows:
+        return shape.constant_length()
+    # The mean over all rows is the offset; it lacks what the map would make of zero vectors.
+    centred = -moments.mean @ known(reads.geometry, "the geometry").centred.vectors
+    moved = shape.gains * centred + shape.offset
+    return float(np.linalg.norm(shape.offset - moments.zero_rows / moments.rows * moved))
+
+
 def view_dimensions(reads: Reads, view: View, row: int) -> Dimensions | None:
     """Describe the dimensions of the corrected vectors."""
     found, geometry, second = reads.projections, reads.geometry, reads.second
     if found is None or geometry is None or second is None or not second.plan.dimensions:
         return None
-    shape, basis = view.shape, geometry.centred.vectors
+    shape, system = view.shape, geometry.centred
     on_components = shape.on_components
     return Dimensions(
         kind="component" if on_components else "dimension",
-        mean=shape.offset if on_components else basis @ shape.offset,
-        variance=view.variances if on_components else (basis * basis) @ view.variances,
-        unit_sum=found.unit_sum[row] if on_components else basis @ found.unit_sum[row],
+        mean=shape.offset if on_components else system.combined(shape.offset),
+        variance=view.variances if on_components else system.combined(view.variances, squared=True),
+        unit_sum=found.unit_sum[row] if on_components else system.combined(found.unit_sum[row]),
         unit_square_sum=found.unit_square_sum[row],
         minimum_counts=found.minimum_counts[row],
         maximum_counts=found.maximum_counts[row],

@@ -42,12 +42,30 @@ TIE = 1e-8
 
 @dataclass(frozen=True)
 class EigenSystem:
-    """Eigenvalues in falling order, eigenvectors in columns, and where eigenvalues repeat."""
+    """Eigenvalues in falling order, eigenvectors in columns, and where eigenvalues repeat.
+
+    Of a cloud of fewer rows than dimensions there are fewer eigenvectors than eigenvalues: the
+    cloud has no extent in the others, whose eigenvalues are zero.
+    """
 
     values: Vector
     vectors: Matrix
     repeated: tuple[slice, ...]
     """Runs of at least two eigenvalues, above zero, that cannot be told apart."""
+
+    def coordinates(self, rows: Matrix) -> Matrix:
+        """Return rows on all eigenvectors; they are zero on those that are not there."""
+        return self.padded(rows @ self.vectors)
+
+    def padded(self, columns: Matrix) -> Matrix:
+        """Add zeros for the eigenvectors that are not there."""
+        missing = len(self.values) - columns.shape[1]
+        return np.pad(columns, ((0, 0), (0, missing))) if missing else columns
+
+    def combined(self, weights: Vector, *, squared: bool = False) -> Vector:
+        """Return Σ_k w_k v_k over the eigenvectors, or Σ_k w_k v_k² by dimension."""
+        basis = self.vectors * self.vectors if squared else self.vectors
+        return np.asarray(basis @ weights[: self.vectors.shape[1]])
 
 
 @dataclass(frozen=True)
@@ -78,6 +96,8 @@ def geometry_of(moments: Moments, stored: str, *, centred_vectors: bool = True) 
     Without ``centred_vectors`` the covariance has eigenvalues alone, in a third of the time: all
     that a cloud as it is needs.
     """
+    if moments.factor is not None:
+        return wide_geometry(moments, moments.factor, stored)
     # Both matrices are decomposed: I1 is defined on the eigenvectors of XᵀX, in which the mean
     # still is, whereas corrections begin by taking the mean away.
     covariance = moments.covariance
@@ -85,6 +105,26 @@ def geometry_of(moments: Moments, stored: str, *, centred_vectors: bool = True) 
     decompose = eigen_system if centred_vectors else eigenvalues_alone
     raw, centred = in_parallel([partial(eigen_system, second), partial(decompose, covariance)])
     return Geometry(raw=raw, **vars(with_floors(centred, moments, stored)))
+
+
+def wide_geometry(moments: Moments, factor: Matrix, stored: str) -> Geometry:
+    """Decompose a factor of the scatter instead of d × d matrices.
+
+    With F = U Σ Vᵀ the covariance FᵀF / w has the eigenvectors V and the eigenvalues Σ² / w. The
+    second moment is that of F with one row more, √w μ.
+    """
+    scaled = factor / math.sqrt(moments.weight)
+    both = np.concatenate((scaled, [moments.mean]))
+    raw, centred = in_parallel([partial(thin_eigen_system, rows) for rows in (both, scaled)])
+    return Geometry(raw=raw, **vars(with_floors(centred, moments, stored)))
+
+
+def thin_eigen_system(factor: Matrix) -> EigenSystem:
+    """Decompose FᵀF for a factor F of fewer rows than columns."""
+    _, singular, rows = np.linalg.svd(factor, full_matrices=False)
+    values = np.zeros(factor.shape[1])
+    values[: len(singular)] = singular**2
+    return settled_system(values, np.ascontiguousarray(rows.T))
 
 
 def centred_geometry_of(moments: Moments, stored: str) -> CentredGeometry:
@@ -129,7 +169,11 @@ def eigen_system(symmetric: Matrix) -> EigenSystem:
     """Decompose a covariance-like matrix, with settled bases where eigenvalues repeat."""
     values, vectors = np.linalg.eigh(symmetric)
     # Rounding may make the smallest eigenvalues of a covariance negative.
-    values, vectors = np.maximum(values[::-1], 0.0), np.ascontiguousarray(vectors[:, ::-1])
+    return settled_system(np.maximum(values[::-1], 0.0), np.ascontiguousarray(vectors[:, ::-1]))
+
+
+def settled_system(values: Vector, vectors: Matrix) -> EigenSystem:
+    """Give falling eigenvalues that repeat a settled basis, and all eigenvectors a sign."""
     null = SUM_ROUNDINGS * values[0] * len(values) * EPSILON["float64"]
     repeated = repeated_runs(values, null)
     for run in repeated:

@@ -14,6 +14,7 @@ sixteen bins per octave from 2⁻⁴⁰ to 2⁴⁰, one below and one above. A b
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -126,6 +127,8 @@ class MomentParts:
     dimensions: bool = True
     mean: bool = True
     """Whether the mean is taken, as it is with the scatter; without either it stays zero."""
+    factored: bool = False
+    """Whether the scatter is kept as a factor, for clouds of fewer rows than dimensions."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,9 @@ class Moments(Summed):
     Cosines leave zero vectors out, and so do the sums over unit vectors u_i = x_i / ‖x_i‖.
     """
 
-    reductions: ClassVar = {"norm_max": max, "mean": first, "scatter": first, "blocks": first}
+    reductions: ClassVar = {
+        "norm_max": max, "mean": first, "scatter": first, "blocks": first, "factor": first,
+    }  # fmt: skip
 
     rows: int
     """Number of rows, whatever their weight."""
@@ -169,6 +174,8 @@ class Moments(Summed):
     """Rows, not zero, whose largest entry is in dimension j (the first of equals)."""
     blocks: BlockSums | None = None
     """The same sums for each block of rows, where intervals are wanted."""
+    factor: Matrix | None = None
+    """F with FᵀF = Σ w_i (x_i − mean)(x_i − mean)ᵀ, in the place of the scatter: see ``merge``."""
 
     @classmethod
     def empty(cls, width: int, parts: MomentParts = MomentParts()) -> Moments:
@@ -201,9 +208,19 @@ class Moments(Summed):
     @property
     def covariance(self) -> Matrix:
         """Population covariance: the scatter divided by the weight, not by the weight less one."""
+        if self.factor is not None:
+            return self.factor.T @ self.factor / self.weight
         if self.scatter is None:
             raise ValueError("these moments were taken without the scatter matrix")
         return self.scatter / self.weight
+
+    @property
+    def variances(self) -> Vector | None:
+        """Variance of each dimension; None where no scatter was taken."""
+        if self.factor is not None:
+            squares: Vector = np.einsum("ij,ij->j", self.factor, self.factor)
+            return squares / self.weight
+        return None if self.scatter is None else np.diag(self.scatter) / self.weight
 
     @property
     def mean_cosine(self) -> float | None:
@@ -217,6 +234,10 @@ class Moments(Summed):
 
         Mean and scatter follow Chan, Golub & LeVeque (1983): sums around each part's own mean
         lose no digits to a common offset, which plain sums of squares would.
+
+        Of fewer rows than dimensions a factor F of the scatter is kept, which begins as the centred
+        rows. Factors of two parts and the row √w δ, one below the other, are a factor of both
+        together, since S₁ + S₂ + w δδᵀ = F₁ᵀF₁ + F₂ᵀF₂ + (√w δ)(√w δ)ᵀ.
         """
         step, weight = self.step_to(other)
         # The weight of the step is w₁ w₂ / (w₁ + w₂), so that dividing by w₁ leaves the other
@@ -228,7 +249,15 @@ class Moments(Summed):
             mean=mean,
             scatter=_merged_scatter(self.scatter, other.scatter, step, weight),
             blocks=self._merged_blocks(other),
+            factor=self._merged_factor(other, step, weight),
         )
+
+    def _merged_factor(self, other: Moments, step: Vector, weight: float) -> Matrix | None:
+        if self.rows == 0 or other.rows == 0:
+            return other.factor if self.rows == 0 else self.factor
+        if self.factor is None or other.factor is None:
+            return None
+        return np.concatenate((self.factor, other.factor, [math.sqrt(weight) * step]))
 
     def without(self, part: Moments) -> Moments:
         """Return the sums of the rows that are left where some are taken away again.
@@ -254,7 +283,8 @@ class Moments(Summed):
         scatter = None
         if self.scatter is not None and part.scatter is not None:
             scatter = self.scatter - part.scatter - np.multiply.outer(step * weight, step)
-        return Moments(**{**sums, **kept, "mean": mean, "scatter": scatter, "blocks": None})
+        lost = {"blocks": None, "factor": None}
+        return Moments(**{**sums, **kept, "mean": mean, "scatter": scatter, **lost})
 
     def _merged_blocks(self, other: Moments) -> BlockSums | None:
         # No rows have no blocks either, which must not lose those of the other side.

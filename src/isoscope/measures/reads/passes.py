@@ -12,13 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from isoscope.compute.map_reduce import Batches, ReadWork, Run, read
+from isoscope.data.arrays import on_host
 from isoscope.data.base import Batch, CloudGroup
 from isoscope.data.blocks import Dealer, Dealt
 from isoscope.data.sampling import Sample, SampleTaker, lowest
 from isoscope.data.selection import RowSelection
 from isoscope.errors import DataError
 from isoscope.measures.kernels import MomentsKernel, Projector, moments_kernel_for, projector_for
+from isoscope.measures.kernels.base import SHORTEST, UNDERFLOW
 from isoscope.measures.reads.moments import Moments
 from isoscope.measures.reads.projections import Projections
 from isoscope.progress import Progress
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
     from isoscope.compute.stage import Entry
     from isoscope.measures.reads.moments import MomentParts
     from isoscope.measures.reads.projections import ProjectionPlan
-    from isoscope.typing import Arrays
+    from isoscope.typing import Arrays, Matrix
 
 
 MOMENTS, SAMPLE = "moments", "sample"
@@ -148,10 +152,6 @@ def added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 FIRST, SECOND = "first read", "second read"
 
-# Clouds whose longest vector is shorter than this cannot be squared in float64, whose smallest
-# normal number is about 2e-308: squares of 1e-280 leave some room for the smaller components.
-SHORTEST = 1e-140
-
 
 @dataclass(frozen=True)
 class FirstRead:
@@ -216,11 +216,18 @@ class MomentsTaker(DealtTaker):
         self._work = work
         self._kernels: dict[str, MomentsKernel] = {}
         self._samples: dict[str, SampleTaker] = {}
+        self._rows: dict[str, list[Matrix]] = {}
+        """The rows of this chunk, where the scatter is kept as a factor."""
 
     def _add(self, name: str, batch: Batch, dealt: Dealt | None) -> None:
         work = self._work
         if name not in self._kernels:
-            self._kernels[name] = moments_kernel_for(batch.vectors, work.parts, double=work.double)
+            parts = work.parts
+            if parts.factored:  # the kernel takes the mean, and the rows themselves are kept here
+                parts = replace(parts, scatter=False, mean=True)
+            self._kernels[name] = moments_kernel_for(batch.vectors, parts, double=work.double)
+        if work.parts.factored:
+            self._rows.setdefault(name, []).append(on_host(batch.vectors, slice(None)))
         if name not in self._samples:
             width = work.widths[name]
             self._samples[name] = SampleTaker(width, work.sample_size, work.seed, work.rows)
@@ -231,6 +238,9 @@ class MomentsTaker(DealtTaker):
         """Return the sums since the last call, and begin anew."""
         results = {name: kernel.result() for name, kernel in self._kernels.items()}
         moments = {name: found for name, found in results.items() if found is not None}
+        for name, rows in self._rows.items():
+            moments[name] = with_factor(moments[name], np.concatenate(rows))
+        self._rows = {}
         for kernel in self._kernels.values():
             kernel.restart()
         # Kernels go on with their working memory, which took page faults to get; takers of samples
@@ -239,6 +249,14 @@ class MomentsTaker(DealtTaker):
         self._samples = {}
         used = "" if self._dealer is None else self._dealer.used
         return FirstState(moments, samples, self._work.sample_size, used)
+
+
+def with_factor(moments: Moments, rows: Matrix) -> Moments:
+    """Add the factor of the scatter, the centred rows, to moments without a scatter."""
+    centred = rows - moments.mean
+    # What the mean lacked: a constant has no variance, as in the kernels.
+    rest = centred.mean(axis=0)
+    return replace(moments, mean=moments.mean + rest, factor=centred - rest)
 
 
 @dataclass
@@ -314,7 +332,7 @@ def first_read(
     result = {}
     for name, width in zip(group.names, group.widths, strict=True):
         if name not in state.moments:
-            raise DataError(f"{name}: no row is left to measure")
+            raise DataError(f"{name}: all rows were excluded")
         check(name, state.moments[name])
         sample = state.samples.get(name) or SampleTaker(width, 0, seed).result()
         result[name] = FirstRead(state.moments[name], sample)
@@ -326,10 +344,7 @@ def check(name: str, moments: Moments) -> None:
     if moments.rows < 2:
         raise DataError(f"{name}: a single row is left; a cloud needs at least two")
     if 0 < moments.norm_max < SHORTEST:
-        raise DataError(
-            f"{name}: squared lengths underflow: all vectors are shorter than {SHORTEST:.0e}; "
-            "multiply them by a constant"
-        )
+        raise DataError(f"{name}: {UNDERFLOW}")
 
 
 def second_read(
@@ -346,5 +361,5 @@ def second_read(
     found = read(group, work, SECOND, plan or Run(), progress).state.projections
     for name in group.names:
         if name not in found:
-            raise DataError(f"{name}: no row is left in the second read")
+            raise DataError(f"{name}: all rows were excluded in the second read")
     return {name: found[name] for name in group.names}

@@ -61,6 +61,8 @@ class ProjectionPlan:
     """Whether to look for the extreme dimensions of every view."""
     double: bool
     """Whether products are float64 whatever the vectors are stored in."""
+    zero_rows: bool = False
+    """Whether there are zero vectors, which stay zero vectors in every view."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Projections(Summed):
     log_partition: NDArray[np.float64]
     """(families, 2, width): ln Z(c_k) and ln Z(−c_k)"""
     zero_rows: NDArray[np.int64]
-    """(views): rows that a view makes zero, up to rounding"""
+    """(views): rows that a view makes zero, up to rounding, or that were zero vectors before"""
     norm_sum: NDArray[np.float64]
     norm_max: NDArray[np.float64]
     norm_counts: NDArray[np.int64]
@@ -185,6 +187,7 @@ def plan_second_read(
         views=tuple(view.shape for view in views),
         dimensions="dimensions" in needs,
         double=double or not single_suffices(moments, views, geometry),
+        zero_rows=moments.zero_rows > 0,
     )
     return SecondRead(plan, families)
 

@@ -7,14 +7,16 @@ rows: so there are two reads, and neither can be merged into the other. What nee
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from isoscope.compute.map_reduce import Run
+from isoscope.compute.memory import FACTORED, MEASURED, check_matrices
 from isoscope.data.sampling import DEFAULT_SIZE, LARGE_SIZE
 from isoscope.errors import DataError
 from isoscope.measures.reads.build_spaces import Reads, raw_space, view_space
-from isoscope.measures.reads.geometry import geometry_of
+from isoscope.measures.reads.geometry import dead_variance, geometry_of
 from isoscope.measures.reads.moments import MomentParts
 from isoscope.measures.reads.passes import first_read, second_read
 from isoscope.measures.reads.projections import plan_second_read
@@ -23,6 +25,7 @@ from isoscope.measures.views import NONE, CorrectionName, build_view, is_view
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from isoscope.data.base import CloudGroup
     from isoscope.data.blocks import Dealer
     from isoscope.data.selection import RowSelection
     from isoscope.measures.reads.geometry import Geometry
@@ -32,6 +35,35 @@ if TYPE_CHECKING:
     from isoscope.measures.space import Space
     from isoscope.measures.views import View
     from isoscope.progress import Progress
+
+
+# From so many dimensions on, clouds of half as many rows or fewer are kept by their rows. Below,
+# d × d matrices take some megabytes and less than seconds.
+WIDE = 2_048
+
+
+def is_wide(group: CloudGroup) -> bool:
+    """Whether all clouds have far fewer rows than dimensions, as far as is known before a read."""
+    return group.rows is not None and all(
+        width >= WIDE and 2 * group.rows <= width for width in group.widths
+    )
+
+
+def check_memory(group: CloudGroup, *, factored: bool) -> None:
+    """Refuse clouds whose matrices would not fit into memory."""
+    widest = max(group.widths)
+    # Of few rows no such matrix is needed, but a file of text does not say how many it has.
+    known = group.rows is not None
+    unknown = (
+        "" if known else "; if there are fewer rows than dimensions, write them to a .npy file"
+    )
+    check_matrices(
+        widest, FACTORED if factored else MEASURED,
+        f"measuring {group.names[group.widths.index(widest)]}",
+        "reduce the dimensions first, or choose measures without directions, such as --measures "
+        f"mean_cosine,mean_norm --corrections none{unknown}",
+        rows=group.rows if factored else None,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,6 +82,8 @@ class Plan:
     views: tuple[View, ...]
     second: SecondRead | None
     protocol: str
+    rounding: float
+    """How far a stored vector is from the real one."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +164,14 @@ class Request:
     def spaces(self, group: RowSelection) -> list[tuple[str, Described, str]]:
         """Read the group and describe every space of every cloud, with its protocol."""
         dimensions = "dimensions" in self.needs
-        parts = MomentParts(self.needs_scatter, dimensions, mean="mean" in self.needs)
+        parts = MomentParts(
+            self.needs_scatter,
+            dimensions,
+            mean="mean" in self.needs,
+            factored=self.needs_scatter and is_wide(group),
+        )
+        if self.needs_scatter:
+            check_memory(group, factored=parts.factored)
         first = first_read(
             group, parts, sample_size=self.sample_size, seed=self.seed, double=self.double,
             dealer=self.dealer, plan=self.reading, progress=self.progress,
@@ -161,14 +202,15 @@ class Request:
         """Decompose the moments of one cloud and plan its second read."""
         moments = first.moments
         what = f"{moments.width:,} dimensions, {stored}"
+        rounding = math.sqrt(dead_variance(moments, stored) * moments.width)
         if not self.needs_scatter:
-            return Plan(None, (), None, f"{what}; one read")
+            return Plan(None, (), None, f"{what}; one read", rounding)
         # I1 of the cloud as it is needs the eigenvectors of XᵀX, not those of the covariance.
         along_centred = bool(self.view_names) or self.deals_variances
         geometry = geometry_of(moments, stored, centred_vectors=along_centred)
         views = tuple(build_view(name, geometry, moments.mean) for name in self.view_names)
         if not self.needs_second_read:
-            return Plan(geometry, views, None, f"{what}; one read, sums in float64")
+            return Plan(geometry, views, None, f"{what}; one read, sums in float64", rounding)
         second = plan_second_read(
             moments, geometry, views, self.needs,
             raw=self.raw, dealt=self.deals_variances, double=self.double,
@@ -180,6 +222,7 @@ class Request:
             second,
             f"{what}; two reads, sums in float64, "
             f"projections in {'float64' if in_double else 'float32'}",
+            rounding,
         )
 
     def describe(
@@ -201,6 +244,7 @@ class Request:
             projections,
             self.seed,
             sampled=bool(self.needs & {"sample", "large sample"}),
+            rounding=plan.rounding,
             ranges=self.ranges,
         )
         views = {view.correction: row for row, view in enumerate(plan.views)}

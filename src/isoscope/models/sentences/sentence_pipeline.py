@@ -25,7 +25,7 @@ import numpy as np
 
 from isoscope.data.texts.base import Text
 from isoscope.errors import DataError
-from isoscope.models.layers import padded
+from isoscope.models.layers import check_ids, padded
 from isoscope.models.runtime import library, loading
 from isoscope.models.sentences.pooling import ListedTexts
 from isoscope.models.sentences.sentence_modules import (
@@ -220,6 +220,7 @@ def last_states(model: Model, texts: Sequence[TokenizedText]) -> Features:
     torch = library("torch")
     network = model.text_encoder if model.config.model_type in ENCODERS else model.network
     inputs = padded(texts, model.pad_id, next(network.parameters()).device)
+    check_ids(model.name, network, inputs["input_ids"])
     with torch.inference_mode():
         states = network(**inputs).last_hidden_state
     return Features({TOKENS: states}, inputs["attention_mask"])

@@ -67,6 +67,11 @@ class StoredNames:
             raise DataError(f"{self._model} is not complete: its weights have no {path}")
         return name
 
+    def is_stored(self, path: str) -> bool:
+        """Whether a tensor is stored, perhaps under the name of another module."""
+        whole = self._whole(path)
+        return any(map(self._spelt, self._sharing[whole])) or self._renamed(whole) is not None
+
     def find_own(self, path: str) -> str | None:
         """Return the name of a tensor that is stored for this very module, though it be shared."""
         return self._spelt(self._whole(path))

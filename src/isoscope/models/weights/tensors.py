@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,10 @@ class StoredWeights:
         """Hash the bytes of a tensor as they are stored: equal ones are the same numbers."""
         return self._files.digest(self._names.find(path))
 
+    def missing(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Return those paths under which nothing is stored."""
+        return tuple(path for path in paths if not self._names.is_stored(path))
+
     def are_one(self, first: str, second: str) -> bool:
         """Whether two paths that share a tensor in the network do so in the files as well.
 
@@ -87,10 +92,20 @@ def open_weights(model: Model) -> WeightFiles:
     return PickleFiles(folder, model.name)
 
 
-def stored_weights(model: Model, skeleton: Any) -> StoredWeights:
-    """Open the tensors of a model, whose whole network without numbers says what there is."""
+def stored_weights(model: Model, skeleton: Any, prefix: str) -> StoredWeights:
+    """Open the tensors of a model, whose whole network without numbers says what there is.
+
+    Parameters
+    ----------
+    model : Model
+        Whose files are opened.
+    skeleton : transformers.PreTrainedModel
+        The network with its head, without numbers.
+    prefix : str
+        Path of the network without a head in it, with a dot behind, or nothing.
+    """
     files = open_weights(model)
-    names = StoredNames(skeleton, model.parts.prefix, files.names, files.shape, model.name)
+    names = StoredNames(skeleton, prefix, files.names, files.shape, model.name)
     return StoredWeights(files, names)
 
 

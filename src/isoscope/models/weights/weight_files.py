@@ -40,10 +40,7 @@ WHOLE = ("F64", "F32", "F16", "BF16")
 def quantisation_of(path: Path) -> str:
     """Describe how the tensors of a GGUF file are stored, the commonest type first."""
     gguf = library("gguf")
-    try:
-        reader = gguf.GGUFReader(str(path))
-    except (ValueError, IndexError, KeyError, OSError) as error:
-        raise DataError(f"{path} is not a whole GGUF file: {error}") from error
+    reader = open_gguf(path)
     counts = Counter(str(tensor.tensor_type.name) for tensor in reader.tensors)
     listed = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
     listed = f"tensors: {listed}"
@@ -56,10 +53,18 @@ def quantisation_of(path: Path) -> str:
     return f"dequantised from {kind.removeprefix('MOSTLY_')} ({listed})"
 
 
+def open_gguf(path: Path) -> Any:
+    """Read the head of a GGUF file; its library raises errors of any kind for a forged one."""
+    try:
+        return library("gguf").GGUFReader(str(path))
+    except Exception as error:
+        raise DataError(f"{path} is not a whole GGUF file: {first_line(error)}") from error
+
+
 def dequantised(path: Path, name: str) -> Any:
     """Read one tensor of a GGUF file that is stored row by row, such as the unembedding."""
     gguf, torch = library("gguf"), library("torch")
-    reader = gguf.GGUFReader(str(path))
+    reader = open_gguf(path)
     found = next((tensor for tensor in reader.tensors if tensor.name == name), None)
     if found is None:
         raise DataError(f"{path} has no {name}")

@@ -29,6 +29,10 @@ LAYOUT = (
 )
 
 
+# A gain of 2^score must be a number still, and sums of gains exact.
+LARGEST_SCORE = 1_000
+
+
 @dataclass(frozen=True)
 class Texts:
     """Queries or documents.
@@ -155,7 +159,11 @@ def read_judgements(
         if score is None:
             if number == 1:
                 continue
-            raise DataError(f"{where}: the score should be a whole number, not {written!r}")
+            raise DataError(f"{where}: the score should be a whole number, not {written!r:.60}")
+        if abs(score) > LARGEST_SCORE:
+            raise DataError(
+                f"{where}: the score should be at most {LARGEST_SCORE:,}, not {written!r:.60}"
+            )
         if query not in queries:
             raise DataError(f"{where}: there is no query {query!r}")
         if document not in documents:

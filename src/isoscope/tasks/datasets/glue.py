@@ -79,8 +79,8 @@ def read_sample(path: Path, file: DataFile, labels: Collection[str]) -> list[Lab
     """Read a JSON object of numbered examples, each with ``text_a``, ``text_b`` and ``label``."""
     try:
         everything = json.loads(read_text(path))
-    except ValueError as error:
-        raise DataError(f"{path} is no JSON: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path} is not valid JSON: {error}") from error
     if not isinstance(everything, dict):
         raise DataError(f"{path} should be a JSON object of numbered examples")
     examples = []

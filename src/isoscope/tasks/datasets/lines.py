@@ -105,8 +105,8 @@ def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in filled_lines(path):
         try:
             row = json.loads(line)
-        except ValueError as error:
-            raise DataError(f"{path}: line {number} is no JSON: {error}") from error
+        except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
+            raise DataError(f"{path}: line {number} is not valid JSON: {error}") from error
         if not isinstance(row, dict):
             raise DataError(f"{path}: line {number} should be a JSON object")
         yield number, row
@@ -132,6 +132,15 @@ def as_number(
         return kind(field)
     except ValueError:
         return None
+
+
+# Digits of a number that counts something.
+MOST_DIGITS = 18
+
+
+def as_count(field: str) -> int | None:
+    """Return a whole number from 0 on; None where there is none, or a larger one than any count."""
+    return int(field) if field.isdecimal() and len(field) <= MOST_DIGITS else None
 
 
 def as_score(field: str, scale: tuple[float, float], where: str) -> float:
@@ -174,6 +183,10 @@ def one_of(names: Collection[str]) -> str:
 
 
 JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
+
+
+# Characters that are kept of a list or an object, which no column should hold.
+LONGEST_VALUE = 1_000
 
 
 class OwnTable(NamedTuple):
@@ -244,7 +257,10 @@ def read_objects(path: Path) -> OwnTable:
     rows = []
     for number, row in json_rows(path):
         names = tuple(row) if names is None else names
-        rows.append((number, [written(row.get(name, "")) for name in names]))
+        try:
+            rows.append((number, [written(row.get(name, "")) for name in names]))
+        except RecursionError as error:
+            raise DataError(f"{path}: line {number} is nested too deeply") from error
     if names is None:
         raise DataError(f"{path} is empty")
     return OwnTable(names, rows)
@@ -252,4 +268,6 @@ def read_objects(path: Path) -> OwnTable:
 
 def written(value: Any) -> str:
     """Write a JSON value as a table would."""
+    if isinstance(value, dict | list):
+        return json.dumps(value)[:LONGEST_VALUE]
     return value.strip(BLANKS) if isinstance(value, str) else json.dumps(value)

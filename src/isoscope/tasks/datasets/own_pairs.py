@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from isoscope.compute.stats.class_scores import auc
 from isoscope.compute.stats.estimates import Score, pearson, spearman
 from isoscope.errors import DataError, UsageError, check_name, unknown_name
-from isoscope.tasks.datasets.lines import as_number, check_texts, read_table
+from isoscope.tasks.datasets.lines import as_count, as_number, check_texts, read_table
 from isoscope.tasks.problem import Items
 from isoscope.tasks.problems.pairs import SCORE, ScoredPairs
 from isoscope.tasks.protocol import SentenceProtocol, TaskPlan, cross_fitted, without_training
@@ -158,8 +158,9 @@ def position(
         return usual
     if asked in top:
         return top.index(asked)
-    if asked.isdecimal() and 1 <= int(asked) <= len(top):
-        return int(asked) - 1
+    number = as_count(asked)
+    if number is not None and 1 <= number <= len(top):
+        return number - 1
     raise unknown_name(f"column of {where}", asked, shortened(top))
 
 
@@ -267,13 +268,12 @@ class OwnPairs:
             if row == TWICE:
                 raise DataError(f"{where}: several rows of the source are called {name!r}")
             return row
-        if not name.isdecimal():
-            raise DataError(f"{where}: a row should be a number from 0, not {name!r}")
-        if int(name) >= rows:
-            raise DataError(
-                f"{where}: there is no row {int(name):,}; the source has {rows:,}, from 0"
-            )
-        return int(name)
+        number = as_count(name)
+        if number is None:
+            raise DataError(f"{where}: a row should be a number from 0, not {name!r:.60}")
+        if number >= rows:
+            raise DataError(f"{where}: there is no row {number:,}; the source has {rows:,}, from 0")
+        return number
 
 
 # In place of a row whose name is not its own.
@@ -350,7 +350,7 @@ def as_scores(values: list[tuple[int, str]], path: Path) -> tuple[bool, tuple[fl
         score = as_number(value) if numbers else YES_NO.get(value.lower())
         if score is None or not math.isfinite(score):
             wanted = "a number" if numbers else "a number, or yes or no"
-            raise DataError(f"{path}: line {line}: the score should be {wanted}, not {value!r}")
+            raise DataError(f"{path}: line {line}: the score should be {wanted}, not {value!r:.60}")
         scores.append(score)
     return False, tuple(scores)
 

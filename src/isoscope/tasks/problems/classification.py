@@ -26,7 +26,7 @@ of the predicted and observed secondary structure of T4 phage lysozyme, BBA 405.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -554,3 +554,29 @@ def epoch_table(
         *where, correction, f"{problem.task}/{problem.probe.name}/{EPOCHS}", rows,
         note=f"low and high are those of {problem.metric}; {problem}",
     )  # fmt: skip
+
+
+def epoch_tables(
+    where: tuple[str, str],
+    correction: str,
+    problem: ClassProblem,
+    vectors: NDArray[Any],
+    learn: Items,
+    held: Items,
+    *,
+    level: float = 0.95,
+    seeds: int = 1,
+) -> list[Table]:
+    """Score the held items after every epoch of several networks, a table for each.
+
+    The first network has the seed of the problem's probe, and its table has the name that
+    ``epoch_table`` gives; that of the network k further on ends on ``/seed_k``. Parameters are as
+    in ``epoch_table``.
+    """
+    tables = []
+    for k in range(seeds):
+        probe: Any = problem.probe
+        one = problem if k == 0 else replace(problem, probe=replace(probe, seed=probe.seed + k))
+        table = epoch_table(where, correction, one, vectors, learn, held, level=level)
+        tables.append(table if k == 0 else replace(table, measure=f"{table.measure}/seed_{k}"))
+    return tables

@@ -56,11 +56,11 @@ if TYPE_CHECKING:
     from isoscope.verbs.advise.decision import Decision
 
 
-# With fewer, intervals from influences say little and no correction could be told from chance.
+# With fewer, intervals from influences say little and no correction could be significant.
 FEWEST_ITEMS = 20
 
 # Of yes and of no. With 10 of 200, random labels lead to a recommendation in 5.0 % of draws, as
-# they may; with 3 it was 11.8 % (benchmarks/sentences_advise.py).
+# they may; with 3 it was 11.8 % (docs/results/sentences.md).
 FEWEST_OF_EACH = 10
 
 
@@ -133,7 +133,7 @@ def advise(
     corrections : iterable of str, optional
         What to try; by default every correction but the flow.
     flow : bool
-        Try the flow as well, which takes minutes.
+        Also try the flow, which takes minutes.
     worthwhile : float
         The smallest gain that is worth a change.
     folds : int
@@ -155,7 +155,7 @@ def advise(
     column, ids : str, optional
         Which array of a file that holds several; which label names its rows.
     drop_invalid : bool
-        Leave out rows with NaN or infinities that no item names.
+        Exclude rows with NaN or infinity that no item names.
     level : float
         1 − α of the test, 0.95 for the 5 % above. The interval of a gain has the level at which
         Holm's correction tests it, and so excludes 0 where the gain is significant.

@@ -34,30 +34,28 @@ class AdviseOptions(options.Options):
 
     source: str = options.argument(
         "MODEL|SOURCE",
-        "A model, where pairs or documents are texts; a file of vectors, where pairs name its "
-        "rows.",
+        "A model, if pairs or documents are texts; a file of vectors, if pairs name its rows.",
     )
     pairs: Path | None = options.option(
         None, "Your pairs (.tsv .csv .jsonl): two texts or two rows, and a score or yes/no."
     )
-    task: str | None = options.option(None, "A task of isoscope list tasks, such as sts-b.")
+    task: str | None = options.option(None, "Task, such as sts-b; see: isoscope list tasks.")
     retrieval: Path | None = options.option(
         None, "Your folder with corpus.jsonl, queries.jsonl and qrels/test.tsv."
     )
-    second: str | None = options.option(None, "A second file of vectors: the other side of pairs.")
+    second: str | None = options.option(None, "Second file of vectors: the other side of pairs.")
     of_queries: options.Queries
     out: Path | None = options.option(
         None,
-        "Write the recommended correction here (.safetensors); nothing is written where none is "
-        "recommended.",
+        "Write the recommended correction, if there is one, to this .safetensors.",
     )
     corrections: str | None = options.option(
-        None, "What to try, with commas. Default: all but the flow.", panel=TRIED
+        None, "Comma-separated corrections to try. Default: all but flow.", panel=TRIED
     )
-    flow: bool = options.flag("Try the flow as well (minutes).", panel=TRIED)
+    flow: bool = options.flag("Also try the flow, which takes minutes.", panel=TRIED)
     worthwhile: float = options.option(
         0.01,
-        "Smallest gain that is worth a change; 0 recommends any significant gain.",
+        "Smallest gain worth a change; 0: any significant gain.",
         min=0.0,
         max=1.0,
         panel=TRIED,

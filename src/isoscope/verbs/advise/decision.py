@@ -245,7 +245,7 @@ def holm_levels(p_values: Sequence[float], alpha: float) -> list[float]:
 
 
 def comparable(problem: Problem, one: Tried, best: Tried, level: float, worthwhile: float) -> bool:
-    """Whether the best one is not better by a gain that is worthwhile and told from chance."""
+    """Whether the best one is not better by a worthwhile and significant gain."""
     if one is best:
         return True
     higher, lower = score_of(problem, best.found.outputs, one.found.outputs, level)

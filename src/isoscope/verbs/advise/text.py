@@ -155,8 +155,8 @@ def caveats(
     ):
         lines.append(
             f"Whitening loses: {gain_of(whitening, limit)}. It often hurts encoders that were "
-            "trained with a contrastive loss: their directions of little variance are noise, and "
-            "it makes them as loud as the others."
+            "trained with a contrastive loss: it gives directions of little variance, which are "
+            "often noise, as much weight as the others."
         )
     if isinstance(problem, ClassProblem):
         return lines

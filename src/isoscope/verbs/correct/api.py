@@ -77,7 +77,7 @@ def fit_correction(
     out : path
         A ``.safetensors`` file of this machine.
     column : str, optional
-        Which array or column of a file that holds several.
+        Array or column, if the file has several.
     drop_invalid : bool
         Leave out rows that are null or hold NaN or infinities, and count them, instead of stopping.
     progress : callable, optional
@@ -144,7 +144,7 @@ def apply_correction(
         A file of the same kind, or a folder; a pattern needs a folder. For a table a new column
         of it, a new table, or ``.npy``.
     column : str, optional
-        Which array or column of a file that holds several.
+        Array or column, if the file has several.
     keep_norms : bool
         Leave the norms as the correction makes them, also where the vectors that it was fitted on
         had norm 1. A correction with ``renormalize=True`` refuses it.
@@ -156,7 +156,7 @@ def apply_correction(
     on_error : {"stop", "skip"}
         Whether a file of a pattern that cannot be read ends the run, or is left out.
     resume : bool
-        Go on with a killed run, from the journal beside ``out``.
+        Resume an interrupted run from the journal beside ``out``.
     progress : callable, optional
         Called with what is done, rows done, and rows in all.
 

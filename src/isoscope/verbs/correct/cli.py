@@ -106,7 +106,7 @@ class FitOptions(options.Options):
     source: SourceArgument
     correction: str = options.option(
         ...,
-        "What to fit; see isoscope list corrections.",
+        "What to fit; see: isoscope list corrections.",
         metavar="NAME[:option=value]",
         show_default=False,
     )
@@ -136,21 +136,19 @@ class ApplyOptions(options.Options):
     source: SourceArgument
     out: str = options.option(
         ...,
-        "A file of the same kind as SOURCE, or a folder, into which files go under their own "
-        "names. For a PostgreSQL table a new column of it, or a new table. FAISS indexes are "
-        "written as .npy, packaged clouds as well, or as .txt with their words.",
+        "A file of the same kind as SOURCE, a folder, or for PostgreSQL a new column or table. "
+        "FAISS indexes and packaged vectors are written as .npy.",
     )
     column: options.ArrayColumn = None
     keep_norms: bool = options.flag(
-        "Leave the norms as the correction makes them, also where it was fitted on vectors with "
-        "norm 1."
+        "Keep the norms that the correction gives, even if it was fitted on vectors with norm 1."
     )
     printed: Printed
     engine: options.Engine = "local"
     workers: int | None = options.option(
         None,
-        "Processes, or actors of Ray, that write a file at a time each. Default: this process "
-        "with all its threads; with Ray one per core. The files are the same with any.",
+        "Processes or Ray actors, each of which writes one file at a time. Default: this process; "
+        "with Ray, one per core.",
         min=1,
         panel=options.SCALE,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from isoscope.results.merge import SKIPPED
@@ -68,7 +69,9 @@ def fit_lines(facts: dict[str, Any]) -> list[str]:
             f"mean cosine of {cosine['rows']:,} rows: {cosine['before']:.4f} before, "
             f"{cosine['after']:.4f} after"
         )
-    return [*lines, f"written to {facts['file']}"]
+    file = shlex.quote(str(facts["file"]))
+    lines.append(f"written to {facts['file']}")
+    return [*lines, f"Next: isoscope correct apply {file} VECTORS --out OUT"]
 
 
 def left_out_lines(facts: dict[str, Any]) -> list[str]:

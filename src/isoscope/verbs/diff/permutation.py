@@ -233,28 +233,32 @@ def squared_products(a: Matrix, b: Matrix, alike: Mask) -> Matrix:
     """K_ij = (r_i · r_j less what centring adds to it)²; 0 within a unit."""
     rows = np.concatenate([a - a.mean(axis=0), b - b.mean(axis=0)])
     products = rows @ rows.T
-    own = np.where(alike, products, 0.0)
     first, second = slice(None, len(a)), slice(len(a), None)
     for one, other in ((first, first), (first, second), (second, first), (second, second)):
         block = products[one, other]
-        block += added_by_centring(own[one, other], alike[one, other])
-        others = ~alike[one, other]
-        block -= block.mean(where=others)
-    products[alike] = 0.0
-    return np.asarray(products**2)
+        # Few pairs are of one unit: their places are cheaper than masks over all pairs.
+        first_of, second_of = np.nonzero(alike[one, other])
+        block += added_by_centring(block, first_of, second_of)
+        inside = block[first_of, second_of]
+        block -= (block.sum() - inside.sum()) / (block.size - len(inside))
+        block[first_of, second_of] = 0.0
+    return np.asarray(np.square(products, out=products))
 
 
-def added_by_centring(own: Matrix, alike: Mask) -> Matrix:
+def added_by_centring(block: Matrix, first_of: Ids, second_of: Ids) -> Matrix:
     """Return by how much centring lowers the products of rows of different units, on average.
 
     A row x_i is in the mean of its cloud, so that x_i · m holds s_i / n, with s_i the sum of its
     products with the rows of its own unit: its squared length where it is alone. Products of
     centred rows are therefore lower by (s_i + s_j) / n − Σ s / n², and most so for long rows: a
     common constant in its place would tell clouds of uneven lengths apart that are equal.
+
+    ``first_of`` and ``second_of`` are the places of pairs of one unit.
     """
-    rows, columns = own.shape
-    of_row, of_column = own.sum(axis=1), own.sum(axis=0)
-    left = min(rows, columns) - np.count_nonzero(alike) / rows  # centring shrinks s itself
+    (rows, columns), own = block.shape, block[first_of, second_of]
+    of_row = np.bincount(first_of, own, minlength=rows)
+    of_column = np.bincount(second_of, own, minlength=columns)
+    left = min(rows, columns) - len(own) / rows  # centring shrinks s itself
     return np.asarray((of_row[:, None] + of_column - of_row.mean()) / left)
 
 

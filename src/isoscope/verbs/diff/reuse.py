@@ -129,8 +129,8 @@ class CorrectionReuse:
         chance = self.by_chance.value or 0.0
         if chance < FEWEST_BY_CHANCE:
             return (
-                f"two fits on rows of B share only {chance:.2f} of the neighbours (at least "
-                f"{FEWEST_BY_CHANCE:g} are needed): there are too few rows for this correction"
+                "there are too few rows for this correction, as two fits on rows of B share only "
+                f"{chance:.2f} of the neighbours (at least {FEWEST_BY_CHANCE:g} are needed)"
             )
         if self.neighbours_differ or self.cosines_differ:
             return ""

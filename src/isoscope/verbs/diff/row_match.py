@@ -132,15 +132,16 @@ def by_vectors(a: CloudGroup, b: CloudGroup, same_rows: bool | None, seed: int) 
         how = f"no ids, but all of {sampled} are equal"
     elif found.same:
         how = (
-            f"no ids, but the similarities among {sampled} correlate by {found.aligned:.2f} row "
-            f"by row and by at most {found.rotated:.2f} in any rotation"
+            f"no ids, but the similarities among {sampled} correlate by "
+            f"{two_digits(found.aligned)} row by row, and by at most {two_digits(found.rotated)} "
+            "with B's rows shifted"
         )
     else:
         measured = "cannot be compared"
         if found.aligned is not None:
             measured = (
-                f"correlate by {found.aligned:.2f} row by row and by up to {found.rotated:.2f} in "
-                "other rotations"
+                f"correlate by {two_digits(found.aligned)} row by row, and by up to "
+                f"{two_digits(found.rotated)} with B's rows shifted"
             )
         why = f"there are no ids, and the similarities among {sampled} {measured}"
         hint = "--same-rows compares them row by row"
@@ -148,6 +149,12 @@ def by_vectors(a: CloudGroup, b: CloudGroup, same_rows: bool | None, seed: int) 
     return Matching(
         True, f"Taken for the same rows in the same order: {how}; {SAY_OTHERWISE}.", (a, b)
     )
+
+
+def two_digits(value: float | None) -> str:
+    """Write a correlation."""
+    # Adding zero turns −0 into 0.
+    return "undefined" if value is None else f"{round(value, 2) + 0.0:.2f}"
 
 
 def same_order(a: CloudGroup, b: CloudGroup, label: str) -> bool:

@@ -54,7 +54,7 @@ KEPT_LEGEND = (
     "neighbours in common: of the 10 nearest rows of B, with A's correction and with the same "
     "fitted on B; by chance: with two fits on rows of B"
 )
-INTERVAL_LEGEND = "±: how far the 95 % interval reaches, its longer side"
+INTERVAL_LEGEND = "±: the longer side of the 95 % interval"
 TEST_LEGEND = "p: permutation test on a pooled sample, by Holm's correction over the tests made"
 LIMIT_LEGEND = "negligible: differences below this are called negligible, however small p is"
 FOLDS_LEGEND = (
@@ -262,7 +262,9 @@ def about_support(found: dict[str, list[Outside]]) -> list[str]:
             lies = f"how much of {inside} lies outside {other}'s support"
             missing.append(f"No statement on {lies}: {one.note.removeprefix('undefined: ')}.")
             continue
-        words = {1: "significantly more than", -1: "significantly less than", 0: "compared with"}
+        near = abs(one.value - one.expected) <= names.SUPPORT_LIMIT
+        otherwise = "close to" if near else "no significant difference from"
+        words = {1: "significantly more than", -1: "significantly less than", 0: otherwise}
         against = f"{words[one.differs]} the {rounded_share(one.expected)} of {other} itself"
         lines.append(
             f"{rounded_share(one.value)} of {inside} lies outside {other}'s support ({against})"
@@ -279,15 +281,15 @@ def about_keeping(kept: SpaceReuse) -> list[str]:
 def about_correction(name: str, kept: CorrectionReuse) -> str:
     """Say whether to keep a correction, with what decides."""
     figures = (
-        f"with {name} fitted on B instead, {ranged(kept.kept, 2)} of the {names.NEIGHBOURS} "
-        f"nearest stay (fitting on other rows of B: {valued(kept.by_chance, 2)}) and the mean "
-        f"cosine of random pairs goes from {valued(kept.old_cosine, 3)} to "
-        f"{valued(kept.new_cosine, 3)}"
+        f"fitted on B instead, it would leave {ranged(kept.kept, 2)} of the {names.NEIGHBOURS} "
+        f"nearest neighbours the same (two fits on rows of B: {valued(kept.by_chance, 2)}), and "
+        f"the mean cosine of random pairs would be {valued(kept.new_cosine, 3)} instead of "
+        f"{valued(kept.old_cosine, 3)}"
     )
     if kept.keep is None:
         return f"No statement on A's {name}: {kept.no_statement}."
     if kept.keep:
-        return f"Keep A's correction: {figures}."
+        return f"Keep A's correction ({name}): {figures}."
     reasons = []
     if kept.neighbours_differ:
         reasons.append(
@@ -295,14 +297,16 @@ def about_correction(name: str, kept: CorrectionReuse) -> str:
         )
     if kept.cosines_differ:
         reasons.append(f"the mean cosine is off by more than {names.COSINE_LIMIT:g}")
-    return f"Fit the correction again ({' and '.join(reasons)}): {figures}."
+    return f"Fit the correction again ({name}), as {' and '.join(reasons)}: {figures}."
 
 
 def about_threshold(name: str, cut: ThresholdReuse) -> str:
     """Say whether to keep a threshold, with what decides."""
-    where = "of vectors as they are" if name == "none" else f"after A's {name}"
+    plain = name == "none"
     if cut.unknown or cut.threshold is None:
+        where = "of the vectors as they are" if plain else f"after A's {name}"
         return f"No statement on the threshold {where}: {cut.unknown}."
+    where = "without a correction" if plain else f"after A's {name}"
     a, b = (rounded_share(share.value or 0.0) for share in (cut.share_a, cut.share_b))
     figures = (
         f"{b} of B's random pairs score above {cut.threshold:.3f} {where}, where {a} of A's do"

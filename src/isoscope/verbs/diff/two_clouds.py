@@ -311,7 +311,7 @@ class Reading:
         group = RowSelection(pair, drop_invalid=self.drop_invalid)
         first = next(iter(group.batches()), None)
         if first is None:
-            raise DataError(f"{a.names[0]}: no row is left to compare")
+            raise DataError(f"{a.names[0]}: all rows were excluded")
         # Products about a point near the means lose no digits to what all rows have in common.
         shifts = [on_host(first[name].vectors, slice(None)).mean(axis=0) for name in (A, B)]
         found = summed(group, lambda: InStepTaker(pair, self, shifts), "compare", self.progress)

@@ -75,6 +75,7 @@ def evaluate(
     workers: int | None = None,
     pool: EncodingPool | None = None,
     progress: Progress | None = None,
+    replicates: bool = False,
     command: str = "",
     **protocol: Any,
 ) -> Result:
@@ -107,9 +108,9 @@ def evaluate(
     lowercase : bool
         Lower-case the benchmark's words before they are looked up.
     prefix : str
-        What the vocabulary writes before a whole word, such as ``Ġ``.
+        Prefix of whole words in the vocabulary, such as ``Ġ``.
     drop_invalid : bool
-        Leave out rows with NaN or infinities, and count them, instead of stopping.
+        Exclude rows with NaN or infinity, and count them, instead of stopping.
     sentences : SentenceProtocol, optional
         For tasks on texts: layers, pooling, and what corrections are fitted on.
     second : str, Path or array, optional
@@ -129,6 +130,9 @@ def evaluate(
         Workers that several calls share, in place of ``engine`` and ``workers``.
     progress : callable, optional
         Called with the name of the read, rows done, and rows in all.
+    replicates : bool
+        Give scores on words and on texts their values without each of twenty blocks of the words
+        or of the items, in ``extra``: two scores of the same items are compared by them.
     command : str
         Kept in the result, so that it can be made again.
     **protocol
@@ -146,6 +150,7 @@ def evaluate(
             evaluate, tasks=tasks, corrections=corrections, data=data, column=column, words=words,
             vocabulary=vocabulary, lowercase=lowercase, prefix=prefix, drop_invalid=drop_invalid,
             sentences=sentences, second=second, ids=ids, level=level, progress=progress,
+            replicates=replicates,
         )  # fmt: skip
         with encoding_pool(engine, workers, sentences.device) as shared:
             several = [evaluate_one(one, pool=pool or shared) for one in source]
@@ -162,7 +167,7 @@ def evaluate(
         check_model(source, second, problems[0])
         found = evaluate_texts(
             source, problems, spaces, sentences, folder=folder, level=level, progress=progress,
-            engine=engine, workers=workers, shared=pool,
+            engine=engine, workers=workers, shared=pool, replicates=replicates,
         )  # fmt: skip
         return replace(found, command=command)
     refuse_workers(wanted_tasks[0].name, engine, workers, pool)
@@ -186,6 +191,7 @@ def evaluate(
     found = score_words(
         RowSelection(group, drop_invalid=drop_invalid), pairs, spaces,
         WordForm(lowercase, prefix), label=words, level=level, progress=progress,
+        replicates=replicates,
     )  # fmt: skip
     return replace(found, command=command)
 

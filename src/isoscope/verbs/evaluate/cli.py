@@ -38,23 +38,21 @@ class EvaluateOptions(options.Options):
 
     source: list[str] = options.argument(
         "MODEL|SOURCE…",
-        "Word vectors: a file with words as labels, package:glove or package:minilm. For tasks on "
-        "texts a model: a hub id, a folder, a .gguf file, package:minilm.",
+        "Word vectors: a file with words as labels, or package:glove. For tasks on texts, models: "
+        "hub ids, folders, .gguf files, package:minilm",
     )
     tasks: str | None = options.option(
         None,
-        "Names, with commas; see isoscope list tasks. word-similarity:FILE is a file of your own: "
-        "two words and a score a line. Default: all whose data are in the folder.",
+        "Comma-separated names; see: isoscope list tasks. word-similarity:FILE and pairs:FILE are "
+        "your own. Default: all whose data are in the folder.",
     )
     corrections: str = options.option(
         "none,center,all-but-the-top,whiten",
-        "Spaces to score, with commas; see isoscope list corrections. Each is fitted on the whole "
-        "vocabulary, or for tasks on texts as --fit-on says, and compared with none where that is "
-        "listed.",
+        "Comma-separated spaces to score; see: isoscope list corrections.",
     )
     layers: str | None = options.option(
         None,
-        "On texts: all, last, or names with commas, such as 'block 5,block 6'.",
+        "all, last, or comma-separated names, such as 'block 5,block 6'.",
         panel=ON_TEXTS,
     )
     pooling: options.Pooling = None
@@ -63,13 +61,13 @@ class EvaluateOptions(options.Options):
     special_tokens: options.SpecialTokens = True
     correct_at: Literal["sentence", "token"] = options.option(
         "sentence",
-        "Whether corrections change pooled vectors, or tokens before they are pooled.",
+        "Correct pooled vectors, or tokens before pooling.",
         panel=ON_TEXTS,
     )
     fit_on: str | None = options.option(
         None,
-        "Texts to fit corrections on: .txt .jsonl .csv .tsv .parquet. Default: the task's train "
-        "split. Texts that are scored are left out.",
+        "Texts to fit corrections on, without those that are scored. Default: the task's train "
+        "split.",
         panel=ON_TEXTS,
     )
     transductive: bool = options.flag(
@@ -77,36 +75,35 @@ class EvaluateOptions(options.Options):
     )
     longest: int | None = options.option(
         None,
-        "Cut texts behind this many tokens. Default: the model's limit.",
+        "Truncate texts to this many tokens. Default: the model's limit.",
         min=1,
         panel=ON_TEXTS,
     )
     cache: options.KeepVectors = True
     isotropy: str = options.option(
         "mean_cosine,i1_scaled",
-        "Measures of the sentence vectors beside the scores, with commas; '' for none.",
+        "Comma-separated measures of the sentence vectors; '' for none.",
         callback=lambda text: listed(text, ()),
         panel=ON_TEXTS,
     )
     relation: bool = options.flag(
-        "Instead of scores: how scores go with isotropy, over all spaces. Takes several models, "
-        "all layers, and the measures of --isotropy.",
+        "Relate scores to isotropy over all spaces, instead of printing the scores.",
         "--relate",
         panel=ON_TEXTS,
     )
     probe: Literal["logistic", "mlp"] | None = options.option(
         None,
-        "What learns to classify. Default: logistic; word senses by a threshold.",
+        "Classifier. Default: logistic; for word senses, a threshold.",
         panel=ON_TEXTS,
     )
-    epochs: bool = options.flag("Also score after every epoch, with --probe mlp.", panel=ON_TEXTS)
+    epochs: bool = options.flag("With --probe mlp: also score after every epoch.", panel=ON_TEXTS)
     revision: str | None = options.option(
-        None, "Branch, tag or commit of a model of the hub.", panel=ON_TEXTS
+        None, "Branch, tag or commit of a hub model.", panel=ON_TEXTS
     )
     compute: options.Compute
     seed: options.Seed = 0
     second: str | None = options.option(
-        None, "A second file of vectors: the other side of pairs, or the queries."
+        None, "Second file of vectors: the other side of pairs, or queries."
     )
     ids: options.Ids = None
     data: options.Data = None

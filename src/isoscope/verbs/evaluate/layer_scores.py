@@ -26,7 +26,7 @@ from isoscope.results.merge import joined
 from isoscope.results.result import Result, Row, Table
 from isoscope.tasks.encoding import encoder_of, opened
 from isoscope.tasks.fits import MOST_TOKENS, sees_a_sample
-from isoscope.tasks.problems.classification import ClassProblem, epoch_table
+from isoscope.tasks.problems.classification import ClassProblem, epoch_tables
 from isoscope.tasks.problems.pairs import SCORE
 from isoscope.tasks.problems.word_senses import ACCURACY, LEARNED
 from isoscope.tasks.prompts import with_prompts_of_job
@@ -104,7 +104,8 @@ class LayerScoring:
     """How the layers of a model are scored: by which encoder, in which spaces of which layers.
 
     The protocol is all else that decides a score; ``level`` is the coverage of the intervals, and
-    ``queries`` are the texts with a prompt of their own.
+    ``queries`` are the texts with a prompt of their own, and ``replicates`` says whether scores
+    also have their values without each block of the items.
     """
 
     encoder: Encoder
@@ -114,6 +115,7 @@ class LayerScoring:
     level: float
     progress: Progress | None
     queries: Places | None = None
+    replicates: bool = False
 
     def score(self, job: TaskPlan) -> Result:
         """Score one task."""
@@ -146,17 +148,17 @@ class LayerScoring:
                     note = "measured after the fit of the first fold" if folded else ""
                     isotropy[space.layer] += [with_note(row, note) for row in measured]
                     if number == 0 and self.protocol.epochs and isinstance(problem, ClassProblem):
-                        tables.append(
-                            epoch_table(
-                                where, space.correction, problem, space.vectors, split.learn,
-                                split.held, level=self.level,
-                            )
+                        tables += epoch_tables(
+                            where, space.correction, problem, space.vectors, split.learn,
+                            split.held, level=self.level, seeds=self.protocol.epoch_seeds,
                         )  # fmt: skip
         rows = []
         for layer in self.layers:
             scored = {name: values[job.items] for name, values in outputs[layer].items()}
             where = (model, layer)
-            rows += problem_rows(where, problem, scored, job.items, text, self.level)
+            rows += problem_rows(
+                where, problem, scored, job.items, text, self.level, replicates=self.replicates
+            )
             rows += isotropy[layer]
             rows += [
                 seconds_row(where, problem.task, name, seconds[layer, name], text)
@@ -243,6 +245,7 @@ def evaluate_texts(
     folder: Path | None,
     level: float,
     progress: Progress | None,
+    replicates: bool = False,
     **encoding: Any,
 ) -> Result:
     """Score every layer that is asked for on every task, in every space.
@@ -277,7 +280,7 @@ def evaluate_texts(
         def scored(job: TaskPlan) -> Result:
             prompted, ready, queries = with_prompts_of_job(encoder, protocol, job)
             scoring = LayerScoring(
-                prompted, corrections, layers, protocol, level, progress, queries
+                prompted, corrections, layers, protocol, level, progress, queries, replicates
             )
             return scoring.score(ready)
 

@@ -140,7 +140,7 @@ def row_notes(rows: list[Row]) -> list[str]:
 
 BETTER = "more isotropic spaces score better"
 WORSE = "more isotropic spaces score worse"
-NO_RELATION = "no relation that could be told from none"
+NO_RELATION = "no significant relation"
 NO_INTERVAL = "without an interval nothing can be said of chance"
 
 
@@ -162,7 +162,7 @@ def sentence(question: str, rows: Sequence[Row]) -> str:
         f"{counts[WORSE]} that they score worse",
     ]
     if counts[NO_RELATION]:
-        told.append(f"{counts[NO_RELATION]} cannot be told from none")
+        told.append(f"{counts[NO_RELATION]} are not significant")
     if counts[NO_INTERVAL]:
         told.append(f"{counts[NO_INTERVAL]} have no interval")
     strongest = max(found, key=strength)
@@ -192,5 +192,5 @@ def meaning(row: Row) -> str:
 
 
 def strength(row: Row) -> tuple[bool, float]:
-    """Order relations: those that can be told from none first, then by size."""
+    """Order relations: the significant ones first, then by size."""
     return meaning(row) in (BETTER, WORSE), abs(row.value or 0.0)

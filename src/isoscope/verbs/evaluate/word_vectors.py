@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.compute.stats.estimates import Estimate, Score, difference, pearson, spearman
+from isoscope.compute.stats.jackknife import without_rows
 from isoscope.corrections.named import NONE, NamedCorrection, fitted
 from isoscope.data.arrays import is_tensor, unit_rows
 from isoscope.data.base import Batch, CloudGroup
 from isoscope.data.combine import SingleCloud, label_of
 from isoscope.errors import DataError, UsageError
 from isoscope.progress import Progress, report
+from isoscope.results.fields import BLOCKS, REPLICATES
 from isoscope.results.result import Result, Row, versions
 from isoscope.wording import counted
 
@@ -119,6 +121,10 @@ def collect(
     return found
 
 
+# Rows of a matrix for each that has a word, at most: a forged number would take all memory.
+SPARSEST = 1_000
+
+
 def read_vocabulary(path: Path) -> NDArray[Any]:
     """Read the word of every row: a line each, or a JSON object that maps words to rows."""
     try:
@@ -132,11 +138,13 @@ def read_vocabulary(path: Path) -> NDArray[Any]:
         return np.array([line.removesuffix("\r") for line in lines], dtype=object)
     try:
         rows = json.loads(text)
+        if max(rows.values()) >= SPARSEST * len(rows):
+            raise ValueError(f"it has {len(rows):,} words, and row {max(rows.values()):,}")
         words = np.full(max(rows.values()) + 1, "", dtype=object)
         for word, row in rows.items():
             words[row] = word
-    except (ValueError, AttributeError, TypeError, IndexError) as error:
-        raise DataError(f"{path} is no JSON object of words and their rows: {error}") from error
+    except (ValueError, AttributeError, TypeError, IndexError, RecursionError) as error:
+        raise DataError(f"{path} is not a JSON object of words and their rows: {error}") from error
     return words
 
 
@@ -213,10 +221,30 @@ class CoveredPairs:
         cosine = np.einsum("ij,ij->i", units[self.first], units[self.second])
         return {"cosine": cosine, "inner": inner}
 
+    def replicates_of(self, score: Score, usable: Mask) -> dict[str, Any]:
+        """Return a score of the usable pairs without each block of words, as fields of its row."""
+        if score.value is None or score.influences is None:
+            return {}
+        words = (self.first[usable], self.second[usable])
+        found = without_rows(score.value, score.influences, words)
+        if found is None:
+            return {}
+        about = f"{len(found)} blocks of the words of {score.n:,} pairs of {self.task}"
+        return {REPLICATES: found, BLOCKS: about}
+
     def score_rows(
-        self, where: tuple[str, str], spaces: Mapping[str, Vector], protocol: str, level: float
+        self,
+        where: tuple[str, str],
+        spaces: Mapping[str, Vector],
+        protocol: str,
+        level: float,
+        *,
+        replicates: bool = False,
     ) -> list[Row]:
-        """Score every space, and compare each with the vectors as they are."""
+        """Score every space, and compare each with the vectors as they are.
+
+        With ``replicates`` scores also have their values without each block of the words.
+        """
         similarities = {name: self.similarities(vectors) for name, vectors in spaces.items()}
 
         def correlated(values: Vector, usable: Mask, metric: str) -> Score:
@@ -238,11 +266,14 @@ class CoveredPairs:
                     zero = len(self.human) - found.n
                     lost = f"{counted(zero, 'pair')} with a zero vector left out of the cosine"
                     notes = (self.coverage, lost if zero else "", found.note)
+                    again = {}
+                    if replicates and isinstance(found, Score):
+                        again = self.replicates_of(found, usable)
                     rows.append(
                         Row.of(
                             found, *where, correction, measure, protocol=protocol,
                             note="; ".join(filter(None, notes)),
-                            extra={"unit": "pairs", "of": self.total},
+                            extra={"unit": "pairs", "of": self.total, **again},
                         )
                     )  # fmt: skip
         return rows
@@ -257,6 +288,7 @@ def score_words(
     label: str | None,
     level: float,
     progress: Progress | None,
+    replicates: bool = False,
 ) -> Result:
     """Score every cloud of a selection on every task, in every space."""
     pairs = [pair for many in tasks.values() for pair in many]
@@ -278,5 +310,5 @@ def score_words(
         where = (name, "") if len(found) == 1 else ("", name)
         for task, many in tasks.items():
             covered = CoveredPairs.of(task, many, form, words)
-            rows += covered.score_rows(where, spaces, protocol, level)
+            rows += covered.score_rows(where, spaces, protocol, level, replicates=replicates)
     return Result(rows, left_out=left_out, versions=versions())

@@ -15,7 +15,7 @@ from isoscope.data.texts.open import open_texts
 from isoscope.errors import DataError, MissingError, UsageError, unknown_name
 from isoscope.models.checkpoint_cache import CheckpointCache
 from isoscope.models.checkpoints import Every, Training, find_training, holds_checkpoints
-from isoscope.models.model import Model, open_model, provenance_of
+from isoscope.models.model import Model, open_model, provenance_of, unstored_head
 from isoscope.results.fields import KIND, REMARKS, TITLE, TOPIC
 from isoscope.results.result import Result, Row, Table, versions
 from isoscope.tasks.registry import data_folder
@@ -124,8 +124,8 @@ def explain(
     text : str, Path, list of str or TextSource, optional
         What ``open_texts`` takes. Most topics need it.
     topics : str or iterable of str, optional
-        Names, with commas; see ``isoscope list topics``. By default all that can be answered with
-        what is given; those that cannot are named in the result.
+        Comma-separated names; see ``isoscope list topics``. By default all that can be answered
+        with what is given; those that cannot are named in the result.
     column : str, optional
         Which column of a table holds the texts.
     data : str or Path, optional
@@ -201,6 +201,7 @@ def explain(
             )  # fmt: skip
     if not verdicts:
         raise UsageError(f"no topic can be answered; {left_out[0]}")
+    remarks = [*left_out, *([unstored_head(opened)] if opened.not_stored else [])]
     return Result(
         rows,
         tables,
@@ -208,7 +209,7 @@ def explain(
         seeds={"seed": seed},
         versions=versions() | {name: opened.provenance[name] for name in ("transformers", "torch")},
         command=command,
-        extra={KIND: EXPLANATION, REMARKS: left_out, **provenance_of(opened)},
+        extra={KIND: EXPLANATION, REMARKS: remarks, **provenance_of(opened)},
     )
 
 

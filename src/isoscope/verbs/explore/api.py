@@ -51,7 +51,7 @@ def explore(
     tokens : int, optional
         Tokens of the text to read, at most; 20,000 by default.
     drop_invalid : bool
-        Leave out rows with NaN or infinities.
+        Exclude rows with NaN or infinity.
     sample : int
         Points to draw, at random; neighbours are those of all rows.
     seed : int

@@ -231,7 +231,7 @@ def read_cloud(
         if progress is not None:
             progress("read", last, total)
     if not vectors:
-        raise DataError(f"{cloud.name}: no row is left to look at")
+        raise DataError(f"{cloud.name}: all rows were excluded")
     return np.concatenate(vectors), np.concatenate(names), np.concatenate(places)
 
 

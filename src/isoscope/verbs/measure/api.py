@@ -33,10 +33,10 @@ from isoscope.verbs.measure.preliminary import Provisional
 from isoscope.verbs.measure.scatter import scatter_tables
 from isoscope.verbs.measure.search.names import SAMPLE, K
 from isoscope.verbs.measure.search.request import SearchRequest
-from isoscope.wording import listed
+from isoscope.wording import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from isoscope.corrections.query_centre import Centres
     from isoscope.data.base import CloudGroup
@@ -100,7 +100,7 @@ def measure(
         ``data`` projects in the precision of the vectors (half precision in single); means and
         covariances are summed in double either way. ``double`` does everything in double.
     drop_invalid : bool
-        Leave out rows with NaN or infinities, and count them, instead of stopping.
+        Exclude rows with NaN or infinity, and count them, instead of stopping.
     documents : str or array-like, optional
         Which rows belong together: the name of a label, such as a column of a Parquet file, or
         the document of every row. Rows of one document are not independent, and the intervals
@@ -113,11 +113,11 @@ def measure(
         Measure a random sample of this many rows instead of all; the source is read once to draw
         it, and every row has the same chance.
     neighbours : bool
-        Also say, without labels, what each correction does to a search in a sample: which
-        neighbours are kept, hubness, and the recall of HNSW, IVF, int8 and binary codes.
+        Also measure what each correction does to a search in a sample: neighbours kept,
+        hubness, and the recall of HNSW, IVF, int8 and binary codes. This needs no labels.
     reduce : str, optional
-        Also say what is kept with so many components, such as ``64,128,256``: of truncated,
-        principal and whitened vectors, each in float32, int8 and binary.
+        Also measure what shorter vectors keep, such as ``64,128,256`` components: truncated,
+        principal and whitened ones, each in float32, int8 and binary.
     pairs : str or Path, optional
         With ``reduce``: labelled pairs of rows, on which every way is scored.
     queries : str, Path, array, tensor or CloudGroup, optional
@@ -262,6 +262,7 @@ def evaluated(request: Request, selection: RowSelection, notes: str) -> Result:
         subject, part = (name, "") if len(selection.names) == 1 else ("", name)
         if dealer is not None and dealer.used:
             protocol += f"; rows of one {dealer.used} counted together"
+        protocol += zero_vector_note(found.reads.moments.zero_rows, found.spaces)
         estimator = IntervalEstimator(found.reads, dealer is not None, given=request.ranges)
         measured = {
             space.correction: space
@@ -287,6 +288,20 @@ def evaluated(request: Request, selection: RowSelection, notes: str) -> Result:
         {"seed": request.seed},
         versions(),
         extra=skipped_shards(skipped),
+    )
+
+
+def zero_vector_note(zero_rows: int, spaces: Sequence[Space]) -> str:
+    """Say how zero vectors count in spaces that are computed from sums, where there are any.
+
+    ``correct apply`` leaves them zero. Lengths, cosines and samples of a space do so too, one row
+    at a time; its covariance follows from that of the cloud, in which no row can be left out.
+    """
+    if not zero_rows or all(space.correction == NONE for space in spaces):
+        return ""
+    return (
+        f"; {counted(zero_rows, 'zero vector')} left at zero by corrections and out of cosines, "
+        "but counted in covariances and I1"
     )
 
 

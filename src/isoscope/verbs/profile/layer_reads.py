@@ -20,7 +20,7 @@ from isoscope.measures.reads.passes import SecondState
 from isoscope.measures.registry import choose_measures
 from isoscope.measures.space import Dimensions
 from isoscope.measures.views import NONE
-from isoscope.models.layer_names import EVERYTHING, ORDINARY, SUFFIX, without_suffix
+from isoscope.models.layer_names import EMBEDDING, EVERYTHING, ORDINARY, SUFFIX, without_suffix
 from isoscope.progress import Progress, report
 from isoscope.results.model_rows import norm_ranks
 from isoscope.results.result import Result, Row, Table
@@ -289,9 +289,12 @@ def layer_rows(profile: LayerProfile, layers: Sequence[Layer], protocol: str) ->
                     verdict = judge(space, estimator).to_dict()
                     found.verdicts.append({"subject": model, "part": part, **verdict})
         add_context(layer, context, model, protocol, found)
+    # As in an explanation: what the input has need not be the work of any block.
+    dimensions = {name: one for name, one in dimensions.items() if not name.endswith(EMBEDDING)}
     if dimensions and "persistence" in context:
         table = persistence(dimensions)
-        found.tables.append(Table(model, "", NONE, "persistence", table.rows, table.note))
+        note = f"{table.note}; without the input"
+        found.tables.append(Table(model, "", NONE, "persistence", table.rows, note))
         outliers = [row["dimension"] for row in table.rows[:RANKED]]
         if outliers:
             found.tables.append(norm_ranks(profile.group.model, outliers))

@@ -42,11 +42,11 @@ class ProfileOptions:
     skip_first : int
         Positions at the start of each text, special tokens among them, that do not count.
     max_norm_multiple : float, optional
-        Leave out tokens longer than this many median lengths of their layer.
+        Exclude tokens with more than this many median norms of their layer.
     subwords : {"first", "mean", "last"}
-        Which vector a word of several tokens has.
+        Vector of a word of several tokens.
     longest : int, optional
-        Tokens of a text beyond this are cut off.
+        Texts are truncated to this many tokens.
     budget : int
         Tokens of a batch, padding included.
     spool_limit, group_limit : int
@@ -56,9 +56,9 @@ class ProfileOptions:
     padding_rows : bool
         Whether rows of an embedding matrix beyond the vocabulary count.
     sample_texts : int, optional
-        Read so many texts, drawn at random, instead of all.
+        Read a random sample of this many texts instead of all.
     seed : int
-        Seed of all that is drawn.
+        Seed of everything random.
     """
 
     measures: Iterable[str] | str | None = None
@@ -84,7 +84,7 @@ class ProfileOptions:
             raise UsageError(f"max-norm-multiple is above 1, not {self.max_norm_multiple}")
         for name in ("seed", "spool_limit", "group_limit"):
             if getattr(self, name) < 0:
-                raise UsageError(f"{name.replace('_', '-')} is at least 0")
+                raise UsageError(f"{name.replace('_', '-')} must be at least 0")
         if self.sample_texts is not None and self.sample_texts < 1:
             raise UsageError(f"at least one text must be read, not {self.sample_texts}")
         if self.longest is not None and self.longest < 1:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from isoscope.models.layer_names import BLOCK, EMBEDDING, FINAL_NORM
+from isoscope.models.model import MODELS
 from isoscope.results.fields import (
     CHECKPOINTS,
     DUPLICATE_OF,
@@ -109,9 +110,26 @@ def profile_grid(
     notes += sampled_notes(rows) + norm_notes(rows if kind == NORM else [])
     if any(row.low is not None for row in rows):
         notes.append("95 % intervals, and all other measures, are in the JSON (--json, --out)")
-    notes += left_out_notes(result) if last else []
+    notes += [*left_out_notes(result), *unstored_notes(result, subject)] if last else []
     verdict = verdict_lines(result, subject, "") if last else []
-    return Grid(f"{subject}: {about}", header, body, notes, verdict)
+    return Grid(f"{subject}{weights_of(result, subject)}: {about}", header, body, notes, verdict)
+
+
+def weights_of(result: Result, model: str) -> str:
+    """Say in brackets what the weights of a model were quantised to, where they were."""
+    told = quantisation_told(result, model)
+    return f" ({told})" if told else ""
+
+
+def quantisation_told(result: Result, model: str) -> str:
+    """Return how the weights of a model were stored, without the list of tensors; often nothing.
+
+    A GGUF file whose numbers have 16 bits or more is not quantised.
+    """
+    told = str(provenance(result, model).get("quantisation", "none")).partition(" (")[0]
+    if told == "none":
+        return ""
+    return told if told.startswith("dequantised") else f"quantised: {told}"
 
 
 def number_table(
@@ -194,6 +212,17 @@ def left_out_notes(result: Result) -> list[str]:
     return [f"left out, {why}: {count:,}" for why, count in result.left_out.items()]
 
 
+def unstored_notes(result: Result, model: str) -> list[str]:
+    """Note which weights the configuration of a model names, but its files do not hold."""
+    told = provenance(result, model).get("not_stored")
+    return [str(told)] if told else []
+
+
+def provenance(result: Result, model: str) -> Mapping[str, str]:
+    """Return what a result keeps about where the weights of a model come from."""
+    return (result.extra.get(MODELS) or {}).get(model) or {}
+
+
 def telling_tables(result: Result) -> list[Table]:
     """Return the tables that are shown beside the numbers.
 
@@ -244,8 +273,10 @@ def depth_grids(result: Result) -> list[Grid]:
     last = [short(rows.get((FINAL_NORM, measure))) for measure, rows in columns]
     if any(last):
         body.append([FINAL_NORM, *last])
-    note = "0 % is what enters the first block, 100 % the last block; the nearest layer is shown"
-    return [Grid(f"{len(stacks)} models over relative depth", header, body, [note], [])]
+    notes = ["0 % is what enters the first block, 100 % the last block; the nearest layer is shown"]
+    models = dict.fromkeys(name.split(",")[0] for name in stacks)
+    notes += [f"{name}: {told}" for name in models if (told := quantisation_told(result, name))]
+    return [Grid(f"{len(stacks)} models over relative depth", header, body, notes, [])]
 
 
 def is_layer(row: Row) -> bool:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from isoscope.measures.context.massive_tokens import FEW_SHARE
+from isoscope.measures.context.outlier_rule import OUTLIER_SHARE
+from isoscope.measures.layer_norm import FAR
 from isoscope.measures.views import NONE
 from isoscope.models.layer_names import (
     EMBEDDING_MATRIX,
@@ -14,6 +17,7 @@ from isoscope.models.layer_names import (
     SUFFIX,
     UNEMBEDDING_MATRIX,
 )
+from isoscope.models.model import unstored_head
 from isoscope.models.structure.norm_layers import norm_name
 from isoscope.results.result import Result, Row
 from isoscope.verbs.profile.layer_reads import TENTH, moved_layers
@@ -27,6 +31,7 @@ from isoscope.verbs.profile.text import (
     short,
     step_name,
 )
+from isoscope.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,6 +64,7 @@ def profile_verdict(model: str, layers: Sequence[str], found: Result) -> dict[st
     last = next((one for one in found.verdicts if one["part"] == layers[-1]), {})
     if last:
         sentences.append(f"At {layers[-1]}: {last['sentence']}")
+        sentences += other_outliers(layers[-1], last, found)
     return {
         "subject": model,
         "part": "",
@@ -96,8 +102,7 @@ def outlier_sentences(found: Result) -> list[str]:
         return []
     often = [row for row in table.rows if row["layers"] >= PERSISTENT * row["of_layers"]]
     said = [
-        f"{row['dimension']} in {row['layers']} of {row['of_layers']} layers "
-        f"({extreme_share(row)} of all vectors)"
+        f"{row['dimension']} in {row['layers']} of {row['of_layers']} layers ({extreme_share(row)})"
         for row in often[:MOST_OUTLIERS]
     ]
     if said:
@@ -106,13 +111,37 @@ def outlier_sentences(found: Result) -> list[str]:
 
 
 def extreme_share(row: Mapping[str, Any]) -> str:
-    """Describe on which side a dimension is extreme, and how often."""
+    """Describe on which side a dimension is extreme and how often, or how far its mean is."""
     side = "minimum" if row["share_minimum"] > row["share_maximum"] else "maximum"
-    return f"the {side} in {row[f'share_{side}']:.0%}"
+    share = row[f"share_{side}"]
+    if share < OUTLIER_SHARE and abs(row["largest_deviations"]) > FAR:
+        return f"its mean is up to {abs(row['largest_deviations']):.1f} deviations from the others"
+    return f"the {side} in {share:.0%} of all vectors"
+
+
+def other_outliers(layer: str, verdict: Mapping[str, Any], found: Result) -> list[str]:
+    """Say why the verdict on the last layer names other dimensions than stand out in most layers.
+
+    The verdict is about dimensions that carry variance or the mean cosine of that layer.
+    """
+    named = verdict.get("dimensions") or []
+    table = next((one for one in found.tables if one.measure == "persistence"), None)
+    if not named or table is None or not table.rows or table.rows[0]["dimension"] in named:
+        return []
+    first = table.rows[0]
+    also = (
+        "stands out there as well, but carries less of the variance and of the mean cosine"
+        if layer in first["which"]
+        else "does not stand out there"
+    )
+    return [
+        f"Dimension {first['dimension']}, which stands out in {first['layers']} of "
+        f"{first['of_layers']} layers, {also}."
+    ]
 
 
 def massive_sentences(layers: Sequence[str], known: Known, found: Result) -> list[str]:
-    """Describe the layer that a few massive tokens change most."""
+    """Describe the layer that massive tokens change most, and whether they are few there."""
     parts = {part for _, part in moved_layers(found.rows)}
     moved = [layer for layer in layers if layer in parts]
     decided = {}
@@ -124,14 +153,32 @@ def massive_sentences(layers: Sequence[str], known: Known, found: Result) -> lis
         return []
     worst = max(decided, key=lambda layer: decided[layer][0] - decided[layer][1])
     with_them, without = decided[worst]
-    count = known.get((worst, f"{MASSIVE}/count"))
-    them = "them" if count is None else f"{count:,.0f} such tokens"
     example = longest_token(worst, found)
+    shares = massive_shares(found)
+    few = all(
+        shares[layer][0] <= FEW_SHARE * shares[layer][1] for layer in decided if layer in shares
+    )
+    them = massive_count(*shares[worst]) if worst in shares else "them"
     return [
-        f"In {len(decided)} of {len(layers)} layers a few massive tokens decide the variance: at "
-        f"{worst} the top component holds {with_them:.3f} of it with {them} and {without:.3f} "
-        f"without{f'; the longest is {example}' if example else ''}."
+        f"In {len(decided)} of {len(layers)} layers {'a few ' * few}massive tokens decide the "
+        f"variance: at {worst} the top component holds {with_them:.3f} of it with {them} and "
+        f"{without:.3f} without{f'; the longest is {example}' if example else ''}."
     ]
+
+
+def massive_shares(found: Result) -> dict[str, tuple[float, int]]:
+    """Return how many tokens of each layer are massive, and of how many."""
+    return {
+        row.part: (row.value, row.n)
+        for row in found.rows
+        if row.measure == f"{MASSIVE}/count" and row.value is not None and row.n
+    }
+
+
+def massive_count(count: float, tokens: int) -> str:
+    """Say how many of the tokens are massive, and whether that is more than a few."""
+    more = "" if count <= FEW_SHARE * tokens else ", more than a few"
+    return f"{counted(int(count), 'such token')} of {tokens:,} ({100 * count / tokens:.2g} %{more})"
 
 
 def of_tokens(layer: str, which: str, known: Known) -> float | None:
@@ -226,6 +273,8 @@ def weights_verdict(model: Model, found: Result) -> dict[str, Any]:
         said.append("Embedding and unembedding are one matrix.")
     elif model.tied is None:
         said.append("There is no unembedding: the model was saved without a head for tokens.")
+    if model.not_stored:
+        said.append(f"{unstored_head(model)}.")
     said.append(f"Positions: {', '.join(model.parts.positions.kinds)}.")
     final = model.parts.final_norm("decoder" if model.is_seq2seq else "")
     if final is None:

@@ -9,7 +9,7 @@ from typing import get_args
 from isoscope.data.output import check_place, write_atomically
 from isoscope.errors import UsageError
 from isoscope.results.fields import UNCORRECTED
-from isoscope.results.result import Result, load_result
+from isoscope.results.result import Result, load_result, shown
 from isoscope.verbs.report.pictures import save_figures, save_page
 from isoscope.verbs.report.references import bibliography
 from isoscope.verbs.report.summary_table import (
@@ -74,13 +74,19 @@ def report(
         check_place(Path(out))
     loaded = [one if isinstance(one, Result) else load_result(Path(one)) for one in results]
     if html is not None:
-        save_page(loaded, html)
+        page = html
+        shown(lambda: save_page(loaded, page))
     if figures is not None:
-        save_figures(loaded, figures)
+        folder = figures
+        shown(lambda: save_figures(loaded, folder))
     if out is None and not (html is None and figures is None):
         return ""
-    table = pivot(loaded, listed(rows, ()), listed(columns, ()), listed(corrections, ()))
-    text = written(table, format, digits, references=references)
+
+    def tabulated() -> str:
+        table = pivot(loaded, listed(rows, ()), listed(columns, ()), listed(corrections, ()))
+        return written(table, format, digits, references=references)
+
+    text = shown(tabulated)
     if out is not None:
         write_atomically(Path(out), text + "\n")
     return text

@@ -11,15 +11,33 @@ from typing import TYPE_CHECKING, Any
 from isoscope.compute.execution import LOCAL
 from isoscope.data.location import redacted
 from isoscope.data.output import write_atomically
-from isoscope.errors import UsageError
+from isoscope.errors import IsoscopeError, UsageError
 from isoscope.models.model import MODELS
 from isoscope.results.fields import REMARKS, SETTINGS
-from isoscope.results.result import Result, Row, check_ending
+from isoscope.results.merge import joined_without_verdicts
+from isoscope.results.result import SCHEMA_VERSION, Result, Row, check_ending
 from isoscope.tasks.registry import data_folder
-from isoscope.verbs.study.claims import ALL_MODELS, Claim, Verdict
-from isoscope.verbs.study.inputs import SPARE, chosen_tasks, find_text, some_texts
+from isoscope.verbs.study.claims import (
+    ALL_MODELS,
+    NOT_RUN_FIELD,
+    Claim,
+    Verdict,
+    in_scope,
+    judge_claims,
+)
+from isoscope.verbs.study.inputs import (
+    SPARE,
+    chosen_tasks,
+    find_text,
+    names_a_model,
+    one_model_kept,
+    open_subject,
+    some_texts,
+)
+from isoscope.verbs.study.records.seeds import agreed, of_other_seeds, with_seed_spread
 from isoscope.verbs.study.registry import (
     MINI,
+    PRETRAIN,
     Checkpoints,
     Request,
     Scale,
@@ -30,6 +48,7 @@ from isoscope.verbs.study.registry import (
     find_study,
     finished_runs,
 )
+from isoscope.verbs.study.scope import FACTS, MADE, VECTORS, Facts, describe_model
 from isoscope.verbs.study.text import study_markdown
 
 if TYPE_CHECKING:
@@ -42,7 +61,11 @@ if TYPE_CHECKING:
 __all__ = ["Claim", "Study", "StudyRun", "Verdict", "all_studies", "find_study", "run_study"]
 
 # What a recipe says of a result as a whole.
-KEPT = (MODELS, SETTINGS, REMARKS)
+KEPT = (MODELS, SETTINGS, REMARKS, NOT_RUN_FIELD, FACTS)
+
+# Packages that hold models, and sources that a study makes itself.
+PACKAGED_MODELS = ("package:minilm", "package:smollm2")
+MADE_MODEL = "made:"
 
 # Texts that are read of what stands in for a paper's own.
 SPARE_TEXTS = 300
@@ -74,7 +97,7 @@ class StudyRun:
 
 def run_study(
     study: str | Study,
-    sources: Sequence[Any] = (),
+    sources: Sequence[Any] | Sources = (),
     *,
     data: str | Path | None = None,
     column: str | None = None,
@@ -166,11 +189,14 @@ def run_study(
     benchmarks = data_folder(data)
     read = None
     if not taken.finished:
-        # Only the mini scale reads a text of a package: the paper's scale must have the paper's.
-        spare = taken.usual and taken.scale == MINI
+        # Only the mini scale reads a text of a package: the paper's scale must have the paper's. A
+        # paper that read a text that no folder of benchmarks has leaves no other.
+        nowhere = chosen.text is not None and chosen.text.find is None
+        spare = taken.scale == MINI and (taken.usual or nowhere)
         read = find_text(chosen, text, text_column, benchmarks, spare=spare)
         if text is None and read is not None and read.name == SPARE:
-            sample = sample or SPARE_TEXTS
+            usual = chosen.scales[MINI].options.get("sample", SPARE_TEXTS)
+            sample = sample or int(usual)
         if read is not None and sample is not None:
             read = some_texts(read, sample, seed)
     lowercase = lowercase or bool(options.get("lowercase"))
@@ -196,7 +222,7 @@ def run_study(
         engine=engine,
         workers=workers,
     )  # fmt: skip
-    result = with_printed(chosen.recipe(request), chosen)
+    result = with_printed(found_by(chosen, request), chosen)
     if request.shares_work and not request.shared:
         warnings.warn(
             f"{chosen.id} has nothing that workers share: it ran in this process; several studies "
@@ -211,6 +237,76 @@ def run_study(
         kept[REMARKS] = [*kept.get(REMARKS, []), *said]
     extra = {"study": about, **kept}
     return judged(chosen, replace(result, seeds={"seed": seed}, command=command, extra=extra))
+
+
+def found_by(study: Study, request: Request) -> Result:
+    """Run a recipe on one model after the other, and add what is known about each.
+
+    A model that lacks what the study needs is noted, and does not keep the others from it; where
+    none has it, the study does not run.
+    """
+    subjects = request.subjects
+    if not study.sources or not subjects:
+        found = [found_alone(study, request)]
+    else:
+        found, failed = [], {}
+        for subject in subjects:
+            try:
+                found.append(found_alone(study, replace(request, subjects=(subject,))))
+            except IsoscopeError as error:
+                failed[subject.name] = str(error)
+                last = error
+        if not found:
+            raise last
+        if failed:
+            facts = {one.name: facts_about(one).to_dict() for one in subjects if one.name in failed}
+            found.append(Result([], extra={NOT_RUN_FIELD: failed, FACTS: facts}))
+    return over_all_models(study, together(found))
+
+
+def found_alone(study: Study, request: Request) -> Result:
+    """Run a recipe on the models of a request, and describe them; each is opened once."""
+    with one_model_kept():
+        result = study.recipe(request)
+        facts = {subject.name: facts_about(subject).to_dict() for subject in request.subjects}
+    if study.trains:
+        # Finished runs say which model they trained, which need not be here any more.
+        trained = {row.subject for row in result.rows} - {*facts, "", ALL_MODELS}
+        facts |= dict.fromkeys(sorted(trained), MADE.to_dict())
+    return replace(result, extra={**result.extra, FACTS: facts})
+
+
+def together(results: Sequence[Result]) -> Result:
+    """Put what was found of several models together; every remark is kept once."""
+    result = joined_without_verdicts(results)
+    remarks = [remark for one in results for remark in one.extra.get(REMARKS, [])]
+    if remarks:
+        result = replace(result, extra={**result.extra, REMARKS: list(dict.fromkeys(remarks))})
+    return result
+
+
+def over_all_models(study: Study, result: Result) -> Result:
+    """Add the figures over models, such as a correlation, in place of those of fewer models."""
+    if study.over_models is None:
+        return result
+    single = [row for row in result.rows if row.subject != ALL_MODELS]
+    # Models that the claim is not about would change a figure over models.
+    alone = in_scope(study.claims, replace(result, rows=single), study.models)
+    return with_printed(replace(result, rows=[*single, *study.over_models(alone)]), study)
+
+
+def facts_about(subject: Subject) -> Facts:
+    """Describe a subject: a model that can be opened, vectors, or what isoscope trains itself."""
+    if str(subject.source).startswith((PRETRAIN, MADE_MODEL)):
+        return MADE
+    is_model = names_a_model(subject.source) or str(subject.source) in PACKAGED_MODELS
+    if not is_model:
+        return VECTORS
+    try:
+        return describe_model(open_subject(subject))
+    except IsoscopeError:
+        # A folder of checkpoints is a training, and a missing model was noted by the recipe.
+        return Facts("transformer")
 
 
 @dataclass(frozen=True)
@@ -242,9 +338,11 @@ class Sources:
 
 
 def sources_of(
-    study: Study, sources: Sequence[Any], reuse: Sequence[str | Path], scale: str | None
+    study: Study, sources: Sequence[Any] | Sources, reuse: Sequence[str | Path], scale: str | None
 ) -> Sources:
     """Return what a study takes, and refuse what does not go together."""
+    if isinstance(sources, Sources):
+        return sources
     finished = finished_runs(study, reuse, sources=bool(sources), scale=scale)
     size = chosen_scale(study, scale)
     scaled = study.scales.get(size, Scale())
@@ -270,9 +368,14 @@ def sources_of(
 
 def judged(study: Study, result: Result) -> StudyRun:
     """Judge the claims of a study on figures, and keep the verdicts with them."""
-    verdicts = tuple(claim.judge(result, study.models) for claim in study.claims)
+    verdicts = judge_claims(study.claims, result, study.models)
+    others = [judge_claims(study.claims, one, study.models) for one in of_other_seeds(result)]
+    verdicts = agreed(verdicts, others)
     claims = [verdict.to_dict() for verdict in verdicts]
-    return StudyRun(study, replace(result, extra={**result.extra, "claims": claims}), verdicts)
+    result = with_seed_spread(result)
+    extra = {**result.extra, "claims": claims}
+    # Files of an older schema have outcomes that are no longer given.
+    return StudyRun(study, replace(result, extra=extra, schema_version=SCHEMA_VERSION), verdicts)
 
 
 def as_subject(source: Any) -> Subject:

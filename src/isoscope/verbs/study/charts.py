@@ -1,7 +1,8 @@
 """Charts of studies.
 
 - Measured numbers beside those that a paper prints: two marks and a line between them.
-- What became of a paper's claims: each holds, fails, or cannot be judged.
+- What became of a paper's claims: each holds, fails, is reversed or undecided on a model, or is
+  not about it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from isoscope.results.charts.vega import (
 )
 from isoscope.results.numbers import UNDEFINED, shown
 from isoscope.results.tables import grouped
-from isoscope.verbs.study.claims import OUTCOMES, UNJUDGED
+from isoscope.verbs.study.claims import NOT_RUN, OUTCOMES
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
@@ -200,12 +201,13 @@ def claim_figures(result: Result) -> list[Figure]:
 
 def claim_mark(place: int, claim: Mapping[str, Any]) -> Mark:
     """Return a claim as a mark; its number tells it apart from others with the same words."""
-    text = str(claim.get("text", ""))
+    model = str(claim.get("subject", ""))
+    text = f"{model}: {claim.get('text', '')}" if model else str(claim.get("text", ""))
     others, outcome = claim.get("other_models"), claim.get("outcome")
     return {
         "claim": in_lines(f"{place}. {text}", LINE),
         "text": text,
-        "outcome": outcome if outcome in OUTCOMES else UNJUDGED,
+        "outcome": outcome if outcome in OUTCOMES else NOT_RUN,
         "reason": str(claim.get("reason", "")),
         "others": ", ".join(map(str, others)) if isinstance(others, list) else "",
     }
@@ -214,9 +216,9 @@ def claim_mark(place: int, claim: Mapping[str, Any]) -> Mark:
 def strip(marks: Sequence[Mark]) -> Spec:
     """Return claims down and outcomes across, also told by shape and colour."""
     styles: dict[str, Sequence[str]] = {
-        # Blue, orange and grey: no pair of red and green.
-        "color": (CATEGORIES[0], CATEGORIES[1], CATEGORIES[-1]),
-        "shape": ("circle", "triangle-down", "diamond"),
+        # No pair of red and green. What was not judged is grey.
+        "color": tuple(CATEGORIES[k] for k in (0, 4, 1, 3, -1, -1)),
+        "shape": ("circle", "triangle-down", "triangle-up", "diamond", "stroke", "cross"),
     }  # fmt: skip
     return chart(
         list(marks),

@@ -1,23 +1,48 @@
-"""What a paper claims, as something that can hold or fail on anybody's model."""
+"""What a paper claims, and what becomes of it on anybody's model.
+
+A claim is judged for one model at a time, and only for models that it is about. Its cases (the
+layers, sets or methods that it speaks of) are each weighed with an interval (`evidence`), and put
+together by partial conjunction (Benjamini & Heller 2008): with p₍₁₎ ≤ … ≤ p₍ₘ₎, that at least k of
+m cases are true has the p-value (m − k + 1) p₍ₖ₎. For a claim that must be true in all cases this
+is the largest p-value; that one of them is false has m times the smallest. Both directions are
+looked at, so that p-values are doubled. Those of the claims of one study about one model are
+corrected by Holm's method: adding another model does not change a verdict.
+
+References
+----------
+Benjamini & Heller (2008), Screening for partial conjunction hypotheses, Biometrics 64. Holm (1979),
+A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal
 
+from isoscope.compute.stats.significance import holm
+from isoscope.models.model import MODELS
+from isoscope.results.fields import DIFFERENCE
 from isoscope.results.result import Row
 from isoscope.results.tables import grouped
+from isoscope.verbs.study.evidence import EXACT, NOTHING, ROUNDING, evidence, is_known
+from isoscope.verbs.study.scope import (
+    ANY_TRANSFORMER,
+    FACTS,
+    VECTORS,
+    Facts,
+    Scope,
+    goes_by,
+)
 
 if TYPE_CHECKING:
     from isoscope.results.result import Result
 
 
-Operator = Literal[">", ">=", "<", "<="]
-Outcome = Literal["holds", "fails", "cannot be judged"]
+Operator = Literal[">", ">=", "<", "<=", "within"]
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -25,11 +50,36 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
 }
-HOLDS, FAILS, UNJUDGED = OUTCOMES = ("holds", "fails", "cannot be judged")
+WITHIN = "within"
+
+HOLDS, FAILS, REVERSED, UNDECIDED = "holds", "fails", "reversed", "undecided"
+NOT_APPLICABLE, NOT_RUN = "not applicable", "not run"
+OUTCOMES = (HOLDS, FAILS, REVERSED, UNDECIDED, NOT_APPLICABLE, NOT_RUN)
+Outcome = Literal["holds", "fails", "reversed", "undecided", "not applicable", "not run"]
+
+# A claim is decided where its p-value, corrected by Holm's method, is at most this.
+LEVEL = 0.05
+
 # Subject of a figure over models, such as a correlation; it is no model itself.
 ALL_MODELS = "all models"
 
+# Field of a result: subjects for which the study could not run, with the reason.
+NOT_RUN_FIELD = "not_run"
+
 FIELDS = ("subject", "part", "correction", "measure")
+
+UNKNOWN_STRUCTURE = "the result does not say what the model is: run the study again"
+
+# What a reader must know beside a verdict.
+SIGNS = "depends on the sign convention"
+NORMS = "depends on norms"
+SELECTED = "selected on what is scored"
+QUANTISED = "quantised weights"
+TOKENIZER = "other tokenizer"
+FLAGS = (SIGNS, NORMS, SELECTED, QUANTISED, TOKENIZER)
+
+# Field of a row whose value was chosen as the best of several on the items that it is a score of.
+CHOSEN = "selected"
 
 
 @dataclass(frozen=True)
@@ -38,10 +88,10 @@ class Claim:
 
     Rows of a result are chosen by ``select`` and brought together in groups: rows that agree in
     every field that neither side names. In each group every row that ``left`` names is compared
-    with every other one that ``right`` names, or with a number. Fields are subject, part,
-    correction and measure; values are patterns with ``*``, in any case; ``a|b`` is one or the
-    other, ``!a|b`` none of them. Where ``select`` names a model of the paper that a result has not,
-    the claim is tested on the models that the paper did not look at, and the verdict says so.
+    with every other one that ``right`` names, or with a number, or with a range of two numbers.
+    Fields are subject, part, correction and measure; values are patterns with ``*``, in any case;
+    ``a|b`` is one or the other, ``!a|b`` none of them. A claim whose ``select`` names subjects is
+    about models of these names only.
 
     Attributes
     ----------
@@ -49,10 +99,10 @@ class Claim:
         The claim in words.
     select : mapping
         Which rows it is about.
-    left, right : mapping or float
-        The two sides: fields that pick rows of a group, or (right) a number.
+    left, right : mapping, float or pair of floats
+        The two sides: fields that pick rows of a group, or (right) a number or a range.
     op : str
-        One of > >= < <=.
+        One of > >= < <= within.
     over : {"all", "share"}
         Whether every case must be true, or at least ``share`` of them.
     share : float
@@ -60,7 +110,14 @@ class Claim:
     excluding : tuple of mapping
         Rows that the paper itself excepts.
     min_subjects : int
-        Subjects that a result must hold before anything can be said.
+        Models that a figure over models needs.
+    scope : Scope
+        The models that it is about.
+    opposite : float, optional
+        Beyond this number a claim about a size is not just false but reversed: zero, where the
+        claim is that a difference is at least 0.2.
+    counts_tokens : bool
+        Whether another tokenizer than the paper's changes what is counted.
 
     Examples
     --------
@@ -73,103 +130,334 @@ class Claim:
     select: Mapping[str, str]
     left: Mapping[str, str]
     op: Operator
-    right: Mapping[str, str] | float
+    right: Mapping[str, str] | float | tuple[float, float]
     over: Literal["all", "share"] = "all"
     share: float = 1.0
     excluding: tuple[Mapping[str, str], ...] = ()
     min_subjects: int = 1
+    scope: Scope = ANY_TRANSFORMER
+    opposite: float | None = None
+    counts_tokens: bool = False
 
     def __post_init__(self) -> None:
-        right = self.right if isinstance(self.right, Mapping) else {}
-        for pattern in (self.select, self.left, right, *self.excluding):
+        for pattern in (self.select, self.left, self.right_fields, *self.excluding):
             unknown = set(pattern) - set(FIELDS)
             if unknown:
                 raise ValueError(f"claim {self.text!r}: rows have no field {unknown}")
-        if self.op not in OPERATORS:
+        if self.op not in (*OPERATORS, WITHIN):
             raise ValueError(f"claim {self.text!r}: no operator {self.op!r}")
+        if (self.op == WITHIN) != isinstance(self.right, tuple):
+            raise ValueError(f"claim {self.text!r}: {WITHIN} takes a range, and nothing else does")
 
-    def judge(self, result: Result, models: Collection[str] = ()) -> Verdict:
-        """Judge the claim on a result; ``models`` are those that the paper looked at."""
-        subjects = {row.subject for row in result.rows} - {"", ALL_MODELS}
-        if len(subjects) < self.min_subjects:
-            return self._unjudged(
-                f"it is about at least {self.min_subjects} models, and there "
-                f"{'is' if len(subjects) == 1 else 'are'} {len(subjects)}"
-            )
-        own = {name.casefold() for model in models for name in model.split("|")}
-        chosen = self._chosen(result.rows, own)
-        cases = [case for group in self._groups(chosen) for case in self._cases(group)]
-        if not cases:
-            return self._unjudged(f"no figures for {self._wanted()}")
-        undefined = [case for case in cases if case.true is None]
-        about = {name for case in cases for name in (case.subject, case.right_subject)}
-        # A figure over models is about all of them, so that all must be the paper's.
-        about = subjects if ALL_MODELS in about else about - {""}
-        others = sorted(name for name in about if name.casefold() not in own)
-        if undefined:
-            return self._unjudged(undefined[0].note or "a figure is undefined", cases, others)
-        true = sum(case.true is True for case in cases)
-        holds = true == len(cases) if self.over == "all" else true >= self.share * len(cases)
-        reason = f"true in {true} of {len(cases)}"
-        return Verdict(self.text, "holds" if holds else "fails", reason, tuple(others), cases)
+    @property
+    def right_fields(self) -> Mapping[str, str]:
+        """Fields that the right side names; none where it is a number."""
+        return self.right if isinstance(self.right, Mapping) else {}
 
-    def _chosen(self, rows: Collection[Row], own: Collection[str]) -> list[Row]:
-        """Return the rows that the claim is about.
+    @property
+    def about(self) -> Scope:
+        """The models that it is about: of its scope, named by ``select``, not excepted by name."""
+        excepted = [out["subject"] for out in self.excluding if set(out) == {"subject"}]
+        scope = replace(self.scope, but=(*self.scope.but, *excepted))
+        wanted = self.select.get("subject", "")
+        if not wanted or wanted.startswith("!") or wanted == ALL_MODELS:
+            return scope
+        return replace(scope, models=(wanted,))
 
-        A claim about one of the paper's models is tested as it stands on models that the paper did
-        not look at, where its own is not there.
+    @property
+    def compares_models(self) -> bool:
+        """Whether it is about several models at once."""
+        sides = {*self.left, *self.right_fields}
+        return "subject" in sides or self.min_subjects > 1 or self._of_all_models
+
+    @property
+    def _of_all_models(self) -> bool:
+        return self.select.get("subject") == ALL_MODELS
+
+    def judge(self, result: Result, models: Collection[str] = ()) -> list[Verdict]:
+        """Judge the claim on a result, model by model, before Holm's correction.
+
+        Parameters
+        ----------
+        result : Result
+            Figures of models, with what is known about them.
+        models : collection of str
+            Those that the paper looked at.
         """
-        kept = [row for row in rows if not any(matches(row, out) for out in self.excluding)]
-        found = [row for row in kept if matches(row, self.select)]
-        if found or "subject" not in self.select or self.select["subject"].startswith("!"):
-            return found
-        rest = {field: wanted for field, wanted in self.select.items() if field != "subject"}
-        others = [row for row in kept if row.subject.casefold() not in {*own, "", ALL_MODELS}]
-        return [row for row in others if matches(row, rest)]
+        own = {name.casefold() for model in models for name in model.split("|")}
+        claim = self.known_as(models)
+        if claim.compares_models:
+            return [claim._of_several(result, own)]
+        failed = result.extra.get(NOT_RUN_FIELD, {})
+        subjects = dict.fromkeys([*subjects_of(result), *failed])
+        return [claim._of_one(result, name, own) for name in subjects]
 
-    def _groups(self, rows: list[Row]) -> list[list[Row]]:
-        right = self.right if isinstance(self.right, Mapping) else {}
-        shared = [field for field in FIELDS if field not in self.left and field not in right]
-        groups = grouped(rows, lambda row: tuple(getattr(row, field) for field in shared))
-        return list(groups.values())
+    def known_as(self, models: Collection[str]) -> Claim:
+        """Return the claim with every name that its models have; a paper's list says which."""
 
-    def _cases(self, group: list[Row]) -> list[Case]:
-        """Compare the two sides; none where a side has no row."""
-        lefts = [row for row in group if matches(row, self.left)]
-        if not isinstance(self.right, Mapping):
-            number = float(self.right)
-            log10 = math.log10(number) if number > 0 else None
-            rights = [Row("", "", "", "", number, log10=log10)]
-        else:
-            rights = [row for row in group if matches(row, self.right)]
-        return [self._case(left, right) for left in lefts for right in rights if left is not right]
+        def wider(side: Mapping[str, str]) -> dict[str, str]:
+            spelled = {"subject": all_names(side["subject"], models)} if "subject" in side else {}
+            return {**side, **spelled}
 
-    def _case(self, left: Row, right: Row) -> Case:
-        true = compare(self.op, (left.value, left.log10), (right.value, right.log10))
-        reason = (left.note if left.value is None else right.note) if true is None else ""
-        other = "" if right.subject == left.subject else right.subject
-        return Case(
-            left.subject, describe(left), left.value, self.op, describe(right), right.value, true,
-            reason, other,
+        scope = self.scope
+        named, but = (tuple(all_names(n, models) for n in ns) for ns in (scope.models, scope.but))
+        return replace(
+            self, select=wider(self.select), left=wider(self.left),
+            right=wider(self.right) if isinstance(self.right, Mapping) else self.right,
+            excluding=tuple(map(wider, self.excluding)),
+            scope=replace(scope, models=named, but=but),
         )  # fmt: skip
 
+    def _of_one(self, result: Result, subject: str, own: Collection[str]) -> Verdict:
+        """Judge the claim for one model."""
+        others = () if subject.casefold() in own else (subject,)
+        blank = Verdict(self.text, NOT_RUN, "", others, [], subject)
+        facts = facts_of(result, subject)
+        outside = self.about.excludes(subject, facts)
+        if outside:
+            return replace(blank, outcome=NOT_APPLICABLE, reason=outside)
+        if subject in result.extra.get(NOT_RUN_FIELD, {}):
+            return replace(blank, reason=str(result.extra[NOT_RUN_FIELD][subject]))
+        if self.about.needs_structure and facts.is_unknown:
+            return replace(blank, reason=UNKNOWN_STRUCTURE)
+        rows = [row for row in result.rows if row.subject == subject]
+        return self._weighed(rows, blank, result)
+
+    def _of_several(self, result: Result, own: Collection[str]) -> Verdict:
+        """Judge a claim that compares models, or a figure over all of them."""
+        subjects = subjects_of(result)
+        others = tuple(name for name in subjects if name.casefold() not in own)
+        blank = Verdict(self.text, NOT_RUN, "", others, [], ALL_MODELS)
+        sides = [side["subject"] for side in (self.left, self.right_fields) if "subject" in side]
+        missing = [side for side in sides if not any(fits(name, side) for name in subjects)]
+        if missing:
+            named = [side for side in sides if not side.startswith("!") and side != "*"]
+            if set(named) <= set(missing):
+                return replace(blank, outcome=NOT_APPLICABLE, reason="names other models")
+            return replace(blank, reason=f"needs {in_words(missing[0])} to compare with")
+        about = self.meant(result)
+        if not about:
+            reasons = [self.about.excludes(name, facts_of(result, name)) for name in subjects]
+            if not any(reasons):
+                return replace(blank, reason="no figures of any model")
+            return replace(blank, outcome=NOT_APPLICABLE, reason=reasons[0])
+        if len(about) < self.min_subjects:
+            return replace(
+                blank,
+                reason=f"needs at least {self.min_subjects} models, got {len(about)}; name more "
+                "of them with --model",
+            )
+        rows = [row for row in result.rows if row.subject in {*about, ALL_MODELS}]
+        return self._weighed(rows, blank, result)
+
+    def meant(self, result: Result) -> list[str]:
+        """Return the models of a result that the claim is about; those it names always count."""
+        sides = [side["subject"] for side in (self.left, self.right_fields) if "subject" in side]
+        named = [side for side in sides if not side.startswith("!") and side != "*"]
+        return [
+            name
+            for name in subjects_of(result)
+            if any(fits(name, side) for side in named)
+            or (
+                not self.about.excludes(name, facts_of(result, name))
+                # Both sides may name models: then no other one is looked at.
+                and (len(sides) < 2 or any(fits(name, side) for side in sides))
+            )
+        ]
+
+    def _weighed(self, rows: Sequence[Row], blank: Verdict, result: Result) -> Verdict:
+        """Weigh all cases, and put them together."""
+        kept = [row for row in rows if not any(matches(row, out) for out in self.excluding)]
+        select = {k: v for k, v in self.select.items() if k != "subject" or self._of_all_models}
+        chosen = [row for row in kept if matches(row, select)]
+        lookup = {row_key(row): row for row in rows}
+        cases = [c for group in self._groups(chosen) for c in self._cases(group, lookup)]
+        flags = self._flags([pair for pair, _ in cases], lookup, blank, result)
+        found = replace(blank, cases=[case for _, case in cases], flags=flags)
+        if not cases:
+            return replace(found, reason=f"no figures for {self._wanted()}")
+        if any(case.true is None for case in found.cases):
+            note = next(case.note for case in found.cases if case.true is None)
+            return replace(found, outcome=NOT_RUN, reason=note or "a figure is undefined")
+        return self._put_together(found)
+
+    def _put_together(self, found: Verdict) -> Verdict:
+        """Return the p-values of a claim from those of its cases."""
+        cases, m = found.cases, len(found.cases)
+        needed = m if self.over == "all" else max(1, math.ceil(self.share * m - 1e-9))
+        holds = conjunction([case.p_true for case in cases], needed)
+        fails = conjunction([case.p_false for case in cases], m - needed + 1)
+        reverse = max(case.p_opposite for case in cases)
+        return replace(
+            found, outcome=UNDECIDED, p_holds=min(1.0, 2 * holds), p_fails=min(1.0, 2 * fails),
+            p_reversed=min(1.0, 2 * reverse),
+        )  # fmt: skip
+
+    def _groups(self, rows: list[Row]) -> list[list[Row]]:
+        shared = [name for name in FIELDS if name not in {*self.left, *self.right_fields}]
+        groups = grouped(rows, lambda row: tuple(getattr(row, name) for name in shared))
+        return list(groups.values())
+
+    def _cases(
+        self, group: list[Row], lookup: Mapping[tuple[str, ...], Row]
+    ) -> list[tuple[tuple[Row, Row | None], Case]]:
+        """Compare the two sides; none where a side has no row."""
+        lefts = [row for row in group if matches(row, self.left)]
+        if isinstance(self.right, Mapping):
+            rights = [row for row in group if matches(row, self.right)]
+            pairs = [(left, right) for left in lefts for right in rights if left is not right]
+            return [((a, b), self._case(a, b, self._difference(a, b, lookup))) for a, b in pairs]
+        return [((left, None), self._case(left, None, None)) for left in lefts]
+
+    def _difference(
+        self, left: Row, right: Row, lookup: Mapping[tuple[str, ...], Row]
+    ) -> Row | None:
+        """Find the row of the difference of two scores of the same items, where there is one."""
+        for row, other, sign in ((left, right, 1), (right, left, -1)):
+            if other.correction == "none" and row.measure == other.measure:
+                key = (row.subject, row.part, row.correction, row.measure + DIFFERENCE)
+                found = lookup.get(key)
+                if found is not None and is_known(found.value) and is_known(found.low):
+                    return found if sign > 0 else negated(found)
+        return None
+
+    def _case(self, left: Row, right: Row | None, difference: Row | None) -> Case:
+        named = self.right if right is None else right.value
+        assert not isinstance(named, Mapping)
+        true = self._point(left, right)
+        reason = ""
+        if true is None:
+            reason = left.note if not is_known(left.value) or right is None else right.note
+        case = Case(
+            left.subject, describe(left), left.value, self.op,
+            "" if right is None else describe(right),
+            named if not isinstance(named, tuple) else None, true, reason,
+            "" if right is None or right.subject == left.subject else right.subject,
+            bounds=named if isinstance(named, tuple) else None,
+        )  # fmt: skip
+        return case if true is None else self._weigh(case, left, right, difference)
+
+    def _point(self, left: Row, right: Row | None) -> bool | None:
+        """Compare the figures as they stand."""
+        one = left.value, left.log10
+        if right is not None:
+            return compare(self.op, one, (right.value, right.log10))
+        if isinstance(self.right, tuple):
+            low, high = self.right
+            return None if not is_known(left.value) else low <= left.value <= high
+        assert not isinstance(self.right, Mapping)
+        number = float(self.right)
+        return compare(self.op, one, (number, math.log10(number) if number > 0 else None))
+
+    def _weigh(self, case: Case, left: Row, right: Row | None, difference: Row | None) -> Case:
+        """Give a case its p-values."""
+        if isinstance(self.right, tuple):
+            return self._weigh_range(case, left, self.right)
+        other: Row | float = right if right is not None else float(self.right)  # type: ignore[arg-type]
+        found = evidence(left, other, difference)
+        upward = self.op in (">", ">=")
+        p_true, p_false = (found.above, found.below) if upward else (found.below, found.above)
+        p_opposite = self._p_opposite(left, p_false, upward=upward)
+        if found.how == EXACT:
+            if found.low == 0.0:
+                # Equal sides without any error decide a claim that allows or forbids equality.
+                p_true, p_false = (0.0, 1.0) if self.op in (">=", "<=") else (1.0, 0.0)
+            case = replace(case, true=p_true == 0.0)
+        return replace(
+            case, p_true=p_true, p_false=p_false, p_opposite=p_opposite,
+            how=found.how, low=found.low, high=found.high,
+        )  # fmt: skip
+
+    def _weigh_range(self, case: Case, left: Row, ends: tuple[float, float]) -> Case:
+        """Give a case of a range its p-values: above one end and below the other (Schuirmann)."""
+        low, high = (evidence(left, end) for end in ends)
+        inside = max(low.above, high.below)
+        if low.how == high.how == EXACT:
+            # Both ends belong to the range.
+            within = low.low is not None and high.high is not None and low.low >= 0 >= high.high
+            return replace(
+                case, true=within, p_true=float(not within), p_false=float(within), how=EXACT
+            )
+        how = low.how if high.how != NOTHING.how else high.how
+        return replace(case, p_true=inside, p_false=min(low.below, high.above), how=how)
+
+    def _p_opposite(self, left: Row, p_false: float, *, upward: bool) -> float:
+        """Return the p-value of the opposite: beyond equality, or beyond a stated number."""
+        if isinstance(self.right, Mapping) or self.right == 0.0:
+            return p_false
+        if self.opposite is None:
+            return 1.0
+        beyond = evidence(left, self.opposite)
+        return beyond.below if upward else beyond.above
+
+    def _flags(
+        self,
+        pairs: Iterable[tuple[Row, Row | None]],
+        lookup: Mapping[tuple[str, ...], Row],
+        blank: Verdict,
+        result: Result,
+    ) -> tuple[str, ...]:
+        """Return what a reader must know beside the verdict."""
+        found: set[str] = set()
+        for left, right in pairs:
+            rows = [row for row in (left, right) if row is not None]
+            if any(row.extra.get(CHOSEN) for row in rows):
+                found.add(SELECTED)
+            if self._signs_matter(left, right):
+                found.add(SIGNS)
+            if self._norms_matter(left, right, lookup):
+                found.add(NORMS)
+        subjects = self.meant(result) if self.compares_models else [blank.subject]
+        if any(facts_of(result, name).quantisation != "none" for name in subjects):
+            found.add(QUANTISED)
+        if self.counts_tokens and blank.other_models:
+            found.add(TOKENIZER)
+        return tuple(flag for flag in FLAGS if flag in found)
+
+    def _signs_matter(self, left: Row, right: Row | None) -> bool:
+        """Whether the ranges over the signs of eigenvectors overlap, or hold the number."""
+        one = sign_range(left)
+        if right is not None:
+            other = sign_range(right)
+            # A side whose value does not depend on signs is a point.
+            one, other = one or point_range(left), other or point_range(right)
+            if one is None or other is None or not (wide(one) or wide(other)):
+                return False
+            return one[0] <= other[1] and other[0] <= one[1]
+        ends = self.right if isinstance(self.right, tuple) else (self.right,)
+        logs = [math.log10(end) for end in ends if isinstance(end, float | int) and end > 0]
+        return one is not None and any(one[0] < log < one[1] for log in logs)
+
+    def _norms_matter(
+        self, left: Row, right: Row | None, lookup: Mapping[tuple[str, ...], Row]
+    ) -> bool:
+        """Whether I1 of vectors of the same size would compare the other way round."""
+        rows = [row for row in (left, right) if row is not None]
+        if any(row.measure != "i1" for row in rows):
+            return False
+        scaled = [lookup.get((*row_key(row)[:3], "i1_scaled")) for row in rows]
+        if any(row is None for row in scaled):
+            return False
+        point = self._point(left, right)
+        first, *rest = (row for row in scaled if row is not None)
+        other = self._point(first, rest[0] if rest else None)
+        return point is not None and other is not None and point != other
+
     def _wanted(self) -> str:
-        sides = [self.select, self.left, self.right if isinstance(self.right, Mapping) else {}]
         return ", ".join(
-            f"{key} {value.replace('!', 'not ').replace('|', ' or ')}"
-            for side in sides
+            f"{key} {in_words(value)}"
+            for side in (self.select, self.left, self.right_fields)
             for key, value in side.items()
         )
-
-    def _unjudged(
-        self, reason: str, cases: list[Case] | None = None, others: Collection[str] = ()
-    ) -> Verdict:
-        return Verdict(self.text, "cannot be judged", reason, tuple(others), cases or [])
 
 
 @dataclass(frozen=True)
 class Case:
-    """Two figures that a claim compares; ``true`` is None where one is undefined."""
+    """Two figures that a claim compares; ``true`` is None where one is undefined.
+
+    ``p_true``, ``p_false`` and ``p_opposite`` are one-sided; ``low`` and ``high`` are the interval
+    of 95 % of left less right, of logarithms where both sides have one.
+    """
 
     subject: str
     left: str
@@ -181,34 +469,230 @@ class Case:
     note: str = ""
     right_subject: str = ""
     """The model of the right side, where it is another one."""
+    p_true: float = 1.0
+    p_false: float = 1.0
+    p_opposite: float = 1.0
+    how: str = ""
+    low: float | None = None
+    high: float | None = None
+    bounds: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim, with the figures it was judged on."""
+    """What became of a claim on one model, with the figures it was judged on."""
 
     text: str
-    outcome: Outcome
+    outcome: str
     reason: str
     other_models: tuple[str, ...]
-    """Subjects that the paper did not look at."""
+    """The model, where the paper did not look at it."""
     cases: list[Case]
+    subject: str = ""
+    flags: tuple[str, ...] = ()
+    p: float | None = None
+    """Corrected by Holm's method; None where nothing was weighed."""
+    p_holds: float | None = field(default=None, repr=False)
+    p_fails: float | None = field(default=None, repr=False)
+    p_reversed: float | None = field(default=None, repr=False)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether something can be said."""
+        return self.outcome in (HOLDS, FAILS, REVERSED)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain dictionaries and lists."""
-        return {**asdict(self), "other_models": list(self.other_models)}
+        return {**asdict(self), "other_models": list(self.other_models), "flags": list(self.flags)}
+
+
+def judge_claims(
+    claims: Sequence[Claim], result: Result, models: Collection[str] = ()
+) -> tuple[Verdict, ...]:
+    """Judge the claims of a study, claim by claim and model by model, corrected for their number.
+
+    Examples
+    --------
+    >>> from isoscope.results.result import Result
+    >>> judge_claims((), Result([]))
+    ()
+    """
+    found = [verdict for claim in claims for verdict in claim.judge(result, models)]
+    weighed = grouped(
+        (k for k, verdict in enumerate(found) if verdict.p_holds is not None),
+        lambda k: found[k].subject,
+    )
+    for places in weighed.values():
+        raw = [smallest_p(found[k]) for k in places]
+        for k, p, adjusted in zip(places, raw, holm(raw), strict=True):
+            # What Holm's method multiplies the p-value with counts for the opposite as well.
+            factor = adjusted / p if p > 0 else len(places)
+            found[k] = decided(found[k], adjusted, factor)
+    return tuple(found)
+
+
+def smallest_p(verdict: Verdict) -> float:
+    """Return the p-value of the direction that the figures favour."""
+    assert verdict.p_holds is not None
+    assert verdict.p_fails is not None
+    return min(verdict.p_holds, verdict.p_fails)
+
+
+def decided(verdict: Verdict, adjusted: float, factor: float) -> Verdict:
+    """Return a verdict with its outcome, at the level that is corrected for all claims."""
+    assert verdict.p_holds is not None
+    assert verdict.p_fails is not None
+    assert verdict.p_reversed is not None
+    outcome = UNDECIDED
+    if adjusted <= LEVEL:
+        if verdict.p_holds <= verdict.p_fails:
+            outcome = HOLDS
+        else:
+            outcome = REVERSED if verdict.p_reversed * factor <= LEVEL else FAILS
+    return replace(verdict, outcome=outcome, p=adjusted, reason=because(verdict, adjusted))
+
+
+def because(verdict: Verdict, adjusted: float) -> str:
+    """Say in how many cases a claim is true, and how certain that is."""
+    cases = verdict.cases
+    unknown = sum(case.how == NOTHING.how for case in cases)
+    if unknown == len(cases):
+        return f"{NOTHING.how} for {unknown} of {len(cases)}"
+    true = sum(case.true is True for case in cases)
+    false = sum(2 * case.p_false <= LEVEL for case in cases)
+    surely = sum(2 * case.p_true <= LEVEL for case in cases)
+    said = [f"true in {true} of {len(cases)}"]
+    if len(cases) > 1:
+        said.append(f"significantly in {surely}")
+        said += [f"significantly false in {false}"] if false else []
+    said += [f"{NOTHING.how} for {unknown}"] if unknown else []
+    exact = all(case.how == EXACT for case in cases)
+    said.append(EXACT if exact else f"p {p_text(adjusted)}")
+    return ", ".join(said)
+
+
+def p_text(p: float) -> str:
+    """Write a p-value with two digits.
+
+    Examples
+    --------
+    >>> p_text(0.0312), p_text(1e-9), p_text(1.0)
+    ('= 0.031', '< 0.001', '= 1')
+    """
+    return "< 0.001" if p < 0.001 else f"= {p:.2g}"
+
+
+def conjunction(p_values: Sequence[float], least: int) -> float:
+    """Return the p-value of at least so many of several statements being true.
+
+    Examples
+    --------
+    >>> conjunction([0.01, 0.2, 0.03], 3)
+    0.2
+    >>> conjunction([0.01, 0.2, 0.03], 1)
+    0.03
+    """
+    ordered = sorted(p_values)
+    return min(1.0, (len(ordered) - least + 1) * ordered[least - 1])
+
+
+def facts_of(result: Result, subject: str) -> Facts:
+    """Return what a result keeps about a subject."""
+    known = result.extra.get(FACTS, {}).get(subject)
+    if known is not None:
+        return Facts.of(known)
+    # Results of before say where models come from, and nothing about their structure.
+    return Facts("transformer") if result.extra.get(MODELS) else VECTORS
+
+
+def subjects_of(result: Result) -> list[str]:
+    """Return the models of a result; a figure over all of them is of none."""
+    names = dict.fromkeys(row.subject for row in result.rows)
+    return [name for name in names if name not in ("", ALL_MODELS)]
+
+
+def in_scope(claims: Iterable[Claim], result: Result, models: Collection[str] = ()) -> Result:
+    """Return a result with the models alone that claims about several models are about.
+
+    A correlation over models is computed on these: others would change a verdict about them.
+    """
+    named = [claim.known_as(models) for claim in claims if claim.compares_models]
+    if not named:
+        return result
+    kept = {name for claim in named for name in claim.meant(result)}
+    return replace(result, rows=[row for row in result.rows if row.subject in kept])
+
+
+def all_names(pattern: str, models: Iterable[str]) -> str:
+    """Add to a pattern of names the other names of the models that it fits.
+
+    Examples
+    --------
+    >>> all_names("!GPT-2", ["BERT|bert-base-uncased", "GPT-2|gpt2"])
+    '!GPT-2|gpt2'
+    """
+    mark = "!" if pattern.startswith("!") else ""
+    names = pattern.removeprefix("!").split("|")
+    if names == ["*"]:
+        return pattern
+    others = [
+        one
+        for model in models
+        if any(goes_by("|".join(names), known) for known in model.split("|"))
+        for one in model.split("|")
+    ]
+    return mark + "|".join(dict.fromkeys([*names, *others]))
+
+
+def in_words(pattern: str) -> str:
+    """Return a pattern for a reader.
+
+    Examples
+    --------
+    >>> in_words("!BERT|RoBERTa"), in_words("GPT-2")
+    ('not BERT or RoBERTa', 'GPT-2')
+    """
+    return pattern.replace("!", "not ").replace("|", " or ")
+
+
+def row_key(row: Row) -> tuple[str, ...]:
+    """Return what a row is of."""
+    return row.subject, row.part, row.correction, row.measure
+
+
+def negated(row: Row) -> Row:
+    """Return a difference the other way round."""
+    assert row.value is not None
+    low, high = (None if end is None else -end for end in (row.high, row.low))
+    return replace(row, value=-row.value, low=low, high=high)
+
+
+def sign_range(row: Row) -> tuple[float, float] | None:
+    """Return log10 of I1 over all choices of the signs of eigenvectors."""
+    low, high = (row.extra.get(f"sign_{end}_log10") for end in ("low", "high"))
+    return None if low is None or high is None else (float(low), float(high))
+
+
+def point_range(row: Row) -> tuple[float, float] | None:
+    """Return log10 of a figure as a range without width; None where it has no logarithm."""
+    return (row.log10, row.log10) if is_known(row.log10) else None
+
+
+def wide(ends: tuple[float, float]) -> bool:
+    """Whether a range over signs is more than rounding."""
+    return ends[1] - ends[0] > ROUNDING
 
 
 def matches(row: Row, pattern: Mapping[str, str]) -> bool:
     """Whether every named field of a row fits its pattern, in any case."""
-    return all(fits(getattr(row, field), wanted) for field, wanted in pattern.items())
+    return all(fits(getattr(row, name), wanted) for name, wanted in pattern.items())
 
 
 def fits(text: str, wanted: str) -> bool:
     """Whether a text fits one of several patterns, or with ``!`` before them none."""
-    negated = wanted.startswith("!")
+    is_not = wanted.startswith("!")
     patterns = wanted.removeprefix("!").casefold().split("|")
-    return any(fnmatchcase(text.casefold(), pattern) for pattern in patterns) != negated
+    return any(fnmatchcase(text.casefold(), pattern) for pattern in patterns) != is_not
 
 
 def describe(row: Row) -> str:
@@ -222,11 +706,6 @@ def what_of(row: Row) -> str:
     if row.part and row.measure.startswith(f"{row.part}/"):
         return row.measure
     return " ".join(word for word in (row.part, row.measure) if word)
-
-
-def is_known(value: float | None) -> TypeGuard[float]:
-    """Whether a figure is a number; what is not finite is undefined, as in a saved result."""
-    return value is not None and math.isfinite(value)
 
 
 def compare(

@@ -127,6 +127,12 @@ class RunOptions(options.Options):
     )
     again: bool = options.flag("Run what the folder of --out has already.")
     seed: options.Seed = 0
+    seeds: int = options.option(
+        1,
+        "Run with so many seeds, from --seed on, into the folder of --out: figures get their "
+        "spread over seeds, and a claim is decided only where all seeds agree.",
+        min=1,
+    )
     shown: options.Shown
     out: Path | None = options.option(
         None,
@@ -163,6 +169,8 @@ def run_command(given: RunOptions) -> None:
         return
     if again:
         raise UsageError("--again is about a folder of studies; name one with --out")
+    if asked.pop("seeds") > 1:
+        raise UsageError("--seeds is about a folder of studies; name one with --out")
     if out is not None:
         check_writable(out)
     with watching(given.watch) as report:
@@ -208,6 +216,14 @@ def compare_studies(
     out: Annotated[
         Path | None, typer.Option(help="Also write a page to this .md or .json file.")
     ] = None,
+    pages: Annotated[
+        Path | None,
+        typer.Option(help="Write the summary and a page for every study into this folder."),
+    ] = None,
+    records: Annotated[
+        Path | None,
+        typer.Option(help="Write a small record of every study into this folder."),
+    ] = None,
     as_json: options.PrintJson = False,
 ) -> None:
     """Lay finished studies side by side: claims with verdicts, measured and printed numbers."""
@@ -220,6 +236,13 @@ def compare_studies(
         is_json = out.suffix.lower() == ".json"
         page = as_text if is_json else text.compared_markdown(runs, note)
         write_atomically(out, page + "\n")
+    if records is not None:
+        for run in runs:
+            room("records.store").save_record(run, records)
+    if pages is not None:
+        # From the records, where there are any: pages and records cannot differ then.
+        kept = runs if records is None else list(room("folder").StudyFolder(records).runs())
+        room("records.pages").write_pages(kept, pages)
     if as_json:
         print_text(as_text)
     else:

@@ -1,12 +1,19 @@
-"""A folder of studies: a result each, so that what was finished is not run again.
+"""A folder of studies: a part for each model, put together to one record for each study.
 
-A result is taken again where the same was asked: the same study, sources, options and seed, by the
-same version of isoscope. Files and folders that a user names are known by sizes and times. Several
-studies can run at a time, each by one worker.
+``studies/parts/B-T1/minilm.json`` is what B-T1 found on one model; with several seeds, those after
+the first are beside it. ``studies/B-T1.json`` is all parts together, with figures over models and
+the verdicts. Models can be run at different times, or by different processes: a later run adds its
+model. A part is taken again where the same was asked: the same study, source, options and seed, by
+the same version of isoscope. Files and folders that a user names are known by sizes and times.
+
+A study that could not run on a model leaves a part as well, with the reason; it is tried again by
+the next run, and never replaces figures.
 """
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,9 +25,39 @@ from isoscope.data.output import cannot_be_written
 from isoscope.errors import DataError, IsoscopeError, UsageError
 from isoscope.results.result import Result, load_result
 from isoscope.tasks.registry import data_folder
-from isoscope.verbs.study.api import StudyRun, as_subject, judged, run_study
+from isoscope.verbs.study.api import (
+    MADE_MODEL,
+    Sources,
+    StudyRun,
+    as_subject,
+    facts_about,
+    judged,
+    over_all_models,
+    run_study,
+    sources_of,
+    together,
+)
+from isoscope.verbs.study.claims import ALL_MODELS, NOT_RUN_FIELD
 from isoscope.verbs.study.inputs import stamp
-from isoscope.verbs.study.registry import Study, chosen_scale, find_study, turn
+from isoscope.verbs.study.records.provenance import (
+    MADE,
+    clocked,
+    digest_of,
+    files_of,
+    provenance,
+)
+from isoscope.verbs.study.records.seeds import OTHER_SEEDS, as_other_seed
+from isoscope.verbs.study.records.store import ENDING, load_record
+from isoscope.verbs.study.registry import (
+    PRETRAIN,
+    Study,
+    Subject,
+    all_studies,
+    chosen_scale,
+    find_study,
+    turn,
+)
+from isoscope.verbs.study.scope import FACTS
 from isoscope.version import __version__
 
 # Where studies are looked for, and several are kept, unless a user says otherwise.
@@ -29,15 +66,63 @@ USUAL = "studies"
 # Field of a result that says what was asked for.
 ASKED = "asked"
 
-# Folder inside for what trainings leave.
-WORK = "work"
+# Folders inside: for what trainings leave, and for the parts of studies.
+WORK, PARTS = "work", "parts"
+
+# Name of a part about no single model, and of a record of before there were parts.
+WHOLE, EARLIER = "study", "earlier"
+
+# Stands between the name of a part and its seed, where it is not the first.
+SEED_MARK = "~"
 
 # Options that change no number, or not on purpose.
-NOT_ASKED = ("progress", "command", "device", "engine", "workers")
+NOT_ASKED = ("progress", "command", "device", "engine", "workers", "seeds")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A study on one of the models that it was asked for."""
+
+    study: Study
+    taken: Sources
+    """The model by itself; nothing where the study makes its own vectors."""
+
+    @property
+    def name(self) -> str:
+        """The model, or a word for the study as a whole."""
+        return self.taken.subjects[0].name if len(self.taken.subjects) == 1 else WHOLE
+
+    @property
+    def subject(self) -> Subject | None:
+        """The model, where it is about one."""
+        return self.taken.subjects[0] if self.name != WHOLE else None
+
+
+def pieces_of(study: Study, sources: Sequence[Any], options: Mapping[str, Any]) -> list[Piece]:
+    """Return a study model by model; what makes no sense is refused."""
+    taken = sources_of(study, sources, options.get("reuse") or (), options.get("scale"))
+    if not taken.subjects:
+        return [Piece(study, taken)]
+    return [Piece(study, replace(taken, subjects=(subject,))) for subject in taken.subjects]
+
+
+def trains_its_own(study: Study) -> bool:
+    """Whether a study looks at models that isoscope trains for it, unless told otherwise."""
+    scale = next(iter(study.scales.values()), None)
+    own = (PRETRAIN, MADE_MODEL)
+    return scale is not None and any(source.startswith(own) for source in scale.sources)
+
+
+def fitting_sources(study: Study, studies: Sequence[Study], sources: Sequence[str]) -> list[str]:
+    """Return the sources that a study takes; of all studies, some train models of their own."""
+    if len(studies) == len(all_studies()) and trains_its_own(study):
+        own = (PRETRAIN, MADE_MODEL)
+        return [one for one in sources if str(as_subject(one).source).startswith(own)]
+    return list(sources)
 
 
 class StudyFolder:
-    """Results of studies in a folder, a file each.
+    """Results of studies in a folder.
 
     Parameters
     ----------
@@ -49,30 +134,144 @@ class StudyFolder:
         self.path = Path(path)
 
     def file_of(self, study: Study) -> Path:
-        """Return where the result of a study is kept."""
+        """Return where the record of a study is kept."""
         return self.path / f"{study.id}.json"
+
+    def part_of(self, piece: Piece, seed: int | None = None) -> Path:
+        """Return where what was found of one model is kept."""
+        name = file_name(piece.name) + ("" if seed is None else f"{SEED_MARK}{seed}")
+        return self.path / PARTS / piece.study.id / f"{name}.json"
 
     def run(
         self, study: Study, sources: Sequence[Any], *, again: bool = False, **options: Any
     ) -> tuple[StudyRun, bool]:
-        """Run a study, or take what the same question gave before.
+        """Run a study on every model, or take what the same question gave before.
 
         Returns
         -------
         tuple of StudyRun and bool
-            What was found, and whether it was there already.
+            All that the folder has of the study, and whether it was there already.
+
+        Raises
+        ------
+        UsageError
+            Where it could run on no model.
         """
-        asked = described(sources, options, study)
+        outcomes = [
+            self.run_piece(piece, again=again, **options)
+            for piece in pieces_of(study, sources, options)
+        ]
+        if all(outcome.failure for outcome in outcomes):
+            raise UsageError(outcomes[0].failure)
+        run = self.record(study)
+        assert run is not None
+        return run, all(outcome.known for outcome in outcomes)
+
+    def run_piece(
+        self,
+        piece: Piece,
+        *,
+        again: bool = False,
+        seeds: int = 1,
+        seed: int = 0,
+        several: bool = False,
+        **options: Any,
+    ) -> Outcome:
+        """Run a study on one model with every seed, unless it is there already.
+
+        What fails leaves a part that says so, and an outcome with the reason. One of ``several``
+        studies passes over the options that are for others of them.
+        """
+        if several:
+            options = own_options(piece.study, options)
         self.prepare()
-        if not again:
-            found = self.finished(study, asked)
-            if found is not None:
-                return found, True
-        run = run_study(study, sources, folder=self.path / WORK, again=again, **options)
-        extra = {**run.result.extra, ASKED: asked}
-        run = replace(run, result=replace(run.result, extra=extra))
-        run.save(self.file_of(study))
-        return run, False
+        self.keep_earlier(piece.study)
+        # A training repeats itself with seeds of its own.
+        count = 1 if piece.study.trains else seeds
+        known, values = True, []
+        replaced = False
+        for k in range(count):
+            path = self.part_of(piece, None if k == 0 else seed + k)
+            asked = described(piece.taken, {**options, "seed": seed + k}, piece.study)
+            try:
+                found = None if again else finished(path, asked)
+            except UsageError as error:  # a part of a newer version, which stays as it is
+                return Outcome(piece.study, None, failure=str(error), name=piece.name)
+            if found is None:
+                known = False
+                replaced |= not again and has_figures(path)
+                try:
+                    found = self._made(piece, asked, {**options, "seed": seed + k, "again": again})
+                except Exception as error:  # one study must not stop the others, whatever happened
+                    failure = said(error)
+                    self.keep_failure(piece.study, piece.taken.subjects, failure, options)
+                    return Outcome(piece.study, None, failure=failure, name=piece.name)
+                save(found, path)
+            values.append([(row.value, row.low, row.high) for row in found.rows])
+            if k == 1 and values[0] == values[1]:
+                break  # nothing is drawn at random
+        try:
+            run = self.record(piece.study)
+        except DataError as error:  # the part of another model is damaged; this one is kept
+            return Outcome(piece.study, None, failure=str(error), name=piece.name)
+        return Outcome(piece.study, run, known, name=piece.name, replaced=replaced)
+
+    def _made(self, piece: Piece, asked: Mapping[str, Any], options: Mapping[str, Any]) -> Result:
+        """Run a study on one model, and note how."""
+        with clocked() as spent:
+            run = run_study(piece.study, piece.taken, folder=self.path / WORK, **options)
+        extra = {name: value for name, value in run.result.extra.items() if name != "claims"}
+        made = made_by(piece, spent, options)
+        rows = run.result.rows
+        if piece.study.over_models is not None:  # the record has them over all its models
+            rows = [row for row in rows if row.subject != ALL_MODELS]
+        extra |= {ASKED: asked, MADE: {piece.name: made}}
+        return replace(run.result, rows=rows, extra=extra)
+
+    def keep_failure(
+        self, study: Study, subjects: Sequence[Subject], why: str, options: Mapping[str, Any]
+    ) -> None:
+        """Leave a part that says why there are no figures, where there were none before."""
+        for subject in subjects or (None,):
+            alone = () if subject is None else (subject,)
+            piece = Piece(study, Sources("", alone, (), False, (), {}))
+            path = self.part_of(piece)
+            if has_figures(path):
+                continue
+            facts = {one.name: facts_about(one).to_dict() for one in alone}
+            extra = {
+                "study": {"id": study.id, "title": study.title, "paper": study.paper},
+                NOT_RUN_FIELD: {piece.name: why}, FACTS: facts,
+                MADE: {piece.name: made_by(piece, {}, options)},
+            }  # fmt: skip
+            save(Result([], command=str(options.get("command", "")), extra=extra), path)
+        with suppress(DataError):  # of a damaged part of another model
+            self.record(study)
+
+    def keep_earlier(self, study: Study) -> None:
+        """Make a record of before there were parts a part, so that the next record has it too."""
+        folder = self.path / PARTS / study.id
+        if folder.is_dir() or not self.file_of(study).is_file():
+            return
+        with suppress(DataError):  # what is damaged is made anew
+            result = load_result(self.file_of(study))
+            if isinstance(result.extra.get("study"), dict):
+                save(result, folder / f"{EARLIER}.json")
+
+    def record(self, study: Study) -> StudyRun | None:
+        """Put the parts of a study together, and keep them as its record; None without any."""
+        run = self.joined(study)
+        if run is not None:
+            run.save(self.file_of(study))
+        return run
+
+    def joined(self, study: Study) -> StudyRun | None:
+        """Put the parts of a study together."""
+        files = sorted((self.path / PARTS / study.id).glob("*.json"), key=lambda path: path.name)
+        parts = {path.stem: checked_result(path) for path in files}
+        if not parts:
+            return None
+        return joined_parts(study, parts)
 
     def prepare(self) -> None:
         """Make the folder, before any work is done for it."""
@@ -81,61 +280,191 @@ class StudyFolder:
         except OSError as error:
             raise UsageError(cannot_be_written(self.path, error)) from error
 
-    def finished(self, study: Study, asked: Mapping[str, Any]) -> StudyRun | None:
-        """Return what was found before, if the same was asked."""
-        if not self.file_of(study).is_file():
-            return None
-        try:
-            run = load_run(self.file_of(study))
-        except DataError:
-            return None  # what is damaged is made anew
-        return run if run.result.extra.get(ASKED) == asked else None
-
     def sound_runs(self) -> Iterator[StudyRun]:
-        """Give out every result that can be read."""
-        for path in filter(is_study, self.path.glob("*.json")):
+        """Give out every record that can be read."""
+        for study in self._studies():
             with suppress(DataError):
-                yield load_run(path)
+                yield self._run_of(study)
 
     def runs(self) -> Iterator[StudyRun]:
-        """Give out every result, paper by paper; other files are passed over."""
+        """Give out every record, paper by paper; other files are passed over.
+
+        Parts are put together here as well, in case two processes added models at the same time.
+        """
         if not self.path.is_dir():
             raise UsageError(f"{self.path}: there is no such folder of studies")
-        found = [load_run(path) for path in self.path.glob("*.json") if is_study(path)]
+        found = self._studies()
         if not found:
             raise UsageError(
                 f"{self.path} holds no results of studies; isoscope study run ID… --out "
                 f"{self.path} makes them"
             )
-        yield from sorted(found, key=lambda run: turn(run.study))
+        yield from [self._run_of(study) for study in found]
+
+    def _studies(self) -> list[Study]:
+        """Return the studies that the folder has anything of."""
+        paths = (
+            *self.path.glob("*.json"), *self.path.glob(f"*{ENDING}"), *self.path.glob(f"{PARTS}/*")
+        )  # fmt: skip
+        found = {study.id: study for study in map(study_of, paths) if study is not None}
+        return sorted(found.values(), key=turn)
+
+    def _run_of(self, study: Study) -> StudyRun:
+        run = self.joined(study)
+        if run is not None:
+            return run
+        files = (self.file_of(study), self.path / f"{study.id}{ENDING}")
+        return load_run(next(path for path in files if path.is_file()))
 
 
-def is_study(path: Path) -> bool:
-    """Whether a file is the result of a study, by its name."""
+def joined_parts(study: Study, parts: Mapping[str, Result]) -> StudyRun:
+    """Put what was found of several models, and with several seeds, into one record."""
+    first = {name: part for name, part in parts.items() if SEED_MARK not in name}
+    if EARLIER in first:
+        subjects = {row.subject for name, part in first.items() if name != EARLIER
+                    for row in part.rows}  # fmt: skip
+        old = first.pop(EARLIER)
+        first = {EARLIER: replace(old, rows=[r for r in old.rows if r.subject not in subjects]),
+                 **first}  # fmt: skip
+    others: dict[int, list[Result]] = {}
+    for name, part in parts.items():
+        base = first.get(name.partition(SEED_MARK)[0])
+        if SEED_MARK in name and base is not None and same_but_seed(base, part):
+            others.setdefault(int(part.seeds["seed"]), []).append(part)
+    result = over_all_models(study, together(once(list(first.values()))))
+    commands = dict.fromkeys(part.command for part in first.values() if part.command)
+    extra = {name: value for name, value in result.extra.items() if name != ASKED}
+    if others:
+        extra[OTHER_SEEDS] = {
+            str(seed): as_other_seed(over_all_models(study, together(once(found))))
+            for seed, found in sorted(others.items())
+        }
+    return judged(study, replace(result, command=" && ".join(commands), extra=extra))
+
+
+def once(parts: Sequence[Result]) -> list[Result]:
+    """Keep figures that stand beside every model, such as those of a toy, in the first part."""
+    seen: set[str] = set()
+    kept = []
+    for part in parts:
+        rows = [row for row in part.rows if row.subject not in seen]
+        tables = [table for table in part.tables if table.subject not in seen]
+        kept.append(replace(part, rows=rows, tables=tables))
+        seen |= {row.subject for row in part.rows}
+    return kept
+
+
+def own_options(study: Study, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out options that a study has no use for, where others were asked for with it."""
+    idle: list[str] = []
+    idle += ["text", "text_column"] if study.text is None else []
+    idle += ["tasks"] if not study.tasks else []
+    idle += ["revisions", "every", "keep", "cache"] if not study.training else []
+    return {name: value for name, value in options.items() if name not in idle}
+
+
+def same_but_seed(one: Result, other: Result) -> bool:
+    """Whether two parts answer the same question with different seeds."""
+    asked = [dict(part.extra.get(ASKED, {}), seed=None) for part in (one, other)]
+    return asked[0] == asked[1]
+
+
+def made_by(piece: Piece, spent: dict[str, float], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Say how a part was made: version, machine, seed, command, and digests of what it read."""
+    subject = piece.subject
+    data = data_folder(options.get("data"))
+    return provenance(
+        spent,
+        seed=options.get("seed", 0),
+        command=options.get("command", ""),
+        digest=None if subject is None else digest_of(subject.source),
+        data=None if data is None else digest_of(data),
+        text=digest_of(options.get("text")),
+    )
+
+
+def said(error: Exception) -> str:
+    """Return an error in one line; one that nobody expected with its kind."""
+    text = " ".join(str(error).split())
+    if isinstance(error, IsoscopeError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def has_figures(path: Path) -> bool:
+    """Whether a part is there and holds more than why it failed."""
     try:
-        find_study(path.stem)
-    except UsageError:
+        return bool(load_result(path).rows)
+    except IsoscopeError:
         return False
-    return True
+
+
+def save(result: Result, path: Path) -> None:
+    """Write a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    result.save(path)
+
+
+def finished(path: Path, asked: Mapping[str, Any]) -> Result | None:
+    """Return what was found before, if the same was asked; what is damaged is made anew."""
+    if not path.is_file():
+        return None
+    try:
+        result = load_result(path)
+    except DataError as error:
+        if "schema version" in str(error):  # a newer isoscope may still need it
+            raise UsageError(f"{error}; name another folder with --out") from error
+        return None
+    return result if result.extra.get(ASKED) == asked else None
+
+
+def file_name(name: str) -> str:
+    """Return a name of a model as a name of a file."""
+    return re.sub(r"[^\w.+ -]", "_", name).strip() or "_"
+
+
+def study_of(path: Path) -> Study | None:
+    """Return the study whose result a file or folder holds, by its name."""
+    try:
+        return find_study(path.name.removesuffix(".gz").removesuffix(".json"))
+    except UsageError:
+        return None
 
 
 def load_run(path: Path) -> StudyRun:
-    """Read a result that a study wrote; its claims are judged anew, on the figures."""
-    result = load_result(path)
+    """Read a record that a study wrote; its claims are judged anew, on the figures."""
+    result = checked_result(path)
     about = result.extra.get("study")
     if not isinstance(about, dict):
         raise DataError(f"{path} is no result of isoscope study run")
     return judged(find_study(str(about.get("id"))), result)
 
 
+def checked_result(path: Path) -> Result:
+    """Read a part or a record; one that is damaged or half written is refused in a line."""
+    try:
+        return load_record(path) if path.name.endswith(ENDING) else load_result(path)
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise DataError(
+            f"{path} is not a complete record ({error}); delete it, and run the study again"
+        ) from error
+    except DataError as error:
+        text = str(error)
+        raise DataError(text if str(path) in text else f"{path}: {text}") from error
+
+
 def described(
-    sources: Sequence[Any], options: Mapping[str, Any], study: Study | None = None
+    sources: Sequence[Any] | Sources, options: Mapping[str, Any], study: Study | None = None
 ) -> dict[str, Any]:
     """Return all that decides what a study computes, as JSON holds it."""
     # The folder of data may be named by the environment.
     whole = {**options, "data": data_folder(options.get("data"))}
     given = {name: stamp(value) for name, value in whole.items() if name not in NOT_ASKED and value}
-    named = [as_subject(source) for source in sources]
+    if isinstance(sources, Sources):
+        named: Sequence[Subject] = sources.subjects
+        given |= {"usual": True} if sources.usual else {}
+    else:
+        named = [as_subject(source) for source in sources]
     taken = [[subject.name, stamp(subject.source)] for subject in named]
     if not taken and study is not None and not options.get("reuse"):
         scale = study.scales.get(chosen_scale(study, options.get("scale")))
@@ -145,49 +474,53 @@ def described(
 
 @dataclass(frozen=True)
 class StudyShard:
-    """A study on its way to a worker."""
+    """A study, and one of its models, on their way to a worker."""
 
-    name: str
+    study: str
     """Its id."""
+    name: str = WHOLE
+    """The model."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a study."""
+    """What became of a study on a model."""
 
     study: Study
     run: StudyRun | None
-    """None where it did not run."""
+    """All that is known of the study; None where it did not run."""
     known: bool = False
     """Whether its result was there already."""
     failure: str = ""
+    name: str = WHOLE
+    """The model."""
+    replaced: bool = False
+    """Whether an answer to another question was there."""
 
 
 @dataclass(frozen=True)
 class StudyWork:
-    """Runs a study into a folder, which all workers see."""
+    """Runs a study on a model into a folder, which all workers see."""
 
     folder: str
-    sources: Sequence[Any]
+    sources: Mapping[str, Sequence[Any]]
     again: bool
     options: Mapping[str, Any]
 
-    def __call__(self, shard: StudyShard, tick: Tick) -> tuple[str, bool, str]:
-        """Return the result as JSON, whether it was known, and why there is none."""
+    def __call__(self, shard: StudyShard, tick: Tick) -> tuple[str, bool, str, bool]:
+        """Return the record as JSON, whether it was known, why there is none, what it replaced."""
         del tick
-        study = find_study(shard.name)
-        try:
-            run, known = StudyFolder(self.folder).run(
-                study, self.sources, again=self.again, **self.options
-            )
-        except IsoscopeError as error:
-            return "", False, str(error)
-        return run.result.to_json(), known, ""
+        study = find_study(shard.study)
+        pieces = pieces_of(study, self.sources[shard.study], self.options)
+        piece = next(piece for piece in pieces if piece.name == shard.name)
+        found = StudyFolder(self.folder).run_piece(piece, again=self.again, **self.options)
+        content = "" if found.run is None else found.run.result.to_json()
+        return content, found.known, found.failure, found.replaced
 
 
 def run_spread(
-    studies: Sequence[Study],
-    sources: Sequence[Any],
+    pieces: Sequence[Piece],
+    sources: Mapping[str, Sequence[Any]],
     folder: StudyFolder,
     pool: Pool,
     *,
@@ -197,19 +530,63 @@ def run_spread(
     """Run studies on a pool; yields them as they are done.
 
     The numbers are those of one thread, whatever the number of workers.
+
+    Parameters
+    ----------
+    pieces : sequence of Piece
+        Studies, model by model.
+    sources : mapping
+        What every study was asked for, by its id.
+    folder : StudyFolder
+        Where results go.
+    pool : Pool
+        Who runs them.
+    again : bool
+        Run what the folder has already.
+    options
+        As ``run_study`` takes them.
     """
-    work = StudyWork(str(folder.path.absolute()), list(sources), again, options)
-    shards = list(enumerate(StudyShard(study.id) for study in studies))
+    work = StudyWork(str(folder.path.absolute()), dict(sources), again, options)
+    shards = list(enumerate(StudyShard(piece.study.id, piece.name) for piece in pieces))
     for number, found in pool.run(work, shards, no_tick):
-        study = studies[number]
+        piece = pieces[number]
         if isinstance(found, BadShard):
-            found = "", False, found.message
+            found = "", False, found.message, False
         # A result travels as JSON: the functions of a study cannot be pickled.
-        content, known, failure = found
+        content, known, failure, replaced = found
         if failure:
-            yield Outcome(study, None, failure=failure)
+            yield Outcome(piece.study, None, failure=failure, name=piece.name)
             continue
-        run = judged(study, Result.from_json(content))
-        if not folder.file_of(study).is_file():  # the worker's folder is not this one
-            run.save(folder.file_of(study))
-        yield Outcome(study, run, known)
+        run = judged(piece.study, Result.from_json(content))
+        if not folder.file_of(piece.study).is_file():  # the worker's folder is not this one
+            run.save(folder.file_of(piece.study))
+        yield Outcome(piece.study, run, known, name=piece.name, replaced=replaced)
+
+
+# Bytes of memory for each byte of a file of weights: both may be there in float32 twice. Files hold
+# two bytes a number or more, and quantised ones half a byte.
+READING, QUANTISED, TRAINING = 4, 16, 3
+
+# What data, Python and torch take beside the weights; and a model whose files are not here yet.
+BASE, UNKNOWN = 2**30, 4 * 2**30
+
+
+def memory_needed(pieces: Sequence[Piece], workers: int = 1) -> int:
+    """Estimate the memory in bytes of so many pieces at a time, if these are the largest."""
+    return sum(sorted(map(memory_of, pieces), reverse=True)[:workers])
+
+
+def memory_of(piece: Piece) -> int:
+    """Estimate the memory of a study on a model; no model is opened for it."""
+    subject = piece.subject
+    if subject is None or not isinstance(subject.source, str | Path):
+        return BASE
+    if str(subject.source).startswith((PRETRAIN, MADE_MODEL)):
+        return BASE
+    files = files_of(subject.source)
+    if not files:
+        return UNKNOWN
+    quantised = any(file.suffix == ".gguf" for file in files)
+    size = sum(file.stat().st_size for file in files) * (QUANTISED if quantised else READING)
+    # Quantised weights are not trained: such a study ends before it begins.
+    return BASE + size * (TRAINING if piece.study.trains and not quantised else 1)

@@ -12,10 +12,12 @@ from __future__ import annotations
 import gc
 import hashlib
 import importlib.util
+import multiprocessing
 import re
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from itertools import islice
 from pathlib import Path
@@ -24,6 +26,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.compute.stats.estimates import pearson
+from isoscope.compute.stats.trends import permuted_p, together_p
+from isoscope.data.arrays import ArrayCloud
 from isoscope.data.formats.packages import PACKAGES, PREFIX
 from isoscope.data.location import Location
 from isoscope.data.open import FORMATS, open_cloud
@@ -38,7 +42,10 @@ from isoscope.results.result import Result, Row
 from isoscope.tasks.registry import find_task
 from isoscope.verbs.measure.api import measure
 from isoscope.verbs.profile.api import profile
+from isoscope.verbs.study.claims import ALL_MODELS
+from isoscope.verbs.study.evidence import P_VALUE
 from isoscope.verbs.study.registry import Request, Study, Subject, TextNeed
+from isoscope.verbs.study.replicates import replicated
 from isoscope.wording import listed
 
 if TYPE_CHECKING:
@@ -62,9 +69,51 @@ def open_subject(subject: Subject, request: Request | None = None) -> Model:
     source = subject.source
     if isinstance(source, Model):
         return source
-    if request is None:
-        return open_model(str(source))
-    return open_model(str(source), dtype=request.dtype, device=request.device)
+    how = {} if request is None else {"dtype": request.dtype, "device": request.device}
+    if not _kept:
+        return open_model(str(source), **how)
+    # Facts about a model do not depend on what it computes in: they take what the recipe opened.
+    key = repr((stamp(source), how or _kept[-1].how))
+    if _kept[-1].key != key:
+        _kept[-1].model = None  # before the next one is opened: both may not fit into memory
+        gc.collect()
+        _kept[-1] = KeptModel(key, open_model(str(source), **how), how)
+    model = _kept[-1].model
+    assert model is not None
+    return model
+
+
+@dataclass
+class KeptModel:
+    """The model that was opened last, and how."""
+
+    key: str = ""
+    model: Model | None = None
+    how: Mapping[str, Any] = field(default_factory=dict)
+
+
+# Filled inside ``one_model_kept``.
+_kept: list[KeptModel] = []
+
+
+@contextmanager
+def one_model_kept() -> Iterator[None]:
+    """Keep the model that was opened last for as long as a ``with`` block lasts.
+
+    Opening a quantised file takes a minute. An inner block keeps the model of the outer one. A
+    worker, which is a process of its own, keeps it for the next study.
+    """
+    outermost = not _kept and multiprocessing.parent_process() is None
+    if not _kept and not outermost:
+        _kept.append(KeptModel())
+    if outermost:
+        _kept.append(KeptModel())
+    try:
+        yield
+    finally:
+        if outermost:
+            _kept.clear()
+            gc.collect()
 
 
 def names_a_model(source: Any) -> bool:
@@ -155,6 +204,53 @@ def measured(request: Request, measures: str, corrections: str) -> Result:
     )
 
 
+# Numbers of a matrix that are taken into memory to leave out blocks of its rows: 4 GiB.
+MOST_NUMBERS = 2**30
+
+
+def measured_with_error(
+    request: Request,
+    measures: str,
+    corrections: str,
+    rows_of: Callable[[Result], list[Row]] = lambda found: found.rows,
+) -> Result:
+    """Measure the vectors of every subject, also without each of ten blocks of their rows."""
+    return of_every_cloud(
+        request, lambda cloud: cloud_with_error(request, cloud, measures, corrections, rows_of)
+    )
+
+
+def cloud_with_error(
+    request: Request,
+    cloud: CloudGroup,
+    measures: str,
+    corrections: str,
+    rows_of: Callable[[Result], list[Row]] = lambda found: found.rows,
+) -> Result:
+    """Measure a cloud, also without each block of its rows, where it fits into memory."""
+    found = measure(cloud, measures, corrections, seed=request.seed, progress=request.progress)
+    whole = replace(found, rows=rows_of(found))
+    single = len(cloud.names) == 1 and cloud.rows is not None
+    if not single or (cloud.rows or 0) * cloud.widths[0] > MOST_NUMBERS:
+        return whole
+    name = cloud.names[0]
+    vectors = np.concatenate([np.asarray(batch[name].vectors) for batch in cloud.batches()])
+    first = whole.rows[0]
+
+    def without(kept: np.ndarray) -> list[Row]:
+        if kept.all():
+            return whole.rows
+        part = measure(
+            ArrayCloud(vectors[kept]), measures, corrections, intervals=False, seed=request.seed
+        )
+        part = renamed(part, subject=first.subject, part=first.part)
+        return rows_of(part)
+
+    return replace(
+        whole, rows=replicated(without, len(vectors), request.seed, "rows of the matrix")
+    )
+
+
 def of_every_cloud(request: Request, find: Callable[[CloudGroup], Result]) -> Result:
     """Open the vectors of one subject after the other, and put together what is found of each."""
     return joined_without_verdicts(
@@ -167,6 +263,48 @@ def check_single(subject: Subject, group: CloudGroup, study: str) -> None:
     """Refuse several clouds: a study of one cannot choose among them."""
     if len(group.names) != 1:
         raise UsageError(f"{subject.name} holds {len(group.names)} clouds; {study} looks at one")
+
+
+# Below this many models a correlation is not computed, and below the second number it has an exact
+# permutation and no interval: Fisher's assumes more.
+FEWEST_MODELS, FISHER = 5, 8
+
+
+def correlation_over_models(result: Result, one: str, other: str) -> Row:
+    """Return Pearson's correlation of two measures over models, with a test of no correlation."""
+    values = {
+        name: {row.subject: row.value for row in result.rows
+               if row.measure == name and row.correction == "none" and row.value is not None}
+        for name in (one, other)
+    }  # fmt: skip
+    both = [name for name in values[one] if name in values[other]]
+    x, y = ([values[name][model] for model in both] for name in (one, other))
+    row = correlation_row(ALL_MODELS, (one, other), (x, y), "models")
+    if len(both) < FEWEST_MODELS:
+        note = f"needs at least {FEWEST_MODELS} models, got {len(both)}"
+        return replace(row, value=None, low=None, high=None, note=note)
+    if row.value is None:
+        return row
+    # With skewed figures of a dozen models, Fisher's interval excludes zero too often.
+    exact = "exact " if len(both) < FISHER else ""
+    how = {P_VALUE: permuted_p(x, y), "test": f"{exact}permutation of models"}
+    low, high = (row.low, row.high) if len(both) >= FISHER else (None, None)
+    return replace(row, low=low, high=high, extra={**row.extra, **how})
+
+
+def correlation_over_training(
+    subject: str,
+    measures: tuple[str, str],
+    values: tuple[Sequence[float], Sequence[float]],
+    apart: str = "",
+) -> Row:
+    """Return the correlation over checkpoints, whose test allows for alike neighbours."""
+    row = correlation_row(subject, measures, values, "checkpoints", apart)
+    p = None if row.value is None else together_p(*values)
+    if p is None:
+        return replace(row, low=None, high=None)
+    how = {P_VALUE: p, "test": "signs of steps and permutation of checkpoints"}
+    return replace(row, low=None, high=None, extra={**row.extra, **how})
 
 
 def correlation_row(

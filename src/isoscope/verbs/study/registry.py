@@ -20,12 +20,13 @@ from isoscope.errors import UsageError, check_name, unknown_name
 from isoscope.measures.registry import all_measures
 from isoscope.registry import Registry
 from isoscope.verbs.study.reference import Key, catalogue, misprints
+from isoscope.verbs.study.scope import is_called
 
 if TYPE_CHECKING:
     from isoscope.data.texts.base import TextSource
     from isoscope.models.checkpoints import Every
     from isoscope.progress import Progress
-    from isoscope.results.result import Result
+    from isoscope.results.result import Result, Row
     from isoscope.verbs.study.claims import Claim
 
 
@@ -171,6 +172,8 @@ class Study:
         What is taken where the user names no source, by scale. The first scale is the usual one.
     trains : bool
         Whether it trains what it looks at, so that finished runs can be taken instead.
+    over_models : callable, optional
+        Makes figures over all models, such as a correlation, out of the rows of all of them.
     """
 
     id: str
@@ -188,6 +191,7 @@ class Study:
     tasks: tuple[str, ...] = ()
     scales: Mapping[str, Scale] = field(default_factory=dict)
     trains: bool = False
+    over_models: Callable[[Result], list[Row]] | None = None
 
     def paper_name(self, subject: str) -> str:
         """Return what the paper calls a model, or the name as it is."""
@@ -219,11 +223,6 @@ class Study:
     def misprints(self) -> list[dict[str, str]]:
         """What is known to be misprinted in its table."""
         return misprints(self.id)
-
-
-def is_called(names: str, subject: str) -> bool:
-    """Whether a subject has one of the names of a model, which stand between ``|``, in any case."""
-    return subject.casefold() in names.casefold().split("|")
 
 
 _STUDIES = Registry["Study"]("study", "isoscope.verbs.study.papers")

@@ -7,30 +7,49 @@ lists is a table.
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from isoscope.compute.execution import on_accelerators, open_pool, ray_address
-from isoscope.errors import IsoscopeError, UsageError
+from isoscope.errors import DataError, IsoscopeError, UsageError
 from isoscope.results.render import Line
 from isoscope.results.result import Result, Row
-from isoscope.verbs.study.folder import USUAL, StudyFolder, run_spread
+from isoscope.verbs.study.api import as_subject
+from isoscope.verbs.study.claims import ALL_MODELS, NOT_APPLICABLE, Verdict
+from isoscope.verbs.study.folder import (
+    USUAL,
+    WHOLE,
+    Outcome,
+    Piece,
+    StudyFolder,
+    fitting_sources,
+    memory_needed,
+    pieces_of,
+    run_spread,
+)
+from isoscope.verbs.study.inputs import one_model_kept
+from isoscope.verbs.study.records.costs import cost_lines, in_words, measured_costs
+from isoscope.verbs.study.records.provenance import MADE, available_memory
 from isoscope.verbs.study.registry import Study, all_studies, find_study
 from isoscope.verbs.study.text import (
     DESCRIPTIVE,
     beside_printed,
     case_lines,
+    command_for,
     figure_number,
     figures,
     last_verdict,
     misprint_lines,
+    not_applicable_lines,
     outcome_table,
+    scope_words,
     study_notes,
     verdict_line,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from isoscope.progress import Progress
@@ -40,8 +59,18 @@ if TYPE_CHECKING:
     Watching: TypeAlias = Callable[[], AbstractContextManager[Progress | None]]
     """Shows progress for as long as a ``with`` block lasts."""
 
-OUTCOME_STYLES = {"holds": "green", "fails": "red", "cannot be judged": "yellow"}
+OUTCOME_STYLES = {
+    "holds": "green",
+    "fails": "red",
+    "reversed": "magenta",
+    "undecided": "yellow",
+    "not applicable": "dim",
+    "not run": "dim",
+}
 ALL = "all"
+
+# Seconds of work before anything is said about the time that is left.
+SHORT_WORK = 10
 LIKE_AN_ID = re.compile(r"[BRDLP]-[A-Z][\w.]*", re.IGNORECASE)
 
 
@@ -71,9 +100,13 @@ def run_lines(run: StudyRun) -> Lines:
     for remark in study_notes(run.study, run.result):
         yield Line(remark, "dim")
     for verdict in run.verdicts:
+        if verdict.outcome == NOT_APPLICABLE:
+            continue
         yield Line(verdict_line(verdict), OUTCOME_STYLES[verdict.outcome])
         for line in case_lines(verdict):
             yield below(line)
+    for said in not_applicable_lines(run.verdicts):
+        yield Line(said, OUTCOME_STYLES[NOT_APPLICABLE])
     if not run.verdicts:
         yield Line(DESCRIPTIVE)
 
@@ -90,74 +123,191 @@ def run_several(
     Raises
     ------
     UsageError
-        At the end, where some of them did not run.
+        At the end, where some of them did not run on any model.
     """
     folder.prepare()
+    wanted = {study.id: fitting_sources(study, studies, sources) for study in studies}
+    pieces, refused = planned(studies, wanted, options)
+    if len(studies) == 1 and refused:
+        raise UsageError(refused[0].failure)
+    for outcome in refused:
+        yield heading(outcome.study)
+        yield below(outcome.failure, "red")
+        subjects = tuple(map(as_subject, wanted[outcome.study.id]))
+        folder.keep_failure(outcome.study, subjects, outcome.failure, options)
+    options["several"] = len(studies) > 1
     workers = options["workers"] is not None or ray_address(options["engine"]) is not None
-    run = run_shared if workers and len(studies) > 1 else run_one_by_one
-    failed = yield from run(studies, sources, folder, watching, **options)
-    if len(failed) < len(studies):
+    run = run_shared if workers and len(pieces) > 1 else run_one_by_one
+    outcomes = yield from run(pieces, wanted, folder, watching, **options)
+    ran = {outcome.study.id for outcome in outcomes if not outcome.failure}
+    missing = [study.id for study in studies if study.id not in ran]
+    if len(studies) == 1 and missing:
+        raise UsageError(outcomes[0].failure)
+    partly = [one for one in outcomes if one.failure and one.study.id in ran]
+    if partly:
+        listed = ", ".join(f"{one.study.id} on {one.name}" for one in partly)
+        yield Line(f"did not run: {listed}", "yellow")
+    if ran:
         where = folder.path
         yield Line(f"results: {where}; isoscope study compare {where} lays them side by side")
-    if failed:
-        listed = ", ".join(failed)
-        raise UsageError(f"{len(failed)} of {len(studies)} studies did not run: {listed}")
+    if missing:
+        listed = ", ".join(missing)
+        raise UsageError(f"{len(missing)} of {len(studies)} studies did not run: {listed}")
+
+
+def planned(
+    studies: Sequence[Study], wanted: Mapping[str, Sequence[str]], options: Mapping[str, Any]
+) -> tuple[list[Piece], list[Outcome]]:
+    """Return studies model by model, all of one model together; and those that cannot run at all.
+
+    A model that was opened for one study is there for the next.
+    """
+    found: list[Piece] = []
+    refused: list[Outcome] = []
+    for study in studies:
+        try:
+            found += pieces_of(study, wanted[study.id], options)
+        except IsoscopeError as error:
+            refused.append(Outcome(study, None, failure=str(error)))
+    names = list(dict.fromkeys(piece.name for piece in found))
+    return sorted(found, key=lambda piece: names.index(piece.name)), refused
 
 
 def run_one_by_one(
-    studies: Sequence[Study], sources: Sequence[str], folder: StudyFolder, watching: Watching,
-    **options: Any,
-) -> Generator[Line, None, list[str]]:  # fmt: skip
+    pieces: Sequence[Piece], wanted: Mapping[str, Sequence[str]], folder: StudyFolder,
+    watching: Watching, **options: Any,
+) -> Generator[Line, None, list[Outcome]]:  # fmt: skip
     """Run one study after the other; one that cannot run does not keep the others from it."""
-    failed: list[str] = []
-    for number, study in enumerate(studies, start=1):
-        yield heading(study, f"[{number}/{len(studies)}] ")
-        there = folder.file_of(study).is_file()
-        try:
+    del wanted
+    found: list[Outcome] = []
+    clock = Clock(len(pieces))
+    again = options.pop("again")
+    with one_model_kept():
+        for piece in pieces:
             with watching() as report:
-                run, known = folder.run(study, sources, progress=report, **options)
-        except IsoscopeError as error:
-            if len(studies) == 1:
-                raise
-            failed.append(study.id)
-            yield below(str(error), "red")
-            continue
-        if there and not known and not options["again"]:
-            yield below("replaces a result of other sources or options", "yellow")
-        yield from outcome_lines(run, known=known)
-    return failed
+                outcome = folder.run_piece(piece, again=again, progress=report, **options)
+            found.append(outcome)
+            yield from piece_lines(outcome, pieces, found, clock)
+    return found
 
 
 def run_shared(
-    studies: Sequence[Study], sources: Sequence[str], folder: StudyFolder, watching: Watching,
-    **options: Any,
-) -> Generator[Line, None, list[str]]:  # fmt: skip
+    pieces: Sequence[Piece], wanted: Mapping[str, Sequence[str]], folder: StudyFolder,
+    watching: Watching, **options: Any,
+) -> Generator[Line, None, list[Outcome]]:  # fmt: skip
     """Run several studies at a time."""
-    failed: list[str] = []
+    found: list[Outcome] = []
     # A study that has a worker to itself does not share its texts out once more.
-    who = options.pop("engine"), options.pop("workers")
+    engine, workers = options.pop("engine"), options.pop("workers")
     accelerators = on_accelerators(options["device"])
-    with watching() as report, open_pool(*who, accelerators=accelerators) as pool:
-        outcomes = run_spread(studies, sources, folder, pool, **options)
-        for number, outcome in enumerate(outcomes, start=1):
-            yield heading(outcome.study, f"[{number}/{len(studies)}] ")
-            if outcome.run is None:
-                failed.append(outcome.study.id)
-                yield below(outcome.failure, "red")
-            else:
-                yield from outcome_lines(outcome.run, known=outcome.known)
-            if report is not None:
-                report("studies", number, len(studies))
-    return failed
+    if ray_address(engine) is None:
+        fitting = workers_that_fit(pieces, workers)
+        if fitting < workers:
+            yield Line(f"{fitting} of {workers} workers: more would not fit into memory", "yellow")
+        workers = fitting
+    clock = Clock(len(pieces))
+    with watching() as report:
+        try:
+            with open_pool(engine, workers, accelerators=accelerators) as pool:
+                for outcome in run_spread(pieces, wanted, folder, pool, **options):
+                    found.append(outcome)
+                    yield from piece_lines(outcome, pieces, found, clock)
+                    if report is not None:
+                        report("studies", len(found), len(pieces))
+        except DataError as error:
+            if ray_address(engine) is not None:
+                raise
+            yield Line(f"{error}; the rest runs one by one", "yellow")
+            done = {(outcome.study.id, outcome.name) for outcome in found}
+            for piece in pieces:
+                if (piece.study.id, piece.name) not in done:
+                    found.append(run_apart(piece, wanted, folder, options))
+                    yield from piece_lines(found[-1], pieces, found, clock)
+    return found
 
 
-def outcome_lines(run: StudyRun, *, known: bool = False) -> Iterator[Line]:
-    """Show every claim in a line, with what became of it."""
+def run_apart(
+    piece: Piece, wanted: Mapping[str, Sequence[str]], folder: StudyFolder,
+    options: Mapping[str, Any],
+) -> Outcome:  # fmt: skip
+    """Run a study on a model in a process of its own, whose death is the end of this study only."""
+    try:
+        with open_pool(workers=1) as pool:
+            (outcome,) = run_spread([piece], wanted, folder, pool, **options)
+    except DataError:
+        why = "its process died, killed by somebody or for want of memory"
+        folder.keep_failure(piece.study, piece.taken.subjects, why, options)
+        return Outcome(piece.study, None, failure=why, name=piece.name)
+    return outcome
+
+
+def workers_that_fit(pieces: Sequence[Piece], workers: int) -> int:
+    """Return as many workers as there is memory for, at least one."""
+    free = available_memory()
+    if free is None:
+        return workers
+    fitting = [k for k in range(1, workers + 1) if memory_needed(pieces, k) <= free]
+    return max(fitting, default=1)
+
+
+class Clock:
+    """Tells how long the rest of some work takes, from the time of what is done."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.started = time.monotonic()
+
+    def left(self, outcomes: Sequence[Outcome]) -> str:
+        """Return the time that is left, in words; empty where there is little to say."""
+        done = sum(not outcome.known for outcome in outcomes)
+        seconds = time.monotonic() - self.started
+        rest = self.total - len(outcomes)
+        if not done or not rest or seconds < SHORT_WORK:
+            return ""
+        return f"{rest} left, about {in_words(seconds / done * rest)}"
+
+
+def piece_lines(
+    outcome: Outcome, pieces: Sequence[Piece], found: Sequence[Outcome], clock: Clock
+) -> Iterator[Line]:
+    """Show what became of a study on a model, and how much is left."""
+    several = len({piece.name for piece in pieces}) > 1 and outcome.name != WHOLE
+    model = f", {outcome.name}" if several else ""
+    line = heading(outcome.study, f"[{len(found)}/{len(pieces)}] ")
+    yield Line(f"{line.text}{model}", line.style)
+    if outcome.failure or outcome.run is None:
+        yield below(outcome.failure, "red")
+    else:
+        if outcome.replaced:
+            yield below("replaces a result of other sources or options", "yellow")
+        done = sum(one.study.id == outcome.study.id for one in found)
+        last = done == sum(piece.study.id == outcome.study.id for piece in pieces)
+        verdicts = verdicts_of(outcome.run, outcome.name, last=last)
+        yield from outcome_lines(outcome.run, verdicts, known=outcome.known)
+    left = clock.left(found)
+    if left:
+        yield below(left, "dim")
+
+
+def verdicts_of(run: StudyRun, name: str, *, last: bool) -> list[Verdict]:
+    """Return the verdicts about one model; those about all models come with the last one."""
+    others = {*run.result.extra.get(MADE, {})} - {name, WHOLE}
+    others |= set() if last else {ALL_MODELS}
+    return [verdict for verdict in run.verdicts if verdict.subject not in others]
+
+
+def outcome_lines(
+    run: StudyRun, verdicts: Sequence[Verdict] | None = None, *, known: bool = False
+) -> Iterator[Line]:
+    """Show every claim in a line, with what became of it; what does not apply is counted."""
     if known:
         yield below("finished before", "dim")
-    for verdict in run.verdicts:
-        said = f"{verdict.outcome}: {verdict.text} ({verdict.reason})"
-        yield below(said, OUTCOME_STYLES[verdict.outcome])
+    shown = run.verdicts if verdicts is None else verdicts
+    for verdict in shown:
+        if verdict.outcome != NOT_APPLICABLE:
+            yield below(verdict_line(verdict), OUTCOME_STYLES[verdict.outcome])
+    for said in not_applicable_lines(shown):
+        yield below(said, OUTCOME_STYLES[NOT_APPLICABLE])
 
 
 def list_lines(last: dict[str, str]) -> Lines:
@@ -195,9 +345,11 @@ def study_lines(study: Study) -> Lines:
             f"--scale {scale} without sources: {', '.join(taken.sources) or 'nothing'}"
             for scale, taken in study.scales.items()
         ),
-        *(f"claim: {claim.text}" for claim in study.claims),
+        *(f"claim: {claim.text} (about {scope_words(claim.about)})" for claim in study.claims),
         *([] if study.claims else [DESCRIPTIVE]),
         *(f"misprint: {line}" for line in misprint_lines(study)),
+        *cost_lines(study),
+        f"command: {command_for(study)}",
     ):
         yield below(line)
     printed = study.printed()
@@ -239,6 +391,9 @@ def describe(study: Study) -> dict[str, Any]:
         "tasks": list(study.tasks),
         "scales": {scale: list(taken.sources) for scale, taken in study.scales.items()},
         "claims": [claim.text for claim in study.claims],
+        "scopes": [scope_words(claim.about) for claim in study.claims],
+        "costs": measured_costs(study.id),
+        "command": command_for(study),
         "misprints": study.misprints,
         "printed": [
             dict(zip(("subject", "part", "correction", "measure"), key, strict=True), value=value)

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 from isoscope.models.model import MODELS
 from isoscope.results.fields import REMARKS, SETTINGS, STAR
 from isoscope.results.numbers import cell, with_spread
-from isoscope.results.render import markdown_table
+from isoscope.results.render import escaped, markdown_table
 from isoscope.results.tables import grouped, grouped_notes, option_notes, pivot
-from isoscope.verbs.study.claims import FAILS, HOLDS, OUTCOMES, UNJUDGED, Case, Verdict, what_of
+from isoscope.verbs.study.claims import NOT_APPLICABLE, OUTCOMES, Case, Verdict, what_of
+from isoscope.verbs.study.records.seeds import SEED_COUNT, SEED_MEAN, SEED_SD
 from isoscope.verbs.study.registry import Study, all_studies
+from isoscope.verbs.study.scope import Scope
+from isoscope.wording import counted as counted_noun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,19 +43,36 @@ SHOWN_PARTS = 3
 SHOWN_CASES = 12
 
 
-def study_markdown(study: Study, result: Result, verdicts: Sequence[Verdict]) -> str:
+def study_markdown(
+    study: Study, result: Result, verdicts: Sequence[Verdict], *, figures_too: bool = True
+) -> str:
     """Return a whole study as Markdown."""
-    parts = [f"## {study.id}: {study.title}", study.paper, markdown_table(figures(result))]
+    parts = [f"## {study.id}: {study.title}", study.paper]
+    parts += [markdown_table(figures(result))] if figures_too else ["No model was run."]
     remarks = study_notes(study, result)
     if remarks:
         parts.append("\n".join(f"- {remark}" for remark in remarks))
     parts.append("**Claims**" if verdicts else DESCRIPTIVE)
-    for verdict in verdicts:
-        lines = [f"- {verdict_line(verdict)}", *(f"  - {line}" for line in case_lines(verdict))]
-        parts.append("\n".join(lines))
+    about = {claim.text: scope_words(claim.about) for claim in study.claims}
+    for text, own in grouped(verdicts, lambda verdict: verdict.text).items():
+        scope = f" (about {about[text]})" if text in about else ""
+        parts.append("\n".join([f"- {escaped(text)}{escaped(scope)}", *claim_items(own)]))
     if result.command:
         parts.append(f"Command: `{result.command}`")
     return "\n\n".join(parts)
+
+
+def claim_items(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return what became of a claim on every model, with figures, as items of a list."""
+    lines = []
+    for verdict in verdicts:
+        if verdict.outcome == NOT_APPLICABLE:
+            continue
+        subject = f"{verdict.subject}: " if verdict.subject else ""
+        lines.append(f"  - {subject}**{verdict.outcome}** ({escaped(reason_of(verdict))})")
+        lines += [f"    - {escaped(line)}" for line in case_lines(verdict)]
+    outside = [f"{one.subject} ({one.reason})" for one in verdicts if one.outcome == NOT_APPLICABLE]
+    return [*lines, *([f"  - not applicable: {', '.join(outside)}"] if outside else [])]
 
 
 def figures(result: Result) -> list[list[str]]:
@@ -85,6 +105,9 @@ def figure(row: Row) -> str:
     if spread is not None and row.value is not None:
         number = with_spread(row.value, spread)
     about += STAR * bool(row.extra.get("star"))
+    if SEED_SD in row.extra:
+        over = with_spread(row.extra[SEED_MEAN], row.extra[SEED_SD])
+        about += f" (over {row.extra[SEED_COUNT]} seeds {over})"
     printed = f", printed {row.extra['printed']:g}" if "printed" in row.extra else ""
     return number + about + printed
 
@@ -133,14 +156,75 @@ def named(subjects: Mapping[str, Mapping[str, None]]) -> Iterator[str]:
 
 
 def verdict_line(verdict: Verdict) -> str:
-    """Return a claim with what became of it, and whether it is about the paper's models."""
-    return f"{verdict.outcome}: {verdict.text} ({reason_of(verdict)})"
+    """Return a claim with what became of it on a model, and what to know beside it."""
+    subject = f"{verdict.subject}: " if verdict.subject else ""
+    return f"{subject}{verdict.outcome}: {verdict.text} ({reason_of(verdict)})"
+
+
+def not_applicable_lines(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return a line for each model with the number of claims that are not about it, and why."""
+    outside = grouped(
+        (one for one in verdicts if one.outcome == NOT_APPLICABLE), lambda one: one.subject
+    )
+    lines = []
+    for subject, found in outside.items():
+        reasons = Counter(one.reason for one in found)
+        listed = ", ".join(f"{reason}: {count}" for reason, count in reasons.items())
+        said = counted_noun(len(found), "claim")
+        before = f"{subject}: " if subject else ""
+        lines.append(f"{before}not applicable: {said} ({listed})")
+    return lines
+
+
+def scope_words(scope: Scope) -> str:
+    """Say which models a claim is about.
+
+    Examples
+    --------
+    >>> scope_words(Scope(objectives=("causal",), smallest=410_000_000))
+    'causal transformers with at least 410M parameters'
+    """
+    but = f", except {', '.join(names.split('|')[0] for names in scope.but)}" if scope.but else ""
+    if scope.models:
+        return " and ".join(names.replace("|", " or ") for names in scope.models) + but
+    kinds = {"transformer": "transformers", "vectors": "word vectors",
+             "made": "small models that isoscope trains"}  # fmt: skip
+    named_kinds = [kinds[kind] for kind in scope.kinds if kind in kinds]
+    listed = " and ".join([", ".join(named_kinds[:-1]), named_kinds[-1]]).removeprefix(" and ")
+    said = {True: "with", False: "without"}
+    more = [
+        *([f"of the families {', '.join(scope.families)}"] if scope.families else []),
+        *([f"with {' or '.join(scope.positions)} positions"] if scope.positions else []),
+        *([f"with at least {millions(scope.smallest)} parameters"] if scope.smallest else []),
+        *([f"with at most {millions(scope.largest)} parameters"] if scope.largest else []),
+        *([f"{said[scope.unembedding]} an unembedding"] if scope.unembedding is not None else []),
+        *([] if scope.tied is None else [f"whose matrices are {'' if scope.tied else 'not '}tied"]),
+        *([f"with a final {scope.final_norm}"] if scope.final_norm else []),
+    ]
+    encoders = {None: "", True: "that encode sentences", False: "that are no sentence encoders"}
+    more += [encoders[scope.sentence_encoder]] if scope.sentence_encoder is not None else []
+    before = f"{' or '.join(scope.objectives)} " if scope.objectives else ""
+    every = "" if before or more else "all "
+    return " ".join([f"{every}{before}{listed}", *more]) + but
+
+
+def millions(count: int) -> str:
+    """Return a number of parameters in short."""
+    return f"{count / 1e9:g}B" if count >= 10**9 else f"{count / 1e6:g}M"
+
+
+def command_for(study: Study, model: str = "") -> str:
+    """Return the command that runs a study, on a model where one is named."""
+    takes = study.sources and not model
+    source = f" --model {model}" if model else " --model MODEL" if takes else ""
+    return f"isoscope study run {study.id}{source} --data DATA --out studies"
 
 
 def reason_of(verdict: Verdict) -> str:
     """Return why a claim was judged so, and on whose models."""
-    others = verdict.other_models
-    return verdict.reason + (f"; other model: {', '.join(others)}" if others else "")
+    others = verdict.other_models if verdict.cases else ()
+    about = [verdict.reason, *verdict.flags, *(["not a model of the paper"] if others else [])]
+    return "; ".join(part for part in about if part)
 
 
 def case_lines(
@@ -156,11 +240,13 @@ def case_line(case: Case) -> str:
     """Return one comparison."""
     other = f"{case.right_subject}: " if case.right_subject else ""
     right = f"{other}{case.right} " if case.right else ""
+    if case.bounds is not None:
+        right = " and ".join(map(figure_number, case.bounds))
     mark = {True: "", False: ", which is not so", None: ", which is undefined"}[case.true]
     subject = f"{case.subject}: " if case.subject else ""
     return (
-        f"{subject}{case.left} {figure_number(case.left_value)} {case.op} "
-        f"{right}{figure_number(case.right_value)}{mark}"
+        f"{subject}{case.left} {figure_number(case.left_value)} {case.op} {right}"
+        f"{'' if case.bounds is not None else figure_number(case.right_value)}{mark}"
     )
 
 
@@ -214,9 +300,21 @@ def outcomes_of(*runs: StudyRun) -> Counter[str]:
 def last_verdict(run: StudyRun) -> str:
     """Return what became of all claims of a study, in a few words."""
     counts = outcomes_of(run)
-    plural = {HOLDS: "hold", FAILS: "fail", UNJUDGED: UNJUDGED}
-    said = [f"{counts[name]} {words}" for name, words in plural.items() if counts[name]]
-    return ", ".join(said) or "shows figures, claims nothing"
+    return counted(counts) or "shows figures, claims nothing"
+
+
+# What stands behind a number of claims.
+SINGULARS = {"reversed": "is reversed"}
+PLURALS = {"holds": "hold", "fails": "fail", "reversed": "are reversed"}
+
+
+def counted(counts: Counter[str]) -> str:
+    """Return how many claims hold, fail and so on; outcomes that no claim has are left out."""
+    return ", ".join(
+        f"{counts[name]} {(SINGULARS if counts[name] == 1 else PLURALS).get(name, name)}"
+        for name in OUTCOMES
+        if counts[name]
+    )
 
 
 def summary(run: StudyRun) -> dict[str, Any]:
@@ -230,8 +328,11 @@ def summary(run: StudyRun) -> dict[str, Any]:
         "claims": [
             {
                 "text": verdict.text,
+                "model": verdict.subject,
                 "outcome": verdict.outcome,
                 "reason": verdict.reason,
+                "p": verdict.p,
+                "flags": list(verdict.flags),
                 "other_models": list(verdict.other_models),
             }
             for verdict in run.verdicts
@@ -263,9 +364,8 @@ def compared_markdown(runs: Iterable[StudyRun], about: str = "") -> str:
     counts = outcomes_of(*every)
     missing = [study.id for study in all_studies() if study.id not in {r.study.id for r in every}]
     opening = (
-        f"{len(every)} of {len(all_studies())} studies; of {sum(counts.values())} claims "
-        f"{counts[HOLDS]} hold, {counts[FAILS]} fail, {counts[UNJUDGED]} cannot be judged on these "
-        "models."
+        f"{len(every)} of {len(all_studies())} studies; of {sum(counts.values())} claims, each "
+        f"counted once a model, {counted(counts)}."
     )
     parts = ["# The papers' experiments, claim by claim", opening]
     parts += [about] if about else []
@@ -275,32 +375,41 @@ def compared_markdown(runs: Iterable[StudyRun], about: str = "") -> str:
     return "\n\n".join(parts)
 
 
+def printed_part(run: StudyRun, most: int | None = None) -> list[str]:
+    """Return the numbers of the paper's own models beside those that it prints."""
+    found = beside_printed(run)
+    if not found:
+        other = "The models differ from the paper's: its printed numbers stand for others."
+        return [other] if run.study.printed() else []
+    body = [
+        [one.what, cell(one.row), f"{one.printed:g}",
+         "" if one.difference is None else f"{one.difference:+.3g}"]
+        for one in found[:most]
+    ]  # fmt: skip
+    more = len(found) - len(body)
+    rest = [f"And {more} more printed numbers, all on the page of the study."] if more else []
+    return [markdown_table([["number", "measured", "printed", "difference"], *body]), *rest]
+
+
 def study_part(run: StudyRun) -> str:
     """Return one study: its claims with what became of them, and printed numbers."""
     study = run.study
     lines = [f"## {study.id}: {study.title}", study.paper]
     rows = [
-        [verdict.text, verdict.outcome, reason_of(verdict),
+        [verdict.text, verdict.subject, verdict.outcome, reason_of(verdict),
          "; ".join(case_lines(verdict, CASES, "{} more"))]
         for verdict in run.verdicts
+        if verdict.outcome != NOT_APPLICABLE
     ]  # fmt: skip
-    lines.append(
-        markdown_table([["claim", "verdict", "because", "figures"], *rows], left=4)
-        if rows
-        else DESCRIPTIVE
-    )  # fmt: skip
-    found = beside_printed(run)
-    if found:
-        body = [
-            [one.what, cell(one.row), f"{one.printed:g}",
-             "" if one.difference is None else f"{one.difference:+.3g}"]
-            for one in found[:SHOWN]
-        ]  # fmt: skip
-        lines.append(markdown_table([["number", "measured", "printed", "difference"], *body]))
-        if len(found) > SHOWN:
-            lines.append(f"And {len(found) - SHOWN} more printed numbers, all in JSON.")
-    elif study.printed():
-        lines.append("The models differ from the paper's: its printed numbers stand for others.")
+    if rows:
+        header = ["claim", "model", "verdict", "because", "figures"]
+        lines.append(markdown_table([header, *rows], left=5))
+    outside = not_applicable_lines(run.verdicts)
+    if outside:
+        lines.append("\n".join(f"- {line}" for line in outside))
+    if not run.verdicts:
+        lines.append(DESCRIPTIVE)
+    lines += printed_part(run, SHOWN)
     lines += [f"Misprint: {line}" for line in misprint_lines(study)]
     if run.result.command:
         seeds = ", ".join(f"{name} {value}" for name, value in run.result.seeds.items())

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,16 +24,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from isoscope import training
+from isoscope.compute.stats.significance import difference, sample_of
 from isoscope.errors import UsageError, check_name
 from isoscope.models.checkpoint_cache import CheckpointCache
 from isoscope.models.checkpoints import find_training
-from isoscope.results.fields import REMARKS, SETTINGS, UNCORRECTED
+from isoscope.results.fields import DIFFERENCE, RATIO, REMARKS, SETTINGS, UNCORRECTED
 from isoscope.results.merge import joined_without_verdicts, renamed
 from isoscope.results.result import Result, Row, load_result
 from isoscope.verbs.profile.api import profile_over_training
 from isoscope.verbs.study.inputs import less, spare_text, stamp, wikitext_train
 from isoscope.verbs.study.registry import AS_PAPER, MINI, PRETRAIN, TINY_SIZE, Request, Subject
-from isoscope.verbs.train.names import FACTORS, MATRIX, is_ablation, model_of
+from isoscope.verbs.train.names import FACTORS, MATRIX, SECONDS, is_ablation, model_of
 from isoscope.version import __version__
 
 if TYPE_CHECKING:
@@ -84,8 +86,6 @@ def kept_run(
 
 # Runs of each, as in the paper.
 SEEDS = 3
-# End of a measure: how far it is from that without calibration, on either side.
-MOVED = "/moved"
 
 
 @dataclass(frozen=True)
@@ -210,24 +210,64 @@ def suffix_of(result: Result, small: tuple[int, str] | None) -> str:
     return small[1] if small is not None and limits == {small[0]} else ""
 
 
-def moved(rows: Iterable[Row]) -> list[Row]:
-    """Return how far every row is from that without calibration, on either side."""
+def differences(rows: Iterable[Row]) -> list[Row]:
+    """Return how far the mean of runs is from that without calibration, with Student's interval."""
     every = list(rows)
-    plain = {
-        (row.subject, row.part, row.measure): row for row in every if row.correction == UNCORRECTED
-    }
+    plain = plain_rows(every)
     found = []
     for row in every:
         before = plain.get((row.subject, row.part, row.measure))
         if before is None or row.correction == UNCORRECTED:
             continue
-        change = less(row.value, before.value)
+        ours, theirs = (
+            [value for value in one.extra.get(RUNS, ()) if value is not None]
+            for one in (row, before)
+        )
+        tested = difference(sample_of(ours), sample_of(theirs)) if ours and theirs else None
         found.append(
             replace(
-                row, measure=row.measure + MOVED, value=None if change is None else abs(change),
-                log10=None, low=None, high=None, note=row.note or before.note, extra={"unit": RUNS},
+                row, measure=row.measure + DIFFERENCE, value=less(row.value, before.value),
+                log10=None, low=None if tested is None else tested.low,
+                high=None if tested is None else tested.high, note=row.note or before.note,
+                extra={"unit": RUNS},
             )
         )  # fmt: skip
+    return found
+
+
+def plain_rows(rows: Iterable[Row]) -> dict[tuple[str, str, str], Row]:
+    """Return the rows without calibration, by model, part and measure."""
+    return {
+        (row.subject, row.part, row.measure): row for row in rows if row.correction == UNCORRECTED
+    }
+
+
+def with_time_error(rows: Iterable[Row]) -> list[Row]:
+    """Give ratios of times an interval, Student's of the difference of logarithms of single runs.
+
+    The ratio itself is that of the mean times.
+    """
+    every = list(rows)
+    times = {
+        (row.subject, row.part, row.correction): row for row in every if row.measure == SECONDS
+    }
+    found = []
+    for row in every:
+        ours = times.get((row.subject, row.part, row.correction))
+        theirs = times.get((row.subject, row.part, UNCORRECTED))
+        if row.measure != SECONDS + RATIO or ours is None or theirs is None or not row.value:
+            found.append(row)
+            continue
+        logs = [
+            [math.log(one) for one in side.extra.get(RUNS, ()) if one] for side in (ours, theirs)
+        ]
+        tested = difference(sample_of(logs[0]), sample_of(logs[1])) if all(logs) else None
+        if tested is None or tested.low is None or tested.high is None:
+            found.append(row)
+            continue
+        ends = (row.value * math.exp(end - tested.value) for end in (tested.low, tested.high))
+        low, high = ends
+        found.append(replace(row, low=low, high=high))
     return found
 
 
@@ -390,6 +430,15 @@ class Curve:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def with_values(self, values: Sequence[float]) -> Curve:
+        """Return the curve of other values of the same checkpoints."""
+        return Curve(self.shares, np.asarray(values, dtype=np.float64))
+
+    @property
+    def early(self) -> int:
+        """How many checkpoints of the first third there are, the start apart; at least one."""
+        return max(int((self.shares <= 1 / 3).sum()) - 1, 1)
 
     def at(self, share: float) -> float:
         """Return the value at a share of the training."""

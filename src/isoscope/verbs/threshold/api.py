@@ -53,6 +53,7 @@ from isoscope.verbs.threshold.text import (
     change_sentences,
     left_out_sentences,
     rate_sentences,
+    relation_sentences,
 )
 from isoscope.wording import listed
 
@@ -134,7 +135,7 @@ def threshold(
         Labelled pairs of two texts, two rows of the source, a row of ``queries`` and one of the
         source, or row k of the source and of ``second``.
     positive : str, optional
-        Which scores are a match, such as ``>=4``; not needed where pairs are labelled yes and no.
+        Scores that are a match, such as ``>=4``; not needed if pairs are labelled yes and no.
     precision, recall : float, optional
         What a threshold should reach. The one with the best F1 is given in any case.
     confidence : float, optional
@@ -159,7 +160,7 @@ def threshold(
     sample : int
         Rows whose pairs are compared.
     folds : int
-        Folds that pairs are dealt into.
+        Folds of the cross-validation.
     layer, sentences
         Layer of a model, and how texts become vectors.
     second : str, Path or array, optional
@@ -167,7 +168,7 @@ def threshold(
     column, ids : str, optional
         Which array of a file that holds several; which label names its rows.
     drop_invalid : bool
-        Leave out rows with NaN or infinities.
+        Exclude rows with NaN or infinity.
     level : float
         Coverage of the intervals.
     seed : int
@@ -284,6 +285,7 @@ def about_labels(
     rare = rare_precisions(scored, rate, found.pairs, missing)
     remarks = [
         *left_out_sentences(labelled.problem.left_out),
+        *relation_sentences(scored[0]),
         *change_sentences(scored),
         *rate_sentences(scored[0], rate, rare),
     ]
@@ -421,11 +423,12 @@ def background(
             above[space.name, cut] = meaning.pairs.share_above(cut, level)
         if number == 1:
             remarks += background_sentences(meaning)
+            density = meaning.density(subject)
         if progress is not None:
             progress("compare random pairs", number, len(spaces))
     left_out = {why: n for why, n in kept.left_out.items() if n}
     remarks += norm_remarks(rows)
-    result = Result(found, left_out=left_out, extra={REMARKS: remarks})
+    result = Result(found, [density], left_out=left_out, extra={REMARKS: remarks})
     return Background(result, maps, above, total, store_size)
 
 

@@ -22,7 +22,8 @@ from isoscope.compute.stats.estimates import Estimate
 from isoscope.compute.stats.pair_cosines import RandomPairs
 from isoscope.corrections.query_centre import TwoSided
 from isoscope.errors import DataError
-from isoscope.results.result import Row
+from isoscope.measures.families.cosine import density_rows
+from isoscope.results.result import Row, Table
 from isoscope.verbs.threshold.names import PER_QUERY, RANDOM, SCORE, SHARE_ABOVE
 
 # Names of the other forms of a cosine, as fields of a row.
@@ -82,11 +83,15 @@ class Meaning:
             for name, found, about in cases
         ]  # fmt: skip
 
+    def density(self, subject: str) -> Table:
+        """Return how the cosines of the pairs are distributed."""
+        return Table(subject, "", self.space, "cosine_density", density_rows(self.pairs.ordered))
+
     def _about(self, share: float, score: float | None) -> dict[str, Any]:
         return {SHARE_ABOVE: share, PER_QUERY: share * self.others, **forms_of(score)}
 
     def _percentile_of(self, score: float, level: float) -> tuple[Estimate, dict[str, Any]]:
-        """Return the percentile of a score, and how many others a query meets above it."""
+        """Return the percentile of a score, and how many others a query returns above it."""
         found = self.pairs.share_above(score, level)
         assert found.value is not None
         ends = [None if end is None else 100 * (1 - end) for end in (found.high, found.low)]
@@ -112,6 +117,6 @@ def norm_remarks(rows: NDArray[Any]) -> list[str]:
     if np.ptp(norms) <= UNEVEN * float(norms.max()):
         return []
     return [
-        "The vectors are not of one length: inner products and Euclidean distances of a store are "
-        "not those of the table unless vectors are set to length 1 first. Cosines are."
+        "The vectors have different norms: the cosines of a store are those of the table, but its "
+        "inner products and Euclidean distances are not unless vectors are brought to norm 1 first."
     ]

@@ -15,7 +15,7 @@ FOLDS = 5
 
 EXAMPLES = """Examples:
 
-isoscope threshold vectors.npy --at 0.86
+isoscope threshold package:glove --at 0.6
 
 isoscope threshold documents.npy --queries queries.npy --store-size 5000000
 
@@ -26,11 +26,11 @@ isoscope threshold vectors.npy --pairs rows.csv --map map.json
 
 
 def scores_of(text: str | None) -> list[float]:
-    """Read numbers with commas between them."""
+    """Read comma-separated numbers."""
     try:
         return [float(part) for part in (text or "").split(",") if part.strip()]
     except ValueError:
-        raise UsageError(f"--at takes cosines with commas between them, not {text!r}") from None
+        raise UsageError(f"--at takes comma-separated cosines, not {text!r}") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,27 +39,26 @@ class ThresholdOptions(options.Options):
 
     source: str = options.argument(
         "SOURCE|MODEL",
-        "Vectors, as isoscope measure takes them; a model, where pairs are texts or with --text.",
+        "Vectors, as for isoscope measure; or a model, if pairs are texts or with --text.",
     )
     at: str | None = options.option(
-        None, "Cosines to look up, with commas, such as 0.8,0.86.", callback=scores_of
+        None, "Comma-separated cosines to look up, such as 0.8,0.86.", callback=scores_of
     )
     of_queries: options.Queries
     text: str | None = options.option(None, "Texts that the model turns into vectors.")
     store_size: int | None = options.option(
-        None, "Vectors in your store, where the source is a part of them.", min=2
+        None, "Number of vectors in your store, if the source is a part of it.", min=2
     )
     corrections: str | None = options.option(
-        None, "Spaces, with commas. Default: none,center,all-but-the-top,whiten."
+        None, "Comma-separated spaces. Default: none,center,all-but-the-top,whiten."
     )
     pairs: Path | None = options.option(
         None,
-        "Labelled pairs (.tsv .csv .jsonl): two texts, two rows, or a row of the queries and one "
-        "of the documents; and a score or yes/no.",
+        "Labelled pairs (.tsv .csv .jsonl): two texts or rows, and a score or yes/no.",
         panel=LABELS,
     )
     positive: str | None = options.option(
-        None, "Which scores are a match: '>=4'.", metavar="CONDITION", panel=LABELS
+        None, "Scores that are a match, such as '>=4'.", metavar="CONDITION", panel=LABELS
     )
     precision: float | None = options.option(
         None, "Precision that a threshold should reach.", panel=LABELS
@@ -69,25 +68,25 @@ class ThresholdOptions(options.Options):
     )
     confidence: float | None = options.option(
         None,
-        "Chance that it does on other pairs, such as 0.95. Default: it does on average.",
+        "Probability that it does on other pairs, such as 0.95. Default: on average.",
         panel=LABELS,
     )
     base_rate: str | None = options.option(
         None,
-        "Share of pairs that are a match where the threshold is used, such as 0.001 or 1/1000. "
-        "Default: what the labelled queries and the store imply, else 1/1000.",
+        "Share of matches among pairs in use, such as 0.001 or 1/1000. Default: as the labelled "
+        "queries and the store imply, else 1/1000.",
         metavar="SHARE",
         panel=LABELS,
     )
     second: str | None = options.option(
-        None, "A second file of vectors, where the pairs are scores alone.", panel=LABELS
+        None, "Second file of vectors, if the pairs are scores alone.", panel=LABELS
     )
     folds: int = options.option(
-        FOLDS, "Folds that pairs are dealt into.", min=2, max=20, panel=LABELS
+        FOLDS, "Folds of the cross-validation.", min=2, max=20, panel=LABELS
     )
     ids: options.Ids = None
     map_file: Path | None = options.option(
-        None, "Write score → percentile (and probability, with pairs) to this .json.", "--map"
+        None, "Write percentile (and probability) by score to this .json.", "--map"
     )
     sample: int = options.option(5_000, "Rows whose pairs are compared.", min=2)
     layer: options.Layer = "last"

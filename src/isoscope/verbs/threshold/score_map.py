@@ -119,7 +119,9 @@ class ScoreMap:
 def percentile_map(pairs: RandomPairs, correction: str) -> ScoreMap:
     """Say which share of random pairs lies below every score, in percent."""
     last = pairs.count - 1
-    ends = np.unique(np.floor(DENSER ** np.arange(np.log(last) / np.log(DENSER))).astype(np.intp))
+    # Two rows have a single pair, whose place is 0.
+    powers = np.arange(np.log(max(last, 1)) / np.log(DENSER))
+    ends = np.unique(np.floor(DENSER**powers).astype(np.intp))
     even = np.linspace(0, last, STEPS + 1).round().astype(np.intp)
     places = np.unique(np.concatenate([[0], ends, even, last - ends, [last]]))
     scores = pairs.ordered[places].astype(np.float64)
@@ -189,6 +191,6 @@ def load_maps(path: str | Path) -> dict[tuple[str, str], ScoreMap]:
         ]  # fmt: skip
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"{path} holds no maps of scores") from error
     return {(one.kind, one.correction): one for one in maps}

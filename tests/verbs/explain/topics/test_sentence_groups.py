@@ -136,7 +136,7 @@ GOOD = '{"group": 1, "text": "x"}\n'
         ("g.tsv", "a\tone\na\ttwo\n", "holds 1 groups"),
         ("g.tsv", "\n", "holds 0 groups"),
         ("g.tsv", "a\tone\na\tone\nb\tx\nb\ty\n", "group 'a' holds 'one' 2 times"),
-        ("g.jsonl", GOOD + "nonsense\n", "line 2 is no JSON"),
+        ("g.jsonl", GOOD + "nonsense\n", "line 2 is not valid JSON"),
         ("g.jsonl", GOOD + "[1]\n", "line 2 should be a JSON object"),
         ("g.jsonl", GOOD + '{"text": "x"}\n', "line 2 needs a name or a number under 'group'"),
         ("g.jsonl", GOOD + '{"group": true, "text": "x"}\n', "line 2 needs a name or a number"),

@@ -38,14 +38,14 @@ def pairs(tmp_path: Path) -> Path:
 
 
 def test_what_a_person_reads(run: Run, vectors: Path) -> None:
-    done = run("measure", vectors, "--neighbours", "--corrections", "none,center")
+    done = run("measure", vectors, "--neighbours", "--corrections", "none,center", "--details")
     assert done.code == 0, done.error
     assert "vectors: what a search would notice" in done.out
     assert "recall of binary codes" in done.out
     assert "Verdict:" in done.out
     assert "No label was used" in done.out
     assert done.error == ""
-    without = run("measure", vectors, "--corrections", "none,center")
+    without = run("measure", vectors, "--corrections", "none,center", "--details")
     assert "search" not in without.out
 
 

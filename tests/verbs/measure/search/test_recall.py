@@ -260,9 +260,9 @@ def test_progress_counts_rows() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"k": 0}, "k is at least 1"),
+        ({"k": 0}, "k must be at least 1"),
         ({"sample": 15}, "too small for 10 neighbours"),
-        ({"seed": -1}, "seed is at least 0"),
+        ({"seed": -1}, "seed must be at least 0"),
         ({"k": 60}, "100 rows with a direction; 60 neighbours each take at least 120"),
         ({"corrections": "centre"}, "did you mean center"),
         ({"queries": np.ones((5, 3))}, "queries have 3 dimensions"),

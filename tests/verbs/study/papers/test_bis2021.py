@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from benchmark_files import OTHER_SIZE
+from judging_for_tests import hardly, judged, outcomes, surely
 from scipy import stats
 
 from isoscope.data.arrays import ArrayCloud
-from isoscope.results.result import Row
+from isoscope.results.result import Result, Row
 from isoscope.verbs.study.api import run_study
-from isoscope.verbs.study.papers.bis2021 import WORD_SETS, average
+from isoscope.verbs.study.papers.bis2021 import WORD_SETS, average, norms_and_isotropy
 from isoscope.verbs.study.registry import Subject
+from isoscope.verbs.study.scope import Facts
 
 pytestmark = OTHER_SIZE
 
@@ -27,7 +30,7 @@ FILES = {
     "wordsim-similarity": ("wordsim_similarity_goldstandard.txt", "{}\t{}\t{}"),
     "wordsim-relatedness": ("wordsim_relatedness_goldstandard.txt", "{}\t{}\t{}"),
 }
-PAIRS = {name: RNG.integers(0, 50, (40, 3)) for name in FILES}
+PAIRS = {name: RNG.integers(0, 50, (60, 3)) for name in FILES}
 
 
 def words(vectors: np.ndarray = X) -> ArrayCloud:
@@ -67,8 +70,17 @@ def test_table_2_is_the_mean_of_five(data: Path) -> None:
     assert value("average/inner/pearson") == pytest.approx(before)
     assert value("average/inner/pearson", "center") == pytest.approx(after)
     assert value("average/inner/pearson/difference", "center") == pytest.approx(after - before)
-    assert len(run.verdicts[1].cases) == 4  # every method but none
-    assert "men 40" in run.result.row("average/inner/pearson").note
+    assert {verdict.outcome for verdict in run.verdicts} == {"not applicable"}  # a list of words
+    row = run.result.row("average/inner/pearson/difference", "center")
+    assert len(row.extra["replicates"]) == 20
+    # Block k is left out of all sets; what is left is the mean of what each set has without it.
+    alone = run_study("B-T3", [words()], data=data).result
+    each = [
+        alone.row(f"{name}/inner/pearson/difference", "center").extra["replicates"]
+        for name in WORD_SETS
+    ]
+    assert row.extra["replicates"] == pytest.approx(np.mean(each, axis=0))
+    assert "men 60" in run.result.row("average/inner/pearson").note
     assert all(row.measure.startswith("average/") for row in run.result)
 
 
@@ -77,7 +89,8 @@ def test_table_3_has_every_set(data: Path) -> None:
     assert run.result.value("rare-words/inner/pearson") == pytest.approx(inner_scores(X)[1])
     assert {row.measure.split("/")[0] for row in run.result} == set(WORD_SETS)
     assert not any("spearman" in row.measure for row in run.result)
-    assert len(run.verdicts[0].cases) == 2
+    (verdict,) = run.verdicts
+    assert (verdict.outcome, verdict.reason) == ("not applicable", "not a transformer")
 
 
 def test_a_mean_with_a_gap_is_undefined() -> None:
@@ -99,14 +112,22 @@ def test_figure_1_is_the_svd() -> None:
     _, _, right = np.linalg.svd(X)
     mean = X.mean(axis=0)
     cosine = abs(right[0] @ mean) / np.linalg.norm(mean)
-    assert run.verdicts[0].cases[0].left_value == pytest.approx(cosine)
-    assert run.verdicts[1].outcome == "holds"
+    row = run.result.row("mean_alignment")
+    assert row.value == pytest.approx(cosine)
+    assert len(row.extra["replicates"]) == 10
+    assert outcomes("B-F1", run.result.rows) == ["holds", "holds"]
+    # After centring there is no gap left that a second centring could close.
+    turned = [
+        replace(row, correction={"none": "center", "center": "none"}[row.correction])
+        for row in run.result.rows
+    ]
+    assert outcomes("B-F1", turned)[1] == "reversed"
 
 
 def test_figure_2_is_seeded_and_holds() -> None:
     run = run_study("B-F2", seed=1)
     assert [verdict.outcome for verdict in run.verdicts[:2]] == ["holds", "holds"]
-    assert run.verdicts[2].outcome == "cannot be judged"  # without a training
+    assert run.verdicts[2].outcome == "not applicable"  # without a training
     assert run.result.rows == run_study("B-F2", seed=1).result.rows
     assert run.result.rows != run_study("B-F2", seed=2).result.rows
     # a shift of 4 adds 16 along one direction to the mean squares of 1/3 along each
@@ -117,21 +138,71 @@ def test_figure_2_is_seeded_and_holds() -> None:
 def test_figure_5_needs_five_models() -> None:
     clouds = [Subject(f"m{k}", X * (k + 1)) for k in range(5)]
     run = run_study("B-F5", clouds)
-    assert run.verdicts[0].outcome == "holds"  # longer vectors, lower I1
-    row = run.result.row("correlation(mean_norm, i1)")
+    assert run.verdicts[0].outcome == "not applicable"  # vectors without a model
+    (row,) = norms_and_isotropy(run.result)
+    # Longer vectors, lower I1: two of the 120 orders of five models are as extreme.
+    figures = [one for one in run.result if one.subject != "all models"]
+    assert outcomes("B-F5", [*figures, row]) == ["holds"]
     norms = [r.value for r in run.result if r.measure == "mean_norm"]
     evenness = [r.value for r in run.result if r.measure == "i1"]
     assert row.value == pytest.approx(stats.pearsonr(norms, evenness)[0])
     assert row.n == 5
-    few = run_study("B-F5", clouds[:4])
-    assert few.verdicts[0].outcome == "cannot be judged"
-    assert "at least 5 models" in few.verdicts[0].reason
+    some = [one for one in figures if one.subject != "m4"]
+    (few,) = judged("B-F5", [*some, *norms_and_isotropy(Result(some))])
+    assert few.outcome == "not run"
+    assert "at least 5 models" in few.reason
 
 
 def test_figure_6_compares_mean_norms() -> None:
     run = run_study("B-F6", [words()])
-    assert run.verdicts[0].outcome == "holds"
+    assert run.verdicts[0].outcome == "not applicable"
+    assert outcomes("B-F6", run.result.rows) == ["holds"]
     assert run.result.value("mean_norm", "center") == pytest.approx(
         np.linalg.norm(X - X.mean(axis=0), axis=1).mean()
     )
     assert {table.correction for table in run.result.tables} == {"none", "center"}
+
+
+def of_matrix(name: str, raw: float, centred: float, removed: float) -> list[Row]:
+    values = (("none", raw), ("center", centred), ("all-but-the-top", removed))
+    return [Row(name, "", correction, "i1", value) for correction, value in values]
+
+
+def test_claims_about_matrices() -> None:
+    good = of_matrix("mine", 0.3, 0.9, 0.97)
+    assert outcomes("B-T1", surely(good)) == ["holds"] * 3
+    assert outcomes("B-T1", surely(of_matrix("mine", 0.9, 0.3, 0.2))) == [
+        "fails", "fails", "reversed",
+    ]  # fmt: skip
+    assert outcomes("B-T1", hardly(good)) == ["undecided"] * 3
+    assert outcomes("B-T1", good) == ["undecided"] * 3
+    assert outcomes("B-T1", surely(good), Facts()) == ["not applicable"] * 3
+    large = judged("B-T1", surely(of_matrix("RoBERTa-large", 0.3, 0.64, 0.97)))
+    assert [verdict.outcome for verdict in large] == ["not applicable", "holds", "holds"]
+    assert large[0].reason == "excepted by name"
+
+
+def of_words(name: str, *, inner: float, cosine: float) -> list[Row]:
+    """Averages of one method, whose gains are known."""
+    rows = []
+    for score, gain in (("inner", inner), ("cosine", cosine)):
+        measure = f"average/{score}/pearson"
+        rows += [
+            Row(name, "", "none", measure, 0.3),
+            *(Row(name, "", one, measure, 0.3 + gain) for one in ("center", "center-scaled")),
+            *(Row(name, "", one, f"{measure}/difference", gain)
+              for one in ("center", "center-scaled")),
+        ]  # fmt: skip
+    return rows
+
+
+def test_claims_about_words() -> None:
+    assert outcomes("B-T2", surely(of_words("mine", inner=0.2, cosine=0.1))) == ["holds"] * 3
+    turned = surely(of_words("mine", inner=-0.2, cosine=-0.1))
+    assert outcomes("B-T2", turned) == ["reversed"] * 3
+    assert outcomes("B-T2", hardly(of_words("mine", inner=0.2, cosine=0.1))) == ["undecided"] * 3
+    cased = surely(of_words("BERT-base-cased", inner=0.2, cosine=0.1))
+    assert outcomes("B-T2", cased) == ["not applicable", "holds", "holds"]
+    # The paper excepts one score of one model, and the other one is still judged.
+    large = surely(of_words("BERT-large-cased", inner=0.2, cosine=-0.1))
+    assert outcomes("B-T2", large) == ["not applicable", "holds", "holds"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,17 +15,22 @@ from class_sets_for_tests import write_rte
 
 from isoscope.errors import UsageError
 from isoscope.results.result import Result
+from isoscope.verbs.study import api
 from isoscope.verbs.study import training_runs as trainings
 from isoscope.verbs.study.api import StudyRun, run_study
 from isoscope.verbs.study.papers import ding2022
 from isoscope.verbs.study.papers.ding2022 import CELLS
 from isoscope.verbs.study.reference import misprints, printed_table
-from isoscope.verbs.study.registry import find_study
+from isoscope.verbs.study.registry import Subject, find_study
+from isoscope.verbs.study.scope import Facts
 from isoscope.verbs.train.finetune.outcomes import compared_rows
 from isoscope.verbs.train.finetune.run import Outcome
 
 ONE_CLASS = {"MRPC": 81.22, "CoLA": 0.0, "WNLI": 56.34, "RTE": 52.71}
 """Scores of one class for everything."""
+
+SPREAD = (-1e-6, 0.0, 1e-6)
+"""How seeds differ where the paper prints no deviation, or one of zero."""
 
 IDS = ("D-T1", "D-T2", "D-T3", "D-T4")
 Calls = list[dict[str, Any]]
@@ -58,7 +64,8 @@ def glue_outcomes(model: str) -> list[Outcome]:
             before = found[key].scores if key in found else {}
             found[key] = Outcome(
                 name, row["method"], seed, {**before, metric: value},
-                {"head": {"i1": even[row["method"], column], "i2": 0.01}}, (60.0,),
+                {"head": {"i1": even[row["method"], column] + SPREAD[seed], "i2": 0.01}},
+                (60.0 + seed,),
                 {"options": {}}, constant=math.isnan(mean) or mean == ONE_CLASS.get(row["task"]),
             )  # fmt: skip
     return list(found.values())
@@ -87,8 +94,8 @@ def outcomes_of(
     return [
         Outcome(
             task, row["method"], seed, {metric: values[seed] for metric, values in runs.items()},
-            {"vocabulary": {"i1": float(row["i1_mean"])}},
-            (60 * float(row["minutes_per_epoch_mean"]),), {"options": {}},
+            {"vocabulary": {"i1": float(row["i1_mean"]) + SPREAD[seed]}},
+            (60 * float(row["minutes_per_epoch_mean"]) * (1 + SPREAD[seed]),), {"options": {}},
         )
         for seed in range(3)
     ]  # fmt: skip
@@ -129,17 +136,37 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
         kept = [one for one in every if one.task in tasks and one.calibration in calibrations]
         return as_result(model, kept, options["limit"])
 
+    def facts_about(subject: Subject) -> Facts:
+        objective = "encoder-decoder" if "bart" in str(subject.source) else "masked"
+        return Facts("transformer", "bart" if "bart" in str(subject.source) else "bert", objective)
+
     module = SimpleNamespace(finetune=finetune)
+    monkeypatch.setattr(api, "facts_about", facts_about)
     monkeypatch.setitem(sys.modules, "isoscope.verbs.train.finetune.experiment", module)
     return asked
 
 
+UNCERTAIN = {
+    # The thresholds are what the paper counts, so that its own counts are at the boundary.
+    "calibration is significantly better than none in at most 2 of 100 cells",
+    "calibration is significantly worse than none, or its score undefined, in at least 26 of 100 "
+    "cells",
+}
+"""Claims that the paper's own numbers do not decide."""
+
+
 @pytest.mark.parametrize("name", IDS)
-def test_the_papers_claims_hold_on_its_own_numbers(name: str, calls: Calls) -> None:
+def test_no_claim_of_the_paper_fails_on_its_own_numbers(name: str, calls: Calls) -> None:
     run = run_study(name, scale="paper")
     for verdict in run.verdicts:
-        assert verdict.outcome == "holds", verdict
+        assert verdict.outcome in ("holds", "undecided", "not run"), verdict
         assert verdict.other_models == ()
+        assert (verdict.outcome == "undecided") or verdict.text not in UNCERTAIN
+        # What is not run is the flow on the whole set, and all else on the smaller one.
+        assert verdict.outcome != "not run" or name in ("D-T2", "D-T3")
+        if all(case.true for case in verdict.cases) and verdict.outcome == "undecided":
+            assert verdict.p is not None
+    assert any(verdict.outcome == "holds" for verdict in run.verdicts)
     assert calls
 
 
@@ -157,14 +184,22 @@ def test_cells_of_table_1_are_counted(calls: Calls) -> None:
     assert [call["calibrations"][-1] for call in calls] == ["flow", "spectrum-exp", "spectrum-exp"]
 
 
-def claims_of(result: Result, name: str) -> list[str]:
-    study = find_study(name)
-    return [claim.judge(result, study.models).outcome for claim in study.claims]
-
-
 def change(outcomes: list[Outcome], calibration: str, **facts: Any) -> list[Outcome]:
+    """Change the runs of some calibrations; seeds still differ a little."""
+
+    def changed(one: Outcome) -> dict[str, Any]:
+        found = dict(facts)
+        for name, measures in facts.get("evenness", {}).items():
+            found["evenness"] = {name: {k: v + SPREAD[one.seed] for k, v in measures.items()}}
+        return found
+
     return [
-        Outcome(**{**one.to_facts(), **(facts if one.calibration == calibration else {})})
+        Outcome(
+            **{
+                **one.to_facts(),
+                **(changed(one) if one.calibration.startswith(calibration) else {}),
+            }
+        )
         for one in outcomes
     ]
 
@@ -176,41 +211,44 @@ def rerun(tmp_path: Path, name: str, outcomes: list[Outcome], model: str = "BERT
 
 
 @pytest.mark.parametrize(
-    ("name", "changed", "facts", "falls"),
+    ("name", "changed", "facts", "falls", "outcome"),
     [
-        ("D-T1", "flow", {"scores": {"accuracy": 0.99}}, 0),
-        ("D-T1", "spectrum-pol", {"constant": False}, 2),
-        ("D-T4", "flow", {"evenness": {"head": {"i1": 0.5}}}, 0),
-        ("D-T4", "spectrum-exp", {"evenness": {"head": {"i1": 0.5}}}, 1),
+        ("D-T1", "flow", {"scores": {"accuracy": 0.99, "matthews": 0.99}}, 0, "fails"),
+        ("D-T1", "spectrum-pol", {"constant": False}, 2, "fails"),
+        ("D-T4", "flow", {"evenness": {"head": {"i1": 0.5}}}, 0, "fails"),
+        ("D-T4", "spectrum-exp", {"evenness": {"head": {"i1": 0.5}}}, 1, "fails"),
+        ("D-T4", "spectrum", {"evenness": {"head": {"i1": 0.5}}}, 1, "reversed"),
     ],
 )
 def test_claims_about_glue_fail(
-    tmp_path: Path, name: str, changed: str, facts: dict[str, Any], falls: int
+    tmp_path: Path, name: str, changed: str, facts: dict[str, Any], falls: int, outcome: str
 ) -> None:
     whole = [one for one in glue_outcomes("BERT") if one.task in ("rte", "cola")]
-    assert rerun(tmp_path, name, whole).verdicts[falls].outcome == "holds"
-    assert rerun(tmp_path, name, change(whole, changed, **facts)).verdicts[falls].outcome == "fails"
+    before = rerun(tmp_path, name, whole).verdicts[falls].outcome
+    assert before == ("holds" if (name, falls) != ("D-T1", 0) else "undecided")
+    assert rerun(tmp_path, name, change(whole, changed, **facts)).verdicts[falls].outcome == outcome
 
 
 @pytest.mark.parametrize(
     ("name", "changed", "facts", "falls"),
     [
-        ("D-T2", "spectrum-pol", {"evenness": {"vocabulary": {"i1": 0.98}}}, [0]),
-        ("D-T2", "spectrum-pol", {"scores": {"bleu": 26.0}}, [1, 2]),
-        ("D-T2", "cosreg", {"scores": {"bleu": 20.0}}, [3]),
-        ("D-T3", "cosreg", {"scores": {"rouge1": 0.4}}, [0]),
-        ("D-T3", "spectrum-exp", {"scores": {"rouge1": 0.38}}, [1]),
-        ("D-T3", "spectrum-exp", {"evenness": {"vocabulary": {"i1": 0.9}}}, [2]),
+        ("D-T2", "spectrum", {"evenness": {"vocabulary": {"i1": 0.9}}}, {0: "fails"}),
+        ("D-T2", "spectrum", {"scores": {"bleu": 40.0}}, {1: "reversed", 2: "reversed"}),
+        ("D-T2", "cosreg", {"scores": {"bleu": 10.0}}, {3: "fails"}),
+        ("D-T3", "cosreg", {"scores": {"rouge1": 0.6}}, {0: "fails"}),
+        ("D-T3", "spectrum", {"scores": {"rouge1": 0.6}}, {0: "fails", 1: "reversed"}),
+        ("D-T3", "spectrum", {"evenness": {"vocabulary": {"i1": 0.9}}}, {2: "fails"}),
     ],
 )
 def test_claims_about_what_is_written_fail(
-    tmp_path: Path, name: str, changed: str, facts: dict[str, Any], falls: list[int]
+    tmp_path: Path, name: str, changed: str, facts: dict[str, Any], falls: dict[int, str]
 ) -> None:
     model = "M-BART" if name == "D-T2" else "BART"
     outcomes = change(written_outcomes(model), changed, **facts)
     found = [verdict.outcome for verdict in rerun(tmp_path, name, outcomes, model).verdicts]
-    assert [k for k, outcome in enumerate(found) if outcome == "fails"] == falls
-    assert found[-1] == "cannot be judged"  # the flow was tried on the smaller set alone
+    against = {k: one for k, one in enumerate(found) if one in ("fails", "reversed")}
+    assert against == falls
+    assert found[-1] == "not run"  # the flow was tried on the smaller set alone
 
 
 def test_a_cheap_flow_is_against_the_paper(tmp_path: Path) -> None:
@@ -218,6 +256,14 @@ def test_a_cheap_flow_is_against_the_paper(tmp_path: Path) -> None:
     run = rerun(tmp_path, "D-T3", outcomes, "BART-20k")
     assert run.verdicts[-1].outcome == "fails"
     assert run.result.value("seconds_per_epoch/ratio", "flow") == pytest.approx(1500 / (17 * 60))
+
+
+def test_runs_that_differ_as_much_as_methods_decide_nothing(tmp_path: Path) -> None:
+    outcomes = [
+        replace(one, scores={"bleu": 25.0 + 5 * one.seed}) for one in written_outcomes("M-BART")
+    ]
+    run = rerun(tmp_path, "D-T2", outcomes, "M-BART")
+    assert {verdict.outcome for verdict in run.verdicts[1:4]} == {"undecided"}
 
 
 def test_mini_takes_its_own_models_tasks_and_settings(calls: Calls) -> None:
@@ -267,7 +313,7 @@ def test_printed_numbers_stand_beside() -> None:
         beside = [row for row in result if "printed" in row.extra]
         assert len(beside) == len(printed)
         for row in beside:
-            assert row.value == pytest.approx(row.extra["printed"], abs=1e-9)
+            assert row.value == pytest.approx(row.extra["printed"], rel=1e-5, abs=1e-9)
         assert len(misprints(name)) >= 1
 
 
@@ -282,7 +328,7 @@ def test_finished_runs_serve_two_studies(tmp_path: Path) -> None:
     )
     even = run_study("D-T4", reuse=[path], tasks="rte").result
     assert {row.part for row in even} == {"rte: head"}
-    assert even.value("i1/moved", "spectrum-pol") == pytest.approx(0.08)
+    assert even.value("i1/difference", "spectrum-pol") == pytest.approx(0.08)
     again = Result.from_json(even.to_json())
     assert again.extra["settings"]["bert-base-uncased"]["rte"]["calibrations"]
 
@@ -319,10 +365,10 @@ def test_wrong_calls(tmp_path: Path) -> None:
     refused(lambda: run_study("D-T1", tasks="boolq"), "no set of D-T1 is called 'boolq'")
 
 
-def test_one_run_of_each_cannot_be_judged(tmp_path: Path) -> None:
+def test_one_run_of_each_is_not_judged(tmp_path: Path) -> None:
     outcomes = [one for one in glue_outcomes("BERT") if one.seed == 1]
     run = rerun(tmp_path, "D-T1", outcomes)
-    assert run.verdicts[0].outcome == "cannot be judged"
+    assert run.verdicts[0].outcome == "not run"
 
 
 def test_printed_i1_and_i2_are_not_of_one_matrix() -> None:

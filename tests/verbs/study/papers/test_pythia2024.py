@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from judged_for_tests import exact, outcomes, sure
 from scipy import stats
 
+from isoscope.errors import UsageError
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.api import run_study
 from isoscope.verbs.study.papers.pythia2024 import (
@@ -20,10 +23,12 @@ from isoscope.verbs.study.papers.pythia2024 import (
     INTRA,
     LAST_BLOCK,
 )
-from isoscope.verbs.study.papers.pythia2024.weights import OUTLIERS, correlation_rows
-from isoscope.verbs.study.registry import find_study
+from isoscope.verbs.study.papers.pythia2024.weights import OUTLIERS, outliers_and_isotropy
+from isoscope.verbs.study.scope import Facts
+from isoscope.verbs.study.text import beside_printed
 
 Folder = Callable[[str], Path]
+LANGUAGE_MODEL = Facts("transformer", "gpt_neox", "causal", 10**9, False, unembedding=True)
 TEXTS = [
     "the cat sat on the old tree.", "a small dog ran.", "it was the river bank",
     "the bird flew and the boat saw money", "green and red.", "the cat and the boat",
@@ -130,6 +135,60 @@ def i1(vectors: np.ndarray) -> float:
     return float(z.min() / z.max())
 
 
+def without_head(folder: Path, out: Path) -> Path:
+    """Save a model without its head, as sentence encoders are saved."""
+    import transformers
+
+    transformers.AutoModel.from_pretrained(folder).save_pretrained(out)
+    transformers.AutoTokenizer.from_pretrained(folder).save_pretrained(out)
+    return out
+
+
+def test_an_unembedding_is_reported_only_where_there_is_one(
+    tiny_model: Folder, tmp_path: Path
+) -> None:
+    encoder = str(without_head(tiny_model("bert"), tmp_path / "encoder"))
+    decoder = str(tiny_model("gpt-neox"))
+    with pytest.raises(UsageError, match="P-F5: encoder has no unembedding"):
+        run_study("P-F5", [encoder])
+    for name in ("P-F6", "P-F8"):
+        alone = run_study(name, [encoder]).result
+        assert not [row for row in alone if row.part == "unembedding"]
+    run = run_study("P-F5", [encoder, decoder])
+    assert {row.subject for row in run.result} == {"tiny-gpt-neox"}
+    centring = {one.subject: one for one in run.verdicts if one.text.startswith("centring")}
+    assert centring["encoder"].outcome == "not applicable"
+    assert centring["encoder"].reason == "has no unembedding"
+    assert centring["tiny-gpt-neox"].outcome in ("holds", "fails", "reversed", "undecided")
+    assert len(run.result.row("i1").extra["replicates"]) == 10
+
+
+def test_numbers_of_layers_know_their_error_over_documents(tiny_model: Folder) -> None:
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(" ".join(TEXTS).split(), 8)) for _ in range(60)]
+    folder = tiny_model("gpt-neox")
+    run = run_study("P-F2", [f"Pythia-6.9B={folder}"], text=texts)
+    for measure in (INTER, INTRA, ABOVE):
+        row = run.result.row(measure, part=FINAL_NORM)
+        assert len(row.extra["replicates"]) == 10
+        assert row.low < row.value < row.high
+    differences = np.subtract(
+        run.result.row(INTRA, part=FINAL_NORM).extra["replicates"],
+        run.result.row(INTER, part=FINAL_NORM).extra["replicates"],
+    )
+    above = run.result.row(ABOVE, part=FINAL_NORM).extra["replicates"]
+    assert above == pytest.approx(differences.tolist())
+    assert {verdict.outcome for verdict in run.verdicts} <= {"holds", "fails", "reversed"}
+    beside = {one.what: one for one in beside_printed(run)}
+    similar = beside[f"Pythia-6.9B: {FINAL_NORM} {INTRA} (none)"]
+    assert similar.printed == 0.5
+    assert similar.difference == pytest.approx(similar.measured - 0.5)
+    changed = run_study("P-F1", [f"Pythia-70M={folder}"], text=texts)
+    row = changed.result.row(CHANGE, part=BOTH)
+    assert row.low < row.value < row.high
+    assert [one.outcome for one in changed.verdicts][0::2] == ["not applicable"] * 2
+
+
 def weights(outliers: list[float], evenness: list[float]) -> list[Row]:
     rows = []
     for k, (count, value) in enumerate(zip(outliers, evenness, strict=True)):
@@ -140,74 +199,85 @@ def weights(outliers: list[float], evenness: list[float]) -> list[Row]:
 
 
 def test_outliers_against_isotropy() -> None:
-    counts, values = [1.0, 5.0, 2.0, 8.0, 3.0, 4.0], [0.5, 0.45, 0.61, 0.52, 0.4, 0.58]
+    rng = np.random.default_rng(0)
+    counts, values = rng.integers(0, 9, 60).astype(float).tolist(), rng.random(60).tolist()
     rows = weights(counts, values)
-    found, excludes = correlation_rows(Result(rows))
+    (found,) = outliers_and_isotropy(Result(rows))
     assert found.value == pytest.approx(stats.pearsonr(counts, values)[0])
-    assert (found.n, excludes.value) == (6, 0.0)
-    claim = find_study("P-F8").claims[2]
-    assert claim.judge(Result([*rows, found, excludes])).outcome == "holds"
+    assert found.n == 60
+
+    def said(rows: list[Row]) -> str:
+        together = outliers_and_isotropy(Result(rows))
+        return outcomes("P-F8", [*rows, *together], LANGUAGE_MODEL)[2]
+
+    assert said(rows) == "holds"
     strong = weights(counts, [0.1 * count + 0.001 * k for k, count in enumerate(counts)])
-    together = correlation_rows(Result(strong))
-    assert together[1].value == 1.0
-    assert claim.judge(Result([*strong, *together])).outcome == "fails"
-    few = weights(counts[:4], values[:4])
-    assert claim.judge(Result([*few, *correlation_rows(Result(few))])).outcome == "cannot be judged"
-    assert correlation_rows(Result(few[:3])) == []
-
-
-def outcomes(name: str, rows: list[Row]) -> list[str]:
-    study = find_study(name)
-    return [claim.judge(Result(rows), study.models).outcome for claim in study.claims]
+    assert said(strong) == "fails"
+    assert said(rows[: 3 * 6]) == "undecided"  # of six models
+    assert said(rows[: 3 * 4]) == "not run"
 
 
 def test_claims_about_layers_hold_and_fail() -> None:
-    def ends(large: float, small: float, last: float) -> list[Row]:
+    def ends(large: float, small: float, last: float, error: float = 1e-3) -> list[Row]:
         return [
-            Row("pythia-1.4b", BOTH, "none", CHANGE, large),
-            Row("Pythia-70M", BOTH, "none", CHANGE, small),
-            Row("pythia-6.9b", FINAL_NORM, "none", INTER, last),
-            Row("pythia-6.9b", f"{FINAL_NORM}, ordinary tokens", "none", INTER, 0.9),
+            sure(Row("pythia-1.4b", BOTH, "none", CHANGE, large), error),
+            sure(Row("Pythia-70M", BOTH, "none", CHANGE, small), error),
+            sure(Row("pythia-6.9b", FINAL_NORM, "none", INTER, last), error),
+            sure(Row("pythia-6.9b", f"{FINAL_NORM}, ordinary tokens", "none", INTER, 0.9), error),
+            sure(Row("SmolLM2-135M", BOTH, "none", CHANGE, 0.1), error),
         ]
 
-    assert outcomes("P-F1", ends(-0.3, 0.3, 0.14)) == ["holds"] * 3
-    assert outcomes("P-F1", ends(0.3, -0.3, 0.5)) == ["fails"] * 3
+    large = [*ends(-0.3, 0.3, 0.14), sure(Row("pythia-6.9b", BOTH, "none", CHANGE, -0.1))]
+    assert outcomes("P-F1", large) == ["holds"] * 3
+    assert outcomes("P-F1", ends(0.3, -0.3, 0.5)[:2]) == ["reversed"] * 2 + ["not applicable"]
+    assert outcomes("P-F1", ends(0.3, -0.3, 0.5)[2:])[2] == "fails"
+    assert outcomes("P-F1", ends(-0.3, 0.3, 0.14, error=1)[:2])[:2] == ["undecided"] * 2
+    assert outcomes("P-F1", ends(0, 0, 0)[-1:]) == ["not applicable"] * 3
     for intra, above, expected in (
-        (0.5, 0.36, ["holds"] * 3),
-        (0.6, 0.1, ["holds", "fails", "fails"]),
-        (0.4, 0.3, ["fails", "holds", "holds"]),
+        (0.5, 0.36, ["holds", "holds"]),
+        (0.6, 0.1, ["fails", "fails"]),
+        (0.4, -0.3, ["fails", "reversed"]),
+        (0.55, 0.2, ["undecided", "undecided"]),
     ):
         rows = [
-            Row("pythia-6.9b", FINAL_NORM, "none", INTRA, intra),
-            Row("pythia-6.9b", FINAL_NORM, "none", ABOVE, above),
+            sure(Row("pythia-6.9b", FINAL_NORM, "none", INTRA, intra)),
+            sure(Row("pythia-6.9b", FINAL_NORM, "none", ABOVE, above)),
         ]
         assert outcomes("P-F2", rows) == expected
 
 
 def test_claims_about_weights_hold_and_fail() -> None:
     def matrices(large: float, tied: float, centred: float, entry: float) -> list[Row]:
-        return [
+        rows = [
             Row("pythia-410m", "unembedding", "none", "i1", large),
             Row("pythia-410m", "unembedding", "center", "i1", centred),
             Row("pythia-410m", "embedding", "none", "i1", entry),
             Row("opt-6.7b", "unembedding", "none", "i1", tied),
             Row("opt-6.7b", "unembedding", "center", "i1", 0.99),
         ]
+        return [sure(row) for row in rows]
 
-    assert outcomes("P-F5", matrices(0.8, 0.3, 0.9, 0.95)) == ["holds"] * 4
-    assert outcomes("P-F5", matrices(0.7, 0.8, 0.6, 0.95)) == ["fails", "holds", "fails", "fails"]
-    assert outcomes("P-F5", matrices(0.9, 0.3, 0.95, 0.95))[1] == "fails"
-    assert outcomes("P-F6", matrices(0.8, 0.3, 0.9, 0.95)) == ["holds", "holds"]
-    assert outcomes("P-F6", matrices(0.8, 0.3, 0.9, 0.7)) == ["fails", "fails"]
+    def said(name: str, rows: list[Row]) -> list[str]:
+        return outcomes(name, rows, LANGUAGE_MODEL)
+
+    assert said("P-F5", matrices(0.8, 0.3, 0.9, 0.95)) == ["holds"] * 3
+    # Centring raises the I1 of one model and lowers that of the other.
+    assert said("P-F5", matrices(0.7, 0.8, 0.6, 0.95)) == ["fails", "reversed", "holds+reversed"]
+    assert said("P-F5", matrices(0.9, 0.3, 0.95, 0.95))[0] == "fails"
+    assert said("P-F5", matrices(0.725, 0.3, 0.95, 0.95))[0] == "undecided"
+    small = [replace(row, subject="SmolLM2") for row in matrices(0.8, 0.3, 0.9, 0.95)[:2]]
+    assert said("P-F5", small) == ["not applicable", "not applicable", "holds"]
+    assert said("P-F6", matrices(0.8, 0.3, 0.9, 0.95)) == ["holds", "holds"]
+    assert said("P-F6", matrices(0.8, 0.3, 0.9, 0.7)) == ["reversed", "fails"]
 
     def norms(large: float, other: float) -> list[Row]:
         return [
-            Row(subject, FINAL_NORM, "none", measure, value)
+            exact(Row(subject, FINAL_NORM, "none", measure, value))
             for subject, value in (("pythia-410m", large), ("pythia-12b", large / 2), ("X", other))
             for measure in ("bias_avgnorm", "bias_over_gain")
         ]
 
-    assert outcomes("P-F8", norms(0.1, 0.2))[:2] == ["holds", "holds"]
-    assert outcomes("P-F8", norms(0.3, 0.2))[:2] == ["fails", "fails"]
+    assert said("P-F8", norms(0.1, 0.2))[:2] == ["holds", "holds"]
+    assert said("P-F8", norms(0.3, 0.2))[:2] == ["fails", "fails"]
     alone = [row for row in norms(0.1, 0.2) if row.subject == "pythia-410m"]
-    assert outcomes("P-F8", alone)[:2] == ["cannot be judged"] * 2
+    assert said("P-F8", alone)[:2] == ["not run"] * 2

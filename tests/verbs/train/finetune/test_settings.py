@@ -31,7 +31,7 @@ def test_the_papers_settings(
 @pytest.mark.parametrize("name", ["batch_size", "epochs", "longest", "limit"])
 def test_counts_are_at_least_one(name: str) -> None:
     assert getattr(Settings(**{name: 1}), name) == 1
-    with pytest.raises(UsageError, match=f"{name} is at least 1, not 0"):
+    with pytest.raises(UsageError, match=f"{name} must be at least 1, got 0"):
         Settings(**{name: 0})
 
 

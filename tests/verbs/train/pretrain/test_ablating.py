@@ -364,7 +364,7 @@ def test_nothing_is_kept_unless_asked_for(
 
 @pytest.mark.parametrize("seeds", [0, -1])
 def test_there_is_one_seed_at_least(seeds: int) -> None:
-    with pytest.raises(UsageError, match=f"seeds is at least 1, not {seeds}"):
+    with pytest.raises(UsageError, match=f"seeds must be at least 1, got {seeds}"):
         ablate("no such file.txt", "tie", seeds=seeds)
 
 

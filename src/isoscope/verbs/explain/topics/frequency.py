@@ -8,7 +8,10 @@ log10 frequency (Pearson), and the mean of their lengths with frequency (Spearma
 every kind has one row. The sign of a component is arbitrary: |r| is given.
 
 Tokens that a text lacks have no logarithm, but a rank: the last. Leaving them out there, too, would
-leave most of a vocabulary and all of its rare end out where the text is short.
+leave most of a vocabulary and all of its rare end out where the text is short. So a matrix is two
+populations, each with figures and a number of tokens of its own: the tokens of the text, whose
+components and lengths are correlated with frequency, and all tokens of the vocabulary, whose
+lengths and bands are. No figure is about some rows of one and some of the other.
 
 References
 ----------
@@ -57,6 +60,11 @@ BANDS = (
     "not in the text",
 )  # fmt: skip
 NOT_IN_TEXT = len(BANDS) - 1
+
+# The rows of the matrix whose tokens have a frequency above 0; the matrix itself stands for all.
+IN_TEXT = f"{EMBEDDING_MATRIX}, tokens in the text"
+# How many kinds of tokens a population has.
+KINDS = "kinds_of_tokens"
 UNKNOWN = -1
 
 MEASURES = ("mean_cosine", "i1_scaled", "mean_norm")
@@ -200,10 +208,7 @@ def frequency_directions(
         if k in pca.dropped_:
             score = Score(None, None, None, score.n, "undefined: no variance is left in it")
         scores[f"{EXPLAINED_BY_FREQUENCY}/component_{k + 1}"] = absolute(score)
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
-    ranked = np.flatnonzero(~np.isnan(frequencies.shares[ids]))
-    kinds, means = kind_means(ids[ranked], lengths[ranked])
-    scores[NORM] = spearman(means, frequencies.shares[kinds])
+    scores[NORM] = length_score(vectors, ids, frequencies)
     rows = [
         Row.of(score, "", where, NONE, name, protocol=protocol) for name, score in scores.items()
     ]
@@ -220,6 +225,14 @@ def frequency_directions(
     drawn = "" if len(points) == len(known) else ", drawn at random"
     about = f"{len(points):,} of {len(known):,} tokens with a frequency{drawn}"
     return Directions(rows, Table("", where, NONE, "frequency_projections", points, about))
+
+
+def length_score(vectors: NDArray[Any], ids: NDArray[np.int64], frequencies: Frequencies) -> Score:
+    """Correlate the ranks of lengths and of frequencies, over all kinds that have a frequency."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    ranked = np.flatnonzero(~np.isnan(frequencies.shares[ids]))
+    kinds, means = kind_means(ids[ranked], lengths[ranked])
+    return spearman(means, frequencies.shares[kinds])
 
 
 def kind_means(
@@ -276,16 +289,51 @@ def explain_frequency(question: Question) -> Explanation:
     everything = np.arange(len(matrix))
     tokens = np.array(token_texts(model.tokenizer, len(matrix)), dtype=object)
     sample, layer = question.sample, question.chosen_layer
-    for where, vectors, ids, names, of_texts in (
-        (EMBEDDING_MATRIX, matrix, everything, tokens, None),
-        (layer, sample.layers[layer], sample.ids, sample.tokens, sample.sentences),
+    rows += band_rows(EMBEDDING_MATRIX, matrix, everything, frequencies)
+    rows += band_rows(layer, sample.layers[layer], sample.ids, frequencies, sample.sentences)
+    for where, vectors, ids, names in (
+        (IN_TEXT, matrix, everything, tokens),
+        (layer, sample.layers[layer], sample.ids, sample.tokens),
     ):
-        rows += band_rows(where, vectors, ids, frequencies, of_texts)
-        directions = frequency_directions(where, vectors, ids, names, frequencies, question.seed)
-        rows += directions.rows
+        inside = with_frequency(ids, frequencies)
+        directions = frequency_directions(
+            where, vectors[inside], ids[inside], names[inside], frequencies, question.seed
+        )
+        rows += [*directions.rows, kinds_row(where, ids[inside], frequencies)]
         tables.append(directions.scatter)
+    rows += matrix_rows(matrix, everything, frequencies)
     rows += unused_rows(cloud, frequencies, EMBEDDING_MATRIX)
     return Explanation(any(map(is_strong, relations(rows))), sentence_of(rows), rows, tables)
+
+
+def with_frequency(ids: NDArray[np.int64], frequencies: Frequencies) -> NDArray[np.intp]:
+    """Return the rows whose tokens have a frequency above 0; all rows where fewer than two have.
+
+    Figures of the others are undefined either way, and say so.
+    """
+    inside = np.flatnonzero(frequencies.shares[ids] > 0)
+    return inside if len(inside) > 1 else np.arange(len(ids))
+
+
+def matrix_rows(
+    matrix: NDArray[Any], ids: NDArray[np.int64], frequencies: Frequencies
+) -> list[Row]:
+    """Correlate lengths over all tokens of the vocabulary; those not in the text rank last."""
+    protocol = (
+        f"all {len(matrix):,} rows; tokens that are not in the text have the last rank; "
+        f"frequencies: {frequencies.source}"
+    )
+    score = length_score(matrix, ids, frequencies)
+    return [
+        Row.of(score, "", EMBEDDING_MATRIX, NONE, NORM, protocol=protocol),
+        kinds_row(EMBEDDING_MATRIX, ids, frequencies),
+    ]
+
+
+def kinds_row(where: str, ids: NDArray[np.int64], frequencies: Frequencies) -> Row:
+    """Count the kinds of tokens of a population that have a frequency, be it 0."""
+    kinds = np.unique(ids[~np.isnan(frequencies.shares[ids])])
+    return Row("", where, NONE, KINDS, float(len(kinds)), n=len(kinds))
 
 
 def coverage_rows(
@@ -391,6 +439,10 @@ def clause(row: Row) -> str:
 
 def place_of(row: Row) -> str:
     """Return where a correlation is, as sentences say it: the matrix, block 6."""
+    if row.part == IN_TEXT:
+        return f"the {EMBEDDING_MATRIX} (tokens in the text)"
+    if row.part == EMBEDDING_MATRIX:
+        return f"the {EMBEDDING_MATRIX} (all tokens)"
     return row.part if row.part[-1].isdigit() else f"the {row.part}"
 
 

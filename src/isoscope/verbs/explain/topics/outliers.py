@@ -20,8 +20,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.data.arrays import ArrayCloud
-from isoscope.measures.context.definitions import OUTLIER_SHARE
-from isoscope.measures.layer_norm import FAR, deviations
+from isoscope.measures.context.definitions import persistence
+from isoscope.measures.context.outlier_rule import (
+    extreme_shares,
+    mean_deviations,
+    often,
+    rule_text,
+    standing_out,
+)
 from isoscope.measures.reads.moments import MomentParts
 from isoscope.measures.reads.passes import first_read
 from isoscope.measures.views import NONE
@@ -39,13 +45,6 @@ if TYPE_CHECKING:
 
     Layers = Mapping[str, "ClippedLayer"]
 
-
-# A dimension is the minimum in 1/d of the vectors by chance. Below 80 dimensions 10 % is no more
-# than a few such shares, and the largest gain of a random norm reaches it.
-EVEN_SHARES = 8.0
-
-# In a few dimensions a share that stands out whatever the number of even shares is.
-ALMOST_ALL = 0.9
 
 # Share of random directions whose largest entry is larger than we take chance to make it.
 RARE = 0.01
@@ -123,21 +122,25 @@ class ClippedLayer:
         return None if self.before is None or self.after is None else self.after - self.before
 
 
+@dataclass(frozen=True)
+class LayerExtremes:
+    """What the rule of outliers looks at."""
+
+    mean: Vector
+    minimum_counts: NDArray[np.int64]
+    maximum_counts: NDArray[np.int64]
+
+
 def clip_text(dimensions: Sequence[int]) -> str:
     """Write a correction that clips some dimensions."""
     return f"clip:dimensions={'+'.join(map(str, dimensions))}"
 
 
-def often(width: int) -> float:
-    """Return in which share of the vectors a dimension that stands out is an extreme."""
-    return min(max(OUTLIER_SHARE, EVEN_SHARES / width), ALMOST_ALL)
-
-
 def clipped_layer(vectors: NDArray[np.float32], layer: str) -> ClippedLayer:
     """Find the dimensions that stand out in vectors, and the mean cosine without them.
 
-    A dimension stands out when it is the minimum, or the maximum, in at least 10 % of the vectors
-    (8/d where that is more), or when its mean is more than 6 deviations from those of the others.
+    What stands out is what ``isoscope profile`` calls an outlier dimension, too; see
+    `isoscope.measures.context.outlier_rule`.
 
     Parameters
     ----------
@@ -151,10 +154,9 @@ def clipped_layer(vectors: NDArray[np.float32], layer: str) -> ClippedLayer:
     lowest, highest = moments.minimum_counts, moments.maximum_counts
     assert lowest is not None
     assert highest is not None
-    counted = max(moments.rows - moments.zero_rows, 1)
-    far = deviations(moments.mean[None])[0]
-    share = np.maximum(lowest, highest) / counted
-    found = np.flatnonzero((share >= often(len(far))) | (np.abs(far) > FAR))
+    known = LayerExtremes(moments.mean, lowest, highest)
+    far, share, found = mean_deviations(known), extreme_shares(known), standing_out(known)
+    counted = max(int(lowest.sum()), 1)
     # By share, then by deviations: the last key of lexsort is the first to sort by.
     found = found[np.lexsort((-np.abs(far[found]), -share[found]))]
     # Nothing clipped, all of them clipped, and each by itself, in one pass over the vectors.
@@ -246,7 +248,7 @@ def outliers_in(sample: TokenSample) -> Explanation:
               [{"layer": name, **vars(one)} for name, layer in layers.items()
                for one in layer.outliers],
               rule_of(layers)),
-        Table("", "", NONE, "persistence", persistent(non_input(layers)),
+        Table("", "", NONE, "persistence", persistence(non_input(layers)).rows,
               f"{rule_of(layers)}; without the input; shares over all these layers"),
     ]  # fmt: skip
     found = most_lowered(non_input(layers))
@@ -284,11 +286,7 @@ def most_lowered(layers: Layers) -> str | None:
 
 def rule_of(layers: Layers) -> str:
     """Say what stands out."""
-    share = often(max(len(layer.mean) for layer in layers.values()))
-    return (
-        f"the minimum or the maximum in at least {percent(share)} of a layer's vectors, or a "
-        f"mean entry more than {FAR:g} deviations from the others"
-    )
+    return rule_text(max(len(layer.mean) for layer in layers.values()))
 
 
 def layer_rows(name: str, layer: ClippedLayer, sample: TokenSample) -> list[Row]:
@@ -326,30 +324,6 @@ def mean_entries(layers: Layers) -> list[dict[str, Any]]:
     ]
 
 
-def persistent(layers: Layers) -> list[dict[str, Any]]:
-    """List the dimensions that stand out somewhere, those of most layers first."""
-    vectors = max(sum(int(layer.minimum_counts.sum()) for layer in layers.values()), 1)
-    rows = []
-    for k in sorted({k for layer in layers.values() for k in layer.dimensions}):
-        which = [name for name, layer in layers.items() if k in layer.dimensions]
-        shares = [one.share for layer in layers.values() for one in layer.outliers
-                  if one.dimension == k]  # fmt: skip
-        lowest = sum(int(layer.minimum_counts[k]) for layer in layers.values())
-        highest = sum(int(layer.maximum_counts[k]) for layer in layers.values())
-        rows.append(
-            {
-                "dimension": k,
-                "layers": len(which),
-                "of_layers": len(layers),
-                "which": which,
-                "share_minimum": lowest / vectors,
-                "share_maximum": highest / vectors,
-                "largest_share": max(shares),
-            }
-        )
-    return sorted(rows, key=lambda row: (-row["layers"], -row["largest_share"]))
-
-
 def found_sentence(name: str, layers: Layers) -> str:
     """Say what stands out in the layer where clipping does most."""
     layer = layers[name]
@@ -360,15 +334,35 @@ def found_sentence(name: str, layers: Layers) -> str:
         f"Dimension {lead.dimension} {describe(lead, len(layer.mean))} of {name} and stands out in "
         f"{where} of {len(layers)} layers"
     )
+    another = another_sentence(name, lead, layers)
     if len(layer.outliers) == 1:
         return (
             f"{standing}; clipping it takes the mean cosine of {name} from {layer.before:.2f} to "
-            f"{layer.after:.2f}."
+            f"{layer.after:.2f}.{another}"
         )
     others = list_dimensions([k for k in layer.dimensions if k != lead.dimension])
     return (
         f"{standing}; clipping it alone takes the mean cosine of {name} from {layer.before:.2f} to "
         f"{lead.mean_cosine_without_it:.2f}, clipping {others} as well to {layer.after:.2f}."
+        f"{another}"
+    )
+
+
+def another_sentence(name: str, lead: Outlier, layers: Layers) -> str:
+    """Say why the dimension that stands out in most layers, which a profile names, is another."""
+    first = persistence(layers).rows[0]
+    most, where = first["dimension"], f"{first['layers']} of {first['of_layers']} layers"
+    if most == lead.dimension:
+        return ""
+    said = f" Dimension {most} stands out in more layers or more often ({where}), but "
+    here = next((one for one in layers[name].outliers if one.dimension == most), None)
+    if here is None:
+        return f"{said}not in {name}, where clipping does most."
+    if here.mean_cosine_without_it is None:
+        return f"{said}without it fewer than two vectors of {name} have a direction."
+    return (
+        f"{said}clipping it alone takes the mean cosine of {name} to "
+        f"{here.mean_cosine_without_it:.2f} only."
     )
 
 
@@ -403,7 +397,7 @@ def not_found_sentence(layers: Layers) -> str:
     behind = non_input(layers)
     if not behind:
         return "There is no layer behind the input to look at."
-    listed = persistent(behind)
+    listed = persistence(behind).rows
     if not listed:
         return nothing_sentence(behind)
     first = listed[0]

@@ -160,12 +160,16 @@ class PositionProbe:
         The same with the weights of the position that the probe predicts.
     contributions_about_mean : array
         As ``contributions``, of what neurons have beyond their mean over held-out tokens.
+    contributions_of_texts : array, optional
+        The sum of |w_i v_i| over the tokens of every held-out text, and beside it as the last
+        column their number: what is left without some texts.
     """
 
     accuracy: Score
     contributions: Vector
     predicted_contributions: Vector
     contributions_about_mean: Vector
+    contributions_of_texts: NDArray[np.float64] | None = None
 
 
 def rank_of(dimension: int, contributions: Vector) -> int:
@@ -262,6 +266,7 @@ def probe_positions(vectors: Matrix, task: PositionTask, seed: int = 0) -> Posit
         mean_contributions(held, weights, gold),
         mean_contributions(held, weights, predicted),
         mean_contributions(held - held.double().mean(0).float(), weights, gold),
+        text_contributions(held, weights, gold, task.texts[task.held_out]),
     )
 
 
@@ -312,6 +317,21 @@ def mean_contributions(vectors: Tensor, weights: Tensor, classes: Tensor) -> Vec
     sums.index_add_(0, classes, vectors.abs().double())
     products = sums * weights.abs().double().T
     return np.asarray((products.sum(0) / len(vectors)).numpy())
+
+
+def text_contributions(
+    vectors: Tensor, weights: Tensor, classes: Tensor, texts: Numbers
+) -> NDArray[np.float64]:
+    """Return the sum of |w_{y,i} v_i| over the tokens of every text, and their number at the end.
+
+    Texts are in the order of their numbers.
+    """
+    _, place = np.unique(texts, return_inverse=True)
+    products = (vectors * weights.T[classes]).abs().double().numpy()
+    found = np.zeros((int(place.max()) + 1, products.shape[1] + 1))
+    np.add.at(found[:, :-1], place, products)
+    found[:, -1] = np.bincount(place)
+    return found
 
 
 def text_accuracy(right: Mask, texts: Numbers) -> Score:

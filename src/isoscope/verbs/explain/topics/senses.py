@@ -18,7 +18,7 @@ techniques, 3rd edition, chapter 6).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,9 +30,12 @@ from isoscope.compute.stats.estimates import (
     quantile,
     standard_error,
 )
+from isoscope.compute.stats.jackknife import BLOCKS as FEW_BLOCKS
+from isoscope.compute.stats.jackknife import FEWEST_IN_BLOCK, ITEM_BLOCKS, deal
 from isoscope.corrections.named import NONE
 from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import MissingError
+from isoscope.results.fields import BLOCKS, REPLICATES
 from isoscope.results.result import Row, Table
 from isoscope.tasks.registry import find_task
 from isoscope.verbs.explain.names import ALL, CONTRAST, I1, OTHER_SENSE, OTHER_TENSE, RELATIVE, SAME
@@ -143,6 +146,29 @@ def ratio_over_verbs(top: Vector, bottom: Vector, verbs: Labels) -> Score:
     return Score(value, value - half, value + half, n, influences=influences, extra=about)
 
 
+def replicates_over_verbs(
+    vectors: Matrix, verbs: Labels, senses: Labels, tenses: Labels
+) -> dict[str, dict[str, Any]]:
+    """Return the mean distances without each block of the verbs, as fields of their rows.
+
+    Another verb changes nothing about the distances of one, so that nothing is computed again. All
+    figures have the same blocks; there are none with too few verbs.
+    """
+    each = partner_distances(vectors, verbs, senses, tenses)
+    names, places = np.unique(verbs, return_inverse=True)
+    count = next((k for k in (ITEM_BLOCKS, FEW_BLOCKS) if len(names) >= FEWEST_IN_BLOCK * k), 0)
+    if not count:
+        return {}
+    blocks = deal(len(names), 0, count)[places]
+    found = {}
+    for name, distances in each.items():
+        known = np.isfinite(distances)
+        if all(known[blocks != k].any() for k in range(count)):
+            means = [float(distances[known & (blocks != k)].mean()) for k in range(count)]
+            found[name] = {REPLICATES: means, BLOCKS: f"{count} blocks of {len(names):,} verbs"}
+    return found
+
+
 @dataclass(frozen=True)
 class VerbDistances:
     """How far occurrences of verbs are from each other, before and after corrections.
@@ -171,6 +197,7 @@ def verb_distances(
     most: int | None = None,
     special: bool = False,
     seed: int = 0,
+    replicates: bool = False,
     progress: Progress | None = None,
 ) -> VerbDistances:
     """Compare the occurrences of verbs in a layer, as they are and after corrections.
@@ -189,19 +216,27 @@ def verb_distances(
         Whether tokens that the tokenizer adds count where corrections are fitted.
     seed : int
         Of the draw, and of the tokens that corrections are fitted on.
+    replicates : bool
+        Whether distances also have their values without each block of the verbs.
     progress : callable, optional
         Called with ``texts``, texts done, and texts in all.
     """
     verbs, spaces = verb_spaces(
         model, found, layer, corrections, special=special, seed=seed, progress=progress
     )
-    rows, scores = rows_of(spaces, verbs, layer, about(verbs, layer, seed, most))
+    protocol = about(verbs, layer, seed, most)
+    rows, scores = rows_of(spaces, verbs, layer, protocol, replicates=replicates)
     left_out = [{"reason": why, "occurrences": count} for why, count in verbs.left_out.items()]
     return VerbDistances(rows, Table("", layer, NONE, "left_out", left_out), scores)
 
 
 def rows_of(
-    spaces: Mapping[str, Matrix], verbs: Verbs, part: str, protocol: str
+    spaces: Mapping[str, Matrix],
+    verbs: Verbs,
+    part: str,
+    protocol: str,
+    *,
+    replicates: bool = False,
 ) -> tuple[list[Row], dict[str, dict[str, Score]]]:
     """Return the rows of every space, of the changes after corrections, and their scores."""
     labels = [verbs.labels(which) for which in ("lemma", "sense", "tense")]
@@ -209,6 +244,7 @@ def rows_of(
     rows = []
     for name, vectors in spaces.items():
         found: dict[str, Estimate] = {**scores[name]}
+        again = replicates_over_verbs(vectors, *labels) if replicates else {}
         if name != NONE:
             for item in (CONTRAST, RELATIVE):
                 change = difference(scores[name][item], scores[NONE][item], level=LEVEL)
@@ -219,7 +255,8 @@ def rows_of(
             rows.append(
                 Row.of(
                     score, "", part, name, item,
-                    n=occurrences, protocol=protocol, extra={"verbs": score.n},
+                    n=occurrences, protocol=protocol,
+                    extra={"verbs": score.n, **again.get(item, {})},
                 )
             )  # fmt: skip
         i1 = measure(ArrayCloud(vectors), I1, NONE, intervals=False).row(I1)

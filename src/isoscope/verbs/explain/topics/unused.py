@@ -14,6 +14,7 @@ Biś et al. (2021), Too much in common, figure 3.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -164,13 +165,28 @@ def bin_rows(cosines: Vector, correction: str, bins: Bins, protocol: str) -> lis
         )
         for ids, mean in means.items()
     ]  # fmt: skip
-    value = None
+    value, low, high = None, None, None
     note = "the vocabulary is too small for two bins of a thousand ids without unused tokens"
     if bins.frequent is not None and bins.rare is not None:
         rare, frequent = means[bins.rare], means[bins.frequent]
         value = None if rare is None or frequent is None else rare - frequent
+        reach = Z * math.hypot(
+            *(mean_error(cosines[slice(*ids)]) for ids in (bins.rare, bins.frequent))
+        )
+        if value is not None and math.isfinite(reach):
+            low, high = value - reach, value + reach
         note = f"{names.bin_name(bins.rare)} less {names.bin_name(bins.frequent)}"
-    return [*rows, Row("", "", correction, names.DIFFERENCE, value, note=note)]
+    return [*rows, Row("", "", correction, names.DIFFERENCE, value, low=low, high=high, note=note)]
+
+
+# Half an interval of 95 % in standard errors.
+Z = 1.959964
+
+
+def mean_error(cosines: Vector) -> float:
+    """Return the standard error of the mean cosine of the tokens of a bin."""
+    known = cosines[~np.isnan(cosines)]
+    return float(known.std(ddof=1) / math.sqrt(len(known))) if len(known) > 1 else math.inf
 
 
 def mean_of(cosines: Vector) -> float | None:

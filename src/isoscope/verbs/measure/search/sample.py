@@ -41,7 +41,7 @@ class SearchOptions:
     column : str, optional
         Which array of a file that holds several.
     drop_invalid : bool
-        Leave out rows with NaN or infinities, and pairs that name one, instead of stopping.
+        Exclude rows with NaN or infinity, and pairs that name one, instead of stopping.
     progress : callable, optional
         Called with the name of the work, rows done, and rows in all.
     command : str

@@ -41,7 +41,7 @@ WORDS = {
 NEIGHBOUR_LEGEND = (
     "recall: share of the exact neighbours in the same space; against none: of those of the "
     "vectors as they are, rescored with these",
-    "±: how far the 95 % interval reaches, over queries of this sample",
+    "±: the longer side of the 95 % interval, over queries of this sample",
 )
 
 
@@ -59,7 +59,7 @@ def neighbour_grid(rows: list[Row], remarks: list[str]) -> Grid:
 
 
 def figure_cell(row: Row | None) -> str:
-    """Return a figure with how far its interval reaches."""
+    """Return a figure with the longer side of its interval."""
     if row is None:
         return ""
     if row.value is None:
@@ -81,7 +81,7 @@ FIGURES = {
 
 REDUCTION_LEGEND = (
     "neighbours kept: of the exact ones of the vectors as they are; rescored: by these; "
-    "±: how far the 95 % interval reaches, over queries of this sample"
+    "±: the longer side of the 95 % interval, over queries of this sample"
 )
 
 

@@ -141,7 +141,7 @@ def finetune(
         ``none`` and calibrations with their options, such as ``spectrum-pol:c1=0.1``. By default
         none, cosreg, both kinds of spectrum control and the flow.
     seeds : int
-        Runs of each: seeds 0, 1, 2, …
+        Number of runs of each, with seeds 0, 1, 2, …
     data : str or Path, optional
         Folder with the sets; by default the environment variable ``ISOSCOPE_DATA``.
     epochs, limit, batch_size, learning_rate, longest : optional
@@ -160,7 +160,7 @@ def finetune(
     resume : bool
         Go on where a journal ends.
     revision : str, optional
-        Branch, tag or commit of a model of the hub.
+        Branch, tag or commit of a hub model.
     device : str, optional
         Where the network computes.
     progress : callable, optional
@@ -228,7 +228,7 @@ class FineTuningRuns:
         """Return a run that nothing was done for yet, with the settings that the user changed."""
         folder = self.work / f"{task} {calibration} seed {seed}".replace("/", "-").replace(":", " ")
         target = self.target or ("vocabulary" if is_pair_task(task) else "head")
-        name = self.model.name  # a made model is a bart too, but starts from nothing
+        name = self.model.name  # a made model is a bart too, but starts from scratch
         kind = name if name == MADE else self.model.config.model_type
         settings = replace(usual_settings(kind, task), **self.changed)
         return Run(self.model, task, calibration, seed, settings, self.data, folder, target)

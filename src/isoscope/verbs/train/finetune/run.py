@@ -73,7 +73,7 @@ Schedule = Literal["constant", "polynomial"]
 # Small sets, which get five epochs.
 LONGER_TASKS = ("mrpc", "wnli")
 
-# A model that starts from nothing; see ``made_model``.
+# A model that starts from scratch; see ``made_model``.
 MADE = "made:bart"
 
 # Tokens of an article, as many as BART has positions.

@@ -1,4 +1,4 @@
-"""Small models trained from nothing, to find out what makes a space uneven."""
+"""Small models trained from scratch, to find out what makes a space uneven."""
 
 from isoscope.models.runtime import library
 

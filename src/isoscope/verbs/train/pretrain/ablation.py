@@ -151,7 +151,7 @@ def ablate(
     save: Callable[[Result], None] | None = None,
     command: str = "",
 ) -> Result:
-    """Train every combination of some factors from nothing, and compare what becomes of them.
+    """Train every combination of some factors from scratch, and compare what becomes of them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A network that learns from nothing, step by step, and goes on from a state bit for bit.
+"""A network that learns from scratch, step by step, and goes on from a state bit for bit.
 
 The training loop is our own instead of transformers' Trainer: what a step reads and masks follows
 from its number alone, so that a state is weights, AdamW's two moments, and the number. Hidden

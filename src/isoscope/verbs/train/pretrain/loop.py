@@ -1,4 +1,4 @@
-"""Training a small model from nothing: checkpoints, perplexity, and a run that can be resumed."""
+"""Training a small model from scratch: checkpoints, perplexity, and a run that can be resumed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def pretrain(
     command: str = "",
     corpus: Corpus | None = None,
 ) -> Result:
-    """Train a model from nothing, and keep checkpoints on the way.
+    """Train a model from scratch, and keep checkpoints on the way.
 
     The folder has a subfolder for every checkpoint, ``step0``, ``step200``, …, each a model that
     ``open_model`` and transformers open, and ``result.json``. ``isoscope profile`` of the folder

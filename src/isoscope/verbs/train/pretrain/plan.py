@@ -1,4 +1,4 @@
-"""What is trained from nothing: objective, architecture, size, and how it learns.
+"""What is trained from scratch: objective, architecture, size, and how it learns.
 
 ``tiny`` takes about ten minutes on two cores, ``mini`` some hours, ``small`` an accelerator's hour.
 ``paper`` has the settings of Luo (2021), table 3.1; what that table leaves open, the vocabulary and
@@ -75,7 +75,7 @@ SIZES = {
 
 @dataclass(frozen=True)
 class Plan:
-    """One training from nothing.
+    """One training from scratch.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class Plan:
                 f"{self.shape.vocabulary}"
             )
         if self.length < 1:
-            raise UsageError(f"steps are at least 1, not {self.length}")
+            raise UsageError(f"steps must be at least 1, got {self.length}")
         if not 1 <= self.checkpoints <= self.length:
             raise UsageError(
                 f"there are 1 to {self.length} checkpoints in {self.length} steps, not "

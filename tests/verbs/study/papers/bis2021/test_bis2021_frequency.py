@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+
+import numpy as np
 
 from isoscope.verbs.study.api import run_study
 from isoscope.verbs.study.inputs import cnn_dm
 
 
+def texts_of(kinds: int, count: int) -> list[str]:
+    """Texts of words that are all as frequent as each other."""
+    rng = np.random.default_rng(0)
+    return [" ".join(f"word{k}" for k in rng.integers(0, kinds, 200)) for _ in range(count)]
+
+
 def test_a_text_of_few_words() -> None:
-    texts = [" ".join(f"word{k}" for k in range(20))] * 5
+    texts = texts_of(20, 40)
     run = run_study("B-F4", text=texts)
-    assert run.result.value("share_of_first_13") == 13 / 20
-    assert run.result.value("needed_for_0.5") == 10
-    outcomes = [verdict.outcome for verdict in run.verdicts]
-    assert outcomes == ["holds", "holds", "fails", "holds"]
+    counts = [count for _, count in Counter(" ".join(texts).split()).most_common()]
+    share = run.result.row("share_of_first_13")
+    assert share.value == sum(counts[:13]) / 8_000
+    assert len(share.extra["replicates"]) == 10
     assert run.result.tables[0].rows[-1] == {"words": 20, "share": 1.0}
+    # 85 words are all that there are, and 98 % takes 20, whatever is left out: no spread is no
+    # certainty.
+    assert [verdict.outcome for verdict in run.verdicts] == ["holds", "undecided", "undecided"]
+    few = run_study("B-F4", text=texts[:5])
+    assert {verdict.outcome for verdict in few.verdicts} == {"undecided"}
 
 
 def test_an_even_text_fails() -> None:
-    run = run_study("B-F4", text=[" ".join(f"w{k}" for k in range(1_000))])
-    assert [verdict.outcome for verdict in run.verdicts[:2]] == ["fails", "fails"]
-    assert run.result.value("zipf_exponent") == 0
+    run = run_study("B-F4", text=texts_of(1_000, 40))
+    assert [verdict.outcome for verdict in run.verdicts] == ["fails"] * 3
+    same = run_study("B-F4", text=[" ".join(f"w{k}" for k in range(1_000))])
+    assert same.result.value("zipf_exponent") == 0
 
 
 def test_the_papers_text_is_found(tmp_path: Path) -> None:

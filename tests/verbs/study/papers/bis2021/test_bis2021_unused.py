@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from judging_for_tests import hardly, outcomes, surely
 
 from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import UsageError
-from isoscope.results.result import Result, Row
+from isoscope.results.result import Row
 from isoscope.verbs.explain.names import COSINE_WITH_UNUSED as MEASURE
 from isoscope.verbs.explain.names import DIFFERENCE
 from isoscope.verbs.study.api import run_study
-from isoscope.verbs.study.registry import find_study
 
 RNG = np.random.default_rng(0)
 
@@ -46,7 +46,8 @@ def test_bins_by_all_pairs() -> None:
         rare = all_pairs(x, unused, slice(4_000, 5_000))
         frequent = all_pairs(x, unused, slice(40, 1_040))
         assert run.result.value(DIFFERENCE, correction) == pytest.approx(rare - frequent)
-    assert run.verdicts[0].outcome == "holds"
+    assert run.verdicts[0].outcome == "not applicable"  # rows without a model
+    assert outcomes("B-F3", run.result.rows) == ["holds"]
     assert run.result.rows[0].protocol == "5,000 rows; 40 unused tokens, by their names"
     assert {row.subject for row in run.result} == {"toy"}
 
@@ -67,12 +68,14 @@ def test_the_last_rows_may_stand_for_unused_ones() -> None:
 def test_a_model_brings_its_vocabulary(tiny_model: Callable[[str], Path]) -> None:
     run = run_study("B-F3", [str(tiny_model("bert"))])
     assert "10 unused tokens" in run.result.rows[0].protocol
-    assert run.verdicts[0].outcome == "cannot be judged"
+    assert run.verdicts[0].outcome == "not run"
     assert "too small" in run.verdicts[0].reason
 
 
-@pytest.mark.parametrize(("value", "outcome"), [(0.36, "holds"), (0.1, "fails")])
+@pytest.mark.parametrize(
+    ("value", "outcome"), [(0.36, "holds"), (0.1, "fails"), (-0.1, "reversed")]
+)
 def test_the_claim(value: float, outcome: str) -> None:
-    study = find_study("B-F3")
     rows = [Row("BERT", "", "none", DIFFERENCE, value), Row("BERT", "", "center", DIFFERENCE, 0.0)]
-    assert study.claims[0].judge(Result(rows), study.models).outcome == outcome
+    assert outcomes("B-F3", surely(rows)) == [outcome]
+    assert outcomes("B-F3", hardly(rows)) == ["undecided"]

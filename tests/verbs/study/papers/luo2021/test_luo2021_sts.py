@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from judged_for_tests import PAPERS_SIZE, outcomes, sure
 from sts_for_tests import both_correlations, hidden_states, scored_pairs, write_sts_sets
 
-from isoscope.results.result import Result, Row
+from isoscope.results.result import Row
 from isoscope.verbs.study.api import run_study
 from isoscope.verbs.study.papers.luo2021 import tasks as study
 from isoscope.verbs.study.papers.luo2021.tasks import BEST, CLIP, OVER_GLOVE, SPEARMAN, WHITEN
@@ -72,7 +74,7 @@ def test_every_layer_and_the_best(
         printed = {"none": 0.5861, CLIP: 0.6306, WHITEN: 0.6997}[correction]
         assert best.extra["printed"] == pytest.approx(printed)
         assert "chosen on the scored pairs" in best.note
-        assert best.low is None
+        assert best.extra["selected"]
         assert f"(layer {np.argmax(scores) + 1}), printed {printed:g}" in run.to_markdown()
         above = run.result.value(f"{measure}/{OVER_GLOVE}", correction)
         assert above == pytest.approx(max(scores) - 0.5802)
@@ -80,39 +82,70 @@ def test_every_layer_and_the_best(
 
 def scores(subject: str, name: str, **values: float) -> list[Row]:
     return [
-        Row(subject, BEST, correction, f"{name}/{SPEARMAN}", value)
+        sure(Row(subject, BEST, correction, f"{name}/{SPEARMAN}", value))
         for correction, value in values.items()
     ]
 
 
-def outcomes(rows: list[Row]) -> list[str]:
-    found = find_study("L-T4.2")
-    return [claim.judge(Result(rows), found.models).outcome for claim in found.claims]
-
-
 def above(name: str, value: float) -> Row:
-    return Row("mine", BEST, WHITEN, f"{name}/{SPEARMAN}/{OVER_GLOVE}", value)
+    return sure(Row("mine", BEST, WHITEN, f"{name}/{SPEARMAN}/{OVER_GLOVE}", value))
 
 
 def test_claims_hold_and_fail() -> None:
-    unjudged = "cannot be judged"
+    outside = "not applicable"
     good = [
         *scores("mine", "sts-12", none=0.4, clip=0.5, whiten=0.5),
         *scores("mine", "sick-r", none=0.4, clip=0.5, whiten=0.3),
         above("sts-12", -0.1), above("sick-r", 0.1),
     ]  # fmt: skip
-    assert outcomes(good) == ["holds"] * 3 + ["fails"]  # what is said of BERT-distil is not so
+    assert outcomes("L-T4.2", good) == ["holds"] * 3 + [outside]
     bad = [*scores("mine", "sts-b", none=0.4, clip=0.3, whiten=0.3), above("sts-b", -0.1)]
-    assert outcomes(bad) == ["fails"] * 3 + ["holds"]
+    assert outcomes("L-T4.2", bad) == ["reversed"] * 3 + [outside]
+    close = [*scores("mine", "sts-b", none=0.4, clip=0.4001, whiten=0.3999), above("sts-b", 1e-4)]
+    assert outcomes("L-T4.2", close) == ["undecided"] * 3 + [outside]
+    small = replace(PAPERS_SIZE, parameters=66_000_000)
+    assert outcomes("L-T4.2", good, small) == [outside] * 4
     for worse, outcome in ((5, "holds"), (4, "fails")):
         rows = [
             row
             for k, name in enumerate(study.SETS)
             for row in scores("BERT-distil", name, none=0.4, clip=0.3 if k < worse else 0.5)
         ]
-        assert outcomes(rows) == [unjudged] * 3 + [outcome]
+        assert outcomes("L-T4.2", rows, small) == [outside] * 3 + [outcome]
     layers = [Row("mine", "layer 1", c, f"sts-b/{SPEARMAN}", 0.1) for c in ("none", CLIP)]
-    assert outcomes(layers) == [unjudged] * 4
+    assert outcomes("L-T4.2", layers) == ["not run"] * 3 + [outside]
+
+
+def layer_rows(values: list[float], correction: str, half: float) -> list[Row]:
+    return [
+        Row("m", f"layer {k}", correction, f"sts-b/{SPEARMAN}", v, low=v - half, high=v + half)
+        for k, v in enumerate(values)
+    ]
+
+
+def test_choosing_a_layer_on_the_scored_pairs_is_paid_for() -> None:
+    plain = layer_rows([0.9, 0.50, 0.60, 0.59], "none", 0.02)
+    clipped = layer_rows([0.9, 0.50, 0.70, 0.71], CLIP, 0.02)
+    changes = [
+        replace(row, measure=f"{row.measure}/difference", value=value, low=value - 0.01,
+                high=value + 0.01)
+        for row, value in zip(clipped, [0.0, 0.0, 0.10, 0.12], strict=True)
+    ]  # fmt: skip
+    rows = {
+        (row.correction, row.measure): row
+        for row in study.best_similarity_rows([*plain, *clipped, *changes])
+    }
+    best = rows["none", f"sts-b/{SPEARMAN}"]
+    assert (best.value, best.extra["layer"], best.extra["selected"]) == (0.6, "layer 2", True)
+    assert best.low < 0.58  # that of one layer alone
+    assert best.high > 0.62
+    change = rows[CLIP, f"sts-b/{SPEARMAN}/difference"]
+    assert change.value == pytest.approx(0.11)
+    # Layers 2 and 3 may each be the best: between the smaller and the larger difference.
+    assert 0.07 < change.low < 0.09
+    assert 0.13 < change.high < 0.15
+    run = [*rows.values()]
+    assert outcomes("L-T4.2", run)[0] == "holds"
 
 
 def test_printed_numbers() -> None:

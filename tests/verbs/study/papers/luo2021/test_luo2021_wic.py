@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from benchmark_files import OTHER_SIZE, load
 from class_sets_for_tests import write_wic
+from judged_for_tests import PAPERS_SIZE, outcomes, sure
 from sts_for_tests import hidden_states
 
-from isoscope.results.result import Result, Row
+from isoscope.results.result import Row
 from isoscope.verbs.study.api import run_study
 from isoscope.verbs.study.papers.luo2021 import tasks as clipping
 from isoscope.verbs.study.papers.luo2021.tasks import (
@@ -25,6 +27,7 @@ from isoscope.verbs.study.papers.luo2021.tasks import (
 )
 from isoscope.verbs.study.papers.luo2021.tasks import best_sense_rows as best_rows
 from isoscope.verbs.study.registry import find_study
+from isoscope.verbs.study.scope import Facts
 
 pytestmark = OTHER_SIZE
 Folder = Callable[[str], Path]
@@ -133,19 +136,46 @@ def test_the_input_is_no_candidate_and_the_first_of_equals_is_taken() -> None:
     assert [row.note for row in rows][:2] == ["", "1 pair without a score left out"]
 
 
-def outcomes(subject: str, **values: float) -> list[str]:
-    found = find_study("L-T4.1")
-    rows = [Row(subject, BEST, name, ON_TRAIN, value) for name, value in values.items()]
-    return [claim.judge(Result(rows), found.models).outcome for claim in found.claims]
+def accuracies(subject: str, **values: float) -> list[Row]:
+    rows = [Row(subject, BEST, name, APART, value) for name, value in values.items()]
+    return [sure(row) for row in rows]
 
 
 def test_claims_hold_and_fail() -> None:
-    unjudged = "cannot be judged"
-    assert outcomes("BERT", none=0.5, clip=0.6, whiten=0.7) == ["holds", "holds", unjudged]
-    assert outcomes("mine", none=0.5, clip=0.6, whiten=0.7) == ["holds", "holds", "fails"]
-    assert outcomes("mine", none=0.5, clip=0.4, whiten=0.3) == ["fails", "fails", "holds"]
-    assert outcomes("BERT-large", none=0.5, clip=0.6, whiten=0.4) == [unjudged] * 2 + ["holds"]
-    assert outcomes("BERT-large", none=0.5, clip=0.6, whiten=0.6) == [unjudged] * 2 + ["fails"]
+    outside = "not applicable"
+    good = accuracies("BERT", none=0.5, clip=0.6, whiten=0.7)
+    assert outcomes("L-T4.1", good) == ["holds", "holds", outside]
+    worse = accuracies("mine", none=0.5, clip=0.4, whiten=0.3)
+    assert outcomes("L-T4.1", worse) == ["reversed", "reversed", outside]
+    close = accuracies("mine", none=0.6791, clip=0.6794, whiten=0.6793)
+    assert outcomes("L-T4.1", close) == ["undecided", "undecided", outside]
+    large = replace(PAPERS_SIZE, parameters=335_000_000)
+    for whiten, outcome in ((0.4, "holds"), (0.6, "reversed")):
+        rows = accuracies("BERT-large", none=0.5, clip=0.6, whiten=whiten)
+        assert outcomes("L-T4.1", rows, large) == [outside] * 2 + [outcome]
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        replace(PAPERS_SIZE, parameters=22_000_000),
+        replace(PAPERS_SIZE, objective="causal"),
+        replace(PAPERS_SIZE, sentence_encoder=True),
+    ],
+)
+def test_claims_are_about_base_models(facts: Facts) -> None:
+    rows = accuracies("mine", none=0.5, clip=0.6, whiten=0.7)
+    assert outcomes("L-T4.1", rows, facts) == ["not applicable"] * 3
+
+
+def test_what_the_paper_prints_is_selected_and_has_no_interval() -> None:
+    row = Row("m", BEST, NONE, ON_TRAIN, 0.9, extra={"thresholds": [0.3]})
+    apart = Row("m", BEST, NONE, APART, 0.6, low=0.55, high=0.65, extra={"thresholds": [0.3]})
+    printed, honest = told([row, apart])
+    assert printed.extra["selected"]
+    assert printed.low is None
+    assert "selected" not in honest.extra
+    assert (honest.low, honest.high) == (0.55, 0.65)
 
 
 def test_printed_numbers() -> None:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from judged_for_tests import PAPERS_SIZE, outcomes, sure
 from tiny_models import HIDDEN, POSITIONS, SHAPE, WORDS, word_pieces
 
 from isoscope.models.token_table import read_tokens
-from isoscope.results.result import Result, Row
+from isoscope.results.result import Row
 from isoscope.verbs.explain.api import PositionProbes
 from isoscope.verbs.explain.names import ACCURACY, BY_TOKEN, MAJORITY, NO_OUTLIER, RANK
 from isoscope.verbs.explain.topics import position_probe
 from isoscope.verbs.explain.topics.position_probe import position_task, probe_positions, rank_of
 from isoscope.verbs.study.api import run_study
 from isoscope.verbs.study.papers.luo2021 import positions as probe_study
-from isoscope.verbs.study.papers.luo2021.positions import CHANGE, HIGH
-from isoscope.verbs.study.registry import find_study
+from isoscope.verbs.study.papers.luo2021.positions import CHANGE, HIGH, LEAD
 
 LAYERS = 4
 PLANTED = (5, 20)
@@ -74,12 +75,14 @@ def control(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_accuracy_of_every_layer(planted: Path, control: Path) -> None:
     run = run_study("L-F3.7", [f"RoBERTa={planted}", f"BERT={control}"], text=made_texts())
-    outcomes = [verdict.outcome for verdict in run.verdicts]
-    assert outcomes[0] == "fails"  # the control's layers
-    assert outcomes[2] == "holds"
-    cases = {(case.subject, case.left.split()[1]): case for case in run.verdicts[0].cases}
-    assert all(cases["RoBERTa", number].true for number in "123")
-    assert not any(cases["BERT", number].true for number in "123")
+    lowest = {
+        verdict.subject: verdict for verdict in run.verdicts if "layers 1 to 3" in verdict.text
+    }
+    assert lowest["BERT"].outcome == "fails"  # it is not told positions
+    assert lowest["RoBERTa"].outcome in ("holds", "undecided")
+    assert all(case.true for case in lowest["RoBERTa"].cases)
+    assert not any(case.true for case in lowest["BERT"].cases)
+    assert run.verdicts[-1].outcome == "holds"
     rows = {(row.subject, row.part, row.measure): row for row in run.result}
     parts = [part for subject, part, measure in rows if (subject, measure) == ("BERT", ACCURACY)]
     assert parts == [f"layer {k}" for k in range(LAYERS + 1)]
@@ -137,6 +140,8 @@ def test_ranks_of_outliers(planted: Path) -> None:
     each = [
         row for row in run.result if row.part == "layer 2" and row.measure.startswith(f"{RANK}/")
     ]
+    texts = probe.contributions_of_texts
+    assert texts[:, :-1].sum(axis=0) / texts[:, -1].sum() == pytest.approx(probe.contributions)
     assert set(PLANTED) <= {row.extra["dimension"] for row in each}
     for row in each:
         assert row.value == rank_of(row.extra["dimension"], probe.contributions)
@@ -144,10 +149,17 @@ def test_ranks_of_outliers(planted: Path) -> None:
     assert best.value == min(row.value for row in each)
     assert best.extra["dimension"] in PLANTED
     assert "in at least 10 % of the vectors of all non-input layers" in best.protocol
-    assert [verdict.outcome for verdict in run.verdicts] == ["holds", "cannot be judged"]
+    first, second = run.verdicts
+    assert (first.outcome, second.outcome) == ("holds", "not applicable")
+    ahead = run.result.row(LEAD, part="layer 2")
+    own, rest = np.sort(probe.contributions)[::-1][:2]
+    if best.extra["dimension"] == probe.contributions.argmax():
+        assert ahead.value > 0
+        assert ahead.value >= (own - rest) / own - 1e-9
+    assert len(ahead.extra["replicates"]) == 10
     assert run.verdicts[0].other_models == ("mine",)
     assert {case.left for case in run.verdicts[0].cases} == {
-        f"layer {k} {RANK} (none)" for k in range(1, LAYERS + 1)
+        f"layer {k} {LEAD} (none)" for k in range(1, LAYERS + 1)
     }
     assert len(run.result.table("position_contributions").rows) == 10 * (LAYERS + 1)
     assert f" (dimension {best.extra['dimension']})" in run.to_markdown()
@@ -159,9 +171,10 @@ def test_dimensions_that_the_paper_names_come_first(
     monkeypatch.setattr(probe_study.luo2021, "printed_dimensions", lambda *_: [3, 7])
     monkeypatch.setattr(position_probe, "FEWEST_STEPS", 20)
     run = run_study("L-F3.8", [f"BERT={planted}"], text=made_texts())
-    assert {row.measure for row in run.result} == {RANK, f"{RANK}/3", f"{RANK}/7"}
+    names = {RANK, f"{RANK}/3", f"{RANK}/7", LEAD, f"{LEAD}/3", f"{LEAD}/7"}
+    assert {row.measure for row in run.result} == names
     assert "those that the paper names" in run.result.rows[0].protocol
-    assert run.verdicts[0].outcome == "fails"
+    assert run.verdicts[0].outcome == "reversed"  # others contribute more in every layer
 
 
 def test_a_model_without_outliers(control: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,42 +187,45 @@ def test_a_model_without_outliers(control: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(probe_study.explain, "often_extreme", none)
     monkeypatch.setattr(position_probe, "FEWEST_STEPS", 20)
     run = run_study("L-F3.8", [f"BERT={control}"], text=made_texts())
-    assert [row.value for row in run.result] == [None] * (LAYERS + 1)
+    assert [row.value for row in run.result] == [None] * 2 * (LAYERS + 1)
     assert {row.note for row in run.result} == {NO_OUTLIER}
     assert looked_at == [LAYERS]  # without the input
-    assert run.verdicts[0].outcome == "cannot be judged"
+    assert run.verdicts[0].outcome == "not run"
     assert run.verdicts[0].reason == NO_OUTLIER
-
-
-def outcomes(name: str, rows: list[Row]) -> list[str]:
-    study = find_study(name)
-    return [claim.judge(Result(rows), study.models).outcome for claim in study.claims]
 
 
 def accuracies(subject: str, values: list[float], high: float) -> list[Row]:
     rows = [Row(subject, f"layer {k}", "none", ACCURACY, v) for k, v in enumerate(values)]
     change = values[-1] - values[3]
-    return [*rows, Row(subject, "", "none", CHANGE, change), Row(subject, "", "none", HIGH, high)]
+    rows += [Row(subject, "", "none", CHANGE, change), Row(subject, "", "none", HIGH, high)]
+    return [sure(row) for row in rows]
 
 
 def test_claims_about_accuracy_hold_and_fail() -> None:
-    bert = accuracies("bert-base-cased", [0.5, 0.99, 0.97, 0.95, 0.4], 0.4)
+    bert = accuracies("bert-base-cased", [0.5, 0.99, 0.97, 0.96, 0.4], 0.4)
     roberta = accuracies("RoBERTa", [0.99, 0.99, 0.99, 0.96, 0.7], 0.7)
     assert outcomes("L-F3.7", [*bert, *roberta]) == ["holds"] * 3
-    assert outcomes("L-F3.7", bert) == ["holds", "holds", "cannot be judged"]
+    assert outcomes("L-F3.7", bert) == ["holds", "holds", "not run"]
     worse = accuracies("RoBERTa-base", [0.99, 0.99, 0.99, 0.94, 0.95], 0.3)
-    assert outcomes("L-F3.7", [*bert, *worse]) == ["fails"] * 3
+    assert outcomes("L-F3.7", worse)[:2] == ["fails", "reversed"]
+    assert outcomes("L-F3.7", [*bert, *worse])[2] == "reversed"
+    close = accuracies("mine", [0.99, 0.99, 0.99, 0.9501, 0.95], 0.3)
+    assert outcomes("L-F3.7", close)[:2] == ["undecided"] * 2
+    rotary = replace(PAPERS_SIZE, positions=("rotary",))
+    assert outcomes("L-F3.7", close, rotary)[:2] == ["not applicable"] * 2
 
 
-def test_claims_about_ranks_hold_and_fail() -> None:
-    def rows(subject: str, ranks: list[int], dimension: int) -> list[Row]:
+def test_claims_about_contributions_hold_and_fail() -> None:
+    def rows(subject: str, leads: list[float], dimension: int) -> list[Row]:
         return [
-            Row(subject, f"layer {k}", "none", measure, float(rank))
-            for k, rank in enumerate(ranks)
-            for measure in (RANK, f"{RANK}/{dimension}")
+            sure(Row(subject, f"layer {k}", "none", measure, lead))
+            for k, lead in enumerate(leads)
+            for measure in (LEAD, f"{LEAD}/{dimension}")
         ]
 
-    good = [*rows("BERT-base", [9, 1, 1], 557), *rows("RoBERTa-base", [2, 1, 1], 588)]
+    good = [*rows("BERT-base", [-0.5, 0.5, 0.4], 557), *rows("RoBERTa-base", [-1, 0.1, 0.2], 588)]
     assert outcomes("L-F3.8", good) == ["holds", "holds"]
-    assert outcomes("L-F3.8", rows("BERT-base", [1, 1, 2], 557)) == ["fails", "cannot be judged"]
-    assert outcomes("L-F3.8", rows("RoBERTa", [1, 2, 1], 588)) == ["fails", "fails"]
+    bert = rows("BERT-base", [0.1, 0.1, -0.1], 557)
+    assert outcomes("L-F3.8", bert) == ["fails", "not applicable"]
+    assert outcomes("L-F3.8", rows("RoBERTa", [1, -0.1, -0.2], 588)) == ["reversed", "reversed"]
+    assert outcomes("L-F3.8", rows("mine", [1, 0.5, 1e-4], 3))[0] == "undecided"

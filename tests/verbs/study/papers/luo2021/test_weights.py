@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from judged_for_tests import exact, outcomes
 
-from isoscope.errors import UsageError
-from isoscope.results.result import Result, Row
+from isoscope.results.result import Row
 from isoscope.verbs.study.api import run_study
 from isoscope.verbs.study.papers.luo2021.weights import (
     ELSEWHERE,
@@ -19,15 +19,9 @@ from isoscope.verbs.study.papers.luo2021.weights import (
     position_rows,
     same_maximum,
 )
-from isoscope.verbs.study.registry import find_study
 
 Folder = Callable[[str], Path]
 TEXTS = ["the cat sat on the old tree.", "a small dog ran.", "it was the river bank"]
-
-
-def outcomes(name: str, rows: list[Row]) -> list[str]:
-    study = find_study(name)
-    return [claim.judge(Result(rows), study.models).outcome for claim in study.claims]
 
 
 def bert_like() -> np.ndarray:
@@ -57,14 +51,16 @@ def test_outliers_of_the_first_position_only() -> None:
     assert again[ELSEWHERE].value == pytest.approx(1 / 49)
     assert outcomes("L-F3.5", list(again.values()))[:2] == ["holds", "fails"]
     plain = position_rows("BERT", "", bert_like()[1:], 0)
-    assert outcomes("L-F3.5", plain)[:2] == ["fails", "cannot be judged"]
+    assert outcomes("L-F3.5", plain)[:2] == ["fails", "not run"]
+    others = position_rows("mine", "", bert_like(), 0)
+    assert outcomes("L-F3.5", others) == ["not applicable"] * 3
 
 
 def test_the_same_maximum_from_some_row_on() -> None:
     matrix = roberta_like()
     found = same_maximum(matrix, 4)
     assert found["value"] == pytest.approx(197 / 198)
-    assert found["extra"] == {"dimension": 9}
+    assert found["extra"] == {"dimension": 9, "exact": True}
     rows = position_rows("RoBERTa-base", "", matrix, 2)
     values = {row.measure.removeprefix(f"{SAME_MAXIMUM}/"): row.value for row in rows}
     assert values["from_fourth_row"] == pytest.approx(197 / 199)
@@ -114,8 +110,6 @@ def test_ranks_in_norms(tiny_model: Folder) -> None:
                 assert row.value == order.index(int(row.measure.removeprefix(prefix))) + 1
     assert {row.part for row in run.result} >= {"embedding", "layer 1", "layer 3"}
     assert f" {rows[0].measure} | {rows[0].value:.0f} |" in run.to_markdown()
-    with pytest.raises(UsageError, match="names no outlier dimensions of other; find them"):
-        run_study("L-LN", [f"other={folder}"])
 
 
 def test_claims_about_ranks_hold_and_fail() -> None:
@@ -128,9 +122,9 @@ def test_claims_about_ranks_hold_and_fail() -> None:
                 Row("RoBERTa", f"layer {k}", "none", "rank/first bias/588", 1 if k < 6 else bias),
                 Row("RoBERTa", f"layer {k}", "none", "rank/second gain/77", gain),
             ]
-        return found
+        return [exact(row) for row in found]
 
     assert outcomes("L-LN", rows(6, 2, 7)) == ["holds"] * 5
     assert outcomes("L-LN", rows(7, 3, 8)) == ["fails", "holds", "fails", "holds", "fails"]
-    first = [Row("BERT", "layer 1", "none", "rank/first gain/557", 2.0)]
+    first = [exact(Row("BERT", "layer 1", "none", "rank/first gain/557", 2.0))]
     assert outcomes("L-LN", first)[:2] == ["holds", "fails"]

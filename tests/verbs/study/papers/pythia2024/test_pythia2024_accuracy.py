@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from benchmark_files import OTHER_SIZE
 from class_sets_for_tests import write_senteval
+from judged_for_tests import outcomes
 from scipy import stats
 
 import isoscope
 from isoscope.models.model import open_model
-from isoscope.results.result import Result, Row
+from isoscope.results.result import Row
 from isoscope.tasks import SentenceProtocol
 from isoscope.verbs.evaluate.api import evaluate
 from isoscope.verbs.study.api import run_study
@@ -24,7 +26,6 @@ from isoscope.verbs.study.papers.pythia2024.training import (
     MEAN_I1,
     mean_row,
 )
-from isoscope.verbs.study.registry import find_study
 
 NOISES = {"step0": 0.0, "step10": 0.1, "step20": 0.3, "step30": 0.5, "step40": 0.7}
 
@@ -66,7 +67,8 @@ def test_scores_of_every_checkpoint(
     assert list(run.result.left_out) == [
         "sets without data (mr, subj, mpqa, sst-2, sst-5, mrpc, sick-e, semcor-pos)"
     ]
-    assert {verdict.outcome for verdict in run.verdicts} <= {"holds", "fails"}
+    # Of four checkpoints nothing is certain.
+    assert {verdict.outcome for verdict in run.verdicts} == {"undecided"}
     assert {row.subject for row in run.result} == {"Pythia-70M"}
     assert not (tmp_path / "cache").exists()
     assert "does not name" in run.result.row(MEAN_ACCURACY, part="step10").protocol
@@ -79,11 +81,14 @@ def test_a_mean_over_sets_needs_all_of_them() -> None:
 
 
 def test_claims_hold_and_fail() -> None:
-    study = find_study("P-A")
-    for value, outcome in ((0.3, "holds"), (-0.3, "fails")):
+    for value, p, outcome in (
+        (0.9, 0.001, "holds"), (-0.9, 0.001, "reversed"), (-0.3, 0.4, "undecided"),
+    ):  # fmt: skip
         rows = [
-            Row("Pythia-70M", "", "none", f"correlation({MEAN_ACCURACY}, {name})", value)
+            Row("Pythia-70M", "", "none", f"correlation({MEAN_ACCURACY}, {name})", value,
+                extra={"p": p})
             for name in (I1, MEAN_I1)
-        ]
-        found = [claim.judge(Result(rows), study.models).outcome for claim in study.claims]
-        assert found == [outcome] * 2
+        ]  # fmt: skip
+        assert outcomes("P-A", rows) == [outcome] * 2
+        others = [replace(row, subject="Pythia-410M") for row in rows]
+        assert outcomes("P-A", others) == ["not applicable"] * 2

@@ -8,19 +8,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from judging_for_tests import judged, outcomes, surely
 
+from isoscope.compute.stats.jackknife import deal
 from isoscope.corrections import make_correction
 from isoscope.data.texts import open_texts
 from isoscope.models.frequencies import Frequencies, token_counts
 from isoscope.models.model import open_model
 from isoscope.models.token_table import LAST, TokenSample, read_tokens
 from isoscope.results.merge import renamed
-from isoscope.results.result import Result, Row
+from isoscope.results.result import Row
 from isoscope.verbs.explain.names import FIRST
 from isoscope.verbs.study.api import run_study
 from isoscope.verbs.study.papers.rajaee2021 import CLUSTER, GLOBAL, NONE, Settings
 from isoscope.verbs.study.papers.rajaee2021.language import frequencies_of, in_spaces
-from isoscope.verbs.study.registry import find_study
 
 Folder = Callable[[str], Path]
 NOUNS = ["cat", "dog", "bird", "tree", "river", "bank", "money", "boat"]
@@ -72,11 +73,13 @@ def test_spaces_by_hand(seed: int) -> None:
     name = "cluster-pc-removal:n_clusters=3:n_components=1:random_state={}"
     runs = [after(name.format(seed + k)) for k in range(5)]
     assert found.value(FIRST, CLUSTER) == pytest.approx(np.mean(runs), abs=1e-3)
-    assert found.row(FIRST, CLUSTER).low is None
-    assert found.row(FIRST, NONE).low is not None
+    for correction in (NONE, GLOBAL, CLUSTER):
+        assert len(found.row(FIRST, correction).extra["replicates"]) == 10
+    kept = deal(1_500, seed)[sample.sentences] != 0
+    without = size_of_r(vectors[kept], sample.ids[kept], known.shares)
+    assert found.row(FIRST, NONE).extra["replicates"][0] == pytest.approx(without, abs=1e-4)
     assert [table.correction for table in found.tables] == [NONE, GLOBAL, CLUSTER]
-    study = find_study("R-F5")
-    assert study.claims[0].judge(renamed(found, subject="BERT"), study.models).outcome == "holds"
+    assert outcomes("R-F5", renamed(found, subject="BERT").rows) == ["holds"]
 
 
 def test_a_model_with_counts_of_its_text(
@@ -99,7 +102,8 @@ def test_a_model_with_counts_of_its_text(
     assert "12 of each of 27 clusters (the paper's settings for this model" in row.protocol
     assert {row.subject for row in run.result} == {"BERT"}
     assert {table.part for table in run.result.tables} == {LAST}
-    assert {verdict.outcome for verdict in run.verdicts} <= {"holds", "fails"}
+    assert len(row.extra["replicates"]) == 10
+    assert {verdict.outcome for verdict in run.verdicts} <= {"holds", "reversed", "undecided"}
 
 
 @pytest.mark.needs_package("wordfreq", "wordfreq")
@@ -111,13 +115,13 @@ def test_frequencies_of_english_where_the_package_is(tiny_model: Folder) -> None
     assert len(known.shares) == rows > len(model.tokenizer)
 
 
-@pytest.mark.parametrize(("after", "outcome"), [(0.2, "holds"), (0.5, "fails")])
+@pytest.mark.parametrize(("after", "outcome"), [(0.2, "holds"), (0.5, "reversed")])
 def test_the_claim(after: float, outcome: str) -> None:
-    study = find_study("R-F5")
     rows = [
         Row("BERT", LAST, NONE, FIRST, 0.4),
         Row("BERT", LAST, GLOBAL, FIRST, 0.9),
         Row("BERT", LAST, CLUSTER, FIRST, after),
     ]
-    verdict = study.claims[0].judge(Result(rows), study.models)
+    (verdict,) = judged("R-F5", surely(rows))
     assert (verdict.outcome, verdict.other_models) == (outcome, ())
+    assert outcomes("R-F5", surely(rows, 0.3)) == ["undecided"]

@@ -7,16 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from judging_for_tests import hardly, outcomes, surely
 from sts_for_tests import hidden_states, log10_i1, scored_pairs, write_sts_sets
 
 from isoscope.corrections import ClusterRemoval
 from isoscope.models.model import open_model
 from isoscope.models.token_table import LAST, read_last_layer
-from isoscope.results.result import Result, Row
+from isoscope.results.result import Row
 from isoscope.verbs.study.api import run_study
 from isoscope.verbs.study.papers.rajaee2021 import CLUSTER, GLOBAL
 from isoscope.verbs.study.papers.rajaee2021 import isotropy as recipe
 from isoscope.verbs.study.registry import find_study
+from isoscope.verbs.study.scope import Facts
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*in the release of.*")
 Folder = Callable[[str], Path]
@@ -68,13 +70,11 @@ def values(subject: str, *i1: float) -> list[Row]:
 
 
 def test_claims_hold_and_fail() -> None:
-    study = find_study("R-T6")
-
-    def outcomes(rows: list[Row]) -> list[str]:
-        return [claim.judge(Result(rows), study.models).outcome for claim in study.claims]
-
-    assert outcomes(values("mine", 1e-170, 0.1, 0.47)) == ["holds"] * 3
-    assert outcomes(values("mine", 0.5, 0.4, 0.3)) == ["fails"] * 3
+    good, bad = values("mine", 1e-170, 0.1, 0.48), values("mine", 0.5, 0.4, 0.3)
+    assert outcomes("R-T6", surely(good)) == ["holds"] * 3
+    assert outcomes("R-T6", surely(bad)) == ["reversed", "reversed", "fails"]
+    assert outcomes("R-T6", hardly(bad)) == ["undecided"] * 3
+    assert outcomes("R-T6", surely(good), Facts()) == ["not applicable"] * 3
 
 
 def test_printed_numbers() -> None:

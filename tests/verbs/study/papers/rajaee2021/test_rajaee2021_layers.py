@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from judging_for_tests import hardly, outcomes, surely
 
 from isoscope.models.token_table import LAST
-from isoscope.results.result import Result, Row
+from isoscope.results.result import Row
 from isoscope.verbs.study.api import run_study
-from isoscope.verbs.study.registry import find_study
 
 Folder = Callable[[str], Path]
 TEXTS = [
     "the cat sat on the old tree.", "a small dog ran.", "it was the river bank",
     "the bird flew and the boat saw money", "green and red.", "the new boat was in the river",
 ]  # fmt: skip
+
+NOUNS = ("cat", "dog", "bird", "tree", "boat", "bank")
 
 
 def log10_i1(vectors: np.ndarray) -> float:
@@ -57,11 +60,6 @@ def test_i1_of_layers_without_special_tokens(tiny_model: Folder, architecture: s
     assert depth.value("i1", part=LAST) == run.result.value("i1", part="layer 3")
 
 
-def outcomes(name: str, rows: list[Row]) -> list[str]:
-    study = find_study(name)
-    return [claim.judge(Result(rows), study.models).outcome for claim in study.claims]
-
-
 def layers(subject: str, *values: float) -> list[Row]:
     return [
         Row(subject, f"layer {k}", "none", "i1", value, log10=float(np.log10(value)))
@@ -73,13 +71,30 @@ def test_claims_hold_and_fail() -> None:
     ordinary = Row("gpt2", "layer 1, ordinary tokens", "none", "i1", 0.5)
     good = [
         *layers("gpt2", 1e-2, 1e-9), *layers("BERT", 1e-3, 1e-5), *layers("RoBERTa", 9e-3, 1e-7),
-        ordinary,
     ]  # fmt: skip
-    assert outcomes("R-T5", good) == ["holds"] * 3
+    assert outcomes("R-T5", [*surely(good), ordinary]) == ["holds"] * 5
     bad = [*layers("gpt2", 1e-4, 1e-3), *layers("BERT", 1e-3, 1e-8), *layers("RoBERTa", 1e-5, 1e-7)]
-    assert outcomes("R-T5", bad) == ["fails"] * 3
-    assert outcomes("R-T5", layers("other", 0.1, 1e-9)) == ["holds", *["cannot be judged"] * 2]
-    for last, outcome in ((1e-6, "holds"), (1e-8, "fails")):
+    assert outcomes("R-T5", surely(bad)) == ["fails", "holds", "holds", "reversed", "fails"]
+    assert outcomes("R-T5", hardly(good)) == ["undecided"] * 5
+    alone = surely(layers("other", 0.1, 1e-9))
+    assert outcomes("R-T5", alone) == ["holds", *["not applicable"] * 2]
+
+
+def test_the_claim_about_depth() -> None:
+    for last, outcome in ((1e-6, "holds"), (1e-8, "reversed")):
         rows = layers("roberta-base", 1e-2, 1e-7, last)
         rows[-1] = Row("roberta-base", LAST, "none", "i1", last, log10=float(np.log10(last)))
-        assert outcomes("R-F1", rows) == [outcome]
+        assert outcomes("R-F1", surely(rows)) == [outcome]
+        assert outcomes("R-F1", hardly(rows)) == ["undecided"]
+        other = [replace(row, subject="mine") for row in surely(rows)]
+        assert outcomes("R-F1", other) == ["not applicable"]
+
+
+def test_layers_without_blocks_of_texts(tiny_model: Folder) -> None:
+    texts = [f"the {a} sat on the {b}" for a in NOUNS for b in NOUNS]
+    result = run_study("R-T5", [str(tiny_model("bert"))], text=texts).result
+    for k in range(4):
+        row = result.row("i1", part=f"layer {k}")
+        assert len(row.extra["replicates"]) == 10
+        assert row.low < row.value < row.high
+        assert row.extra["blocks"] == f"10 blocks of {len(texts)} texts, seed 0"

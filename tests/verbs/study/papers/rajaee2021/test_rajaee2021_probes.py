@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from benchmark_files import OTHER_SIZE, load
 from class_sets_for_tests import write_cola, write_rte, write_wic
+from judging_for_tests import outcomes, surely
 from sklearn.metrics import matthews_corrcoef
 from sts_for_tests import hidden_states
 
@@ -17,7 +18,7 @@ from isoscope.corrections import ClusterRemoval
 from isoscope.errors import UsageError
 from isoscope.models.model import open_model
 from isoscope.models.token_table import LAST, read_last_layer
-from isoscope.results.result import Result, Row
+from isoscope.results.result import Row
 from isoscope.tasks.probes import Lesson, MlpProbe
 from isoscope.verbs.study.api import run_study
 from isoscope.verbs.study.papers.rajaee2021 import (
@@ -107,7 +108,7 @@ def test_scores_are_those_of_the_network(
             found.setdefault(correction, {})[task] = float(np.mean(scores))
             row = result.row(measure, correction, part=LAST)
             assert row.value == pytest.approx(np.mean(scores), abs=1e-9)
-            assert (row.low is None) == (correction == CLUSTER)
+            assert row.low is not None
             for words in (f"{task}: mean pooling", "special tokens out", "of the ", "not offered",
                           "2 of each of 3 clusters", "seeds 0 to 4"):  # fmt: skip
                 assert words in row.protocol
@@ -122,7 +123,12 @@ def test_scores_are_those_of_the_network(
     assert "printed" not in result.row("average_of_2", GLOBAL).extra
     assert result.left_out == {"sets without data (sst-2, mrpc, wic, boolq)": 4}
     assert {table.measure for table in result.tables} == {"rte/mlp/accuracy", "cola/mlp/matthews"}
-    assert {verdict.outcome for verdict in run.verdicts} <= {"holds", "fails"}
+    assert {verdict.outcome for verdict in run.verdicts} <= {
+        "holds",
+        "fails",
+        "reversed",
+        "undecided",
+    }
 
 
 def test_some_sets_alone(tiny_model: Folder, data: Path) -> None:
@@ -141,20 +147,38 @@ def test_an_average_with_an_undefined_score_is_undefined() -> None:
     assert {row.value for row in found} == {None}
 
 
-def outcomes(*values: float, gain: float) -> list[str]:
+def made_up(*values: float, gain: float) -> list[Row]:
     rows = [
         Row("mine", LAST, correction, deciding(task), value)
         for correction, value in zip((NONE, GLOBAL, CLUSTER), values, strict=True)
         for task in ("cola", "mrpc")
     ]
-    rows.append(Row("mine", LAST, CLUSTER, "average_of_2/difference", gain))
-    study = find_study("R-T3")
-    return [claim.judge(Result(rows), study.models).outcome for claim in study.claims]
+    return [*rows, Row("mine", LAST, CLUSTER, "average_of_2/difference", gain)]
 
 
 def test_claims_hold_and_fail() -> None:
-    assert outcomes(0.1, 0.2, 0.3, gain=0.02) == ["holds"] * 3
-    assert outcomes(0.3, 0.2, 0.1, gain=0.019) == ["fails"] * 3
+    good = made_up(0.1, 0.2, 0.3, gain=0.03)
+    assert outcomes("R-T3", surely(good)) == ["holds"] * 3
+    assert outcomes("R-T3", surely(good, 0.3)) == ["undecided"] * 3
+    bad = made_up(0.3, 0.2, 0.1, gain=0.01)
+    assert outcomes("R-T3", surely(bad)) == ["reversed", "reversed", "fails"]
+    assert outcomes("R-T3", surely(made_up(0.3, 0.2, 0.1, gain=-0.01)))[2] == "reversed"
+
+
+def test_an_average_leaves_out_block_by_block() -> None:
+    rng = np.random.default_rng(0)
+    measures = ["rte/mlp/accuracy", "cola/mlp/matthews"]
+    rows = [
+        Row("", LAST, name, measure, 0.5, extra={
+            "blocks": f"20 of {measure}", "replicates": rng.normal(0.5, 0.1, 20).tolist()})
+        for name in (NONE, CLUSTER) for measure in measures
+    ]  # fmt: skip
+    found = {(row.correction, row.measure): row.extra for row in averages(rows, measures)}
+    sets = [np.array(row.extra["replicates"]) for row in rows]
+    before, after = (sets[0] + sets[1]) / 2, (sets[2] + sets[3]) / 2
+    assert found[NONE, "average_of_2"]["replicates"] == pytest.approx(before)
+    moved = found[CLUSTER, "average_of_2/difference"]["replicates"]
+    assert moved == pytest.approx(after - before)
 
 
 def test_printed_numbers() -> None:

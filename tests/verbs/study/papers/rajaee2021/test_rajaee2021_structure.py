@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from judging_for_tests import judged, outcomes
 
 from isoscope.models.model import open_model
 from isoscope.results.result import Result, Row
@@ -15,7 +16,7 @@ from isoscope.verbs.explain.topics import structure
 from isoscope.verbs.explain.topics.sentence_groups import SentenceGroup
 from isoscope.verbs.explain.topics.structure import read_sentences, structure_rows
 from isoscope.verbs.study.api import run_study
-from isoscope.verbs.study.papers.rajaee2021 import CLUSTER, OVER_SEEDS
+from isoscope.verbs.study.papers.rajaee2021 import CLUSTER
 from isoscope.verbs.study.registry import find_study
 
 Folder = Callable[[str], Path]
@@ -44,7 +45,10 @@ def test_shares_before_and_after(tiny_model: Folder, monkeypatch: pytest.MonkeyP
         after = [direct.value(SHARE, name, word) for name in names]
         row = run.result.row(SHARE, CLUSTER, word)
         assert row.value == pytest.approx(np.mean(after))
-        assert row.extra["no_interval"] == OVER_SEEDS
+        ends = [direct.row(SHARE, name, word) for name in names]
+        if all(end.low is not None for end in ends):
+            assert row.low == pytest.approx(np.mean([end.low for end in ends]))
+            assert "no_interval" not in row.extra
         assert run.result.value(f"{SHARE}/difference", CLUSTER, word) == pytest.approx(
             np.mean(after) - own.value
         )
@@ -54,22 +58,29 @@ def test_shares_before_and_after(tiny_model: Folder, monkeypatch: pytest.MonkeyP
     assert "mean of the seeds 1 to 5" in row.protocol
     assert "last layer: final norm" in row.protocol
     assert {row.correction for row in run.result} == {"none", CLUSTER}
-    assert {verdict.outcome for verdict in run.verdicts} <= {"holds", "fails"}
+    assert run.verdicts[0].outcome in ("undecided", "holds", "fails", "reversed")
+
+
+def shares(after: float, error: float) -> list[Row]:
+    rows = []
+    for word in WORDS:
+        rows += [
+            Row("bert-base-uncased", word, "none", CHANCE, 0.1),
+            Row("bert-base-uncased", word, "none", SHARE, 0.5, low=0.4, high=0.6),
+            Row("bert-base-uncased", word, CLUSTER, SHARE, after,
+                low=after - 0.1, high=after + 0.1),
+            # The same occurrences: a difference is more certain than either share.
+            Row("bert-base-uncased", word, CLUSTER, f"{SHARE}/difference", after - 0.5,
+                low=after - 0.5 - error, high=after - 0.5 + error),
+        ]  # fmt: skip
+    return rows
 
 
 def test_the_claim_holds_and_fails() -> None:
-    study = find_study("R-F3")
-    assert study.text is None
-    rows = [
-        Row("bert-base-uncased", word, correction, SHARE, value)
-        for word in WORDS
-        for correction, value in (("none", 0.5), (CLUSTER, 0.2))
-    ]
-    # Chance and differences are no shares.
-    rows += [Row("bert-base-uncased", ".", "none", CHANCE, 0.1)]
-    rows += [Row("bert-base-uncased", ".", CLUSTER, f"{SHARE}/difference", -0.3)]
-    (claim,) = study.claims
-    good = claim.judge(Result(rows), study.models)
+    assert find_study("R-F3").text is None
+    (good,) = judged("R-F3", shares(0.45, 0.01))
     assert (good.outcome, len(good.cases), good.other_models) == ("holds", 4, ())
-    rows[3] = Row("bert-base-uncased", ",", CLUSTER, SHARE, 0.5)
-    assert claim.judge(Result(rows), study.models).outcome == "fails"
+    assert outcomes("R-F3", shares(0.45, 0.2)) == ["undecided"]
+    assert outcomes("R-F3", shares(0.55, 0.01)) == ["reversed"]
+    some = [*shares(0.45, 0.01)[:-4], *shares(0.55, 0.01)[-4:]]
+    assert outcomes("R-F3", some) == ["fails"]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from judging_for_tests import outcomes, surely
 from sts_for_tests import both_correlations, hidden_states, scored_pairs, write_sts_sets
 
 from isoscope.corrections import ClusterRemoval
 from isoscope.models.model import open_model
 from isoscope.models.token_table import LAST, read_last_layer
-from isoscope.results.result import Result, Row
+from isoscope.results.result import Row
 from isoscope.verbs.study.api import run_study
 from isoscope.verbs.study.papers.rajaee2021 import (
     CLUSTER,
@@ -71,8 +73,8 @@ def test_pooled_tokens_are_corrected_before_the_mean(
         each.append(both_correlations(vectors, "sts-13", data))
     row = run.result.row(f"sts-13/{SPEARMAN}", CLUSTER)
     assert row.value == pytest.approx(np.mean([score for score, _ in each]), abs=1e-6)
-    assert (row.low, row.high) == (None, None)
-    assert "seeds" in row.extra["no_interval"]
+    assert row.low < row.value < row.high
+    assert "no_interval" not in row.extra
     expected = np.mean([score for _, score in each])
     assert run.result.value(f"sts-13/{MEAN}", CLUSTER) == pytest.approx(expected, abs=1e-6)
     change = run.result.value(f"sts-13/{SPEARMAN}/difference", CLUSTER)
@@ -91,8 +93,8 @@ def test_pooled_tokens_are_corrected_before_the_mean(
         assert words in row.protocol
     assert "random_state" not in row.protocol
     assert row.protocol.startswith("sts-13: mean pooling")
-    outcomes = [verdict.outcome for verdict in run.verdicts]
-    assert set(outcomes) <= {"holds", "fails"}
+    found = {verdict.outcome for verdict in run.verdicts}
+    assert found <= {"holds", "fails", "reversed", "undecided"}
 
 
 def test_settings_are_those_of_the_paper() -> None:
@@ -121,23 +123,35 @@ def scores(subject: str, measure: str, *values: float) -> list[Row]:
     ]
 
 
-def outcomes_of(name: str, rows: list[Row]) -> list[str]:
-    found = find_study(name)
-    return [claim.judge(Result(rows), found.models).outcome for claim in found.claims]
-
-
 def test_claims_hold_and_fail() -> None:
     measure = f"sts-15/{SPEARMAN}"
-    assert outcomes_of("R-T2", scores("mine", measure, 0.1, 0.2, 0.3)) == ["holds", "holds"]
-    assert outcomes_of("R-T2", scores("mine", measure, 0.3, 0.2, 0.1)) == ["fails", "fails"]
-    other = scores("roberta-base", f"sts-16/{SPEARMAN}", 0.1, 0.3, 0.2)
-    assert outcomes_of("R-T2", other) == ["holds", "cannot be judged"]
-    both = [*other, *scores("roberta-base", measure, 0.1, 0.2, 0.3)]
-    assert outcomes_of("R-T2", both) == ["holds", "holds"]
+    rows = scores("mine", measure, 0.1, 0.2, 0.3)
+    assert outcomes("R-T2", surely(rows)) == ["holds", "holds"]
+    assert outcomes("R-T2", surely(rows, 0.2)) == ["undecided", "undecided"]
+    assert outcomes("R-T2", rows) == ["undecided", "undecided"]
+    assert outcomes("R-T2", surely(scores("mine", measure, 0.3, 0.2, 0.1))) == ["reversed"] * 2
+    other = surely(scores("roberta-base", f"sts-16/{SPEARMAN}", 0.1, 0.3, 0.2))
+    assert outcomes("R-T2", other) == ["holds", "not run"]
+    both = [*other, *surely(scores("roberta-base", measure, 0.1, 0.2, 0.3))]
+    assert outcomes("R-T2", both) == ["holds", "holds"]
     # the mean over subsets stands beside, and is not judged
-    assert (
-        outcomes_of("R-T2", scores("mine", f"sts-15/{MEAN}", 3, 2, 1)) == ["cannot be judged"] * 2
-    )
+    assert outcomes("R-T2", scores("mine", f"sts-15/{MEAN}", 3, 2, 1)) == ["not run"] * 2
+
+
+def test_two_methods_are_compared_pair_by_pair() -> None:
+    """Both scores vary with the pairs by far more than they differ."""
+    noise = np.random.default_rng(0).normal(0, 0.05, 20)
+    rows = [
+        Row("mine", LAST, correction, f"sts-15/{SPEARMAN}", value, low=value - 0.4,
+            high=value + 0.4, extra={"blocks": "pairs", "replicates": list(value + noise * size)})
+        for correction, value, size in (
+            ("none", 0.1, 1.0), (GLOBAL, 0.2, 1.01), (CLUSTER, 0.3, 1.02),
+        )
+    ]  # fmt: skip
+    assert outcomes("R-T2", rows) == ["holds", "holds"]
+    seeds = [replace(rows[0], value=k, extra=rows[k].extra) for k in range(3)]
+    found = over_seeds(seeds).extra["replicates"]
+    assert found == pytest.approx(np.mean([row.extra["replicates"] for row in rows], axis=0))
 
 
 def test_printed_numbers() -> None:

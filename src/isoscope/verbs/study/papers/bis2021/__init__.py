@@ -5,6 +5,7 @@ Embedding matrices drifted in one common direction; removing the mean restores i
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,9 +14,17 @@ import isoscope
 from isoscope.results.result import Result, Row
 from isoscope.results.tables import grouped
 from isoscope.verbs.study.claims import ALL_MODELS, Claim
-from isoscope.verbs.study.inputs import correlation_row, mean_of, measured, of_every_cloud
+from isoscope.verbs.study.inputs import (
+    correlation_over_models,
+    mean_of,
+    measured,
+    measured_with_error,
+    of_every_cloud,
+)
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
 from isoscope.verbs.study.registry import Request, add_study
+from isoscope.verbs.study.replicates import difference_replicates, mean_replicates
+from isoscope.verbs.study.scope import Scope
 
 # Task names, and what the paper calls them.
 WORD_SETS = {
@@ -33,8 +42,8 @@ METHODS = ("none", "center", "center-scaled", "all-but-the-top", ALL_BUT_TWO)
 
 def table_1(request: Request) -> Result:
     """I1 and I2 of embedding matrices, raw, centred and without their top components."""
-    names = "mean_norm,norm_of_mean,i1,i2"
-    return measured(request, names, "none,center,all-but-the-top")
+    names = "mean_norm,norm_of_mean,i1,i1_scaled,i2"
+    return measured_with_error(request, names, "none,center,all-but-the-top")
 
 
 # I1 and norms as printed.
@@ -55,10 +64,11 @@ def word_similarity(request: Request) -> Result:
         request,
         lambda cloud: isoscope.evaluate(
             cloud, list(WORD_SETS), METHODS,
-            data=request.data, progress=request.progress, **options,
+            data=request.data, progress=request.progress, replicates=True, **options,
         ),
     )  # fmt: skip
-    return replace(result, rows=[row for row in result.rows if "/pearson" in row.measure])
+    rows = [row for row in result.rows if "/pearson" in row.measure]
+    return replace(result, rows=difference_replicates(rows))
 
 
 def table_2(request: Request) -> Result:
@@ -76,18 +86,34 @@ def average(rows: list[Row], score: str) -> Row:
     undefined = next((row for row in rows if row.value is None), None)
     counts = ", ".join(f"{row.measure.split('/')[0]} {row.n or 0:,}" for row in rows)
     note = f"mean over word sets, pairs: {counts}"
+    low, high = mean_interval(rows)
     if undefined is not None:
         note = f"{undefined.measure} is undefined: {undefined.note}"
     return replace(
         rows[0],
         measure=f"average/{score}",
         value=mean_of(row.value for row in rows),
-        low=None,
-        high=None,
+        low=low,
+        high=high,
         n=sum(row.n or 0 for row in rows),
         note=note,
-        extra={"unit": "pairs"},
+        extra={
+            "unit": "pairs",
+            **mean_replicates(rows, f"blocks of pairs: {counts}"),
+        },
     )
+
+
+def mean_interval(rows: list[Row]) -> tuple[float | None, float | None]:
+    """Return the interval of a mean over word sets, whose pairs were judged by different people."""
+    value = mean_of(row.value for row in rows)
+    known = [row for row in rows if None not in (row.value, row.low, row.high)]
+    if value is None or len(known) < len(rows):
+        return None, None
+    # The errors of independent means add up as squares.
+    below = [((row.value or 0.0) - (row.low or 0.0)) / len(rows) for row in rows]
+    above = [((row.high or 0.0) - (row.value or 0.0)) / len(rows) for row in rows]
+    return value - math.hypot(*below), value + math.hypot(*above)
 
 
 def pearsons(which: str) -> list[Column]:
@@ -109,8 +135,10 @@ PRINTED_3 = partial(
 
 def figure_1(request: Request) -> Result:
     """Spectra before and after centring, and whether the first direction is the mean."""
-    result = measured(request, "mean_alignment,spectrum", "none,center")
-    return replace(result, rows=[*result.rows, *singular_ratios(result)])
+    return measured_with_error(
+        request, "mean_alignment,spectrum", "none,center",
+        lambda found: [*found.rows, *singular_ratios(found)],
+    )  # fmt: skip
 
 
 def singular_ratios(result: Result) -> list[Row]:
@@ -130,18 +158,17 @@ def singular_ratios(result: Result) -> list[Row]:
 
 def figure_5(request: Request) -> Result:
     """Densities of norms, and how mean norm and I1 go together over models."""
-    result = measured(request, "mean_norm,i1,norm_density", "none")
-    norms = [row.value for row in result.rows if row.measure == "mean_norm"]
-    evenness = [row.value for row in result.rows if row.measure == "i1"]
-    both = [(n, i) for n, i in zip(norms, evenness, strict=True) if n is not None and i is not None]
-    values = ([n for n, _ in both], [i for _, i in both])
-    together = correlation_row(ALL_MODELS, ("mean_norm", "i1"), values, "models")
-    return replace(result, rows=[*result.rows, together])
+    return measured(request, "mean_norm,i1,norm_density", "none")
+
+
+def norms_and_isotropy(result: Result) -> list[Row]:
+    """Correlate mean norm and I1 over models."""
+    return [correlation_over_models(result, "mean_norm", "i1")]
 
 
 def figure_6(request: Request) -> Result:
     """Densities of norms before and after centring."""
-    return measured(request, "mean_norm,norm_density", "none,center")
+    return measured_with_error(request, "mean_norm,norm_density", "none,center")
 
 
 NONE, CENTER, TOP = ({"correction": name} for name in ("none", "center", "all-but-the-top"))
@@ -153,8 +180,8 @@ TABLE_2_MODELS = tuple(
 add_study(
     "B-T1", table_1,
     Claim("centred I1 is at least 0.87, except for RoBERTa-large (0.64)",
-          {"measure": "i1"}, CENTER, ">=", 0.87, excluding=({"subject": "RoBERTa-large"},)),
-    Claim("I1 without the top components is at least 0.95",
+          {"measure": "i1"}, CENTER, ">=", 0.87, scope=Scope(but=("RoBERTa-large",))),
+    Claim("I1 is at least 0.95 when the top components are removed",
           {"measure": "i1"}, TOP, ">=", 0.95),
     Claim("centring raises I1", {"measure": "i1"}, CENTER, ">", NONE),
     models=TABLE_1_MODELS, printed=PRINTED_1,
@@ -162,36 +189,36 @@ add_study(
 GAIN = "average/{}/pearson/difference"
 add_study(
     "B-T2", table_2,
-    Claim("centring raises r of the inner product, except for BERT-cased",
+    Claim("centring raises Pearson's r of the inner product, except for BERT-cased",
           {"measure": "average/inner/pearson"}, CENTER, ">", NONE,
-          excluding=({"subject": "BERT-*-cased"},)),
-    Claim("every method gains more with the inner product than with the cosine",
+          scope=Scope(but=("BERT-base-cased", "BERT-large-cased"))),
+    Claim("every method raises r of the inner product more than r of the cosine",
           {"measure": GAIN.format("*")}, {"measure": GAIN.format("inner")}, ">",
           {"measure": GAIN.format("cosine")}),
-    Claim("scaled centring is at least as good as none, except for BERT-large with cosine",
+    Claim("scaled centring does not lower r, except for BERT-large with the cosine",
           {"measure": "average/*/pearson"}, {"correction": "center-scaled"}, ">=", NONE,
           excluding=({"subject": "BERT-large-cased", "measure": "*/cosine/*"},)),
     models=TABLE_2_MODELS, printed=PRINTED_2,
 )  # fmt: skip
 add_study(
     "B-T3", word_similarity,
-    Claim("all-but-the-top beats none on MEN, with both scores",
+    Claim("removing the mean and the top components raises r on MEN, with both scores",
           {"measure": "men/*/pearson"}, TOP, ">", NONE),
     models=TABLE_2_MODELS, printed=PRINTED_3,
 )  # fmt: skip
 add_study(
     "B-F1", figure_1,
-    Claim("the first right singular vector is the mean: cosine at least 0.95",
+    Claim("the first right singular vector points along the mean: their cosine is at least 0.95",
           {"measure": "mean_alignment"}, NONE, ">=", 0.95),
-    Claim("the gap between the first two singular values shrinks with centring",
+    Claim("centring lowers the ratio of the first two singular values",
           {"measure": "singular_ratio"}, CENTER, "<", NONE),
     models=("RoBERTa-large", "GPT-2 (12 layers)"),
 )  # fmt: skip
 add_study(
     "B-F5", figure_5,
-    Claim("models with longer vectors are less isotropic: the correlation is negative",
+    Claim("over models, mean norm and I1 are negatively correlated",
           {"measure": "correlation(mean_norm, i1)"}, NONE, "<", 0.0, min_subjects=5),
-    models=TABLE_1_MODELS,
+    models=TABLE_1_MODELS, over_models=norms_and_isotropy,
     printed=lambda: {(ALL_MODELS, "", "none", "correlation(mean_norm, i1)"): -0.61},
 )  # fmt: skip
 add_study(

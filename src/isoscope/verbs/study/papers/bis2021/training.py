@@ -9,15 +9,20 @@ closer it stays to it (figure 3). Few words cover much of a text (figure 4).
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.jackknife import BLOCKS, FEWEST_IN_BLOCK, deal
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.combine import SingleCloud
+from isoscope.data.texts.readers import MadeTexts
 from isoscope.errors import UsageError
 from isoscope.models.frequencies import Coverage, token_counts, word_counts
 from isoscope.results.merge import joined_without_verdicts, renamed
@@ -26,22 +31,25 @@ from isoscope.verbs.explain.api import coverage_rows, unused_cosines
 from isoscope.verbs.explain.names import COSINE_WITH_UNUSED, DIFFERENCE, FREQUENT, RARE, bin_name
 from isoscope.verbs.measure.api import measure
 from isoscope.verbs.study.claims import Claim
+from isoscope.verbs.study.evidence import EXACT as EXACTLY
 from isoscope.verbs.study.inputs import (
     CNN_DM,
     WIKIPEDIA,
     check_single,
-    correlation_row,
+    correlation_over_training,
     open_subject,
     open_vectors,
 )
 from isoscope.verbs.study.papers.bis2021 import singular_ratios
 from isoscope.verbs.study.registry import MINI, PRETRAIN, Request, Subject, add_study
+from isoscope.verbs.study.replicates import replicated, with_replicates
+from isoscope.verbs.study.scope import ANY_NETWORK, ANYTHING
 from isoscope.verbs.study.training_runs import followed, model_name, plan_of
 from isoscope.verbs.train.names import DRIFT, ENEMIES, OTHERS, SINGLE, TRUE
 
 if TYPE_CHECKING:
-    from isoscope.data.texts.base import TextSource
     from isoscope.models.model import Model
+    from isoscope.typing import Matrix
     from isoscope.verbs.study.reference import Key
 
 
@@ -85,7 +93,10 @@ def of_subject(request: Request, subject: Subject) -> Result:
         )  # fmt: skip
         learner = Learner(plan, corpus)
         load_last(learner, folder / f"step{plan.length}")
-    return recorded(subject.name, result, single_rows(subject.name, learner))
+    # Gradients of single positions are computed, not sampled.
+    single = [replace(row, extra={**row.extra, EXACTLY: True})
+              for row in single_rows(subject.name, learner)]  # fmt: skip
+    return recorded(subject.name, result, single)
 
 
 def recorded(name: str, result: Result, single: list[Row]) -> Result:
@@ -117,9 +128,9 @@ def recorded(name: str, result: Result, single: list[Row]) -> Result:
 add_study(
     "B-E", common_enemies,
     Claim("one position, SGD: every row but the true token's moves along −h",
-          {"part": SINGLE}, {"measure": OTHERS}, ">=", EXACT),
+          {"part": SINGLE}, {"measure": OTHERS}, ">=", EXACT, scope=ANY_NETWORK),
     Claim("one position, SGD: the true token's row moves along h",
-          {"part": SINGLE}, {"measure": TRUE}, "<=", -EXACT),
+          {"part": SINGLE}, {"measure": TRUE}, "<=", -EXACT, scope=ANY_NETWORK),
     text=WIKIPEDIA,
 )  # fmt: skip
 
@@ -144,11 +155,21 @@ def toy(request: Request) -> Result:
     rng = np.random.default_rng(request.seed)
     normal = rng.standard_normal((SPHERE_POINTS, 3))
     sphere = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    whole = shifted_spheres(sphere, request.seed)
+    rows = replicated(
+        lambda kept: shifted_spheres(sphere[kept], request.seed).rows,
+        len(sphere), request.seed, "points",
+    )  # fmt: skip
+    return replace(whole, rows=rows)
+
+
+def shifted_spheres(sphere: Matrix, seed: int) -> Result:
+    """Measure points at every shift, and the smallest growth of σ₁/σ₂."""
     direction = np.ones(3) / np.sqrt(3)
     results = []
     for shift in SHIFTS:
         cloud = ArrayCloud(sphere + shift * direction, f"shift {shift:g}")
-        found = measure(cloud, MEASURES, "none", seed=request.seed)
+        found = measure(cloud, MEASURES, "none", intervals=False, seed=seed)
         results.append(renamed(found, subject=TOY, part=cloud.name))
     result = joined_without_verdicts(results)
     ratios = singular_ratios(result)
@@ -184,18 +205,20 @@ def trained(request: Request, subject: Subject) -> Result:
 
     found, curve = followed(request, subject, one)
     pairs = (curve(SHIFT).values.tolist(), curve(RATIO).values.tolist())
-    together = correlation_row(subject.name, (SHIFT, RATIO), pairs, "checkpoints")
+    together = correlation_over_training(subject.name, (SHIFT, RATIO), pairs)
     return replace(found, rows=[*found.rows, together])
 
 
 add_study(
     "B-F2", figure_2,
-    Claim("at the origin the first two singular values are about the same",
+    Claim("of points around the origin the first two singular values are about the same: their "
+          "ratio is at most 1.1",
           {"measure": RATIO, "subject": TOY}, {"part": "shift 0"}, "<=", 1.1),
-    Claim("their ratio grows with every shift",
-          {"measure": f"{RATIO}/smallest_step"}, {}, ">", 0.0),
-    Claim("in a real training it goes with the shift of the mean",
-          {"measure": TOGETHER}, {}, ">", 0.0),
+    Claim("the ratio of the first two singular values grows with every shift",
+          {"measure": f"{RATIO}/smallest_step", "subject": TOY}, {}, ">", 0.0),
+    Claim("over a training the ratio of the first two singular values rises with the shift of the "
+          "mean",
+          {"measure": TOGETHER}, {}, ">", 0.0, scope=ANY_NETWORK),
     models=(TOY,), sources=False, may_have_sources=True, training=True,
 )  # fmt: skip
 
@@ -224,7 +247,8 @@ def printed_figure_3() -> dict[Key, float]:
 add_study(
     "B-F3", figure_3,
     Claim("unused tokens are closer to rare tokens than to frequent ones, by at least 0.2",
-          {"measure": DIFFERENCE}, {"correction": "none"}, ">=", 0.2),
+          {"measure": DIFFERENCE}, {"correction": "none"}, ">=", 0.2, opposite=0.0,
+          counts_tokens=True),
     models=("BERT-base-uncased|BERT", "RoBERTa-base|RoBERTa"), printed=printed_figure_3,
 )  # fmt: skip
 
@@ -237,30 +261,52 @@ COVERED = (0.3, 0.5, 0.98)
 def figure_4(request: Request) -> Result:
     """Coverage of a text by its words, and by the tokens of every model."""
     assert request.text is not None
-    found = [covered(WORDS, Coverage.of(word_counts(request.text).values()), request.text)]
+    texts = [text.text for text in request.text.texts()]
+    # Of a few texts nothing is left out: one of them would be all that a block says.
+    count = BLOCKS if len(texts) >= FEWEST_IN_BLOCK * BLOCKS else 1
+    blocks = deal(len(texts), request.seed, count)
+    dealt = [[text for text, k in zip(texts, blocks, strict=True) if k == b] for b in range(count)]
+    parts = [MadeTexts(partial(iter, some), request.text.name) for some in dealt]
+    found = [covered(WORDS, [Counter(word_counts(part)) for part in parts], request)]
     for subject in request.subjects:
-        counts = token_counts(open_subject(subject, request).tokenizer, request.text)
-        found.append(covered(subject.name, Coverage.of(counts.tolist()), request.text))
+        tokenizer = open_subject(subject, request).tokenizer
+        counts = [Counter(dict(enumerate(token_counts(tokenizer, part)))) for part in parts]
+        found.append(covered(subject.name, counts, request))
     return joined_without_verdicts(found)
 
 
-def covered(subject: str, coverage: Coverage, text: TextSource) -> Result:
-    """Return shares, numbers of words and the exponent as rows."""
-    rows, table = coverage_rows(coverage, text.name, (FEW, SOME), COVERED)
-    named = [replace(row, subject=subject, extra={"unit": "words"}) for row in rows]
-    return Result(named, [replace(table, subject=subject)])
+def covered(subject: str, parts: Sequence[Counter[Any]], request: Request) -> Result:
+    """Return shares, numbers of words and the exponent, also without each block of texts."""
+    assert request.text is not None
+    name = request.text.name
 
+    def rows_of(kept: Sequence[Counter[Any]]) -> tuple[list[Row], Table]:
+        total: Counter[Any] = Counter()
+        for counts in kept:
+            total.update(counts)
+        coverage = Coverage.of(count for count in total.values() if count)
+        rows, table = coverage_rows(coverage, name, (FEW, SOME), COVERED)
+        about = [replace(row, subject=subject, extra={"unit": "words"}) for row in rows]
+        return about, replace(table, subject=subject)
+
+    whole, table = rows_of(parts)
+    if len(parts) == 1 or any(not part for part in parts):
+        return Result(whole, [table])
+    without = [rows_of([*parts[:k], *parts[k + 1 :]])[0] for k in range(len(parts))]
+    return Result(with_replicates(whole, without, f"{BLOCKS} blocks of texts"), [table])
+
+
+# The claims are about words and subwords of an English text, whoever's tokenizer makes them.
+TEXTS: dict[str, Any] = {"scope": ANYTHING, "counts_tokens": True}
 
 add_study(
     "B-F4", figure_4,
-    Claim("13 of them cover at least 30 % of the text",
-          {"measure": f"share_of_first_{FEW}"}, {}, ">=", 0.3),
-    Claim("85 of them cover at least half",
-          {"measure": f"share_of_first_{SOME}"}, {}, ">=", 0.5),
-    Claim("98 % take about 15,000: at least 10,000",
-          {"measure": "needed_for_0.98"}, {}, ">=", 10_000),
-    Claim("98 % take about 15,000: at most 20,000",
-          {"measure": "needed_for_0.98"}, {}, "<=", 20_000),
+    Claim("the 13 most frequent words or tokens cover at least 30 % of the text",
+          {"measure": f"share_of_first_{FEW}"}, {}, ">=", 0.3, **TEXTS),
+    Claim("the 85 most frequent words or tokens cover at least half of the text",
+          {"measure": f"share_of_first_{SOME}"}, {}, ">=", 0.5, **TEXTS),
+    Claim("98 % of the text takes about 15,000 words or tokens: between 10,000 and 20,000",
+          {"measure": "needed_for_0.98"}, {}, "within", (10_000.0, 20_000.0), **TEXTS),
     models=("BERT|bert-base-cased|bert-base-uncased", "words"), sources=False,
     may_have_sources=True, text=CNN_DM,
 )  # fmt: skip

@@ -6,23 +6,37 @@ takes that away.
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import stats
 
 from isoscope import corrections
-from isoscope.compute.stats.estimates import spearman
-from isoscope.data.arrays import ArrayCloud
+from isoscope.compute.stats.jackknife import BLOCKS
+from isoscope.compute.stats.trends import trend
 from isoscope.results.result import Result, Row, Table
-from isoscope.verbs.measure.api import measure
 from isoscope.verbs.study.claims import Claim
+from isoscope.verbs.study.evidence import P_VALUE
 from isoscope.verbs.study.inputs import SST_2, per_model
 from isoscope.verbs.study.papers import luo2021
-from isoscope.verbs.study.papers.luo2021 import BERT, INPUT, MODELS, ROBERTA, read_some
+from isoscope.verbs.study.papers.luo2021 import (
+    BERT,
+    INPUT,
+    MODELS,
+    ROBERTA,
+    SentencePairs,
+    read_some,
+)
 from isoscope.verbs.study.registry import Request, add_study
+from isoscope.verbs.study.replicates import FEWEST_IN_BLOCK, with_replicates
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
     from isoscope.models.model import Model
     from isoscope.models.token_table import ReadLayer
 
@@ -34,39 +48,87 @@ FEWEST_PAIRS = 4
 
 COSINE = "random_pair_cosine"
 SHARE = "top_variance_share"
-FITTED = "no interval: the correction was fitted on the tokens of the same layer"
+WITH_DEPTH = f"{COSINE}/with_depth"
 FIRST = {"part": "layer 1"}
 
 
-def pair_cosine(vectors: np.ndarray, seed: int) -> Row:
-    """Take the mean cosine of disjoint pairs of tokens of different sentences (definition 3)."""
-    row = measure(ArrayCloud(vectors), COSINE, "none", intervals=True, seed=seed).row(COSINE)
-    if len(vectors) >= 2 * FEWEST_PAIRS:
-        return row
-    note = f"{len(vectors) // 2} pairs of texts, and fewer than {FEWEST_PAIRS} say nothing"
-    return replace(row, value=None, low=None, high=None, note=note)
+@dataclass(frozen=True)
+class TokenPairs:
+    """Random pairs of tokens of one layer, each token of another sentence (definition 3)."""
+
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+    blocks: NDArray[np.intp]
+    label: str
+    are_enough: bool
+
+    @classmethod
+    def of(cls, layer: ReadLayer, sentences: int, seed: int) -> TokenPairs:
+        """Pair the tokens that were drawn; a sentence without any token has no pair."""
+        places = np.full(sentences, -1)
+        places[layer.texts] = np.arange(len(layer.texts))
+        pairs = SentencePairs.of(sentences, seed)
+        first, second = places[pairs.first], places[pairs.second]
+        there = (first >= 0) & (second >= 0)
+        return cls(
+            layer.tokens[first[there]], layer.tokens[second[there]], pairs.of_pairs[there],
+            pairs.label, pairs.are_enough,
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def cosines(self, change: Callable[[Any], Any] | None = None) -> NDArray[np.float64]:
+        """Return the cosine of every pair, of changed vectors where a change is given."""
+        sides = [side if change is None else np.asarray(change(side))
+                 for side in (self.first, self.second)]  # fmt: skip
+        norms = np.linalg.norm(sides[0], axis=1) * np.linalg.norm(sides[1], axis=1)
+        products = np.einsum("ij,ij->i", *sides)
+        cosines = np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
+        return np.asarray(cosines, np.float64)
+
+    def row(self, cosines: NDArray[np.float64]) -> Row:
+        """Return the mean cosine, with the interval of independent pairs."""
+        count, note = len(cosines), f"from {len(cosines):,} pairs"
+        row = Row("", "", "none", COSINE, None, n=2 * count, note=note)
+        if count < FEWEST_PAIRS:
+            few = f"{count} pairs of texts, and fewer than {FEWEST_PAIRS} say nothing"
+            return replace(row, note=few)
+        mean = float(np.clip(cosines.mean(), -1, 1))
+        error = float(cosines.std(ddof=1)) / math.sqrt(count)
+        reach = float(stats.t.ppf(0.975, count - 1)) * error
+        return replace(row, value=mean, low=mean - reach, high=mean + reach)
 
 
 @per_model
 def figure_3_2(request: Request, model: Model, _: str) -> Result:
     """Random-pair cosine of every layer, and whether it rises with depth."""
     read = read_some(request, model, SENTENCES)
-    rows = [
-        replace(pair_cosine(layer.tokens, request.seed), part=part, protocol=read.protocol)
-        for part, layer in read.layers.items()
-    ]
+    rows = []
+    for part, layer in read.layers.items():
+        pairs = TokenPairs.of(layer, read.texts, request.seed)
+        rows.append(replace(pairs.row(pairs.cosines()), part=part, protocol=read.protocol))
     return Result([*rows, depth_row(rows)])
 
 
 def depth_row(rows: list[Row]) -> Row:
-    """Correlate the number of a layer with its cosine, over all layers but the input."""
+    """Correlate the number of a layer with its cosine, over all layers but the input.
+
+    Neighbouring layers are alike, so that such a correlation is large by chance: it is tested by
+    the steps from layer to layer.
+    """
     values = [row.value for row in rows[1:] if row.value is not None]
-    found = spearman(list(range(len(values))), values)
-    return Row(
-        "", "", "none", f"{COSINE}/with_depth", found.value,
-        n=found.n, protocol="Spearman's ρ of layer number and cosine, without the input layer",
-        note=found.note, extra={"unit": "layers"},
+    found = trend(values)
+    row = Row(
+        "", "", "none", WITH_DEPTH, None if found is None else found.rho, n=len(values),
+        protocol="Spearman's ρ of layer number and cosine, without the input layer",
+        note="" if found is not None else "there are fewer than three layers",
+        extra={"unit": "layers"},
     )  # fmt: skip
+    if found is None:
+        return row
+    how = {P_VALUE: found.p, "test": "random signs of the steps between layers"}
+    return replace(row, extra={**row.extra, **how})
 
 
 @per_model
@@ -83,24 +145,46 @@ def figure_3_12(request: Request, model: Model, subject: str) -> Result:
 
 def corrected(request: Request, model: Model, subject: str, name: str) -> Result:
     """Return the cosine of every layer before and after a correction."""
-    read = read_some(request, model, SENTENCES, scatter=name == "whiten")
+    read = read_some(request, model, SENTENCES, scatter=name == "whiten", blocks=True)
     rows: list[Row] = []
     for part, layer in read.layers.items():
         number = int(part.removeprefix("layer "))
         known = luo2021.printed_dimensions(subject, layer.moments.width, number)
         rows += [
             replace(row, part=part, protocol=f"{read.protocol}{row.protocol}")
-            for row in before_and_after(layer, request.seed, name, known)
+            for row in before_and_after(
+                TokenPairs.of(layer, read.texts, request.seed), layer, name, known
+            )
         ]
     return Result(rows)
 
 
-def before_and_after(layer: ReadLayer, seed: int, name: str, dimensions: list[int]) -> list[Row]:
-    """Return the cosine before and after a correction, and what the paper says of the latter.
+def before_and_after(
+    pairs: TokenPairs, layer: ReadLayer, name: str, dimensions: list[int]
+) -> list[Row]:
+    """Return the cosine before and after a correction, and by how much it falls.
 
-    Where dimensions are clipped, it says by how much the cosine falls; of whitening, how far from
-    zero it is then.
+    Their errors are those over blocks of pairs of sentences: without a block the correction is
+    fitted anew on the tokens of all other sentences.
     """
+    whole = compared(pairs, layer, name, dimensions)
+    if whole[0].value is None or not pairs.are_enough or len(layer.parts) < BLOCKS:
+        return whole
+    without = [compared(pairs, layer, name, dimensions, block) for block in range(BLOCKS)]
+    return with_replicates(whole, without, pairs.label)
+
+
+def compared(
+    pairs: TokenPairs,
+    layer: ReadLayer,
+    name: str,
+    dimensions: list[int],
+    without: int | None = None,
+) -> list[Row]:
+    """Correct a layer, of all its sentences or without a block of them."""
+    moments, kept = layer.moments, np.ones(len(pairs), dtype=bool)
+    if without is not None:
+        moments, kept = moments.without(layer.parts[without]), pairs.blocks != without
     correction: Any = corrections.make_correction(name)
     how, extra = "fitted on all tokens of the layer", {}
     if name == "clip":
@@ -108,23 +192,19 @@ def before_and_after(layer: ReadLayer, seed: int, name: str, dimensions: list[in
         if dimensions:
             correction.set_params(dimensions=dimensions)
             how = "the paper's dimensions"
-    correction.fit_moments(layer.moments, layer.stored)
+    correction.fit_moments(moments, layer.stored)
     if name == "clip":
         extra = {"dimensions": correction.dimensions_.tolist()}
-    # The same seed draws the same pairs, so that before and after differ by the correction alone.
-    before = replace(pair_cosine(layer.tokens, seed), protocol="")
+    # The same pairs before and after, which so differ by the correction alone.
+    before = replace(pairs.row(pairs.cosines()[kept]), low=None, high=None)
     after = replace(
-        pair_cosine(np.asarray(correction.transform(layer.tokens)), seed),
-        correction=name, protocol=f"; {name}: {how}",
-        low=None, high=None, extra={"no_interval": FITTED},
+        pairs.row(pairs.cosines(correction.transform)[kept]),
+        correction=name, protocol=f"; {name}: {how}", low=None, high=None,
     )  # fmt: skip
     if before.value is None or after.value is None:
         return [before, after]
-    if name == "clip":
-        told = replace(after, measure=f"{COSINE}/fall", value=before.value - after.value)
-    else:
-        told = replace(after, measure=f"{COSINE}/distance_from_zero", value=abs(after.value))
-    return [before, replace(after, extra={**after.extra, **extra}), told]
+    fall = replace(after, measure=f"{COSINE}/fall", value=before.value - after.value)
+    return [before, replace(after, extra=extra), fall]
 
 
 @per_model
@@ -145,24 +225,45 @@ def scatter(request: Request, model: Model, *spaces: str) -> Result:
     Whitened coordinates are those on the components, each divided by its deviation; of several
     components with variance 1 no one is the first, and the order is that from before.
     """
-    read = read_some(request, model, SENTENCES, scatter=True, last=True)
+    read = read_some(request, model, SENTENCES, scatter=True, last=True, blocks=True)
     ((part, layer),) = read.layers.items()
-    whitened = corrections.Whiten()
-    whitened.fit_moments(layer.moments, layer.stored)
+    whitened = fitted(layer)
     coordinates = (layer.tokens - whitened.mean_) @ whitened.components_[:2].T
-    variances = np.delete(whitened.explained_variance_, whitened.dropped_)
-    rows, tables = [], []
+    tables = []
     for space in spaces:
         if space == "whiten":
             coordinates = np.asarray(whitened.transform(layer.tokens))[:, :2]
-            variances = np.ones_like(variances)
-        share = float(variances[0] / variances.sum()) if len(variances) else None
-        note = "" if len(variances) else "all vectors are the same: there is no variance"
-        count, how = layer.moments.rows, read.protocol
-        rows.append(Row("", part, space, SHARE, share, n=count, protocol=how, note=note))
         points = [{"first": float(x), "second": float(y)} for x, y in coordinates]
         tables.append(Table("", part, space, "projections", points))
-    return Result(rows, tables)
+    rows = top_shares(whitened, spaces)
+    if len(layer.texts) >= FEWEST_IN_BLOCK * BLOCKS and len(layer.parts) == BLOCKS:
+        without = [top_shares(fitted(layer, block), spaces) for block in range(BLOCKS)]
+        rows = with_replicates(rows, without, f"{BLOCKS} blocks of {len(layer.texts):,} sentences")
+    count, how = layer.moments.rows, read.protocol
+    return Result([replace(row, part=part, n=count, protocol=how) for row in rows], tables)
+
+
+def fitted(layer: ReadLayer, without: int | None = None) -> corrections.Whiten:
+    """Fit whitening on the tokens of all sentences, or without a block of them."""
+    moments = layer.moments
+    if without is not None:
+        moments = moments.without(layer.parts[without])
+    whitened = corrections.Whiten()
+    whitened.fit_moments(moments, layer.stored)
+    return whitened
+
+
+def top_shares(whitened: corrections.Whiten, spaces: Sequence[str]) -> list[Row]:
+    """Return the first component's share of the variance, before and after whitening."""
+    variances = np.delete(whitened.explained_variance_, whitened.dropped_)
+    note = "" if len(variances) else "all vectors are the same: there is no variance"
+    rows = []
+    for space in spaces:
+        if space == "whiten":
+            variances = np.ones_like(variances)
+        share = float(variances[0] / variances.sum()) if len(variances) else None
+        rows.append(Row("", "", space, SHARE, share, note=note))
+    return rows
 
 
 NONE = {"correction": "none"}
@@ -177,7 +278,7 @@ add_study(
     Claim("RoBERTa's mean cosine is above 0.5 in every layer after the first non-input one",
           OF_ROBERTA, {}, ">", 0.5, excluding=(INPUT, FIRST)),
     Claim("RoBERTa's mean cosine rises with depth",
-          {"measure": f"{COSINE}/with_depth", "subject": ROBERTA}, {}, ">", 0.0),
+          {"measure": WITH_DEPTH, "subject": ROBERTA}, {}, ">", 0.0),
     models=MODELS, text=SST_2,
 )  # fmt: skip
 add_study(
@@ -185,22 +286,22 @@ add_study(
     Claim("clipping lowers RoBERTa's mean cosine by more than 0.5 after the first "
           "non-input layer",
           {**OF_ROBERTA, "measure": f"{COSINE}/fall"}, {"correction": "clip"}, ">", 0.5,
-          excluding=(INPUT, FIRST)),
+          excluding=(INPUT, FIRST), opposite=0.0),
     models=MODELS, text=SST_2,
 )  # fmt: skip
 add_study(
     "L-F3.12", figure_3_12,
-    Claim("whitening lowers the mean cosine in every non-input layer",
+    Claim("whitening lowers the mean cosine of random tokens in every non-input layer",
           {"measure": COSINE, "part": "layer *"}, {"correction": "whiten"}, "<", NONE,
           excluding=(INPUT,)),
-    Claim("BERT's mean cosine is within 0.05 of 0 after whitening in every non-input layer",
-          {"measure": f"{COSINE}/distance_from_zero", "subject": BERT},
-          {"correction": "whiten"}, "<=", 0.05, excluding=(INPUT,)),
+    Claim("BERT's mean cosine is 0 ± 0.05 after whitening in every non-input layer",
+          {"measure": COSINE, "subject": BERT},
+          {"correction": "whiten"}, "within", (-0.05, 0.05), excluding=(INPUT,)),
     models=MODELS, text=SST_2,
 )  # fmt: skip
 add_study(
     "L-F3.13", scatter_13,
-    Claim("the first component's share of the variance falls with whitening",
+    Claim("whitening lowers the first component's share of the variance of the last layer",
           {"measure": SHARE}, {"correction": "whiten"}, "<", NONE),
     models=MODELS, text=SST_2,
 )  # fmt: skip

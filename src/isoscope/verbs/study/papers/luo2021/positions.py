@@ -14,18 +14,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.compute.stats.estimates import bounded_score, difference
+from isoscope.compute.stats.estimates import bounded_score, difference, wilson
+from isoscope.compute.stats.jackknife import BLOCKS, deal
 from isoscope.models.layer_names import numbered_layers
+from isoscope.models.structure.parts import LEARNED
 from isoscope.models.token_table import TokenSample, read_tokens
 from isoscope.results.result import Result, Row
 from isoscope.verbs.explain import api as explain
 from isoscope.verbs.explain.names import ACCURACY, NO_OUTLIER, RANK
 from isoscope.verbs.study.claims import Claim
+from isoscope.verbs.study.evidence import SD
 from isoscope.verbs.study.inputs import SST_2, WIKIPEDIA, per_model
 from isoscope.verbs.study.papers import luo2021
 from isoscope.verbs.study.papers.luo2021 import BERT, INPUT, MODELS, ROBERTA
 from isoscope.verbs.study.reference import Key, printed_table
 from isoscope.verbs.study.registry import Request, add_study
+from isoscope.verbs.study.replicates import FEWEST_IN_BLOCK, with_replicates
+from isoscope.verbs.study.scope import OWN as MADE_HERE
+from isoscope.verbs.study.scope import Scope
 from isoscope.verbs.study.training_runs import ablated, last_step
 from isoscope.verbs.train.names import EXTREME, NON_INPUT, PERPLEXITY, VALIDATION
 
@@ -33,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoscope.models.model import Model
+    from isoscope.typing import Vector
 
 
 LEVEL = 0.95
@@ -43,6 +50,7 @@ LOWEST = "layer 1|layer 2|layer 3"
 THIRD = "layer 3"
 CHANGE = f"{ACCURACY}/change_above_layer_3"
 HIGH = f"{ACCURACY}/high_layers"
+LEAD = "lead_of_outliers"
 
 
 def read_numbered(request: Request, model: Model) -> TokenSample:
@@ -88,13 +96,17 @@ def change_row(found: explain.PositionProbes) -> Row:
 def high_row(found: explain.PositionProbes) -> Row:
     """Take the mean accuracy of the last third of the layers, the input not counted."""
     behind = [probe for layer, probe in found.probes.items() if layer != "layer 0"]
-    high = [probe.accuracy for probe in behind[-max(1, len(behind) // 3) :]]
-    value = float(np.mean([score.value for score in high]))
+    late = [probe.accuracy for probe in behind[-max(1, len(behind) // 3) :]]
+    value = float(np.mean([score.value for score in late]))
     # The error of a mean of scores of the same texts is the mean of their errors.
-    known = [score.influences for score in high if score.influences is not None]
+    known = [score.influences for score in late if score.influences is not None]
     influences = np.asarray(np.mean(known, axis=0))
     mean = bounded_score(value, influences, LEVEL)
-    how = f"mean of the last {len(high)} of {len(behind)} layers"
+    if mean.low is None and len(influences) >= FEWEST_IN_BLOCK * BLOCKS:
+        # As of one layer: texts that do not differ, as where all tokens are right, are still few.
+        low, high = wilson(value, len(influences), LEVEL)
+        mean = replace(mean, low=low, high=high)
+    how = f"mean of the last {len(late)} of {len(behind)} layers"
     return Row.of(mean, "", "", "none", HIGH, n=found.task.tokens, protocol=how)
 
 
@@ -120,23 +132,62 @@ def figure_3_8(request: Request, model: Model, name: str) -> Result:
 def outlier_rows(
     layer: str, probe: explain.PositionProbe, outliers: list[int], protocol: str
 ) -> list[Row]:
-    """Return the best rank of an outlier dimension in a layer, and that of each."""
+    """Return the best rank of an outlier dimension in a layer, that of each, and their leads."""
     if not outliers:
         width = len(probe.contributions)
-        return [Row("", layer, "none", RANK, None, n=width, protocol=protocol, note=NO_OUTLIER)]
+        none = Row("", layer, "none", RANK, None, n=width, protocol=protocol, note=NO_OUTLIER)
+        return [none, replace(none, measure=LEAD)]
     best = min(outliers, key=lambda k: explain.rank_of(k, probe.contributions))
     return [
         explain.rank_row(layer, probe, best, RANK, protocol),
         *(explain.rank_row(layer, probe, k, f"{RANK}/{k}", protocol) for k in outliers),
+        lead_row(layer, probe, outliers, LEAD),
+        *(lead_row(layer, probe, [k], f"{LEAD}/{k}") for k in outliers),
     ]
 
 
+def lead_row(layer: str, probe: explain.PositionProbe, dimensions: list[int], measure: str) -> Row:
+    """Return how far the largest contribution of some dimensions is above that of all others.
+
+    It is a share of the larger of the two, and its error is that over blocks of the held-out texts:
+    a rank has none.
+    """
+    row = Row("", layer, "none", measure, lead(probe.contributions, dimensions))
+    texts = probe.contributions_of_texts
+    if texts is None or len(texts) < FEWEST_IN_BLOCK * BLOCKS:
+        return row
+    blocks = deal(len(texts), seed=0)
+    sums = [texts[blocks != block].sum(axis=0) for block in range(BLOCKS)]
+    without = [[replace(row, value=lead(one[:-1] / max(one[-1], 1.0), dimensions))] for one in sums]
+    of = f"{BLOCKS} blocks of {len(texts):,} held-out texts"
+    return with_replicates([row], without, of)[0]
+
+
+def lead(contributions: Vector, dimensions: list[int]) -> float | None:
+    """Return (a − b) / max(a, b) of the largest contributions of some dimensions and of the rest.
+
+    Examples
+    --------
+    >>> lead(np.array([1.0, 4.0, 3.0]), [1])
+    0.25
+    """
+    others = np.delete(contributions, dimensions)
+    if not len(others):
+        return None
+    own, rest = float(contributions[dimensions].max()), float(others.max())
+    largest = max(own, rest)
+    return (own - rest) / largest if largest > 0 else None
+
+
+# The thesis is about models whose positions are learned embeddings, which a layer can hold.
+POSITIONED = Scope(positions=(LEARNED,))
+
 add_study(
     "L-F3.7", figure_3_7,
-    Claim("positions are read with an accuracy of at least 0.95 in layers 1 to 3",
-          {"measure": ACCURACY, "part": LOWEST}, {}, ">=", 0.95),
-    Claim("the accuracy falls above: that of the last layer is below that of layer 3",
-          {"measure": CHANGE}, {}, "<", 0.0),
+    Claim("a linear probe reads positions with an accuracy of at least 0.95 in layers 1 to 3",
+          {"measure": ACCURACY, "part": LOWEST}, {}, ">=", 0.95, scope=POSITIONED),
+    Claim("the accuracy of the last layer is below that of layer 3",
+          {"measure": CHANGE}, {}, "<", 0.0, scope=POSITIONED),
     Claim("RoBERTa's accuracy is above BERT's in high layers (mean of the last third)",
           {"measure": HIGH}, {"subject": ROBERTA}, ">", {"subject": BERT},
           min_subjects=2),
@@ -144,11 +195,11 @@ add_study(
 )  # fmt: skip
 add_study(
     "L-F3.8", figure_3_8,
-    Claim("an outlier dimension contributes most in all non-input layers",
-          {"measure": RANK, "part": "layer *"}, {}, "<=", 1.0, excluding=(INPUT,)),
-    Claim("RoBERTa's 588 contributes most in all non-input layers",
-          {"measure": f"{RANK}/588", "subject": ROBERTA}, {}, "<=", 1.0,
-          excluding=(INPUT,)),
+    Claim("an outlier dimension contributes most to the probe in all non-input layers",
+          {"measure": LEAD, "part": "layer *"}, {}, ">", 0.0, excluding=(INPUT,),
+          scope=POSITIONED),
+    Claim("RoBERTa's 588 contributes most to the probe in all non-input layers",
+          {"measure": f"{LEAD}/588", "subject": ROBERTA}, {}, ">", 0.0, excluding=(INPUT,)),
     models=MODELS[:2], text=SST_2,
 )  # fmt: skip
 
@@ -184,14 +235,26 @@ def ratios(rows: Sequence[Row]) -> list[Row]:
     found = []
     for (subject, others), both in cells.items():
         if set(both) == {WITH, WITHOUT} and both[WITH].value and both[WITHOUT].value:
-            ratio = both[WITHOUT].value / both[WITH].value  # type: ignore[operator]
-            found.append(
-                Row(
-                    subject, VALIDATION, ", ".join(others) or "none instead of learned", RATIO,
-                    ratio, n=both[WITH].n, protocol=both[WITH].protocol, extra={"unit": "runs"},
-                )
-            )  # fmt: skip
+            cell = ", ".join(others) or "none instead of learned"
+            row = ratio_of(both[WITHOUT], both[WITH], cell)
+            found.append(replace(row, subject=subject))
     return found
+
+
+def ratio_of(one: Row, other: Row, cell: str) -> Row:
+    """Return the ratio of two perplexities, with the deviation of the ratios of single seeds.
+
+    Runs of one seed read the same texts in the same order, and are compared with each other.
+    """
+    assert one.value is not None
+    assert other.value is not None
+    pairs = zip(one.extra.get("runs", ()), other.extra.get("runs", ()), strict=False)
+    each = [above / below for above, below in pairs if above and below]
+    deviation = float(np.std(each, ddof=1)) if len(each) > 1 else None
+    return Row(
+        "", VALIDATION, cell, RATIO, one.value / other.value, n=len(each) or other.n,
+        protocol=other.protocol, extra={"unit": "runs", "runs": each, SD: deviation},
+    )  # fmt: skip
 
 
 def printed_figures() -> dict[Key, float]:
@@ -212,12 +275,14 @@ SHARE = {"measure": EXTREME, "part": NON_INPUT}
 
 add_study(
     "L-F3.10", figure_3_10,
-    Claim("with positions, one dimension is extreme in at least 80 % of the vectors",
-          SHARE, {"correction": f"*{WITH}*"}, ">=", FROM),
-    Claim("without positions, none is",
+    Claim("trained with positional embeddings, one dimension is the minimum or the maximum of at "
+          "least 80 % of the vectors",
+          SHARE, {"correction": f"*{WITH}*"}, ">=", FROM, scope=MADE_HERE),
+    Claim("trained without positional embeddings, no dimension is the minimum or the maximum of "
+          "80 % of the vectors",
           SHARE, {"correction": f"{WITHOUT}|*, {WITHOUT}, *|*, {WITHOUT}|{WITHOUT}, *"},
-          "<", FROM),
-    Claim("the perplexity without positions is at least ten times as high",
-          {"measure": RATIO}, {}, ">=", 10.0),
+          "<", FROM, scope=MADE_HERE),
+    Claim("the perplexity without positional embeddings is at least ten times as high as with them",
+          {"measure": RATIO}, {}, ">=", 10.0, opposite=1.0, scope=MADE_HERE),
     models=(PAPERS_MODEL,), printed=printed_figures, text=WIKIPEDIA, trains=True,
 )  # fmt: skip

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from isoscope.errors import UsageError
 from isoscope.models.model import Model, provenance_of
 from isoscope.models.structure.norm_layers import norm_weights
 from isoscope.results.merge import joined_without_verdicts
 from isoscope.results.result import Result, Row
 from isoscope.verbs.measure.api import measure
-from isoscope.verbs.study.claims import ALL_MODELS, Claim
-from isoscope.verbs.study.inputs import correlation_row, of_every_model
+from isoscope.verbs.study.claims import Claim
+from isoscope.verbs.study.evidence import EXACT
+from isoscope.verbs.study.inputs import cloud_with_error, correlation_over_models, of_every_model
 from isoscope.verbs.study.papers.pythia2024 import FINAL_NORM, ISOTROPIC, MODELS
 from isoscope.verbs.study.registry import Request, add_study
+from isoscope.verbs.study.scope import Scope
 from isoscope.verbs.study.text import WHOLE
 
 TIED = "OPT-6.7B|Falcon-7B"
@@ -24,7 +27,16 @@ CORRELATION = f"correlation({OUTLIERS}, i1)"
 
 def figure_5(request: Request) -> Result:
     """I1 of unembedding matrices, raw and centred."""
-    return of_every_model(request, lambda model, _: matrix_of(model, "output", request))
+    return of_every_model(request, lambda model, name: only_unembedding(model, name, request))
+
+
+def only_unembedding(model: Model, name: str, request: Request) -> Result:
+    """Measure the unembedding; a model without one has nothing that this study could measure."""
+    if model.parts.unembedding is None:
+        raise UsageError(
+            f"P-F5: {name} has no unembedding; name a model with a language model head"
+        )
+    return matrix_of(model, "output", request)
 
 
 def figure_6(request: Request) -> Result:
@@ -37,18 +49,23 @@ def figure_6(request: Request) -> Result:
     )
 
 
-def matrix_of(model: Model, which: str, request: Request) -> Result:
-    """Measure one matrix of a model; undefined where it was saved without an unembedding."""
+def matrix_of(model: Model, which: str, request: Request, *, with_error: bool = True) -> Result:
+    """Measure one matrix of a model; there are no rows of an unembedding where it has none.
+
+    Its error, over blocks of the vocabulary, takes ten more computations.
+    """
     part = EMBEDDING if which == "input" else UNEMBEDDING
     if which == "output" and model.parts.unembedding is None:
-        note = "the model was saved without an unembedding"
-        rows = [Row(model.name, part, name, "i1", None, note=note) for name in ("none", "center")]
-        return Result(rows, extra=provenance_of(model))
+        return Result([], extra=provenance_of(model))
     cloud = model.embedding_cloud(which, padding_rows=True)
-    found = measure(
-        cloud, "i1,mean_norm", "none,center",
-        intervals=False, seed=request.seed, progress=request.progress,
-    )  # fmt: skip
+    names = "i1,i1_scaled,mean_norm"
+    if with_error:
+        found = cloud_with_error(request, cloud, names, "none,center")
+    else:
+        found = measure(
+            cloud, names, "none,center",
+            intervals=False, seed=request.seed, progress=request.progress,
+        )  # fmt: skip
     tied = "; one tensor with the other" if model.tied else ""
     rows = [
         replace(
@@ -62,13 +79,14 @@ def matrix_of(model: Model, which: str, request: Request) -> Result:
 
 def figure_8(request: Request) -> Result:
     """Gain and bias of the norm before the unembedding, and outliers of it against I1."""
-    result = of_every_model(request, lambda model, _: norm_and_matrix(model, request))
-    return replace(result, rows=[*result.rows, *correlation_rows(result)])
+    return of_every_model(request, lambda model, _: norm_and_matrix(model, request))
 
 
 def norm_and_matrix(model: Model, request: Request) -> Result:
     """Measure the last norm of a model, and its unembedding."""
-    return joined_without_verdicts([norm_of(model), matrix_of(model, "output", request)])
+    # The matrix is there for correlations alone, whose error is not that of a single I1.
+    matrix = matrix_of(model, "output", request, with_error=False)
+    return joined_without_verdicts([norm_of(model), matrix])
 
 
 def norm_of(model: Model) -> Result:
@@ -90,7 +108,7 @@ def norm_of(model: Model) -> Result:
             Row(
                 model.name, FINAL_NORM, "none", name, value,
                 n=len(weights.gain), protocol=f"{norm.kind} {norm.path}", note=note,
-                extra={WHOLE: True} if name == OUTLIERS else {},
+                extra={EXACT: True, **({WHOLE: True} if name == OUTLIERS else {})},
             )
             for name, (value, note) in values.items()
             if value is not None or weights.bias is not None
@@ -98,26 +116,9 @@ def norm_of(model: Model) -> Result:
     )  # fmt: skip
 
 
-def correlation_rows(result: Result) -> list[Row]:
-    """Correlate the outliers of the last norm with I1 over models; is zero in the interval?"""
-    values = {
-        name: {row.subject: row.value for row in result.rows
-               if row.measure == name and row.correction == "none" and row.value is not None}
-        for name in (OUTLIERS, "i1")
-    }  # fmt: skip
-    both = [name for name in values[OUTLIERS] if name in values["i1"]]
-    if len(both) < 2:
-        return []
-    of_both = ([values[OUTLIERS][model] for model in both], [values["i1"][model] for model in both])
-    known = correlation_row(ALL_MODELS, (OUTLIERS, "i1"), of_both, "models")
-    away = None
-    if known.low is not None and known.high is not None:
-        away = float(not known.low <= 0 <= known.high)
-    excludes = replace(
-        known, measure=f"{CORRELATION}/excludes_zero", value=away, low=None, high=None,
-        note="1 where the interval does not hold 0" if away is not None else "no interval",
-    )  # fmt: skip
-    return [known, excludes]
+def outliers_and_isotropy(result: Result) -> list[Row]:
+    """Correlate the outliers of the last norm with I1 over models."""
+    return [correlation_over_models(result, OUTLIERS, "i1")]
 
 
 UNEMBEDDED = {"measure": "i1", "part": UNEMBEDDING}
@@ -126,32 +127,34 @@ LARGE, OTHER = {"subject": ISOTROPIC}, {"subject": f"!{ISOTROPIC}"}
 
 add_study(
     "P-F5", figure_5,
-    Claim("from 410M on, I1 is at least 0.73, rounded",
-          {**UNEMBEDDED, **LARGE}, NONE, ">=", 0.725),
-    Claim("from 410M on, I1 is at most 0.82, rounded",
-          {**UNEMBEDDED, **LARGE}, NONE, "<=", 0.825),
-    Claim("from 410M on, I1 is above that of OPT-6.7B and Falcon-7B, which are tied",
+    Claim("the unembedding of Pythia models from 410M on has an I1 of 0.73 to 0.82, rounded",
+          {**UNEMBEDDED, **LARGE}, NONE, "within", (0.725, 0.825)),
+    Claim("the unembedding of Pythia models from 410M on has a larger I1 than the tied matrices of "
+          "OPT-6.7B and Falcon-7B",
           {**UNEMBEDDED, **NONE}, LARGE, ">", {"subject": TIED}),
-    Claim("centring always raises it", UNEMBEDDED, CENTER, ">", NONE),
+    Claim("centring raises the I1 of the unembedding", UNEMBEDDED, CENTER, ">", NONE,
+          scope=Scope(unembedding=True)),
     models=(*MODELS, *OTHERS),
 )  # fmt: skip
 add_study(
     "P-F6", figure_6,
-    Claim("from 410M on, the embedding's I1 is above the unembedding's",
+    Claim("the embedding of Pythia models from 410M on has a larger I1 than the unembedding",
           {"measure": "i1", **NONE, **LARGE}, {"part": EMBEDDING}, ">",
           {"part": UNEMBEDDING}),
-    Claim("from 410M on, the embedding's I1 is at least 0.9",
+    Claim("the embedding of Pythia models from 410M on has an I1 of at least 0.9",
           {"measure": "i1", "part": EMBEDDING, **LARGE}, NONE, ">=", 0.9),
     models=(*MODELS, *OTHERS),
 )  # fmt: skip
 add_study(
     "P-F8", figure_8,
-    Claim("from 410M on, models have the smallest bias of all",
+    Claim("Pythia models from 410M on have a smaller bias in the final norm than all other models",
           {"measure": "bias_avgnorm"}, LARGE, "<", OTHER, min_subjects=2),
-    Claim("from 410M on, models have the smallest ratio of bias to gain of all",
+    Claim("Pythia models from 410M on have a smaller ratio of bias to gain in the final norm than "
+          "all other models",
           {"measure": "bias_over_gain"}, LARGE, "<", OTHER, min_subjects=2),
-    Claim("outliers of the norm (Kovaleva et al.) do not correlate with I1: 0 is in the "
-          "interval",
-          {"measure": f"{CORRELATION}/excludes_zero"}, {}, "<=", 0.0, min_subjects=5),
-    models=(*MODELS, *OTHERS),
+    Claim("the number of outliers in the final norm (Kovaleva et al.) does not correlate with the "
+          "I1 of the unembedding: |r| is at most 0.5",
+          {"measure": CORRELATION}, {}, "within", (-0.5, 0.5), min_subjects=5,
+          scope=Scope(unembedding=True)),
+    models=(*MODELS, *OTHERS), over_models=outliers_and_isotropy,
 )  # fmt: skip

@@ -12,7 +12,8 @@ from isoscope.models.token_table import LAST
 from isoscope.results.result import Row, Table
 from isoscope.results.tables import grouped
 from isoscope.verbs.study.reference import Column, Key, printed_numbers
-from isoscope.verbs.study.registry import is_called
+from isoscope.verbs.study.replicates import mean_replicates
+from isoscope.verbs.study.scope import is_called
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -127,6 +128,7 @@ def over_seeds(rows: Sequence[Row]) -> Row:
     """Return the mean over seeds; of figures with a logarithm from these, as they may be tiny."""
     # What else a row says, such as the range of I1 over signs, is of one seed alone.
     about = {key: rows[0].extra[key] for key in ("unit", "of") if key in rows[0].extra}
+    about |= mean_replicates(rows)
     extra = {**about, "no_interval": OVER_SEEDS}
     whole = replace(rows[0], correction=CLUSTER, low=None, high=None, extra=extra)
     undefined = next((row for row in rows if row.value is None), None)
@@ -134,7 +136,15 @@ def over_seeds(rows: Sequence[Row]) -> Row:
         return replace(whole, value=None, log10=None, note=undefined.note)
     logs = [row.log10 for row in rows if row.log10 is not None]
     if len(logs) < len(rows):
-        return replace(whole, value=float(np.mean([row.value for row in rows])), log10=None)
+        value = float(np.mean([row.value for row in rows]))
+        whole = replace(whole, value=value, log10=None)
+        ends = [(row.low, row.high) for row in rows if row.low is not None and row.high is not None]
+        if len(ends) < len(rows):
+            return whole
+        # The seeds have the same items: the error of their mean is at most the mean of their
+        # errors, so that means of ends are ends of an interval.
+        low, high = (float(end) for end in np.mean(ends, axis=0))
+        return replace(whole, low=low, high=high, extra=about)
     # The largest is taken out first: 10 to the power of −400 is 0 in double precision.
     log10 = max(logs) + math.log10(np.mean([10 ** (log - max(logs)) for log in logs]))
     return replace(whole, value=10**log10, log10=log10)

@@ -14,6 +14,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from isoscope import corrections
 from isoscope.corrections.named import named
 from isoscope.data.arrays import ArrayCloud
@@ -27,7 +29,8 @@ from isoscope.results.result import Result, Row, Table
 from isoscope.tasks.problems.pairs import ScoredPairs, SentenceSimilarity
 from isoscope.tasks.registry import find_task
 from isoscope.verbs.measure.api import measure
-from isoscope.verbs.study.claims import Claim
+from isoscope.verbs.profile.api import profile
+from isoscope.verbs.study.claims import Claim, row_key
 from isoscope.verbs.study.inputs import (
     ORDINARY,
     STS_B,
@@ -37,7 +40,6 @@ from isoscope.verbs.study.inputs import (
     of_every_model,
     open_subject,
     per_model,
-    profiled,
 )
 from isoscope.verbs.study.papers import rajaee2021 as paper
 from isoscope.verbs.study.papers.rajaee2021 import (
@@ -47,16 +49,18 @@ from isoscope.verbs.study.papers.rajaee2021 import (
     GPT_2,
     NONE,
     ROBERTA,
+    blocks,
 )
 from isoscope.verbs.study.reference import Column, Key, printed_numbers
 from isoscope.verbs.study.registry import Request, Subject, add_study
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from isoscope.data.base import Cloud, CloudGroup
+    from isoscope.data.base import Cloud
 
 
 CLUSTERS = (1, 3, 6, 9, 20)
@@ -73,21 +77,22 @@ def table_1(request: Request) -> Result:
     tables: list[Table] = []
     known: dict[str, Any] = {}
     for subject in request.subjects:
-        group, protocol, provenance = tokens_of(request, subject)
-        check_single(subject, group, "R-T1")
+        read, provenance = tokens_of(request, subject)
         known |= provenance
         found = measure(
-            group, ["i1", *names.values()], "none",
+            ArrayCloud(read.tokens, subject.name), ["i1", *names.values()], "none",
             intervals=False, seed=request.seed, progress=request.progress,
         )  # fmt: skip
         parts = {RAW: found.row("i1")} | {f"k={k}": found.row(name) for k, name in names.items()}
-        rows += [
+        raw, *local = (
             replace(
                 row, subject=subject.name, part=part, measure=MEASURE,
-                protocol="; ".join(filter(None, (protocol, row.protocol))),
+                protocol="; ".join(filter(None, (read.protocol, row.protocol))),
             )
             for part, row in parts.items()
-        ]  # fmt: skip
+        )  # fmt: skip
+        by_number = dict(zip(names, local, strict=True))
+        rows += blocks.local_i1(by_number, raw, read.tokens, read.texts, request.seed)
         runs = [
             {"clusters": k, "seed": int(key.split("_")[1]), "log10_i1": value}
             for k, name in names.items()
@@ -98,17 +103,22 @@ def table_1(request: Request) -> Result:
     return joined_without_verdicts([Result(rows, tables, extra={MODELS: known} if known else {})])
 
 
-def tokens_of(request: Request, subject: Subject) -> tuple[CloudGroup, str, dict[str, Any]]:
-    """Open vectors that a user has, or read the last layer of a model over the text."""
+def tokens_of(request: Request, subject: Subject) -> tuple[LastLayer, dict[str, Any]]:
+    """Take vectors that a user has, or read the last layer of a model over the text.
+
+    Of vectors without a model nobody knows the texts: every row counts as one.
+    """
     packaged = isinstance(subject.source, str) and subject.source in paper.PACKAGED
     if not (packaged or names_a_model(subject.source)):
-        return open_cloud(subject.source, column=request.column), "", {}
+        group = open_cloud(subject.source, column=request.column)
+        check_single(subject, group, "R-T1")
+        name = group.names[0]
+        rows = np.concatenate([np.asarray(batch[name].vectors) for batch in group.batches()])
+        return LastLayer(rows, np.arange(len(rows)), ""), {}
     if request.text is None:
         raise UsageError("R-T1 reads a text with a model; name one with --text, or STS-B in --data")
     model = open_subject(subject, request)
-    read = read_text(request, model)
-    cloud = ArrayCloud(read.tokens, subject.name)
-    return cloud, read.protocol, {model.name: model.provenance}
+    return read_text(request, model), {model.name: model.provenance}
 
 
 def read_text(request: Request, model: Model) -> LastLayer:
@@ -129,23 +139,33 @@ PRINTED_1 = partial(
 
 add_study(
     "R-T1", table_1,
-    Claim("I1 with 20 clusters is above I1 with one",
+    Claim("I1 is higher when the tokens are centred in 20 clusters than when they are centred "
+          "in one",
           {"measure": MEASURE}, {"part": "k=20"}, ">", {"part": "k=1"}),
-    Claim("BERT reaches 0.2 with 20 clusters",
-          {"measure": MEASURE, "subject": "BERT"}, {"part": "k=20"}, ">=", 0.2),
-    Claim("RoBERTa reaches 0.5 with 20 clusters",
-          {"measure": MEASURE, "subject": "RoBERTa"}, {"part": "k=20"}, ">=", 0.5),
-    Claim("GPT-2 stays below 1e-40 with any number of clusters",
-          {"measure": MEASURE, "subject": "GPT-2", "part": "k=*"}, {}, "<", 1e-40),
-    Claim("GPT-2 with one cluster is below its raw value",
-          {"measure": MEASURE, "subject": "GPT-2"}, {"part": "k=1"}, "<", {"part": RAW}),
-    models=SHORT_NAMES, printed=PRINTED_1, text=replace(STS_B, required=False),
+    Claim("BERT's I1 is at least 0.2 with 20 clusters",
+          {"measure": MEASURE, "subject": BERT}, {"part": "k=20"}, ">=", 0.2),
+    Claim("RoBERTa's I1 is at least 0.5 with 20 clusters",
+          {"measure": MEASURE, "subject": ROBERTA}, {"part": "k=20"}, ">=", 0.5),
+    Claim("GPT-2's I1 stays below 1e-40 with any number of clusters",
+          {"measure": MEASURE, "subject": GPT_2, "part": "k=*"}, {}, "<", 1e-40),
+    Claim("GPT-2's I1 is lower with one cluster than before centring",
+          {"measure": MEASURE, "subject": GPT_2}, {"part": "k=1"}, "<", {"part": RAW}),
+    models=paper.LAYER_MODELS, printed=PRINTED_1, text=replace(STS_B, required=False),
 )  # fmt: skip
 
 
 def table_5(request: Request) -> Result:
     """I1 of every layer; tokens that the tokenizer adds are left out, a decoder's first is in."""
-    result = profiled(request, "i1,mean_norm", numbered, intervals=False)
+
+    def one(model: Model, name: str) -> Result:
+        found = profile(
+            model, request.text, measures="i1,mean_norm", corrections="none", intervals=False,
+            seed=request.seed, progress=request.progress, **request.readers(),
+        )  # fmt: skip
+        found = numbered(model.stacks, renamed(found, subject=name))
+        return replace(found, rows=blocks.layers_with_error(request, model, found.rows))
+
+    result = of_every_model(request, one)
     rows = [replace(row, protocol=f"{row.protocol}; first tokens in") for row in result.rows]
     return replace(result, rows=rows)
 
@@ -188,19 +208,19 @@ I1_OF_LAYERS = {"measure": "i1", "part": "layer *"}
 
 add_study(
     "R-T5", table_5,
-    Claim("every layer but the input has an I1 below 1e-4",
+    Claim("the I1 of every layer after the input is below 1e-4",
           I1_OF_LAYERS, {}, "<", 1e-4, excluding=(paper.INPUT, ORDINARY)),
-    Claim("BERT is above RoBERTa in every layer but the input",
+    Claim("BERT's I1 is above RoBERTa's in every layer after the input",
           I1_OF_LAYERS, {"subject": BERT}, ">", {"subject": ROBERTA},
           excluding=(paper.INPUT, ORDINARY)),
-    Claim("the input layer of GPT-2 is more isotropic than that of BERT and of RoBERTa",
+    Claim("the input layer of GPT-2 has a higher I1 than those of BERT and RoBERTa",
           {"measure": "i1", "part": "layer 0"}, {"subject": GPT_2}, ">",
           {"subject": f"{BERT}|{ROBERTA}"}),
     models=paper.LAYER_MODELS, printed=PRINTED_5, text=STS_B,
 )  # fmt: skip
 add_study(
     "R-F1", figure_1,
-    Claim("RoBERTa's last layer is its most isotropic one behind the input",
+    Claim("RoBERTa's last layer has the highest I1 of all its layers after the input",
           {"measure": "i1", "subject": ROBERTA}, {"part": LAST}, ">", {"part": "layer *"},
           excluding=(paper.INPUT, ORDINARY)),
     models=paper.LAYER_MODELS, printed=printed_figure_1, text=STS_B,
@@ -246,7 +266,9 @@ def of_one_set(
     cloud = ArrayCloud(read.tokens, task)
     found = measure(cloud, SET_MEASURES, [NONE, settings.global_name()], intervals=False)
     rows = list(found.rows)
-    for fitted in fits.fit(last_layer_of(model)):
+    of_seeds = fits.fit(last_layer_of(model))
+    first: Any = of_seeds[0].transformer
+    for fitted in of_seeds:
         corrected = measure(
             corrections.CorrectedCloud(cloud, fitted.transformer),  # type: ignore[arg-type]
             SET_MEASURES, NONE, intervals=False,
@@ -258,6 +280,11 @@ def of_one_set(
     )
     rows = [replace(row, measure=f"{task}/{row.measure}", protocol=protocol) for row in rows]
     together, tables = settings.together(paper.in_turn(rows), request.seed, [f"{task}/{I1}"])
+    with_errors = blocks.corrected_i1(
+        {row.correction: row for row in together if row.measure == f"{task}/{I1}"},
+        settings.global_name(), first, read, request.seed,
+    )  # fmt: skip
+    together = [with_errors.get(row_key(row), row) for row in together]
     return replace(found, rows=together, tables=tables, verdicts=[])
 
 
@@ -265,12 +292,12 @@ OF_SETS = {"measure": f"*/{I1}"}
 
 add_study(
     "R-T6", table_6,
-    Claim("removing the directions of clusters leaves a higher I1 than removing global "
+    Claim("removing dominant directions per cluster leaves a higher I1 than removing global "
           "ones, on every set",
           OF_SETS, {"correction": CLUSTER}, ">", {"correction": GLOBAL}),
     Claim("removing global directions raises I1 on every set",
           OF_SETS, {"correction": GLOBAL}, ">", {"correction": NONE}),
-    Claim("without the directions of clusters I1 is at least 0.47 on every set",
+    Claim("after removing dominant directions per cluster, I1 is at least 0.47 on every set",
           OF_SETS, {"correction": CLUSTER}, ">=", 0.47),
     models=paper.LAYER_MODELS,
     printed=partial(paper.printed_by_set, "rajaee2021_table6_sts_isotropy", I1),
@@ -282,7 +309,8 @@ CENTRED = f"{CLUSTER}:n_components=0"
 
 COSINE, LOCAL_I1 = "mean_cosine", "i1"
 LOCAL_MEASURES = (COSINE, LOCAL_I1, "top_variance_share")
-FROM_ZERO = f"{COSINE}/distance_from_zero"
+# What counts as about zero.
+ABOUT_ZERO = (-0.05, 0.05)
 # Tokens of the scatter plots.
 POINTS = 2_000
 
@@ -292,7 +320,7 @@ def figure_2(request: Request, model: Model, name: str) -> Result:
     """Mean cosine, I1 and two components of the last layer, before and after local centring."""
     read = read_text(request, model)
     clusters = paper.settings_of(name).clusters
-    found = measured(read.tokens, clusters, request.seed)
+    found = measured(read.tokens, read.texts, clusters, request.seed)
     how = (
         f"{read.protocol}; {CENTRED}: {clusters} clusters, as many as for table 2 (the figure "
         f"gives no number); {paper.mean_of_seeds(request.seed)}, points of the first"
@@ -301,8 +329,8 @@ def figure_2(request: Request, model: Model, name: str) -> Result:
     return renamed(replace(found, rows=rows), part=LAST)
 
 
-def measured(tokens: NDArray[Any], clusters: int, seed: int) -> Result:
-    """Measure and draw tokens as they are, and with every cluster on its own mean."""
+def measured(tokens: NDArray[Any], texts: NDArray[np.int64], clusters: int, seed: int) -> Result:
+    """Measure and draw tokens of some texts as they are, and with every cluster on its own mean."""
     cloud = ArrayCloud(tokens)
     names = [
         f"{CLUSTER}:n_clusters={clusters}:n_components=0:random_state={seed + k}"
@@ -313,12 +341,16 @@ def measured(tokens: NDArray[Any], clusters: int, seed: int) -> Result:
     for name in LOCAL_MEASURES:
         after = paper.over_seeds([found.row(name, correction) for correction in names])
         rows += [found.row(name), replace(after, correction=CENTRED)]
-    rows += [
-        replace(row, measure=FROM_ZERO, value=None if row.value is None else abs(row.value))
-        for row in rows
-        if row.measure == COSINE
-    ]
-    first = corrections.ClusterRemoval(clusters, 0, random_state=seed).fit_cloud(cloud)
+    first = blocks.first_clusters(tokens, clusters, 0, seed)
+
+    def without(kept: NDArray[np.bool_]) -> Iterator[Row]:
+        left = tokens[kept]
+        spaces = {NONE: left, CENTRED: first.refitted(left).transform(left)}
+        for space, vectors in spaces.items():
+            again = measure(ArrayCloud(vectors), LOCAL_MEASURES, NONE, intervals=False, seed=seed)
+            yield from (replace(row, subject="array", correction=space) for row in again.rows)
+
+    rows = blocks.by_texts(rows, without, texts, seed)
     some = tokens[lowest_indices(len(tokens), min(POINTS, len(tokens)), seed)]
     labels = first.assign(some)
     tables = [
@@ -347,9 +379,9 @@ AFTER = {"correction": CENTRED}
 
 add_study(
     "R-F2", figure_2,
-    Claim("after local centring GPT-2's mean cosine is about 0 (within 0.05)",
-          {**OF_GPT_2, "measure": FROM_ZERO}, AFTER, "<=", 0.05),
-    Claim("while its I1 stays below 1e-40",
+    Claim("when every cluster is centred, GPT-2's mean cosine is about 0: between -0.05 and 0.05",
+          {**OF_GPT_2, "measure": COSINE}, AFTER, "within", ABOUT_ZERO),
+    Claim("when every cluster is centred, GPT-2's I1 is still below 1e-40",
           {**OF_GPT_2, "measure": LOCAL_I1}, AFTER, "<", 1e-40),
     models=paper.LAYER_MODELS, text=STS_B,
 )  # fmt: skip

@@ -15,6 +15,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isoscope import corrections
 from isoscope.data.arrays import ArrayCloud
 from isoscope.models.frequencies import from_text, from_wordfreq, has_wordfreq, token_counts
@@ -26,11 +28,15 @@ from isoscope.verbs.explain.names import FIRST, I1, OTHER_SENSE, OTHER_TENSE, SA
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import STS_B, of_every_model, per_model
 from isoscope.verbs.study.papers import rajaee2021 as paper
-from isoscope.verbs.study.papers.rajaee2021 import CLUSTER, GLOBAL, NONE
+from isoscope.verbs.study.papers.rajaee2021 import CLUSTER, GLOBAL, NONE, blocks
 from isoscope.verbs.study.reference import Column, printed_numbers
 from isoscope.verbs.study.registry import Request, add_study
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
     from isoscope.data.texts.base import TextSource
     from isoscope.models.frequencies import Frequencies
     from isoscope.models.model import Model
@@ -44,7 +50,7 @@ def table_4(request: Request) -> Result:
         settings, layer = paper.settings_of(name), last_layer_of(model)
         found = explain.verb_distances(
             model, verbs, layer, settings.cluster_names(request.seed),
-            seed=request.seed, progress=request.progress,
+            seed=request.seed, replicates=True, progress=request.progress,
         )  # fmt: skip
         about = f"{about_layer(layer)}; {settings.describe_clusters(request.seed)}"
         rows = [replace(row, protocol=f"{row.protocol}; {about}") for row in found.rows]
@@ -67,10 +73,11 @@ TENSE, SENSE = {"measure": OTHER_TENSE}, {"measure": OTHER_SENSE}
 
 add_study(
     "R-T4", table_4,
-    Claim("as they are, verbs in another tense with the same sense are further away than "
-          "those in the same tense with another sense",
+    Claim("before the correction, occurrences of a verb in another tense with the same sense "
+          "are further away than those in the same tense with another sense",
           {"correction": NONE}, TENSE, ">", SENSE),
-    Claim("without the directions of clusters they are nearer",
+    Claim("after removing directions per cluster, occurrences of a verb in another tense with "
+          "the same sense are nearer than those in the same tense with another sense",
           {"correction": CLUSTER}, TENSE, "<", SENSE),
     models=paper.LAYER_MODELS, printed=PRINTED_4,
 )  # fmt: skip
@@ -97,7 +104,8 @@ def figure_3(request: Request, model: Model, name: str) -> Result:
 
 add_study(
     "R-F3", figure_3,
-    Claim("the share of neighbours of the same structure falls for . , the of",
+    Claim("removing directions per cluster lowers the share of neighbours from sentences of "
+          "the same structure, for each of . , the of",
           {"measure": SHARE}, {"correction": CLUSTER}, "<", {"correction": NONE}),
     models=paper.LAYER_MODELS,
 )  # fmt: skip
@@ -140,7 +148,8 @@ def in_spaces(
 ) -> Result:
     """Look at tokens as they are, without global directions, and without those of clusters.
 
-    Figures of clusters are means over seeds; their picture is that of the first.
+    Figures of clusters are means over seeds; their picture is that of the first. Errors are those
+    of other texts.
     """
     tokens = sample.layers[layer]
 
@@ -156,12 +165,31 @@ def in_spaces(
     raw, without_global = directions(NONE), directions(settings.global_name())
     runs = [directions(name) for name in settings.cluster_names(seed)]
     together = [paper.over_seeds(rows) for rows in zip(*(run.rows for run in runs), strict=True)]
+    rows = [
+        *raw.rows,
+        *(replace(row, correction=GLOBAL) for row in without_global.rows),
+        *together,
+    ]
+    first = blocks.first_clusters(tokens, settings.clusters, settings.components_of_cluster, seed)
+
+    def without(kept: NDArray[np.bool_]) -> Iterator[Row]:
+        some = tokens[kept]
+        spaces = {
+            NONE: some,
+            GLOBAL: corrections.make_correction(settings.global_name()).fit(some).transform(some),
+            CLUSTER: first.refitted(some).transform(some),
+        }
+        for name, vectors in spaces.items():
+            found = explain.frequency_directions(
+                layer, vectors, sample.ids[kept], sample.tokens[kept], frequencies, seed
+            )
+            yield from (replace(row, correction=name) for row in found.rows)
+
     return Result(
-        [
-            *raw.rows,
-            *(replace(row, correction=GLOBAL) for row in without_global.rows),
-            *together,
-        ],
+        # An interval over kinds of tokens takes the components as given; blocks of texts do not.
+        blocks.by_texts(
+            [replace(row, low=None, high=None) for row in rows], without, sample.sentences, seed
+        ),
         [
             raw.scatter,
             replace(without_global.scatter, correction=GLOBAL),
@@ -172,7 +200,7 @@ def in_spaces(
 
 add_study(
     "R-F5", figure_5,
-    Claim("removing directions of clusters lowers the correlation of the first component "
+    Claim("removing directions per cluster lowers the correlation of the first component "
           "with log frequency",
           {"measure": FIRST}, {"correction": CLUSTER}, "<", {"correction": NONE}),
     models=paper.LAYER_MODELS, text=STS_B,

@@ -1,31 +1,28 @@
-"""Vectors in a FAISS index file: those of flat indexes as they were, others as far as codes tell.
+"""What the child process of a FAISS cloud does: read an index, check it, and give out its vectors.
 
 faiss reads an index as a whole, so that memory is the index, and rows are then taken out of it
-batch by batch. Nothing is normalised: vectors come as the index holds them.
+batch by batch. Nothing is normalised: vectors come as the index holds them, those of flat indexes
+as they were, others as far as codes tell.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.data.base import (
-    NO_LABELS,
-    Batch,
-    Cloud,
-    FileCloud,
-    check_rows,
-    checked_shape,
-    rows_per_batch,
-)
-from isoscope.data.location import Location
-from isoscope.errors import DataError, require
+from isoscope.data.base import checked_shape
+from isoscope.data.formats.faiss.consistency import check_index
+from isoscope.errors import DataError, IsoscopeError
 
 # What files of binary indexes begin with.
 BINARY = b"IB"
@@ -39,39 +36,45 @@ EXACT = (
 # What faiss puts before its messages.
 CALL = re.compile(r"^Error in .*? at \S+:\d+: (Error: )?")
 
+# Address space that the child may take beside that of its libraries: a gigabyte, and the index
+# several times over, as maps from ids to places may be built for it.
+SPARE = 1 << 30
+TIMES = 4
 
-class FaissCloud(FileCloud):
-    """The vectors of an index, in the order in which they were added, or of their ids.
+
+class IndexRows:
+    """The vectors of an index, by their rows.
 
     Parameters
     ----------
-    location : Location
-        The file.
     faiss : module
         The library.
     index : faiss.Index
         What it read.
+    where : str
+        The file, for messages.
     """
 
-    def __init__(self, location: Location, faiss: ModuleType, index: Any) -> None:
-        where = str(location)
-        rows, width = checked_shape((int(index.ntotal), int(index.d)), where)
-        super().__init__(location, location.stem, rows, width, "float32")
+    def __init__(self, faiss: ModuleType, index: Any, where: str) -> None:
+        if index is None:
+            raise DataError(f"{where} cannot be read: it holds an empty index")
+        self.where = where
+        self.rows, self.width = checked_shape((int(index.ntotal), int(index.d)), where)
+        check_index(faiss, index, where)
         self._owner = index  # which lets go of what is below it
-        self._ids: NDArray[np.int64] | None = None
+        self.ids: NDArray[np.int64] | None = None
         if isinstance(index, faiss.IndexIDMap | faiss.IndexIDMap2):
-            self._ids = faiss.vector_to_array(index.id_map).copy()
+            self.ids = faiss.vector_to_array(index.id_map).copy()
             index = faiss.downcast_index(index.index)
         self._index, self._keys = index, None
         lossy = codes(faiss, index, where)
-        if lossy:
-            self.caveat = f"lossy codes: {lossy}"
+        self.caveat = f"lossy codes: {lossy}" if lossy else ""
         with faiss_errors(where, "reconstructed"):
             self._keys = self._inverted_keys(faiss)
             # One alone first: where an index cannot, several at once end the whole process.
             index.reconstruct(0 if self._keys is None else int(self._keys[0]))
-        if self._ids is None:
-            self._ids = self._keys
+        if self.ids is None:
+            self.ids = self._keys
 
     def _inverted_keys(self, faiss: ModuleType) -> NDArray[np.int64] | None:
         """Prepare inverted lists, and return their ids, rising; None where they count up from 0.
@@ -102,25 +105,22 @@ class FaissCloud(FileCloud):
         lists.set_direct_map_type(kind)
         return None if in_order else ids
 
-    def read(self) -> Iterator[Batch]:
-        """Yield the rows in order, with their ids as labels where they have any."""
-        rows, step = self.rows or 0, rows_per_batch(self.width)
-        for first in range(0, rows, step):
-            last = min(first + step, rows)
+    def between(self, first: int, last: int) -> NDArray[np.float32]:
+        """Return consecutive rows."""
+        with faiss_errors(self.where, "reconstructed"):
             if self._keys is None:
-                vectors = self._index.reconstruct_n(first, last - first)
-            else:
-                vectors = self._index.reconstruct_batch(self._keys[first:last])
-            labels = NO_LABELS if self._ids is None else {"id": self._ids[first:last]}
-            yield Batch(vectors, first, labels)
+                return self._as_stored(self._index.reconstruct_n(first, last - first))
+            return self._as_stored(self._index.reconstruct_batch(self._keys[first:last]))
 
-    def read_rows(self, indices: NDArray[np.int64]) -> NDArray[Any]:
+    def at(self, indices: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return some rows."""
-        check_rows(indices, self.rows, self.where)
-        if not len(indices):
-            return np.empty((0, self.width), np.float32)
         keys = indices if self._keys is None else self._keys[indices]
-        return cast("NDArray[Any]", self._index.reconstruct_batch(keys))
+        with faiss_errors(self.where, "reconstructed"):
+            return self._as_stored(self._index.reconstruct_batch(keys))
+
+    @staticmethod
+    def _as_stored(vectors: Any) -> NDArray[np.float32]:
+        return np.ascontiguousarray(vectors, np.float32)
 
 
 def codes(faiss: ModuleType, index: Any, where: str) -> str:
@@ -169,7 +169,9 @@ def faiss_errors(where: str, what: str) -> Iterator[None]:
     """Turn what faiss raises into one clear line."""
     try:
         yield
-    except (RuntimeError, MemoryError) as error:
+    except IsoscopeError:
+        raise
+    except Exception as error:  # faiss's own, and what Python makes of a forged object
         # What faiss says, without where in its code it says so.
         said = CALL.sub("", str(error).replace("\n", " ")) or type(error).__name__
         raise DataError(f"{where} cannot be {what}: {said}") from error
@@ -192,17 +194,69 @@ def no_larger_than(faiss: ModuleType, size: int) -> Iterator[None]:
         faiss.set_deserialization_vector_byte_limit(before)
 
 
-def open_faiss(location: Location) -> Cloud:
-    """Open an index file."""
-    faiss = require(
-        "faiss", f"{location} needs faiss, which is not installed; pip install 'isoscope[search]'"
-    )
-    size = location.size()
-    with location.open() as file, faiss_errors(str(location), "read"), no_larger_than(faiss, size):
-        if file.read(2) == BINARY:
-            raise DataError(f"{location} is a binary index: it holds bits, no vectors")
-        file.seek(0)
-        remote = location.is_remote
-        source = faiss.PyCallbackIOReader(file.read) if remote else str(location.path)
-        index = faiss.read_index(source)
-    return FaissCloud(location, faiss, index)
+def limit_memory(size: int) -> None:
+    """Hold this process to what an index of this many bytes can need."""
+    try:
+        import resource
+    except ImportError:  # no such limits on this system
+        return
+    pages = int(Path("/proc/self/statm").read_text().split()[0]) if sys.platform == "linux" else 0
+    limit = pages * resource.getpagesize() + SPARE + TIMES * size
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    if most != resource.RLIM_INFINITY:
+        limit = min(limit, most)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, most))
+
+
+def read_index(file: str, where: str, size: int) -> IndexRows:
+    """Read an index file, and check it before any vector is taken out of it."""
+    import faiss
+
+    limit_memory(size)
+    with Path(file).open("rb") as opened:
+        if opened.read(len(BINARY)) == BINARY:
+            raise DataError(f"{where} is a binary index: it holds bits, no vectors")
+    with faiss_errors(where, "read"), no_larger_than(faiss, size):
+        index = faiss.read_index(file)
+    return IndexRows(faiss, index, where)
+
+
+def answer(index: IndexRows, question: dict[str, Any]) -> NDArray[Any]:
+    """Return what a question asks for."""
+    if "rows" in question:
+        return index.between(*question["rows"])
+    if "indices" in question:
+        return index.at(np.asarray(question["indices"], np.int64))
+    assert index.ids is not None
+    return index.ids
+
+
+def serve(questions: IO[bytes], answers: IO[bytes]) -> None:
+    """Answer questions until there are no more; the first names the file."""
+    index: IndexRows | None = None
+    for line in questions:
+        content: NDArray[Any] = np.empty(0)
+        try:
+            question = json.loads(line)
+            if index is None:
+                index = read_index(**question)
+                facts: dict[str, Any] = {
+                    "rows": index.rows,
+                    "width": index.width,
+                    "caveat": index.caveat,
+                    "ids": index.ids is not None,
+                }
+            else:
+                content, facts = answer(index, question), {}
+        except IsoscopeError as error:
+            facts = {"error": str(error), "kind": type(error).__name__}
+        answers.write(json.dumps(facts).encode() + b"\n")
+        answers.write(content.reshape(-1).view(np.uint8).data)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    # Whatever a library prints must not get between the answers.
+    with os.fdopen(os.dup(1), "wb") as _answers:
+        os.dup2(2, 1)
+        serve(sys.stdin.buffer, _answers)

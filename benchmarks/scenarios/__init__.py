@@ -1,0 +1,1 @@
+"""Data whose truth is known, for each verb whose sentences contain decisions."""

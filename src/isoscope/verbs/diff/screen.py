@@ -1,0 +1,154 @@
+"""What a terminal shows of two clouds: whether they differ, and what of A may be kept for B."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from isoscope.results.fields import REMARKS, UNCORRECTED
+from isoscope.results.numbers import UNKNOWN, brief, in_percent
+from isoscope.results.screen.blocks import Block, Fact, Numbers, Screen, Text
+from isoscope.results.screen.commands import given, quoted
+from isoscope.verbs.diff import names
+from isoscope.verbs.diff.text import KEEP, THRESHOLD
+from isoscope.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.results.result import Result, Row
+
+# Limits and p-values in the sentences about differences, which the details have.
+ASIDES = re.compile(r" \((?:negligible below|chance:)[^()]*\)")
+
+# How the sentences begin that say what was compared, how far, and what is kept.
+DIFFERENCES = (
+    "Significant", "No significant", "A and B hold", "Of the ", "That is hardly", "Neither cloud",
+    "There are too few documents",
+)  # fmt: skip
+SUPPORT = "support"
+OF_A, OF_B = "pairs_above_threshold/A", "pairs_above_threshold/B"
+KEPT = f"neighbours_kept@{names.NEIGHBOURS}"
+ANSWERS = {True: "keep", False: "replace", None: "no statement"}
+
+
+def difference_screen(result: Result) -> Screen:
+    """Return the screen of a comparison."""
+    remarks = [str(line) for line in result.extra.get(REMARKS, [])]
+    rows = [row for row in result.rows if row.part == names.KEEPING]
+    differences = [ASIDES.sub("", line) for line in remarks if line.startswith(DIFFERENCES)]
+    answer = [" ".join(differences)] if differences else []
+    answer += about_keeping(rows)
+    subject = result.rows[0].subject if result.rows else "two clouds"
+    sizes = [row.n for row in result.rows if row.part in (names.DIFFERENT, names.SAME) and row.n]
+    title = " · ".join([subject, *([f"{max(sizes):,} rows"] if sizes else [])])
+    body: list[list[Block]] = [[keeping_table(rows)]] if rows else []
+    body += [[Text(line)] for line in remarks if SUPPORT in line]
+    notes = [Fact("Note", remarks[0])] if remarks and remarks[0] not in differences else []
+    notes += [
+        Fact("Note", f"{counted(n, 'row')} excluded: {why}.") for why, n in result.left_out.items()
+    ]
+    return Screen(title, answer, body, [*notes, *more(result, rows)])
+
+
+def answers(rows: Sequence[Row], *, thresholds: bool) -> dict[str, bool | None]:
+    """Return for every space whether A's correction, or its threshold, may be kept."""
+    return {
+        row.correction: row.extra[KEEP]
+        for row in rows
+        if KEEP in row.extra and (THRESHOLD in row.extra) == thresholds
+    }
+
+
+def about_keeping(rows: Sequence[Row]) -> list[str]:
+    """Say whether A's corrections and thresholds may be kept."""
+    if not rows:
+        return []
+    said = [*sentences("correction", answers(rows, thresholds=False))]
+    cuts = answers(rows, thresholds=True)
+    said += sentences("threshold", cuts)
+    changed = [space for space, keep in cuts.items() if keep is False]
+    if changed:
+        said.append(about_change(rows, changed[0]))
+    return [" ".join(said)]
+
+
+def sentences(what: str, found: dict[str, bool | None]) -> list[str]:
+    """Say which of some may be kept, which may not, and on which there is no statement."""
+    groups = {
+        answer: [space for space, keep in found.items() if keep is answer]
+        for answer in (True, False, None)
+    }
+    texts = {
+        True: f"A's {what} may be kept for B",
+        False: f"A's {what} may not be kept for B",
+        None: f"No statement on A's {what}",
+    }
+    several = len(found) > 1
+    return [
+        f"{texts[answer]}{f' ({named(spaces)})' if several else ''}."
+        for answer, spaces in groups.items()
+        if spaces
+    ]
+
+
+def named(spaces: Sequence[str]) -> str:
+    """Return the names of spaces."""
+    return ", ".join("as is" if space == UNCORRECTED else space for space in spaces)
+
+
+def about_change(rows: Sequence[Row], space: str) -> str:
+    """Say how many random pairs of each cloud exceed the threshold of a space."""
+    cells = {row.measure: row for row in rows if row.correction == space}
+    a, b = cells.get(OF_A), cells.get(OF_B)
+    if a is None or b is None or a.value is None or b.value is None:
+        return ""
+    after = "" if space == UNCORRECTED else f" after A's {space}"
+    return (
+        f"{in_percent(b.value)} of B's random pairs have a cosine above "
+        f"{a.extra[THRESHOLD]:.3f}{after}, where {in_percent(a.value)} of A's do."
+    )
+
+
+def keeping_table(rows: Sequence[Row]) -> Numbers:
+    """Arrange spaces down: what is to be kept, and the numbers behind it."""
+    cells = {(row.correction, row.measure): row for row in rows}
+    corrections, cuts = (answers(rows, thresholds=one) for one in (False, True))
+    body = []
+    for space in dict.fromkeys(row.correction for row in rows):
+        a, b = cells.get((space, OF_A)), cells.get((space, OF_B))
+        cut = None if a is None else a.extra.get(THRESHOLD)
+        body.append(
+            [
+                named([space]),
+                ANSWERS[corrections[space]] if space in corrections else "",
+                brief(cells.get((space, KEPT))),
+                ANSWERS[cuts[space]] if space in cuts else "",
+                UNKNOWN if cut is None else f"{cut:.3f}",
+                share(a),
+                share(b),
+            ]
+        )
+    header = ["", "correction", "neighbours in common", "threshold", "cosine", "A above", "B above"]
+    return Numbers(header, body, left=frozenset({1, 3}), turn=False)
+
+
+def share(row: Row | None) -> str:
+    """Return a share in percent."""
+    return UNKNOWN if row is None or row.value is None else in_percent(row.value)
+
+
+def more(result: Result, rows: Sequence[Row]) -> list[Fact]:
+    """Return the command to run next, and where everything else is."""
+    places, _ = given(result.command)
+    b = quoted(places[1]) if len(places) > 1 else "B"
+    refit = [one for one, keep in answers(rows, thresholds=False).items() if keep is False]
+    cuts = [one for one, keep in answers(rows, thresholds=True).items() if keep is not True]
+    if refit:
+        text = f"isoscope correct fit {b} --correction {refit[0]} --out correction.safetensors"
+        step = [Fact("Next", text, command=True)]
+    elif cuts:
+        step = [Fact("Next", f"isoscope threshold {b}", "thresholds for B", command=True)]
+    else:
+        step = []
+    return [*step, Fact("More", "--details  tests and intervals     --html FILE  a page")]

@@ -1,0 +1,40 @@
+"""What a terminal shows of two clouds."""
+
+from __future__ import annotations
+
+import numpy as np
+from screens_for_tests import screen_lines, words_of
+
+import isoscope
+
+RANDOM = np.random.default_rng(8)
+A = RANDOM.normal(size=(600, 10)) + 1
+
+
+def test_what_may_not_be_kept() -> None:
+    other = RANDOM.normal(size=(500, 10)) * 0.5 + 3
+    result = isoscope.diff(A, other, same_rows=False)
+    keep = {row.correction: row.extra["keep"] for row in result.rows
+            if row.part == "keeping" and "threshold" not in row.extra}  # fmt: skip
+    assert keep["center"] is False
+    lines = screen_lines(result)
+    text = words_of(lines)
+    assert "Significant differences:" in text
+    assert "A's correction may not be kept for B" in text
+    assert "isoscope correct fit B --correction center" in text
+    assert any(line.startswith("  center   replace") for line in lines)
+
+
+def test_what_may_be_kept() -> None:
+    more = RANDOM.normal(size=(600, 10)) + 1
+    result = isoscope.diff(A, more, same_rows=False)
+    kept = {row.extra["keep"] for row in result.rows if row.part == "keeping"}
+    text = words_of(screen_lines(result))
+    if kept == {True}:
+        assert "may not be kept" not in text
+    assert "A's correction may be kept for B" in text
+
+
+def test_the_same_vectors() -> None:
+    text = words_of(screen_lines(isoscope.diff(A, A)))
+    assert "every difference is exactly 0" in text
