@@ -14,6 +14,7 @@ def test_a_table_of_costs_from_records() -> None:
     made = {
         "one, two": {"seconds": 61.5, "memory": 1.25, "machine": "2 cores, 24 GiB, x86_64"},
         "failed": {"machine": "2 cores"},
+        "read": {"seconds": 0.1, "command": "isoscope study run P-X --from runs.json"},
     }
     run = StudyRun(find_study("B-T1"), Result([], extra={"made": made}), ())
     (line,) = csv.DictReader(costs_table([run]).splitlines())

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from isoscope.verbs.study.registry import Study
 
 TABLE = "costs.csv"
+# Takes finished runs instead of training.
+FROM = "--from "
+
 COLUMNS = ("study", "model", "seconds", "memory", "machine")
 
 
@@ -57,7 +60,8 @@ def costs_table(runs: Iterable[StudyRun]) -> str:
     lines = [",".join(COLUMNS)]
     for run in runs:
         for name, made in run.result.extra.get(MADE, {}).items():
-            if "seconds" in made:
+            # Finished trainings that were only read say nothing about what a training takes.
+            if "seconds" in made and FROM not in str(made.get("command", "")):
                 lines.append(line_of(run.study.id, name, made))
     return "\n".join(lines) + "\n"
 
