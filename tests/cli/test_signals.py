@@ -42,6 +42,11 @@ app.main()
 """
 
 
+def not_as_nohup_does() -> None:
+    """Heed SIGHUP: tests that run under nohup ignore it, and what they start would inherit that."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def started(code: str, *arguments: str, **options: object) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
@@ -49,7 +54,7 @@ def started(code: str, *arguments: str, **options: object) -> subprocess.Popen[s
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        **options,  # type: ignore[call-overload]
+        **{"preexec_fn": not_as_nohup_does, **options},  # type: ignore[call-overload]
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
