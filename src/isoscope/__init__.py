@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from isoscope.verbs.train.finetune.experiment import finetune as finetune
     from isoscope.verbs.train.pretrain.ablation import ablate as ablate
     from isoscope.verbs.train.pretrain.loop import pretrain as pretrain
+    from isoscope.verbs.verify.api import verify as verify
     from isoscope.version import __version__ as __version__
 
 
@@ -70,6 +71,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "isoscope.verbs.evaluate.relation": ["relate"],
         "isoscope.verbs.explain.api": ["explain"],
         "isoscope.verbs.explore.api": ["explore"],
+        "isoscope.verbs.verify.api": ["verify"],
         "isoscope.verbs.measure.api": ["measure"],
         "isoscope.verbs.profile.api": ["profile"],
         "isoscope.verbs.report.api": ["report"],

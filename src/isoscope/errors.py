@@ -7,6 +7,7 @@ and leaves with ``exit_code``; a traceback appears only with ``--debug``.
 from __future__ import annotations
 
 import difflib
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +15,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+# Characters of a message, and of one name in it: names may come from files that anybody made.
+LONGEST_MESSAGE = 300
+LONGEST_NAME = 60
+
+# What no word of ours is; paths, which may well be so long, stay whole.
+LONG_WORD = re.compile(r"[^\s/\\]{120,}")
+
+
+def cut(name: str) -> str:
+    """Cut a name that is too long for a message.
+
+    Examples
+    --------
+    >>> len(cut("x" * 1_000))
+    61
+    """
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
+
+
 class IsoscopeError(ValueError):
     """Anything that isoscope refuses, with a message meant for a person.
 
-    The message is one line: names out of a file may hold line feeds and worse, which are escaped.
+    The message is one line: names out of a file may hold line feeds and worse, which are escaped,
+    and may be thousands of characters long, which are cut.
     """
 
     exit_code = 1
 
     def __init__(self, message: str) -> None:
-        super().__init__("".join(c if c.isprintable() else repr(c)[1:-1] for c in message))
+        printable = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
+        super().__init__(LONG_WORD.sub(lambda word: cut(word[0]), printable))
 
 
 class DataError(IsoscopeError):
@@ -38,18 +60,25 @@ class UsageError(IsoscopeError):
     exit_code = 2
 
 
-# Names that a message lists: more than isoscope has of any kind, fewer than a file may have.
-MOST_NAMES = 100
-
-
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """Build the error for a name that does not exist, with near names first and then all."""
+    """Build the error for a name that does not exist, with near names first and then all.
+
+    Of many names only so many are listed that the message stays readable.
+    """
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    near = [cut(one) for one in difflib.get_close_matches(name, names, n=3, cutoff=0.5)]
     hint = f"did you mean {' or '.join(near)}? " if near else ""
-    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
-    listed = f"known: {', '.join(names[:MOST_NAMES])}{more}" if names else "there are none"
-    return UsageError(f"no {kind} is called {name!r}; {hint}{listed}")
+    begin = f"no {kind} is called {cut(name)!r}; {hint}"
+    if not names:
+        return UsageError(f"{begin}there are none")
+    room, listed = LONGEST_MESSAGE - len(begin) - len("known:  and 1,000,000 more"), [cut(names[0])]
+    for one in names[1:]:
+        room -= len(listed[-1]) + 2
+        if room < len(cut(one)):
+            break
+        listed.append(cut(one))
+    more = f" and {len(names) - len(listed):,} more" if len(names) > len(listed) else ""
+    return UsageError(f"{begin}known: {', '.join(listed)}{more}")
 
 
 def check_name(kind: str, name: str, known: Iterable[str]) -> None:

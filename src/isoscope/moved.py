@@ -8,13 +8,15 @@ from __future__ import annotations
 import sys
 import warnings
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from importlib.abc import Loader, MetaPathFinder
+else:  # the abstract classes add nothing, and importing them takes longer than this whole package
+    Loader = MetaPathFinder = object
 
 # Old paths that the documentation of 0.1 showed, with the modules that have their names now.
 MOVED = {

@@ -22,6 +22,7 @@ from faults_for_tests import (
     Reading,
     Slow,
     Threads,
+    UnsendableError,
     are_gone,
     balanced,
     environment,
@@ -31,7 +32,7 @@ from faults_for_tests import (
 
 from isoscope.compute.journal import Journal
 from isoscope.compute.pool import BadShard, no_tick
-from isoscope.compute.processes import Processes
+from isoscope.compute.processes import RETRIES, Processes
 from isoscope.compute.stage import Stage
 from isoscope.errors import DataError, UsageError
 
@@ -108,14 +109,36 @@ def test_states_are_merged_in_order_whoever_was_first(pool: Processes) -> None:
     assert stage.run(pool, Reading()).state.tree == balanced(list(range(21)))
 
 
-def test_a_worker_that_is_killed_is_one_clear_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("shard", [0, 3, 6])
+def test_a_worker_that_is_killed_lives_again_and_its_shard_counts_once(
+    tmp_path: Path, workers: int, shard: int
+) -> None:
+    shards = [Numbered(number) for number in range(7)]
+    stage: Stage[Numbered, Nested] = Stage("read", shards, [1] * 7, Nested)
+    with Processes(workers) as pool:
+        found = stage.run(pool, Fatal(str(tmp_path), shard, times=2))
+    assert found.state == Nested(balanced(list(range(7))), 7.0)
+    assert turns(tmp_path, f"shard {shard}") == 3
+    # Nobody else's work is lost: only the worker that died began again.
+    assert all(turns(tmp_path, f"shard {number}") == 1 for number in range(7) if number != shard)
+
+
+def test_a_shard_that_waited_beside_a_killed_one_is_not_lost(tmp_path: Path) -> None:
+    with Processes(2) as pool:
+        found = dict(pool.run(Fatal(str(tmp_path), 1), numbered(30), no_tick))
+    assert found == {number: Nested(number) for number in range(30)}
+
+
+def test_a_shard_that_kills_every_worker_is_one_clear_line(tmp_path: Path) -> None:
     shards = [Numbered(number) for number in range(4)]
-    fatal = Fatal(str(tmp_path), 2)
+    fatal = Fatal(str(tmp_path), 2, times=RETRIES + 1)
     with Journal.open(tmp_path / "j", {}) as journal:
         stage: Stage[Numbered, Nested] = Stage("read", shards, [1] * 4, Nested, journal)
         with pytest.raises(DataError) as caught, Processes(1) as pool:
             stage.run(pool, fatal)
     assert "\n" not in str(caught.value)
+    assert f"a worker died {RETRIES + 1} times over shard 2, " in str(caught.value)
     assert "--resume" in str(caught.value)
     with Journal.open(tmp_path / "j", {}, resume=True) as journal, Processes(1) as pool:
         again: Stage[Numbered, Nested] = Stage("read", shards, [1] * 4, Nested, journal)
@@ -125,21 +148,39 @@ def test_a_worker_that_is_killed_is_one_clear_line(tmp_path: Path) -> None:
 
 
 @needs_proc
-def test_a_worker_that_dies_between_two_reads_is_the_same_line(tmp_path: Path) -> None:
+def test_a_worker_that_dies_between_two_reads_is_replaced(tmp_path: Path) -> None:
     slow = Slow(str(tmp_path))
-
-    def read_again_and_again(pool: Processes) -> None:
-        for _ in range(1_000):  # until the pool has heard of it
-            done(pool, Reading(), 1)
-            time.sleep(0.01)
-
     with Processes(1) as pool:
         assert done(pool, slow, 1) == {0: None}
         (worker,) = slow.processes()
         os.kill(worker, signal.SIGKILL)
         assert are_gone({worker})
-        with pytest.raises(DataError, match="--resume"):
-            read_again_and_again(pool)
+        assert done(pool, Reading(), 3) == {number: Nested(number) for number in range(3)}
+
+
+UNGUARDED = """
+from faults_for_tests import Reading, numbered
+from isoscope.compute.pool import no_tick
+from isoscope.compute.processes import Processes
+
+with Processes(2) as pool:
+    list(pool.run(Reading(), numbered(2), no_tick))
+"""
+
+
+def test_a_script_that_starts_itself_again_is_told_what_to_do(tmp_path: Path) -> None:
+    script = tmp_path / "unguarded.py"
+    script.write_text(UNGUARDED)
+    ended = subprocess.run(
+        [sys.executable, script], check=False, capture_output=True, text=True, env=environment()
+    )
+    assert ended.returncode == 1
+    assert 'must do so below: if __name__ == "__main__"' in ended.stderr.splitlines()[-1]
+
+
+def test_errors_that_cannot_be_sent_arrive_as_text(pool: Processes) -> None:
+    with pytest.raises(RuntimeError, match=r"^UnsendableError: shard 0$"):
+        done(pool, UnsendableError.raised, 1)
 
 
 @needs_proc

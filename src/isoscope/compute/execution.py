@@ -25,7 +25,11 @@ LOCAL, RAY = "local", "ray"
 
 
 def open_pool(
-    engine: str = LOCAL, workers: int | None = None, *, accelerators: bool = False
+    engine: str = LOCAL,
+    workers: int | None = None,
+    *,
+    accelerators: bool = False,
+    retries: int | None = None,
 ) -> OpenPool:
     """Open the workers of a run.
 
@@ -38,6 +42,8 @@ def open_pool(
         as many as the cluster has cores, or accelerators, unless it is told otherwise.
     accelerators : bool
         Whether every worker of Ray takes an accelerator.
+    retries : int, optional
+        How often local processes repeat a shard whose worker died.
     """
     address = ray_address(engine)
     if workers is not None:
@@ -47,7 +53,7 @@ def open_pool(
         actors = load("isoscope.compute.ray:RayActors")
         pool = actors(address, workers, accelerators=accelerators)
     elif workers is not None:
-        pool = load("isoscope.compute.processes:Processes")(workers)
+        pool = load("isoscope.compute.processes:Processes")(workers, retries)
     return pool
 
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from isoscope.data.formats.safetensors import METADATA, aligned
 from isoscope.data.location import readable
 from isoscope.data.output import PREFIX, atomic_file, cannot_be_written, write_atomically
-from isoscope.errors import DataError, UsageError
+from isoscope.errors import DataError, IsoscopeError, UsageError, cut
 from isoscope.version import __version__
 
 
@@ -193,7 +193,7 @@ def raw(array: NDArray[Any]) -> memoryview:
 
 def read_entry(path: Path) -> Entry:
     """Read an entry whole, or say which file to delete."""
-    with readable(str(path)), path.open("rb") as file:
+    with readable(str(path)), path.open("rb") as file, as_written(path):
         header, about = checked_header(path, file)
         # The file is read twice, once for the checksum and once into the arrays themselves: to hold
         # its bytes and the arrays at the same time would take twice the memory.
@@ -201,19 +201,35 @@ def read_entry(path: Path) -> Entry:
         for name, description in header.items():
             kind = np.dtype(NUMPY_NAMES[description["dtype"]]).newbyteorder("<")
             begin, end = description["data_offsets"]
+            if not 0 <= begin <= end <= path.stat().st_size:
+                raise damaged(path)
             content = np.empty(end - begin, np.uint8)
             file.seek(start + begin)
             if file.readinto(content.data) != len(content):
                 raise damaged(path)
             array = content.view(kind).reshape(description["shape"])
             arrays[name] = array.astype(kind.newbyteorder("="), copy=False)
-    return Entry(about["step"], arrays, about["facts"], about["finished"])
+        return Entry(about["step"], arrays, about["facts"], about["finished"])
 
 
 def read_about(path: Path) -> dict[str, Any]:
     """Check an entry whole, but return only what it says of its step."""
-    with readable(str(path)), path.open("rb") as file:
-        return checked_header(path, file)[1]
+    with readable(str(path)), path.open("rb") as file, as_written(path):
+        about = checked_header(path, file)[1]
+        if not isinstance(about["step"], str) or not isinstance(about["finished"], bool):
+            raise damaged(path)
+        return about
+
+
+@contextmanager
+def as_written(path: Path) -> Iterator[None]:
+    """Refuse what has a right checksum, and still was not written by a journal."""
+    try:
+        yield
+    except IsoscopeError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise damaged(path) from error
 
 
 def checked_header(path: Path, file: BinaryIO) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -260,6 +276,9 @@ ENDING = ".safetensors"
 
 # Characters of a step's name as part of a file's.
 LONGEST_STEP = 200
+
+# Journals of runs of this process that did not finish, for the line that says so.
+KEPT: list[Path] = []
 
 # Stands for an option that a configuration does not have.
 UNSET = "not set"
@@ -440,6 +459,8 @@ def journal_while(
             # A wrong call leaves nothing that the right one must delete.
             if short or not journal.known:
                 journal.remove()
+            else:
+                KEPT.append(journal.folder)
             raise
         journal.remove()
 
@@ -507,8 +528,12 @@ def is_entry(path: Path) -> bool:
 
 def known_steps(folder: Path) -> dict[str, bool]:
     """Return every step and whether it is finished; all checksums are checked."""
-    paths = sorted(folder.glob(f"step *{ENDING}"), key=lambda path: path.stat().st_mtime_ns)
-    return {about["step"]: about["finished"] for about in map(read_about, paths)}
+    return {about["step"]: about["finished"] for about in map(read_about, step_files(folder))}
+
+
+def step_files(folder: Path) -> list[Path]:
+    """Return the files of all steps, the oldest first."""
+    return sorted(folder.glob(f"step *{ENDING}"), key=lambda path: path.stat().st_mtime_ns)
 
 
 def read_configuration(folder: Path) -> dict[str, Any]:
@@ -536,8 +561,9 @@ def check_same(old: Mapping[str, Any], new: Mapping[str, Any], folder: Path) -> 
         was, wanted = before.get(key, UNSET), now.get(key, UNSET)
         if was != wanted:
             raise UsageError(
-                f"{folder} cannot be continued: it was begun with {key} {was}, and this run has "
-                f"{wanted}; use what it was begun with, or delete that folder to start over"
+                f"{folder} cannot be continued: it was begun with {cut(key)} {cut(was)}, and this "
+                f"run has {cut(wanted)}; use what it was begun with, or delete that folder to "
+                "start over"
             )
 
 

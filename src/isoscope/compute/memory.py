@@ -26,7 +26,19 @@ NEGLIGIBLE = 1 << 26
 
 # d × d matrices of float64 that are there at a time, measured at 1,500 and 2,500 dimensions. Two
 # reads: sums of the threads, two matrices to decompose with the workspace of LAPACK, two bases.
-MEASURED, FITTED = 12, 8
+MEASURED, FITTED = 12, 16
+
+# The same where two clouds are compared, and where both have the same rows their products too.
+COMPARED = 12
+
+# Bytes for each byte of stored weights: as they are stored and as they are computed with, which may
+# be twice as wide, and what training adds, which is gradients and AdamW's two moments. Quantised
+# weights have half a byte or more for a number that becomes four.
+LOADED, TRAINED, QUANTISED = 3, 4, 8
+
+# Copies of rows that are held at a time, beside the working memory of a product: the rows as they
+# were read, the same in one array, and one with other numbers, such as corrected or of norm 1.
+COPIES = 3
 
 # The same for the rows of a cloud that has fewer of them than dimensions.
 FACTORED = 10
@@ -137,15 +149,50 @@ def check_matrices(
         Rows of the matrices, where they are not d × d.
     """
     high = width if rows is None else rows
-    needed = 8 * high * width * count
+    check_bytes(8 * high * width * count, what, f"matrices of {high:,} × {width:,}", advice)
+
+
+def check_held(rows: int | None, width: int, what: str, advice: str, *, itemsize: int = 8) -> None:
+    """Refuse to hold rows that would not fit into memory.
+
+    Parameters
+    ----------
+    rows : int or None
+        How many are held at a time; None where only reading tells.
+    width : int
+        Number of dimensions, d.
+    what : str
+        What holds them, for the message, such as "a sample of x.npy".
+    advice : str
+        What to do instead.
+    itemsize : int
+        Bytes of a number.
+    """
+    if rows is not None:
+        held = f"{rows:,} vectors of {width:,} dimensions"
+        check_bytes(COPIES * itemsize * rows * width, what, held, advice)
+
+
+def check_bytes(needed: int, what: str, held: str, advice: str) -> None:
+    """Refuse work that takes more bytes than may be used; ``held`` says what takes them."""
     if needed <= NEGLIGIBLE:
         return
     limit = memory_limit()
     if limit is not None and needed > limit:
         raise UsageError(
-            f"{what} takes about {gigabytes(needed)} for matrices of {high:,} × {width:,}, and "
+            f"{what} takes about {gigabytes(needed)} for {held}, and "
             f"{gigabytes(limit)} may be used (--max-memory or {VARIABLE}); {advice}"
         )
+
+
+def room(most: int) -> int:
+    """Return how many bytes work may take that can be cut to fit: half the limit, at most ``most``.
+
+    Only what takes more than is negligible is cut, so that the free memory of a machine does not
+    decide what a small run reads.
+    """
+    limit = memory_limit()
+    return most if limit is None else min(most, max(limit // 2, NEGLIGIBLE))
 
 
 def gigabytes(size: int) -> str:

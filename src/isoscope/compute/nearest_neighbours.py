@@ -20,14 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isoscope.data.arrays import unit_rows
+from isoscope.compute.threads import in_parallel
+from isoscope.data.arrays import square_norms, unit_rows
 from isoscope.errors import require
-from isoscope.typing import Places, Vector
+from isoscope.typing import Floats, Matrix, Places, Vector
 
 QUERIES_AT_ONCE, DOCUMENTS_AT_ONCE = 256, 4096
 
@@ -115,6 +117,9 @@ def one_faiss_thread() -> Iterator[None]:
 # Rows whose cosines with all others are held at a time.
 STRIPE = 512
 
+# Distances that one thread of ``nearest_points`` holds at a time, at most.
+STRIPE_ELEMENTS = 2**24
+
 
 def nearest_rows(vectors: NDArray[Any], k: int) -> Places:
     """Return the k rows of highest cosine for every row, itself left out, in no order.
@@ -132,6 +137,71 @@ def nearest_rows(vectors: NDArray[Any], k: int) -> Places:
         cosines[rows, first + rows] = np.inf
         found[first : first + len(stripe)] = np.argpartition(cosines, k - 1, axis=1)[:, :k]
     return found
+
+
+def nearest_points(points: Matrix, k: int) -> Places:
+    """Return the k nearest other points of every point, by Euclidean distance and in no order.
+
+    ‖a − b‖² without ‖a‖², which is the same for all b, follows from products around the mean of the
+    points. These are taken in single precision, where an entry is off by at most
+    e = (d + 8) 2⁻²⁴ (2 ‖a‖ M + M²) with M the largest length (Higham 2002, section 3.1). Where the
+    nearest k are not ahead of the next by 2 e, the row is searched again in double precision: so
+    the points found are those of double precision.
+
+    Parameters
+    ----------
+    points : array of shape (n, d)
+        In double precision. Unit vectors have their nearest points at the largest cosines.
+    k : int
+        How many, at most n − 1.
+    """
+    centred = points - points.mean(axis=0)
+    reach = float(np.abs(centred).max(initial=0.0))
+    if reach > 0:  # so that no square leaves the range of single precision
+        centred /= reach
+    # Narrower where there are many points, so that memory does not grow with their square.
+    height = max(1, min(STRIPE, STRIPE_ELEMENTS // max(len(points), 1)))
+    search = NearestPoints(centred, k, height)
+    starts = range(0, len(points), height)
+    return np.concatenate(in_parallel([partial(search, first) for first in starts]))
+
+
+class NearestPoints:
+    """Finds the nearest points of one stripe of rows at a time; see ``nearest_points``."""
+
+    def __init__(self, centred: Matrix, k: int, height: int) -> None:
+        self._double, self._k, self._height = centred, k, height
+        self._single = centred.astype(np.float32)
+        self._squares = square_norms(centred)
+        lengths = np.sqrt(self._squares)
+        longest = float(lengths.max(initial=0.0))
+        error = (centred.shape[1] + 8) * 2.0**-24
+        self._bounds = error * (2 * lengths * longest + longest**2)
+
+    def __call__(self, first: int) -> Places:
+        """Return the nearest points of the rows from ``first`` on."""
+        rows, k = np.arange(first, min(first + self._height, len(self._single))), self._k
+        distances = self._distances(self._single, rows)
+        # Values alone are partitioned several times as fast as values with their places.
+        ahead = np.partition(distances, k, axis=1)[:, : k + 1]
+        last = ahead[:, :k].max(axis=1)
+        gaps = ahead[:, k].astype(np.float64) - last
+        unsure = np.flatnonzero(~(gaps > 2 * self._bounds[rows]))
+        chosen = distances <= last[:, None]
+        # As many for each row, also where there are ties, until these are searched again.
+        chosen[unsure] = np.arange(chosen.shape[1]) < k
+        found = np.nonzero(chosen)[1].reshape(len(rows), k)
+        if len(unsure):
+            exact = self._distances(self._double, rows[unsure])
+            found[unsure] = np.argpartition(exact, k - 1, axis=1)[:, :k]
+        return found
+
+    def _distances(self, points: Floats, rows: Places) -> Floats:
+        """‖b‖² − 2 a·b for rows a and all points b, infinite for a itself."""
+        distances = (points[rows] * points.dtype.type(-2)) @ points.T
+        distances += self._squares.astype(points.dtype)
+        distances[np.arange(len(rows)), rows] = np.inf
+        return distances
 
 
 def shared(one: Places, other: Places) -> NDArray[np.float64]:

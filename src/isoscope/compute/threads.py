@@ -155,8 +155,8 @@ class BlasLimit:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users = 0
-        self._limit: Any = None
-        self._controller: Any = None
+        self._before: list[tuple[Any, int]] = []
+        self._controllers: list[Any] = []
         self._modules = 0
 
     @contextmanager
@@ -165,24 +165,32 @@ class BlasLimit:
         with self._lock:
             self._users += 1
             if self._users == 1:
-                self._limit = self._libraries().limit(limits=1, user_api="blas")
+                # By hand instead of by threadpoolctl's limit, which takes longer than to correct a
+                # vector; a library that has one thread already is left alone.
+                counts = [(library, library.get_num_threads()) for library in self._libraries()]
+                self._before = [(library, count) for library, count in counts if count != 1]
+                for library, _ in self._before:
+                    library.set_num_threads(1)
         try:
             yield
         finally:
             with self._lock:
                 self._users -= 1
                 if self._users == 0:
-                    self._limit.restore_original_limits()
+                    for library, count in self._before:
+                        library.set_num_threads(count)
 
-    def _libraries(self) -> Any:
+    def _libraries(self) -> list[Any]:
         """Return the loaded libraries of BLAS.
 
         To find them takes milliseconds, as long as a whole read of a small cloud. Libraries come
         with modules, so they are looked for again only after an import.
         """
         if len(sys.modules) != self._modules:
-            self._controller, self._modules = ThreadpoolController(), len(sys.modules)
-        return self._controller
+            found = ThreadpoolController().lib_controllers
+            self._controllers = [library for library in found if library.user_api == "blas"]
+            self._modules = len(sys.modules)
+        return self._controllers
 
 
 one_blas_thread = BlasLimit()

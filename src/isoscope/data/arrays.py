@@ -131,6 +131,8 @@ def zero_rows(rows: Floats) -> NDArray[np.intp]:
     Few rows begin with a zero, and only these are looked at as a whole.
     """
     candidates = np.flatnonzero(rows[:, 0] == 0)
+    if not len(candidates):
+        return candidates
     return candidates[~rows[candidates].any(axis=1)]
 
 

@@ -121,6 +121,8 @@ class Batch(NamedTuple):
     labels: Labels
     nulls: NDArray[np.bool_] | None = None
     """Rows that are null or hold a null number, where the source can tell: NaN stands for these."""
+    squares: NDArray[np.float64] | None = None
+    """‖x‖² of every row in the type of the rows, where the look for NaN has summed them already."""
 
 
 @runtime_checkable

@@ -64,8 +64,10 @@ class Dealt:
         """Σ of one number per row, for each block."""
         return np.bincount(self.blocks, values, BLOCKS).astype(np.float64)
 
-    def sums(self, x: NDArray[Any], *weights: NDArray[Any]) -> list[NDArray[np.float64]]:
-        """Σ w_i x_i for each block, for each set of weights.
+    def sums(
+        self, x: NDArray[Any], *weights: NDArray[Any], squared: bool = False
+    ) -> list[NDArray[np.float64]]:
+        """Σ w_i x_i for each block, for each set of weights; Σ w_i x_i² where ``squared``.
 
         The rows of a block are copied to where they stay in the cache for all sets; a product
         with a matrix of shares would take twice the time.
@@ -81,6 +83,8 @@ class Dealt:
         for block, end in enumerate(ends):
             # Indices are in range; "clip" spares numpy a copy to make sure of it.
             rows = np.take(x, order[start:end], 0, out=memory[: end - start], mode="clip")
+            if squared:
+                np.multiply(rows, rows, out=rows)
             for sums, factors in zip(found, ordered, strict=True):
                 np.dot(factors[start:end], rows, out=sums[block])
             start = end

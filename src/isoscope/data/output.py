@@ -101,6 +101,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         prefix = prefix_of(path)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=prefix, delete=False) as file:
             temporary = Path(file.name)
+            keep_until_exit(file.name)
             hold(file.fileno())
             yield cast("BinaryIO", file)
             file.flush()
@@ -118,6 +119,8 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         if isinstance(error, OSError):
             raise UsageError(cannot_be_written(path, error)) from error
         raise
+    finally:
+        _TEMPORARY.discard(str(temporary))
 
 
 def written_path(path: Path, option: str = "") -> Path:
@@ -143,8 +146,11 @@ def check_place(path: Path, option: str = "--out") -> None:
         raise UsageError(f"{option} {path} is a folder; name a file")
     if not path.parent.is_dir():
         raise UsageError(f"{option} {path}: there is no folder {path.parent}")
+    # Also here: some files are made in another folder and then moved to their place.
+    remove_leftovers(path)
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=PREFIX):
+        # Named after the target, so that what a kill leaves here goes with the next run, too.
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=prefix_of(path)):
             pass
     except OSError as error:
         raise UsageError(f"{option} {cannot_be_written(path, error)}") from error

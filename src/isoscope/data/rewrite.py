@@ -91,7 +91,7 @@ class Rewrite:
         """Read the cloud and yield it changed, numbers in the type of the file."""
         for batch in self.cloud.read():
             vectors = self.changed(batch.vectors, batch.first_row, batch.labels)
-            yield batch._replace(vectors=vectors)
+            yield batch._replace(vectors=vectors, squares=None)
 
     def changed(
         self,

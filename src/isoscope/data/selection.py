@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.data.arrays import is_tensor, on_host
+from isoscope.data.arrays import is_tensor, on_host, square_norms
 from isoscope.data.base import Batch, LazyLabels, WrappedGroup, identity_of, shards_of
 from isoscope.data.sampling import SampleTaker
 from isoscope.errors import DataError
@@ -72,9 +72,12 @@ class RowSelection(WrappedGroup):
         positions = dict.fromkeys(self.names, 0)
         for batches in self._group.batches():
             finite = missing = None
+            summed = {}
             for name, batch in batches.items():
-                good = finite_rows(batch.vectors)
+                squares = finite_squares(batch.vectors)
+                good = None if squares is not None else finite_rows(batch.vectors)
                 if good is None:
+                    summed[name] = squares
                     continue
                 if not self._drop_invalid:
                     raise DataError(self._not_finite(name, batch, good))
@@ -89,7 +92,10 @@ class RowSelection(WrappedGroup):
                 self._leave_out(self.invalid, int(len(finite) - finite.sum()) - nulls)
                 batches = {name: keep(batch, finite) for name, batch in batches.items()}
             kept = {
-                name: batch._replace(first_row=positions[name])
+                name: batch._replace(
+                    first_row=positions[name],
+                    squares=summed[name] if finite is None else None,
+                )
                 for name, batch in batches.items()
                 if len(batch.vectors)
             }
@@ -114,6 +120,20 @@ class RowSelection(WrappedGroup):
             f"{self.place(name, row)}{label_of(batch.labels, bad)} {fault}; "
             "--drop-invalid (drop_invalid=True) leaves such rows out and counts them"
         )
+
+
+def finite_squares(vectors: Any) -> NDArray[np.float64] | None:
+    """Return ‖x‖² of every row where it shows that all numbers are finite, None where not.
+
+    NaN and infinities reach a sum of squares, at half the time of a look at every number; and
+    whoever takes moments needs these sums anyway.
+    """
+    if is_tensor(vectors) or not vectors.flags.c_contiguous or vectors.dtype.itemsize < 4:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = square_norms(vectors)
+        # Where the sum is not finite, large numbers may be the reason.
+        return squares if np.isfinite(squares.sum()) else None
 
 
 def finite_rows(vectors: Any) -> NDArray[np.bool_] | None:

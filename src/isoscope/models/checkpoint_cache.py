@@ -146,7 +146,7 @@ def read_mark(folder: Path) -> dict[str, Any] | None:
     """Return what was fetched into a folder; None for a folder of somebody else."""
     try:
         found = json.loads((folder / MARK).read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

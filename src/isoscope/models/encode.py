@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isoscope.compute.execution import LOCAL, check_scale, on_accelerators, open_pool, ray_address
+from isoscope.compute.memory import check_held
 from isoscope.compute.pool import BadShard, Pool, Shard, Tick, Value, Work
 from isoscope.compute.vector_cache import VectorCache, open_cache, space_digest, text_keys
 from isoscope.data.arrays import numbered
@@ -425,6 +426,10 @@ class Encoder:
         if watch is None:  # a watcher sees all tokens, also those of vectors that are known
             missing = ~np.logical_and.reduce([held for held, _ in known.values()])
         found = {name: rows for name, (_, rows) in known.items() if rows is not None}
+        check_held(
+            len(keys), self.model.dimension * len(names), "encoding",
+            "choose fewer texts or --layers", itemsize=4,
+        )  # fmt: skip
         if missing.any() or not len(keys):
             for places, computed in self._computed(wanted, missing, names, watch, progress):
                 for name, (held, _) in known.items():

@@ -7,26 +7,29 @@ on the blocks and on the norm give both.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isoscope.compute.in_order import Turn
 from isoscope.data.base import Batch, Labels, LazyLabels
 from isoscope.data.texts.base import TextSource
 from isoscope.errors import DataError, UsageError, at_least
 from isoscope.models.layer_names import EMBEDDING, FINAL_NORM
+from isoscope.models.runtime import forward_threads, one_thread_each
 from isoscope.models.tokens import (
     NO_WORD,
-    TOKEN_BUDGET,
     TextTokenizer,
     TokenizedText,
     Truncation,
     batched,
+    usual_budget,
 )
 from isoscope.typing import Mask
 
@@ -36,6 +39,10 @@ if TYPE_CHECKING:
 
     from isoscope.models.model import Model
     from isoscope.models.structure.stacks import Stack
+
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
 
 
 @contextmanager
@@ -111,6 +118,23 @@ class TokenRule:
         return special + (f", first {self.skip_first} positions out" if self.skip_first else "")
 
 
+@dataclass(frozen=True)
+class TextBatch:
+    """Texts that go through the network together."""
+
+    texts: Sequence[TokenizedText]
+    kept: Sequence[Mask]
+    """Which tokens of each text count."""
+    first_row: int
+    """Number of the first token that counts."""
+    read: int
+    """Texts that were read up to here, these included."""
+
+
+# Where each thread puts the layers of the forward pass that it is at.
+PLACES = threading.local()
+
+
 @dataclass
 class ReadSoFar:
     """What one pass over the texts met."""
@@ -157,8 +181,8 @@ class LayerClouds:
         Which tokens count.
     layers : iterable of str, optional
         Names of layers; all by default.
-    budget : int
-        Tokens in a batch, padding included.
+    budget : int, optional
+        Tokens in a batch, padding included; by default what suits the device.
     longest : int, optional
         Tokens of a text beyond this are cut off, as are those beyond the limit of the model.
     """
@@ -170,11 +194,11 @@ class LayerClouds:
         rule: TokenRule = TokenRule(),
         *,
         layers: Iterable[str] | None = None,
-        budget: int = TOKEN_BUDGET,
+        budget: int | None = None,
         longest: int | None = None,
     ) -> None:
         names = model.layer_names(layers)
-        if budget < 1:
+        if budget is not None and budget < 1:
             raise UsageError(f"a batch holds at least one token, not {budget}")
         limits = [limit for limit in (model.longest, longest) if limit is not None]
         self.model, self.texts, self.rule = model, texts, rule
@@ -184,6 +208,7 @@ class LayerClouds:
         """Tokens that count; None until a pass is over."""
         self.so_far = ReadSoFar()
         """What the pass that is running, or the last one, met."""
+        self._hooked = False
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -201,10 +226,12 @@ class LayerClouds:
 
     def text_batches(self) -> Iterator[list[TokenizedText]]:
         """Yield the texts that go through the network together."""
-        return batched(self.texts.texts(), self.tokenizer, self.budget)
+        return batched(
+            self.texts.texts(), self.tokenizer, self.budget or usual_budget(self.model.device)
+        )
 
-    def batches(self, base: int = 0) -> Iterator[Mapping[str, Batch]]:
-        """Run the model over the texts from the start; rows are numbered from ``base`` on."""
+    def prepared(self, base: int = 0) -> Iterator[TextBatch]:
+        """Yield all batches of which some tokens count; rows are numbered from ``base`` on."""
         self.so_far = ReadSoFar()
         for texts in self.text_batches():
             kept = [self.rule.counts(text) for text in texts]
@@ -212,12 +239,34 @@ class LayerClouds:
             first, counted = self.so_far.counted, int(sum(mask.sum() for mask in kept))
             self.so_far.add(texts, counted)
             # The network need not run for texts of which no token counts.
-            if counted == 0:
-                continue
-            vectors = self.forward(texts, kept)
-            labels = self.labels(texts, kept)
-            yield {name: Batch(vectors[name], base + first, labels) for name in self.names}
+            if counted:
+                yield TextBatch(texts, kept, base + first, self.so_far.texts)
+
+    def batches(self, base: int = 0) -> Iterator[Mapping[str, Batch]]:
+        """Run the model over the texts from the start; rows are numbered from ``base`` on."""
+        yield from self.in_threads(self.prepared(base), lambda batch, _: self.run(batch))
         self.rows = self.so_far.counted
+
+    def in_threads(
+        self, items: Iterable[Item], work: Callable[[Item, Turn], Value]
+    ) -> Iterator[Value]:
+        """Yield ``work(item, turn)`` in the order of the items, on threads that may run the model.
+
+        Each forward pass has one thread, whoever runs it: so no number depends on how many there
+        are.
+        """
+        device = self.model.device
+        threads = forward_threads(device, self.model.config)
+        # Hooks are set once for all threads: to change them while another one runs the network is
+        # not safe.
+        with self._hooks():
+            yield from one_thread_each(items, work, threads, device)
+
+    def run(self, batch: TextBatch) -> Mapping[str, Batch]:
+        """Return the layers of some texts as batches, with their labels."""
+        vectors = self.forward(batch.texts, batch.kept)
+        labels = self.labels(batch.texts, batch.kept)
+        return {name: Batch(vectors[name], batch.first_row, labels) for name in self.names}
 
     def forward(
         self, texts: Sequence[TokenizedText], kept: Sequence[Mask]
@@ -246,9 +295,32 @@ class LayerClouds:
         if self.model.is_seq2seq:
             # The decoder reads the same tokens, so that its rows are those of the encoder.
             inputs |= {f"decoder_{name}": value for name, value in inputs.items()}
-        with torch.inference_mode(), captured(network, self.model.stacks, self.names, take):
-            network(**inputs)
+        with self._hooks(), torch.inference_mode():
+            PLACES.take = take
+            try:
+                network(**inputs)
+            finally:
+                PLACES.take = None
         return found
+
+    @contextmanager
+    def _hooks(self) -> Iterator[None]:
+        """Have the layers handed out while a ``with`` block lasts, unless they already are."""
+        if self._hooked:
+            yield
+            return
+        self._hooked = True
+
+        def take(layer: str, hidden: torch.Tensor) -> None:
+            here = getattr(PLACES, "take", None)
+            if here is not None:
+                here(layer, hidden)
+
+        try:
+            with captured(self.model.network, self.model.stacks, self.names, take):
+                yield
+        finally:
+            self._hooked = False
 
     def labels(self, texts: Sequence[TokenizedText], kept: Sequence[Mask]) -> Labels:
         """Return what is known about the counted tokens, the dearer things when asked for."""

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from isoscope.compute.memory import LOADED, QUANTISED, TRAINED, check_bytes
 from isoscope.errors import DataError, check_name
 from isoscope.models.runtime import (
     computable,
@@ -37,6 +38,7 @@ from isoscope.models.structure.rms_variants import know_own
 from isoscope.models.structure.skeleton import base_skeleton, trace, whole_skeleton
 from isoscope.models.structure.stacks import Stack, find_stacks
 from isoscope.models.structure.stored_parts import stored_parts
+from isoscope.models.weights import weight_files
 from isoscope.models.weights.embeddings import EmbeddingCloud, embedding_cloud
 from isoscope.models.weights.tensors import StoredWeights, check_weights, stored_weights
 from isoscope.models.weights.weight_files import quantisation_of
@@ -167,6 +169,10 @@ def sane_length(tokenizer: Any) -> int | None:
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model", "tekken.json")
 
 
+# Letters, a space and signs that hardly any vocabulary has.
+PROBE = "a test \u9fff\u0378"
+
+
 def read_tokenizer(source: Source) -> Any:
     """Read a fast tokenizer, which alone tells where in a text a token stands."""
     source.fetch_tokenizer()
@@ -179,6 +185,9 @@ def read_tokenizer(source: Source) -> Any:
     kind = library("transformers").AutoTokenizer
     with loading(f"{source.name}: its tokenizer cannot be loaded"):
         tokenizer = kind.from_pretrained(source.folder, **source.arguments)
+        # Some forged ones are only noticed when a text is tokenized: without a token for unknown
+        # characters, or with a limit that is not a number.
+        tokenizer(PROBE)
     if not getattr(tokenizer, "is_fast", False):
         raise DataError(
             f"{source.name} has no fast tokenizer, which alone tells where in a text a token "
@@ -274,7 +283,10 @@ class Model:
         dtype = getattr(library("torch"), self.dtype)
         return self.load(kind, config=self.config, dtype=dtype).eval().requires_grad_(False)
 
-    def load(self, kind: Any, head: str = "", *, complete: bool = True, **options: Any) -> Any:
+    def load(
+        self, kind: Any, head: str = "", *, complete: bool = True, trained: bool = False,
+        **options: Any,
+    ) -> Any:  # fmt: skip
         """Load the weights into a network of some class, on the model's device.
 
         Parameters
@@ -285,10 +297,13 @@ class Model:
             What is said of its head where it cannot be loaded, such as " with a decoder".
         complete : bool
             Whether all weights must be stored; those of a new head are not.
+        trained : bool
+            Whether the weights are to be trained, which takes gradients and AdamW's moments.
         **options
             What ``from_pretrained`` takes besides.
         """
         self.source.fetch_weights()
+        self._check_memory(trained=trained)
         with loading(f"{self.name} cannot be loaded{head}"):
             network, found = kind.from_pretrained(
                 self.source.folder, output_loading_info=True, **options, **self.source.arguments
@@ -296,6 +311,23 @@ class Model:
         if complete:
             refuse_missing(self.name, found["missing_keys"])
         return network.to(self.device)
+
+    def _check_memory(self, *, trained: bool) -> None:
+        """Refuse weights that would not fit into memory, before they are read."""
+        if str(self.device) != "cpu":
+            return
+        source = self.source
+        if source.gguf is not None:
+            stored = QUANTISED * (source.folder / source.gguf).stat().st_size
+        else:
+            files = weight_files.places(source.folder, self.name)
+            stored = sum(path.stat().st_size for path in files if path.is_file())
+        # As they are stored and as they are computed with, which may be twice as wide.
+        check_bytes(
+            stored * (LOADED + (TRAINED if trained else 0)),
+            f"{'training' if trained else 'loading'} {self.name}", "its weights",
+            "choose a smaller model, or --dtype bfloat16",
+        )  # fmt: skip
 
     def release(self) -> None:
         """Let go of the network's weights; they are loaded again when they are asked for."""

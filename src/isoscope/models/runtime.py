@@ -7,14 +7,18 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from isoscope.compute.in_order import Turn, in_order
 from isoscope.data.location import first_line as first_line
 from isoscope.errors import DataError, UsageError, check_name, require
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
 
 TALKATIVE = ("transformers", "huggingface_hub")
 
@@ -104,3 +108,46 @@ def survives(dtype: str) -> bool:
     """Whether a process that computes in this type comes back: an illegal instruction kills it."""
     probe = subprocess.run([sys.executable, "-c", PROBE, dtype], capture_output=True, check=False)
     return probe.returncode == 0
+
+
+# Rotary positions whose frequencies follow from the longest text of a batch: the network changes
+# its own numbers while it runs, so that it must take one batch after the other.
+CHANGING_POSITIONS = ("dynamic", "longrope")
+
+
+def forward_threads(device: str, config: Any) -> int:
+    """Return how many batches go through a network at a time.
+
+    On a processor each has one thread, and there are as many as torch may use: a product that
+    several threads share may round otherwise than one thread does, so that numbers would depend on
+    the machine. An accelerator takes one batch after the other.
+    """
+    text = config.get_text_config()
+    rotary = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None) or {}
+    if device != "cpu" or rotary.get("rope_type", rotary.get("type")) in CHANGING_POSITIONS:
+        return 1
+    return int(library("torch").get_num_threads())
+
+
+def one_thread_each(
+    items: Iterable[Item], work: Callable[[Item, Turn], Value], threads: int, device: str
+) -> Iterator[Value]:
+    """Yield ``work(item, turn)`` of every item in order, with one thread of torch for each."""
+    if device != "cpu":
+        yield from in_order(items, work, 1)
+        return
+    torch = library("torch")
+    before = torch.get_num_threads()
+    prepare = partial(torch.set_num_threads, 1)
+
+    def alone(item: Item, turn: Turn) -> Value:
+        prepare()
+        try:
+            return work(item, turn)
+        finally:
+            torch.set_num_threads(before)
+
+    try:
+        yield from in_order(items, alone if threads == 1 else work, threads, prepare)
+    finally:
+        torch.set_num_threads(before)  # which threads that begin later would else have not

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isoscope.compute.memory import room
 from isoscope.data.arrays import on_host, to_host
 from isoscope.data.sampling import lowest_indices, row_keys
 from isoscope.data.texts.base import TextSource
@@ -98,7 +99,7 @@ def read_tokens(
     """
     wanted = tuple(model.stacks[0].layers if layers is None else layers)
     width = model.dimension
-    limit = max(1, min(most, MEMORY // (4 * width * len(wanted))))
+    limit = max(1, min(most, room(MEMORY) // (4 * width * len(wanted))))
     rule = TokenRule(special=special)
     drawn, total = drawn_texts(model, texts, limit, rule, seed)
     group = LayerClouds(model, MadeTexts(partial(iter, drawn), texts.name), rule, layers=wanted)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -55,3 +56,15 @@ def test_several_fields(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not a list of numbers"):
         isoscope.open_cloud(tmp_path / "v.jsonl", column="c")
     assert joined(isoscope.open_cloud(tmp_path / "v.jsonl", column="b"))[2].tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_a_line_that_never_ends_is_refused_before_it_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    monkeypatch.setattr("isoscope.data.formats.jsonl.LONGEST_LINE", 1_000)
+    content = b'{"vector": [1, 2]}\n{"vector": [1, 2' + b" " * 1_000_000
+    path = tmp_path / f"x.jsonl{ending}"
+    path.write_bytes(gzip.compress(content) if ending else content)
+    with pytest.raises(DataError, match=r"line 2 has over 1,000 bytes, which is not one vector"):
+        list(isoscope.open_cloud(path).batches())

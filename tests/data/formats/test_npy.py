@@ -81,11 +81,14 @@ def test_more_than_one_array_is_not_silently_lost(tmp_path: Path) -> None:
         isoscope.open_cloud(tmp_path / "two.npy")
 
 
-@pytest.mark.parametrize("size", [0, 3, 8, 40])
-def test_broken_header(tmp_path: Path, size: int) -> None:
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [(0, "head.npy is empty"), *((size, "not a whole .npy file") for size in (3, 8, 40))],
+)
+def test_broken_header(tmp_path: Path, size: int, message: str) -> None:
     np.save(tmp_path / "whole.npy", CONTENT)
     (tmp_path / "head.npy").write_bytes((tmp_path / "whole.npy").read_bytes()[:size])
-    with pytest.raises(DataError, match="not a whole .npy file"):
+    with pytest.raises(DataError, match=message):
         isoscope.open_cloud(tmp_path / "head.npy")
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -87,3 +88,36 @@ def test_a_member_that_ends_early(tmp_path: Path) -> None:
         archive.writestr("vectors.npy", (tmp_path / "v.npy").read_bytes()[:-40])
     with pytest.raises(DataError, match="ends early"):
         joined(isoscope.open_cloud(tmp_path / "a.npz"))
+
+
+def test_an_array_that_does_not_fit_on_the_disk_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.savez_compressed(tmp_path / "x.npz", np.asfortranarray(np.ones((50, 4))))
+    usage = shutil.disk_usage(tmp_path)._replace(free=1_000)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
+    with pytest.raises(DataError, match=r"unpacks to 1,600 bytes, and .* has 1,000 left; name"):
+        list(isoscope.open_cloud(tmp_path / "x.npz").batches())
+
+
+def test_an_archive_with_more_than_its_header_says_is_not_unpacked_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        zipfile.ZipFile(tmp_path / "x.npz", "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("x.npy", "w") as file,
+    ):
+        np.lib.format.write_array(file, np.asfortranarray(np.ones((50, 4))))
+        file.write(bytes(20 << 20))
+    pieces: list[int] = []
+    read = zipfile.ZipExtFile.read
+
+    def counted(self: zipfile.ZipExtFile, n: int | None = -1) -> bytes:
+        found = read(self, n)
+        pieces.append(len(found))
+        return found
+
+    monkeypatch.setattr(zipfile.ZipExtFile, "read", counted)
+    with pytest.raises(DataError):
+        list(isoscope.open_cloud(tmp_path / "x.npz").batches())
+    assert sum(pieces) < 3 << 20

@@ -68,6 +68,8 @@ class MeanDifference:
     low: float | None
     high: float | None
     p: float | None
+    freedom: int = 0
+    """Degrees of freedom."""
 
     @property
     def is_significant(self) -> bool:
@@ -96,7 +98,7 @@ def difference(first: Sample, second: Sample) -> MeanDifference:
     ) / free
     error = math.sqrt(pooled * (1 / first.runs + 1 / second.runs))
     if error == 0:
-        return MeanDifference(value, value, value, float(value == 0))
+        return MeanDifference(value, value, value, float(value == 0), free)
     reach = error * float(student.ppf(1 - LEVEL / 2, free))
     p = 2 * float(student.sf(abs(value) / error, free))
-    return MeanDifference(value, value - reach, value + reach, p)
+    return MeanDifference(value, value - reach, value + reach, p, free)

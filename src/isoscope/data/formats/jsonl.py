@@ -12,6 +12,7 @@ import numpy as np
 
 from isoscope.data.base import Batch, Cloud, StreamedCloud, rows_per_batch
 from isoscope.data.formats.registry import choose
+from isoscope.data.formats.word_text import LONGEST_LINE
 from isoscope.data.location import Location, readable
 from isoscope.errors import DataError
 
@@ -56,7 +57,7 @@ class JsonLinesCloud(StreamedCloud):
         vectors: list[np.ndarray] = []
         kept: list[Kept] = []
         with self.stream() as file:
-            for row, entry in enumerate(objects(file, self.where)):
+            for row, entry in enumerate(objects(bounded_lines(file, self.where), self.where)):
                 vectors.append(self._vector(entry, row))
                 kept.append(keep(entry))
                 if len(vectors) == step:
@@ -81,6 +82,18 @@ class JsonLinesCloud(StreamedCloud):
             raise DataError(f"{where} holds a whole number beyond float64's range") from error
 
 
+def bounded_lines(file: BinaryIO, where: str) -> Iterator[bytes]:
+    """Yield the lines of a file; one that never ends, as forged archives have, is refused."""
+    number = 0
+    while line := file.readline(LONGEST_LINE):
+        number += 1
+        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+            raise DataError(
+                f"{where}: line {number} has over {LONGEST_LINE:,} bytes, which is not one vector"
+            )
+        yield line
+
+
 def objects(lines: Iterable[bytes | str], where: str) -> Iterator[dict[str, Any]]:
     """Yield the objects of a file's lines; blank ones are passed over."""
     for number, line in enumerate(lines, start=1):
@@ -99,7 +112,7 @@ def open_json_lines(location: Location, column: str | None) -> Cloud:
     """Open the field of vectors of a JSON lines file, named or the only one."""
     where = str(location)
     with readable(where), location.stream() as file:
-        first = next(objects(file, where), None)
+        first = next(objects(bounded_lines(file, where), where), None)
     if first is None:
         raise DataError(f"{where} has no rows")
     everything = {key: type(value).__name__ for key, value in first.items()}

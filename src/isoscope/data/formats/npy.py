@@ -29,6 +29,8 @@ def read_header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], bool, np.d
     except (OSError, DataError):
         raise
     except Exception as error:  # numpy evaluates the header, so that anything may be raised
+        if not file.tell():
+            raise DataError(f"{where} is empty") from error
         raise DataError(f"{where} is not a whole .npy file: {first_line(error)}") from error
 
 

@@ -109,9 +109,17 @@ class ZippedCloud(MatrixFileCloud):
             return
         # Rows of a column-major array are spread over the whole stream, which cannot be sought in:
         # it is unpacked to disk, not to memory.
+        free = shutil.disk_usage(tempfile.gettempdir()).free
+        if self._layout.bytes > free:
+            raise DataError(
+                f"{where} unpacks to {self._layout.bytes:,} bytes, and {tempfile.gettempdir()} has "
+                f"{free:,} left; name another folder with TMPDIR, or save it row by row"
+            )
         with tempfile.TemporaryFile() as unpacked:
-            shutil.copyfileobj(file, unpacked, 1 << 20)
-            refuse_more(unpacked.tell() > self._layout.bytes, where)
+            while piece := file.read(1 << 20):
+                unpacked.write(piece)
+                # At once: a forged archive may go on until the disk is full.
+                refuse_more(unpacked.tell() > self._layout.bytes, where)
             yield from column_batches(cast("BinaryIO", unpacked), self._layout, where, 0)
 
     def read_rows(self, indices: NDArray[np.int64]) -> np.ndarray | None:

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from isoscope.data.location import Location, refuse_special
-from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.errors import DataError, UsageError, cut, unknown_name
 from isoscope.registry import load
 
 # Under this name files hold a JSON list, an object a correction, in the order of application.
 KEY = "isoscope.corrections"
 
 
-# Arrays of a file that a message names, and characters for each.
-SHOWN, LONGEST_NAME = 8, 60
+# Arrays of a file that a message names.
+SHOWN = 8
 
 
 def some(names: Iterable[str]) -> str:
     """List the first few of many names, each cut where it is long."""
-    known = [name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…" for name in names]
+    known = [cut(name) for name in names]
     more = len(known) - SHOWN
     return ", ".join(known[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 

@@ -132,8 +132,11 @@ def text_shape(lines: list[bytes], where: str) -> TextShape:
         numbers = first.split(separator)[1:]
         if numbers and all(is_number(number) for number in numbers):
             return TextShape(None, len(numbers), separator, header=False)
+    if not any(lines):
+        raise DataError(f"{where} is empty")
     raise DataError(
-        f"{where}: its first line is neither a word with numbers nor a count and a width"
+        f"{where}: its first line is neither a word with numbers nor a count and a width; texts "
+        f"are for a model: isoscope profile MODEL --text {where}"
     )
 
 

@@ -210,7 +210,7 @@ class RowFormat:
         try:
             ids, starts, lengths = self._walk(data)
         except struct.error as error:
-            raise DataError(f"{where}: the rows that came end in the middle of one") from error
+            raise cut_off(where) from error
         value = self.vector.value(self.width)
         at, sizes = np.array(starts, np.int64), np.array(lengths, np.int64)
         present = sizes != NULL
@@ -225,7 +225,10 @@ class RowFormat:
             if (whole == present).all():
                 vectors[whole] = self.vector.numbers(found)
         for row in np.flatnonzero(present & ~whole)[:1]:
-            fault = self.vector.fault(data[at[row] : at[row] + sizes[row]], self.width)
+            try:
+                fault = self.vector.fault(data[at[row] : at[row] + sizes[row]], self.width)
+            except struct.error as error:  # too short even for the number of dimensions
+                raise cut_off(where) from error
             raw = ids[row] if self.id is not None else None
             name = f" (id {self.id.label(raw)!r})" if self.id is not None and raw else ""
             raise DataError(f"{where}: row {first_row + row}{name} {fault}")
@@ -271,6 +274,11 @@ class RowFormat:
             struct.pack(">hi", self.fields, len(one)) + one + part.tobytes()
             for one, part in zip(raw, parts, strict=True)
         )
+
+
+def cut_off(where: str) -> DataError:
+    """Say that a row is shorter than it has to be."""
+    return DataError(f"{where}: the rows that came end in the middle of one")
 
 
 def without_header(data: bytes, where: str) -> bytes:

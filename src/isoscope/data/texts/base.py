@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from isoscope.data.base import add_text
+from isoscope.data.formats.registry import some
 from isoscope.data.location import Location
 from isoscope.errors import DataError, UsageError, unknown_name
 from isoscope.progress import Progress, report
@@ -39,7 +40,7 @@ def choose_column(
             raise unknown_name(f"column of {where}", name, columns)
     if column is not None:
         if not columns[column]:
-            others = ", ".join(name for name, text in columns.items() if text)
+            others = some(name for name, text in columns.items() if text)
             these = f"; these do: {others}" if others else ""
             raise DataError(f"{where}: the column {column!r} does not hold text{these}")
         return column
@@ -49,10 +50,10 @@ def choose_column(
         if len(found) == 1:
             return found[0]
     if not candidates:
-        raise DataError(f"{where} has no column of text; it has {', '.join(columns) or 'none'}")
+        raise DataError(f"{where} has no column of text; it has {some(columns) or 'none'}")
     raise UsageError(
         f"{where} has {len(candidates)} columns of text; name one with --column "
-        f"(column= in Python): {', '.join(candidates)}"
+        f"(column= in Python): {some(candidates)}"
     )
 
 

@@ -10,18 +10,25 @@ Reimers & Gurevych (2019, Sentence-BERT, EMNLP) compare mean, max and cls.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isoscope.compute.in_order import Turn
 from isoscope.data.arrays import at_least_single
 from isoscope.data.base import Array
 from isoscope.data.texts.base import Text, TextRow, TextSource, check_unicode
 from isoscope.errors import DataError, UsageError, check_name
 from isoscope.models.layers import LayerClouds, TokenRule
-from isoscope.models.tokens import TOKEN_BUDGET, Mention, by_text, mentioned_tokens
+from isoscope.models.tokens import (
+    Mention,
+    TokenizedText,
+    by_text,
+    mentioned_tokens,
+)
 from isoscope.progress import Progress, report
 from isoscope.typing import Ids
 
@@ -35,6 +42,11 @@ POOLINGS = ("mean", "cls", "last", "max")
 
 # Takes the name of a layer and the vectors of some tokens that count.
 Watch: TypeAlias = Callable[[str, Any], None]
+
+Value = TypeVar("Value")
+
+# Pooled vectors, by layer and correction.
+Pooled: TypeAlias = dict[tuple[str, str], NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -75,16 +87,24 @@ class ListedTexts(TextSource):
 
 
 def token_batches(
+    model: Model, texts: Sequence[str], layers: Iterable[str] | None = None, **how: Any
+) -> Iterator[TokenBatch]:
+    """Run the model over the texts once, those of a length together; see ``from_batches``."""
+    return from_batches(model, texts, layers, lambda batch, _: batch, **how)
+
+
+def from_batches(
     model: Model,
     texts: Sequence[str],
-    layers: Iterable[str] | None = None,
+    layers: Iterable[str] | None,
+    work: Callable[[TokenBatch, Turn], Value],
     *,
     mentions: Sequence[Mention] | None = None,
     special_tokens: bool = True,
     longest: int | None = None,
-    budget: int = TOKEN_BUDGET,
-) -> Iterator[TokenBatch]:
-    """Run the model over the texts once, those of a length together.
+    budget: int | None = None,
+) -> Iterator[Value]:
+    """Yield what is made of every batch of texts, on the thread that took it through the model.
 
     A text without a token that counts is in no batch.
     """
@@ -93,17 +113,23 @@ def token_batches(
     group = LayerClouds(
         model, ListedTexts(texts), rule, layers=layers, longest=longest, budget=budget
     )
-    for batch in group.text_batches():
+
+    def run(batch: list[TokenizedText], turn: Turn) -> tuple[Value] | None:
         kept = [rule.counts(text) for text in batch]
         counted = [number for number, keep in enumerate(kept) if keep.any()]
-        if counted:
-            some, masks = [batch[k] for k in counted], [kept[k] for k in counted]
-            rows = np.array([text.text.index for text in some], np.int64)
-            counts = np.array([mask.sum() for mask in masks], np.int64)
-            chosen = None
-            if mentions is not None and of_text is not None:
-                rows, counts, chosen = mentioned_tokens(some, masks, mentions, of_text)
-            yield TokenBatch(len(some), rows, counts, chosen, group.forward(some, masks))
+        if not counted:
+            return None
+        some, masks = [batch[k] for k in counted], [kept[k] for k in counted]
+        rows = np.array([text.text.index for text in some], np.int64)
+        counts = np.array([mask.sum() for mask in masks], np.int64)
+        chosen = None
+        if mentions is not None and of_text is not None:
+            rows, counts, chosen = mentioned_tokens(some, masks, mentions, of_text)
+        tokens = TokenBatch(len(some), rows, counts, chosen, group.forward(some, masks))
+        return (work(tokens, turn),)
+
+    found = group.in_threads(group.text_batches(), run)
+    yield from (one for made in found if made is not None for one in made)
 
 
 def pooled_spaces(
@@ -116,7 +142,7 @@ def pooled_spaces(
     *,
     mentions: Sequence[Mention] | None = None,
     longest: int | None = None,
-    budget: int = TOKEN_BUDGET,
+    budget: int | None = None,
     watch: Watch | None = None,
     progress: Progress | None = None,
 ) -> dict[str, dict[str, NDArray[Any]]]:
@@ -135,21 +161,31 @@ def pooled_spaces(
     found: dict[str, dict[str, NDArray[Any]]] = {name: {} for name in names}
     total = len(texts) if mentions is None else len(mentions)
     done = 0
-    for batch in token_batches(
-        model, texts, names, mentions=mentions, special_tokens=special_tokens, longest=longest,
-        budget=budget,
+
+    def pool_layers(batch: TokenBatch, turn: Turn) -> tuple[TokenBatch, Pooled]:
+        rows: Pooled = {}
+        # Watchers see the tokens in their order, and somebody else's corrections one batch at a
+        # time.
+        held = nullcontext() if watch is None and not corrections else turn.at("tokens")
+        with held:
+            for layer, tokens in batch.layers.items():
+                if watch is not None:
+                    watch(layer, tokens)
+                for name, correction in corrections.get(layer, {"": None}).items():
+                    changed = tokens if correction is None else corrected(tokens, correction, layer)
+                    if batch.chosen is not None:
+                        changed = changed[batch.chosen]
+                    rows[layer, name] = pool(changed, batch.counts, pooling)
+        return replace(batch, layers={}), rows
+
+    for batch, pooled in from_batches(
+        model, texts, names, pool_layers, mentions=mentions, special_tokens=special_tokens,
+        longest=longest, budget=budget,
     ):  # fmt: skip
-        for layer, tokens in batch.layers.items():
-            if watch is not None:
-                watch(layer, tokens)
-            for name, correction in corrections.get(layer, {"": None}).items():
-                changed = tokens if correction is None else corrected(tokens, correction, layer)
-                if batch.chosen is not None:
-                    changed = changed[batch.chosen]
-                rows = pool(changed, batch.counts, pooling)
-                if name not in found[layer]:
-                    found[layer][name] = np.full((total, rows.shape[1]), np.nan, rows.dtype)
-                found[layer][name][batch.rows] = rows
+        for (layer, name), rows in pooled.items():
+            if name not in found[layer]:
+                found[layer][name] = np.full((total, rows.shape[1]), np.nan, rows.dtype)
+            found[layer][name][batch.rows] = rows
         done += batch.texts
         report(progress, "texts", done, len(texts))
     kind = np.float64 if model.dtype == "float64" else np.float32

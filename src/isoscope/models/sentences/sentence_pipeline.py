@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from isoscope.compute.in_order import Turn
 from isoscope.data.texts.base import Text
-from isoscope.errors import DataError
+from isoscope.errors import DataError, cut
 from isoscope.models.layers import check_ids, padded
-from isoscope.models.runtime import library, loading
+from isoscope.models.runtime import forward_threads, library, loading, one_thread_each
 from isoscope.models.sentences.pooling import ListedTexts
 from isoscope.models.sentences.sentence_modules import (
     MODULES,
@@ -40,7 +41,7 @@ from isoscope.models.sentences.sentence_modules import (
     Normalize,
     Pooling,
 )
-from isoscope.models.tokens import TOKEN_BUDGET, TextTokenizer, batched
+from isoscope.models.tokens import TextTokenizer, TokenizedText, batched, usual_budget
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 
     from isoscope.models.model import Model
     from isoscope.models.sources import Source
-    from isoscope.models.tokens import TokenizedText
     from isoscope.progress import Progress
 
 SETTINGS = "config_sentence_transformers.json"
@@ -152,7 +152,7 @@ class SentencePipeline:
         prompt: str = "",
         *,
         longest: int | None = None,
-        budget: int = TOKEN_BUDGET,
+        budget: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[Any]:
         """Return the vector of every text; NaN for one without a token.
@@ -167,8 +167,8 @@ class SentencePipeline:
             With what all of them begin, as some models leave its tokens out of the pooling.
         longest : int, optional
             Truncate texts to this many tokens, if the model does not to fewer.
-        budget : int
-            Tokens in a batch, padding included.
+        budget : int, optional
+            Tokens in a batch, padding included; by default what suits the device.
         progress : callable, optional
             Called with the name of the read, texts done, and texts in all.
         """
@@ -177,12 +177,20 @@ class SentencePipeline:
         wide = np.float64 if model.dtype == "float64" else np.float32
         found = np.full((len(texts), self.dimension(model.dimension)), np.nan, wide)
         done = 0
-        for batch in batched(ListedTexts(texts).texts(), tokenizer, budget):
+        _ = text_network(model)  # loaded before there are threads
+
+        def run(batch: list[TokenizedText], turn: Turn) -> tuple[list[int], NDArray[Any]]:
+            del turn
             features = last_states(model, batch)
             features.prompt = skipped
-            rows = self._sentences(features)
-            found[[text.text.index for text in batch]] = rows.cpu().numpy()
-            done += len(batch)
+            return [text.text.index for text in batch], self._sentences(features).cpu().numpy()
+
+        limit = budget or usual_budget(model.device)
+        batches = batched(ListedTexts(texts).texts(), tokenizer, limit)
+        threads = forward_threads(model.device, model.config)
+        for numbers, rows in one_thread_each(batches, run, threads, model.device):
+            found[numbers] = rows
+            done += len(numbers)
             if progress is not None:
                 progress("texts", done, len(texts))
         return found
@@ -215,10 +223,15 @@ def prompt_tokens(tokenizer: TextTokenizer, prompt: str) -> int:
     return len(alone) - ends
 
 
+def text_network(model: Model) -> Any:
+    """Return the network that sentence vectors come from."""
+    return model.text_encoder if model.config.model_type in ENCODERS else model.network
+
+
 def last_states(model: Model, texts: Sequence[TokenizedText]) -> Features:
     """Run the network, and return what it gives out for every token."""
     torch = library("torch")
-    network = model.text_encoder if model.config.model_type in ENCODERS else model.network
+    network = text_network(model)
     inputs = padded(texts, model.pad_id, next(network.parameters()).device)
     check_ids(model.name, network, inputs["input_ids"])
     with torch.inference_mode():
@@ -281,7 +294,10 @@ class PipelineReader:
         ]
         if not any(isinstance(module, Pooling) for module in modules):
             raise DataError(f"{name}: {MODULES} has no Pooling, so that texts have no vector")
-        return SentencePipeline(self._network(), tuple(modules))
+        pipeline = SentencePipeline(self._network(), tuple(modules))
+        with loading(f"{name}: the modules in {MODULES} do not fit together"):
+            pipeline.dimension(self.config.get_text_config().hidden_size)
+        return pipeline
 
     def _place(self, entry: Any) -> tuple[str, str]:
         """Return the kind of a module and its folder, or refuse the module by name."""
@@ -315,18 +331,19 @@ class PipelineReader:
         task = given.get("transformer_task", "feature-extraction")
         if task != "feature-extraction":
             raise self._refused(f"its network is for {task}")
-        text = given.get("modality_config", {}).get("text", {})
+        modalities = settings_in(given, "modality_config", path)
+        text = settings_in(modalities, "text", path)
         usual = {"method": "forward", "method_output_name": "last_hidden_state"}
-        if {**usual, **text} != usual or "message" in given.get("modality_config", {}):
+        if {**usual, **text} != usual or "message" in modalities:
             raise self._refused("its network gives out other than the states of its last layer")
         for key in ("processing_kwargs", "query_length", "document_length", "query_expansion"):
             if given.get(key):
                 raise self._refused(f"{path} sets {key}")
         for key, harmless in HARMLESS.items():
-            others = set(given.get(key) or {}) - harmless - {"trust_remote_code"}
+            others = set(settings_in(given, key, path)) - harmless - {"trust_remote_code"}
             if others:
                 raise self._refused(f"{path} sets {', '.join(sorted(others))}")
-        longest = (given.get("processor_kwargs") or {}).get("model_max_length")
+        longest = settings_in(given, "processor_kwargs", path).get("model_max_length")
         longest = given.get("max_seq_length") if longest is None else longest
         if longest is not None and (type(longest) is not int or longest < 1):
             raise DataError(f"{path}: max_seq_length should be a number of tokens, not {longest!r}")
@@ -338,11 +355,11 @@ class PipelineReader:
         modes = given.get("pooling_mode")
         if modes is None:
             modes = [mode for key, mode in SWITCHES.items() if given.get(key)] or ["mean"]
-        modes = (modes,) if isinstance(modes, str) else tuple(modes)
+        modes = list(modes) if isinstance(modes, list) else [modes]
         for mode in modes:
-            if mode not in POOLINGS:
-                raise self._refused(f"isoscope has no pooling {mode}")
-        return Pooling(modes, bool(given.get("include_prompt", True)))
+            if not isinstance(mode, str) or mode not in POOLINGS:
+                raise self._refused(f"isoscope has no pooling {cut(str(mode))}")
+        return Pooling(tuple(modes), bool(given.get("include_prompt", True)))
 
     def _dense(self, folder: Path) -> Dense:
         """Read a dense layer; its activation may be any module of torch that takes no options."""
@@ -396,6 +413,14 @@ def read_settings(source: Source) -> dict[str, Any]:
     path = source.folder / SETTINGS
     found: dict[str, Any] = read_json(path, dict) if path.is_file() else {}
     return found
+
+
+def settings_in(given: dict[str, Any], key: str, path: Path | None) -> dict[str, Any]:
+    """Return the settings under a key, which may be missing or null."""
+    found = given.get(key)
+    if not isinstance(found, dict | None):
+        raise DataError(f"{path}: {key} should hold a JSON object, not {cut(repr(found))}")
+    return found or {}
 
 
 def read_json(path: Path, kind: type) -> Any:
