@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isoscope.corrections.clusters import RunningMoments
-from isoscope.measures.kernels.numpy_kernel import WorkingMemory
+from isoscope.measures.kernels.working_memory import WorkingMemory
 
 
 @pytest.mark.parametrize("buffered", [1, 7, 64, 1_000])

@@ -202,6 +202,16 @@ def test_a_low_rank_has_a_grade(rank: int, grade: str) -> None:
     assert "mild below 20, strong below 10" in str(found["sentence"])
 
 
+@pytest.mark.parametrize(("shift", "high"), [(0.5, False), (2.0, True)])
+def test_thresholds_sit_high_only_where_the_offset_is_strong(shift: float, high: bool) -> None:
+    """A mean cosine of 0.2 leaves most random pairs low: nothing sits high there."""
+    cloud = np.random.default_rng(0).normal(size=(400, 16)) + shift
+    (found,) = isoscope.measure(cloud, corrections="none").verdicts
+    assert found["cause"] == "common offset"
+    assert ("high and close together" in found["implies"]) == high
+    assert ("a little higher than without an offset" in found["implies"]) != high
+
+
 def test_a_mild_offset_that_two_dimensions_carry() -> None:
     """As GloVe: a mean cosine of 0.11, more than half of it from two of 50 dimensions."""
     random = np.random.default_rng(0)

@@ -49,8 +49,10 @@ def test_finding() -> None:
     assert (own.name, own.file) == ("word-similarity:pairs", "some/where/pairs.tsv")
     written = [kind.written for kind in own_kinds()]
     assert {"word-similarity:FILE", "pairs:FILE", "retrieval:FOLDER", "cluster:TASK"} <= {*written}
-    with pytest.raises(UsageError, match="did you mean simlex-999.*word-similarity:FILE"):
+    with pytest.raises(UsageError, match="did you mean simlex-999.*known: .*pairs:FILE"):
         find_task("simlex")
+    with pytest.raises(UsageError, match="did you mean .*word-similarity:FILE.*known"):
+        find_task("word-similarity")
     with pytest.raises(UsageError, match="behind the colon"):
         find_task("word-similarity:")
     with pytest.raises(UsageError, match="name a folder behind the colon"):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from isoscope.compute.threads import cores, deal
+from isoscope.compute.threads import cores, deal, one_blas_thread
 from isoscope.corrections.registry import text_of
 from isoscope.data.arrays import at_least_single, is_tensor, normalized, zero_rows
 from isoscope.data.base import Cloud, is_portable, rows_per_batch
@@ -56,7 +56,8 @@ class CorrectedCloud(Cloud):
         """Yield corrected batches with the labels of their rows."""
         for batches in self._group.batches():
             batch = batches[self._source]
-            yield batch._replace(vectors=self._correction.transform(at_least_single(batch.vectors)))
+            vectors = self._correction.transform(at_least_single(batch.vectors))
+            yield batch._replace(vectors=vectors, squares=None)
 
 
 class Placed(Generic[Parts]):
@@ -96,7 +97,11 @@ def with_zeros_kept(rows: Array, corrected: Array) -> Array:
     if is_tensor(rows):
         zero = (rows == 0).all(dim=1)
         return corrected.masked_fill(zero[:, None], 0.0) if bool(zero.any()) else corrected
-    corrected[zero_rows(rows)] = 0.0
+    if len(rows) == 1 and rows[0, 0] != 0:  # a query, which does not wait for more than that
+        return corrected
+    zero = zero_rows(rows)
+    if len(zero):
+        corrected[zero] = 0.0
     return corrected
 
 
@@ -162,6 +167,11 @@ def corrected_rows(
     if is_tensor(vectors):
         corrected = correct(at_least_single(vectors))
         return (normalized(corrected) if renormalize else corrected).to(vectors.dtype)
+    if len(vectors) == 1 and vectors.itemsize > 2 and not own_threads:
+        with one_blas_thread():
+            corrected = correct(np.ascontiguousarray(vectors))
+        found = normalized(corrected) if renormalize else corrected
+        return found.astype(vectors.dtype, copy=False)
     out = np.empty((len(vectors), width), vectors.dtype)
     step = rows_per_batch(vectors.shape[1]) // (1 if own_threads else BLOCKS_PER_BATCH)
     blocks = [slice(first, first + step) for first in range(0, len(vectors), step)]

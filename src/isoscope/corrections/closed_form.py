@@ -185,7 +185,8 @@ class ClosedForm(Correction):
 
     def _solved(self) -> Arrays:
         """Return what to apply, worked out anew where vectors were added."""
-        check_is_fitted(self)
+        if not self._complete:  # scikit-learn's check takes as long as to correct a vector
+            check_is_fitted(self)
         if self._solution is None:
             self._set_solution(self._solve(self._summary()))
         assert self._solution is not None

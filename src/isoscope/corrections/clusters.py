@@ -4,8 +4,8 @@ Centres c_k minimise Σ_i min_k ‖x_i − c_k‖² (Lloyd 1982), from a start b
 Vassilvitskii 2007). Which centre is nearest follows from products, as ‖x − c‖² = ‖x‖² − 2 (x·c −
 ‖c‖²/2), and only the last term differs between centres.
 
-k-means++ and Lloyd's iterations until nothing moves are affordable on a sample only; from there a
-few iterations over all rows come within a fraction of a percent of where hundreds would end.
+k-means++ and many of Lloyd's iterations are affordable on a sample only; from there one to three
+iterations over all rows come within a percent of where hundreds would end.
 
 Moments are summed from a stream of rows. A batch holds few rows of each cluster, too few for an
 efficient matrix product, so they wait in a buffer until there are enough.
@@ -13,23 +13,23 @@ efficient matrix product, so they wait in a buffer until there are enough.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from isoscope.compute.map_reduce import summed
+from isoscope.compute.memory import FITTED, check_matrices, room
 from isoscope.compute.threads import accumulate, cores
 from isoscope.corrections.apply import Placed
 from isoscope.corrections.fit import only_cloud
+from isoscope.corrections.kmeans import beyond_single, kmeans, sums_by_cluster
 from isoscope.data.arrays import in_double, like, square_norms, to_host
 from isoscope.data.sampling import SampleTaker
 from isoscope.errors import DataError
-from isoscope.measures.kernels.numpy_kernel import WorkingMemory
 from isoscope.measures.kernels.single_precision import RunningScatter
+from isoscope.measures.kernels.working_memory import WorkingMemory
 from isoscope.measures.reads.moments import Moments
 
 if TYPE_CHECKING:
@@ -49,24 +49,10 @@ SAMPLED_PER_CLUSTER = 256
 SAMPLE_BYTES = 2**28
 FEWEST_PER_CLUSTER = 8
 
-# Starts on the sample; the best one goes on.
-STARTS = 3
-
-MOST_PASSES = 10
-
-# Passes end when moving the centres to the means of their rows lowers the sum of squared distances
-# by less than this share.
-ENOUGH = 5e-4
-
-
-# Entries whose squares, and sums of these, stay well within the range of float32.
-SINGLE_REACH = (1e-12, 1e12)
-
-
-def beyond_single(points: NDArray[Any]) -> bool:
-    """Whether squared distances of such points leave the range of float32."""
-    reach = float(np.abs(points).max(initial=0.0))
-    return reach > 0 and not SINGLE_REACH[0] < reach < SINGLE_REACH[1]
+# Iterations over all rows. They end sooner when moving the centres to the means of their rows
+# lowers the sum of squared distances by less than this share.
+MOST_PASSES = 3
+ENOUGH = 1e-3
 
 
 class Nearest(Placed[tuple[Any, ...]]):
@@ -138,17 +124,9 @@ class LloydTaker:
         moved, scores = self._nearest.scored(to_host(batch.vectors))
         labels = scores.argmax(axis=1)
         rows = np.arange(len(labels))
-        clusters = len(self._nearest.centers)
-        # Sums by cluster as a product with zeros and ones: BLAS does it faster than numpy adds rows
-        # by index.
-        members = np.zeros((clusters, len(labels)), moved.dtype)
-        members[labels, rows] = 1.0
+        counts, sums = sums_by_cluster(moved, labels, len(self._nearest.centers))
         distances = square_norms(moved) - 2 * scores[rows, labels].astype(np.float64)
-        found = LloydSums(
-            np.bincount(labels, minlength=clusters),
-            (members @ moved).astype(np.float64),
-            float(np.maximum(distances, 0.0).sum()),
-        )
+        found = LloydSums(counts, sums, float(np.maximum(distances, 0.0).sum()))
         self._total = found if self._total is None else self._total.merge(found)
 
     def take(self) -> LloydSums:
@@ -169,11 +147,11 @@ def find_centers(
     sample = taker.result().vectors.astype(working_type(group))
     if not len(sample):
         raise DataError(f"{group.names[0]}: all rows were excluded")
-    return settled(group, start(sample, n_clusters, seed), progress)
+    return settled(group, kmeans(sample, n_clusters, seed), progress)
 
 
 def settled(group: CloudGroup, centers: Matrix, progress: Progress | None = None) -> Matrix:
-    """Move centres by Lloyd's iterations over all rows until that gains next to nothing."""
+    """Move centres by a few of Lloyd's iterations over all rows."""
     for _ in range(MOST_PASSES):
         found = lloyd_pass(group, Nearest(centers), progress)
         # A centre that is nearest to no row has no mean, and is dropped; the caller says so.
@@ -192,20 +170,6 @@ def sample_size(n_clusters: int, width: int) -> int:
     """Return how many rows k-means starts from."""
     held = SAMPLE_BYTES // (8 * width)
     return min(SAMPLED_PER_CLUSTER * n_clusters, max(held, FEWEST_PER_CLUSTER * n_clusters))
-
-
-def start(sample: NDArray[Any], n_clusters: int, seed: int) -> Matrix:
-    """Run scikit-learn's k-means on the sample."""
-    from sklearn.cluster import KMeans  # a fifth of the time that importing corrections would take
-
-    if beyond_single(sample):
-        sample = sample.astype(np.float64)
-    model = KMeans(min(n_clusters, len(sample)), n_init=STARTS, random_state=seed)
-    with warnings.catch_warnings():
-        # Fewer distinct rows than clusters: the caller finds that out and says so.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(sample)
-    return np.asarray(model.cluster_centers_, dtype=np.float64)
 
 
 def lloyd_pass(group: CloudGroup, nearest: Nearest, progress: Progress | None) -> Clustering:
@@ -298,7 +262,11 @@ def moments_of_clusters(
     The scatter matrices of all clusters are summed in one pass where memory allows.
     """
     clusters, width = nearest.centers.shape
-    at_once = max(1, min(clusters, SCATTER_BYTES // (8 * width * width)))
+    check_matrices(
+        width, FITTED, f"fitting on the clusters of {group.names[0]}",
+        "reduce the dimensions first, or choose a correction without directions, such as center",
+    )  # fmt: skip
+    at_once = max(1, min(clusters, room(SCATTER_BYTES) // (8 * width * width)))
     for first in range(0, clusters, at_once):
         chosen = range(first, min(first + at_once, clusters))
         running = one_pass(group, nearest, chosen, progress)

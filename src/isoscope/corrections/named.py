@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
+from isoscope.compute.memory import check_held
 from isoscope.corrections.fit import fit_together
 from isoscope.corrections.registry import make_correction
 from isoscope.data.arrays import is_tensor
@@ -106,6 +107,11 @@ def named(corrections: Iterable[CorrectionLike]) -> tuple[NamedCorrection, ...]:
 
 def in_memory(cloud: CloudGroup) -> NDArray[Any]:
     """Load a whole cloud, for transformers that cannot learn from batches."""
+    check_held(
+        cloud.rows, cloud.widths[0], f"holding {cloud.names[0]}",
+        "take fewer rows with --sample, or write a part of them to a file",
+        itemsize=8 if cloud.dtypes[0] == "float64" else 4,
+    )  # fmt: skip
     parts = []
     for batches in cloud.batches():
         (batch,) = batches.values()

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from isoscope.compute.stats.quantiles import beta_quantile, chi_square_limit
 from isoscope.measures.families.cosine import mean_cosine
 from isoscope.measures.families.dimensions import cosine_parts, dead_dimensions, variance_shares
 from isoscope.measures.families.spectrum import effective_rank, participation_ratio
@@ -477,12 +478,10 @@ def share_by_chance(dimension: int, count: int) -> float:
     A squared entry of a random unit vector is distributed as Beta(1/2, (d − 1)/2), and with p the
     chance that one entry exceeds a share, P(k of d exceed it) ≤ (d choose k) pᵏ.
     """
-    from scipy.special import betaincinv, gammaln  # importing isoscope must not import scipy
-
-    sets = gammaln(dimension + 1) - gammaln(count + 1) - gammaln(dimension - count + 1)
+    sets = math.lgamma(dimension + 1) - math.lgamma(count + 1) - math.lgamma(dimension - count + 1)
     single = math.exp((math.log(ALPHA) - sets) / count)
     # By symmetry the upper tail of Beta(a, b) is the lower one of Beta(b, a).
-    return 1.0 - float(betaincinv((dimension - 1) / 2, 0.5, single))
+    return 1.0 - beta_quantile((dimension - 1) / 2, 0.5, single)
 
 
 def cosine_by_chance(space: Space) -> float:
@@ -492,13 +491,12 @@ def cosine_by_chance(space: Space) -> float:
     of freedom, and the mean cosine is (n ‖mean‖² − 1) / (n − 1). The participation ratio stands for
     r; it is too small in small clouds, which makes the limit too high rather than too low.
     """
-    from scipy.special import chdtri
-
     filled = participation_ratio(space).value
     rows = space.units.rows
     if filled is None or rows < 2:
         return 1.0
-    return float(min((chdtri(filled, ALPHA) / filled - 1) / (rows - 1), 1.0))
+    limit = chi_square_limit(filled, ALPHA)
+    return float(min((limit / filled - 1) / (rows - 1), 1.0))
 
 
 def common_offset(evidence: Evidence) -> Verdict | None:
@@ -517,11 +515,15 @@ def common_offset(evidence: Evidence) -> Verdict | None:
             cosine.grade,
             (cosine,),
         )
+    how_high = {
+        "mild": "a little higher than without an offset",
+        "strong": "high and close together",
+    }
     return Verdict(
         "common offset",
         f"A {cosine.grade} common offset: the mean is {100 * share:.0f} % as long as the vectors, "
         f"and the mean cosine is {cosine.text()}{cosine.doubt}.",
-        "cosine thresholds sit high and close together; centring brings them down",
+        f"cosine thresholds sit {how_high[cosine.grade]}; centring brings them down",
         "that rankings are bad: whether centring improves them only a task can tell",
         cosine.grade,
         (cosine,),

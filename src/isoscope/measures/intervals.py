@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.compute.stats.quantiles import student_quantile
 from isoscope.measures.registry import Value
 from isoscope.measures.space import Spectrum
 
@@ -69,13 +70,6 @@ class Interval:
         """Return why there is none, as fields of a result row."""
         found: dict[str, str | float] = {"no_interval": self.missing} if self.missing else {}
         return found if self.bias is None else {**found, "bias": self.bias}
-
-
-def student_quantile(blocks: int) -> float:
-    """t of ``blocks`` − 1 degrees of freedom for 95 %."""
-    from scipy.special import stdtrit  # importing isoscope must not import scipy
-
-    return float(stdtrit(blocks - 1, (1 + LEVEL) / 2))
 
 
 class IntervalEstimator:
@@ -159,7 +153,7 @@ class Jackknife:
         # A bias of rounding alone needs no error to be small beside.
         if abs(bias) > item.largest_bias * error + 1e-9 * abs(value):
             return Interval(missing=BIASED, bias=bias if math.isfinite(bias) else None)
-        reach = student_quantile(count) * error
+        reach = student_quantile(count - 1, LEVEL) * error
         return Interval(value - bias - reach, value - bias + reach)
 
     @cached_property

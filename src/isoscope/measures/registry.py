@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
 
 # What a measure needs beyond the sums over lengths and unit vectors.
+#
+# ``variances`` are those of the dimensions, ``spectrum`` those along the eigenvectors of the
+# covariance, and ``scatter`` stands for the eigenvectors themselves, with the mean and without.
 Need = Literal[
-    "mean", "dimensions", "sample", "large sample", "scatter", "partition", "scaled", "clusters"
-]
+    "mean", "dimensions", "variances", "sample", "large sample", "spectrum", "scatter", "partition",
+    "scaled", "clusters",
+]  # fmt: skip
 
 # Which way a more evenly filled space moves the measure.
 Direction = Literal["higher", "lower", "neither"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -92,8 +93,8 @@ class Spectrum:
 
     variances: Vector
     """Eigenvalues of the covariance in falling order."""
-    second_moments: Vector
-    """Eigenvalues of XᵀX/n in falling order: with the mean still in it."""
+    second_moments: Vector | None
+    """Eigenvalues of XᵀX/n in falling order, with the mean still in it; where it was asked for."""
     null: float
     """An eigenvalue up to this is rounding."""
 
@@ -119,6 +120,11 @@ class SpaceSample:
     """The same rows of the cloud as it is stored, which says which of them are equal."""
     rounding: float
     """How far a stored vector is from the real one: eps times the root mean square length."""
+
+    @cached_property
+    def shared(self) -> dict[str, Any]:
+        """What one measure has worked out of the sample, and others need as well."""
+        return {}
 
     def take(self, size: int) -> SpaceSample:
         """Return a smaller sample, or this one where it is not larger."""
@@ -152,5 +158,6 @@ class Space:
     sample: SpaceSample | None
     scaled_partition: Partition | None
     """The same after dividing all vectors by their root mean square length."""
-    local_log_i1: Callable[[int, int], float | None] | None = None
-    """ln I1 after centring each of k clusters, for k and a seed; where a measure asks for it."""
+    local_log_i1: Callable[[int, int], tuple[list[float | None], int]] | None = None
+    """ln I1 after centring each of k clusters, for k and a number of seeds, with the number of rows
+    that the clusters were found on; where a measure asks for it."""

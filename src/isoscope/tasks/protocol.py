@@ -18,6 +18,7 @@ import numpy as np
 from isoscope.compute.vector_cache import VectorCache
 from isoscope.data.texts.open import open_texts
 from isoscope.errors import UsageError
+from isoscope.results.fields import FITTED_ON
 from isoscope.tasks.folds import FOLDS, dealt
 from isoscope.tasks.probes import Probe, find_probe
 from isoscope.tasks.problem import Items, Problem
@@ -176,7 +177,7 @@ class FitTexts:
         first = " in the first fold" if folds > 1 else ""
         how = ", transductive" if self.transductive else ""
         return (
-            f"corrections fitted on {of} of {self.source} "
+            f"{FITTED_ON} {of} of {self.source} "
             f"({counted(len(self.texts), 'distinct text')}{first}{out}){how}"
         )
 

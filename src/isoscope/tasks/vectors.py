@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isoscope.compute.memory import check_held
 from isoscope.corrections.named import NamedCorrection
 from isoscope.data.arrays import is_tensor
 from isoscope.data.base import CloudGroup
@@ -27,6 +28,7 @@ from isoscope.measures.kernels import MomentsKernel, moments_kernel_for
 from isoscope.measures.reads.moments import MomentParts
 from isoscope.models.model import Model
 from isoscope.progress import Progress, report
+from isoscope.results.fields import FITTED_ON
 from isoscope.tasks.datasets.beir import RetrievalSet
 from isoscope.tasks.datasets.own_pairs import OwnPairProblem, OwnPairs, OwnPairTask
 from isoscope.tasks.encoding import one_layer_encoder, open_source
@@ -85,12 +87,11 @@ def folded_rows(
 def fit_words(ground: Ground, rows: FoldedRows, folds: int, *, transductive: bool = False) -> str:
     """Say what corrections are fitted on, for a protocol."""
     if ground.problem.fit_rows() is not None:
-        return f"corrections fitted on all {rows.count():,} documents, queries apart"
+        return f"{FITTED_ON} all {rows.count():,} documents, queries apart"
     if transductive:
-        return f"corrections fitted on all {rows.count():,} vectors, transductive"
+        return f"{FITTED_ON} all {rows.count():,} vectors, transductive"
     return (
-        f"cross-fitted in {folds} folds: corrections fitted on {rows.count():,} vectors less those "
-        "of a fold"
+        f"cross-fitted in {folds} folds: {FITTED_ON} {rows.count():,} vectors less those of a fold"
     )
 
 
@@ -284,6 +285,12 @@ class VectorSource:
 
     def _read(self, group: CloudGroup, wanted: NDArray[np.intp]) -> tuple[NDArray[Any], Background]:
         """Read a cloud once: keep the rows with these numbers, and sum up the others."""
+        check_held(
+            len(wanted),
+            group.widths[0],
+            f"scoring rows of {group.names[0]}",
+            "name fewer rows in the pairs, or reduce the dimensions first",
+        )
         kept: list[NDArray[Any]] = []
         kernel: MomentsKernel | None = None
         sample = TokenSample(MOST_ROWS, self.seed)

@@ -422,3 +422,16 @@ def test_torch_is_imported_only_when_a_flow_is_fitted() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert process.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize("forged", [[np.nan, 1.0, 2.0], [1.0, np.nan, 2.0], [np.inf], [], [[1.0]]])
+def test_a_history_that_no_training_writes_is_refused(tmp_path: Path, forged: list[Any]) -> None:
+    flow = small(max_iter=2).fit(gaussian(80, 3, 0))
+    flow.history_ = np.array(forged, np.float64)
+    flow.save(tmp_path / "forged.safetensors")
+    with pytest.raises(DataError, match="its history"):
+        isoscope.load_correction(tmp_path / "forged.safetensors")
+    # Where training diverges, the last likelihood is what ended it.
+    flow.history_ = np.array([1.0, 2.0, np.nan])
+    flow.save(tmp_path / "diverged.safetensors")
+    assert isoscope.load_correction(tmp_path / "diverged.safetensors").best_iter_ == 1

@@ -10,6 +10,7 @@ from manifolds import MANIFOLDS
 from scipy.stats import skew
 
 from isoscope import measure
+from isoscope.errors import UsageError
 from isoscope.measures.families.neighbours import equal_rows, occurrences, two_nearest
 
 THEIRS = json.loads(
@@ -141,3 +142,23 @@ def test_equal_directions_have_no_hubs() -> None:
     row = measure(np.ones((50, 3)), "hubness", "none").rows[0]
     assert row.value is None
     assert "same" in row.note
+
+
+def test_exact_looks_at_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("isoscope.measures.reads.request.LARGE_SIZE", 100)
+    monkeypatch.setattr("isoscope.measures.families.neighbours.LARGE_SIZE", 100)
+    cloud = shifted(5, 700, 6)
+    units = cloud / np.linalg.norm(cloud, axis=1, keepdims=True)
+    names = ["hubness", "intrinsic_dimension"]
+    sampled, whole = (measure(cloud, names, "none", exact=exact) for exact in (False, True))
+    assert whole.value("hubness") == pytest.approx(skew(occurrences(units, 10)))
+    assert all("on 700 rows;" in row.note for row in whole.rows)
+    assert all("on 100 sampled rows;" in row.note for row in sampled.rows)
+    assert sampled.value("hubness") != whole.value("hubness")
+
+
+def test_exact_refuses_what_memory_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ISOSCOPE_MAX_MEMORY", "100MB")
+    with pytest.raises(UsageError, match="leave out --exact"):
+        measure(np.zeros((2_000_000, 2), np.float32) + 1, "hubness", "none", exact=True)
+    assert measure(shifted(0, 400, 3), "hubness", "none", exact=True).value("hubness") is not None

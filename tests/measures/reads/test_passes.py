@@ -11,8 +11,13 @@ import pytest
 from clouds_for_tests import shifted
 
 from isoscope.compute.journal import Journal
+from isoscope.corrections.apply import CorrectedCloud
+from isoscope.corrections.registry import make_correction
 from isoscope.data.arrays import ArrayCloud
-from isoscope.measures.reads.moments import MomentParts
+from isoscope.data.combine import SingleCloud
+from isoscope.data.open import open_cloud
+from isoscope.data.selection import RowSelection
+from isoscope.measures.reads.moments import MomentParts, Moments
 from isoscope.measures.reads.passes import (
     FirstState,
     FirstWork,
@@ -21,6 +26,7 @@ from isoscope.measures.reads.passes import (
     SecondState,
     SecondWork,
     added,
+    first_read,
 )
 from isoscope.measures.reads.projections import Exponents, ProjectionPlan
 from isoscope.measures.views import ViewShape
@@ -167,3 +173,33 @@ def test_a_taker_begins_anew_after_every_chunk() -> None:
     for seed, chunk in enumerate(chunks):
         alone = first(seed)
         assert same(chunk, FirstState(alone.moments, alone.samples, 16, "document"))
+
+
+def test_squares_of_a_batch_do_not_outlive_its_vectors() -> None:
+    """The look for NaN sums ‖x‖², which are not those of what a correction makes of the rows."""
+    cloud = np.random.default_rng(5).standard_normal((300, 6)) + 2
+    selected = RowSelection(ArrayCloud(cloud))
+    (batches,) = selected.batches()
+    squares = next(iter(batches.values())).squares
+    assert squares is not None
+    np.testing.assert_allclose(squares, np.square(cloud).sum(axis=1))
+    centred = CorrectedCloud(SingleCloud(selected, "array"), make_correction("center").fit(cloud))
+    read = first_read(centred, MomentParts(scatter=False))
+    found = next(iter(read.values())).moments
+    assert found.norm_square_sum == pytest.approx(np.square(cloud - cloud.mean(axis=0)).sum())
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+def test_variances_without_the_scatter(offset: float) -> None:
+    cloud = np.random.default_rng(6).standard_normal((900, 5)).astype(np.float32) + offset
+    cloud[:, 3] = 0.1
+    wide = cloud.astype(np.float64)
+    parts = MomentParts(scatter=False, variances=True)
+    batches = open_cloud(lambda: iter([cloud[:1], cloud[1:500], cloud[500:]]))
+    moments = next(iter(first_read(batches, parts).values())).moments
+    assert moments.scatter is None
+    assert moments.variances is not None
+    np.testing.assert_allclose(moments.variances, wide.var(axis=0), rtol=1e-9, atol=1e-30)
+    assert moments.variances[3] < 1e-30
+    np.testing.assert_allclose(moments.mean, wide.mean(axis=0), rtol=1e-12)
+    assert Moments.from_arrays(moments.to_arrays()).variances is not None

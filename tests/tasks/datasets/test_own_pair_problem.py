@@ -11,7 +11,13 @@ from sklearn import metrics
 
 from isoscope.errors import DataError, UsageError
 from isoscope.tasks import find_task
-from isoscope.tasks.datasets.own_pairs import OwnPairProblem, OwnPairs, OwnPairTask, read_own_pairs
+from isoscope.tasks.datasets.own_pairs import (
+    OwnPairProblem,
+    OwnPairs,
+    OwnPairTask,
+    left_out_sentences,
+    read_own_pairs,
+)
 from isoscope.tasks.scores import problem_rows
 
 RNG = np.random.default_rng(0)
@@ -143,3 +149,10 @@ def test_constant_cosines_are_undefined_and_zero_vectors_left_out(tmp_path: Path
 def test_an_absent_file_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no file .*nowhere.tsv; pairs:nowhere reads TSV"):
         find_task(f"pairs:{tmp_path}/nowhere.tsv").find(None)
+
+
+def test_pairs_that_are_left_out_are_told() -> None:
+    assert left_out_sentences("") == []
+    (said,) = left_out_sentences("3 pairs of a row with itself left out (first: line 7)")
+    assert said.startswith("3 pairs of a row with itself left out (first: line 7): such a pair")
+    assert said.endswith("name their vectors with --queries.")

@@ -47,10 +47,10 @@ class ClusterRemoval(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
     and v_ck its principal components (Rajaee & Pilehvar 2021). New vectors belong to the nearest
     centre. One cluster is the global method: ``AllButTheTop`` with the same ``n_components``.
 
-    How clusters are found: scikit-learn's k-means (the best of three starts by k-means++) runs on
-    a seeded random sample of 256 rows for each cluster. From there at most ten of Lloyd's
+    How clusters are found: k-means, from the best of three starts by greedy k-means++, runs on a
+    seeded random sample of 256 rows for each cluster. From there at most three of Lloyd's
     iterations run over all rows, until moving the centres lowers the sum of squared distances by
-    less than 0.05 %. One more pass assigns all rows and sums the covariance of every cluster, with
+    less than 0.1 %. One more pass assigns all rows and sums the covariance of every cluster, with
     products in the precision of the vectors (half precision in single). The same passes stream
     over a cloud of any size; tensors are fitted on the host, batch by batch.
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isoscope.corrections.base import Correction
 from isoscope.corrections.parameters import Rule, whole_number
-from isoscope.errors import UsageError
+from isoscope.errors import DataError, UsageError
 from isoscope.registry import load
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ class Flow(OneToOneFeatureMixin, Correction):  # type: ignore[misc]
     def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         require_extra()
         kind: type[FlowMap] = load("isoscope.corrections.flow.mapping:FlowMap")
-        self._flow, self.history_ = kind.from_arrays(arrays), np.asarray(arrays["history"])
+        self._flow, self.history_ = kind.from_arrays(arrays), checked_history(arrays["history"])
 
 
 def is_between(value: Any, low: float, high: float) -> bool:
@@ -263,3 +263,16 @@ def require_extra() -> None:
                 f"the correction flow needs {module}, which is not installed; "
                 'pip install "isoscope[flow]"'
             )
+
+
+def checked_history(history: Any) -> NDArray[np.float64]:
+    """Return the likelihoods of the epochs, or refuse what no training writes.
+
+    Training ends at the first that is not finite, so that only the last one may be NaN.
+    """
+    found = np.asarray(history)
+    if found.ndim != 1 or found.dtype != np.float64 or not len(found):
+        raise DataError("its history is not a list of numbers")
+    if not np.isfinite(found[: max(1, len(found) - 1)]).all():
+        raise DataError("its history holds NaN or an infinity before the last epoch")
+    return found

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from isoscope.compute.memory import check_held
 from isoscope.corrections.apply import Placed
 from isoscope.corrections.fit import only_cloud
 from isoscope.corrections.flow.gaussian import Prewhitening
@@ -42,6 +43,8 @@ def sampled_rows(group: CloudGroup, size: int, seed: int, progress: Progress | N
     rows: int | None = getattr(group, "certain_rows", group.rows)
     if rows is None:
         rows = sum(len(batch.vectors) for batch in only_cloud(group, progress, "count"))
+    held = min(rows, size)
+    check_held(held, group.widths[0], "fitting a flow", "set its option max_samples to fewer")
     wanted = lowest_indices(rows, size, seed)
     parts = [
         wide_tensor(batch.vectors[picked(wanted, batch)])

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isoscope.compute.stage import Summed
-from isoscope.compute.threads import one_blas_thread
+from isoscope.compute.threads import in_parallel
 from isoscope.data.arrays import is_tensor
 from isoscope.data.base import Array, Batch, Labels
 from isoscope.errors import DataError, UsageError, require, unknown_name
@@ -264,9 +264,10 @@ class ContextualTaker:
         mean_cosines : mapping of str to float or None
             The mean cosine of each layer, which corrected values are less of.
         """
-        # Thousands of small matrices: threads of BLAS would wait for each other far longer.
-        with one_blas_thread():
-            return {name: self._of_layer(name, mean_cosines.get(name)) for name in self._layers}
+        # Thousands of small matrices: threads of BLAS would wait for each other far longer than a
+        # thread takes for a layer.
+        calls = [partial(self._of_layer, name, mean_cosines.get(name)) for name in self._layers]
+        return dict(zip(self._layers, in_parallel(calls), strict=True))
 
     def _of_layer(self, name: str, mean_cosine: float | None) -> Contextual:
         types, words, sample = self._types, self._words, self._random.groups(name)

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.stats.quantiles import student_quantile
 from isoscope.data.arrays import SHORTEST
 from isoscope.data.blocks import BLOCKS
 from isoscope.data.sampling import DEFAULT_SIZE, LARGE_SIZE
@@ -22,7 +24,7 @@ from isoscope.measures.intervals import (
     FEWEST_BLOCKS,
     FEWEST_ROWS,
     FITTED,
-    student_quantile,
+    LEVEL,
 )
 from isoscope.measures.registry import TableValue, Value, register
 from isoscope.measures.space import known
@@ -81,10 +83,24 @@ class Directions:
         """The block of each row."""
         return self.groups % BLOCKS
 
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The cosines of pairs of these rows, which several measures look at."""
+        return Pairs.of(self)
+
 
 def directions(sample: SpaceSample | None, size: int) -> Directions:
     """Take the rows of a sample of at most ``size`` that have a direction."""
-    chosen = known(sample, "the sample").take(size)
+    shared = known(sample, "the sample").shared
+    key = f"directions of {size}"
+    if key not in shared:
+        shared[key] = directed(known(sample, "the sample").take(size))
+    found: Directions = shared[key]
+    return found
+
+
+def directed(chosen: SpaceSample) -> Directions:
+    """Divide the rows of a sample by their lengths."""
     vectors = chosen.vectors[chosen.order]
     lengths = np.linalg.norm(vectors, axis=1)
     kept = lengths > SHORTEST * lengths.max(initial=0.0)
@@ -123,11 +139,22 @@ class Pairs:
         """Whether rows of one half meet those of the other, or all meet all."""
         return len(self.blocks) != len(self.cosines)
 
-    def values(self) -> NDArray[np.floating[Any]]:
-        """Return every cosine once."""
+    @cached_property
+    def ordered(self) -> NDArray[np.floating[Any]]:
+        """Every cosine once, the smallest first."""
         if self.halved:
-            return self.cosines.reshape(-1)
-        return self.cosines[np.triu_indices(len(self.cosines), 1)]
+            return np.sort(self.cosines.reshape(-1))
+        return np.sort(self.cosines[np.triu_indices(len(self.cosines), 1)])
+
+    def up_to(self, value: float) -> NDArray[Any]:
+        """Return for every pair whether its cosine is at most a value; NaN for none."""
+        below = self.cosines <= value
+        return below if self.halved else np.where(np.isnan(self.cosines), np.nan, below)
+
+    @property
+    def quantile(self) -> float:
+        """Student's t by which the error of a mean is multiplied, from the blocks with rows."""
+        return student_quantile(int(np.count_nonzero(np.bincount(self.blocks))) - 1, LEVEL)
 
     def error_of_mean(self, of_pairs: NDArray[Any]) -> float:
         """Return the standard error of the mean of a function of the pairs.
@@ -135,7 +162,7 @@ class Pairs:
         The mean is a U-statistic: to first order each row adds what the mean over its own pairs
         differs from that over all (Hoeffding 1948), and rows of a block add up before squaring.
         """
-        mean = float(np.nanmean(of_pairs))
+        mean = float(of_pairs.mean() if self.halved else np.nanmean(of_pairs))
         if self.halved:
             rows = np.concatenate((of_pairs.mean(axis=1), of_pairs.mean(axis=0)))
             parts = (rows - mean) / len(of_pairs)
@@ -175,8 +202,8 @@ def cosine_quantiles(space: Space) -> dict[str, Value]:
     if rows < 2:
         undefined = Value(None, note=NO_DIRECTIONS, rows=rows)
         return {f"{q}%": undefined for q in QUANTILES}
-    pairs = Pairs.of(found)
-    cosines = np.sort(pairs.values())
+    pairs = found.pairs
+    cosines = pairs.ordered
     note = f"from {len(cosines):,} pairs of {rows:,} sampled rows"
     missing = reason_against(space, pairs.blocks)
     values = {}
@@ -185,8 +212,7 @@ def cosine_quantiles(space: Space) -> dict[str, Value]:
         value = sorted_quantile(cosines, share)
         low = high = None
         if not missing:
-            below = np.where(np.isnan(pairs.cosines), np.nan, pairs.cosines <= value)
-            reach = student_quantile(len(np.unique(pairs.blocks))) * pairs.error_of_mean(below)
+            reach = pairs.quantile * pairs.error_of_mean(pairs.up_to(value))
             low = sorted_quantile(cosines, max(share - reach, 0.0))
             high = sorted_quantile(cosines, min(share + reach, 1.0))
         values[f"{percent}%"] = Value(
@@ -235,7 +261,7 @@ def cosine_density(space: Space) -> TableValue:
     found = directions(space.sample, DEFAULT_SIZE)
     if len(found.units) < 2:
         return TableValue([], NO_DIRECTIONS)
-    cosines = Pairs.of(found).values()
+    cosines = found.pairs.ordered
     rows = density_rows(cosines)
     return TableValue(rows, f"from {len(cosines):,} pairs of {len(found.units):,} sampled rows")
 
@@ -265,7 +291,7 @@ def random_pair_cosine(space: Space) -> Value:
     plain = Value(value, note=note, rows=2 * count, no_interval=missing)
     if missing:
         return plain
-    reach = student_quantile(count) * float(cosines.std(ddof=1)) / math.sqrt(count)
+    reach = student_quantile(count - 1, LEVEL) * float(cosines.std(ddof=1)) / math.sqrt(count)
     return replace(plain, low=value - reach, high=value + reach)
 
 
@@ -284,7 +310,7 @@ def uniformity(space: Space) -> Value:
     rows = len(found.units)
     if rows < 2:
         return Value(None, note=NO_DIRECTIONS, rows=rows)
-    pairs = Pairs.of(found)
+    pairs = found.pairs
     # ‖u − v‖² = 2 − 2 cos
     potentials = np.exp(2 * TEMPERATURE * (pairs.cosines.astype(np.float64) - 1))
     mean = float(np.nanmean(potentials))
@@ -294,5 +320,5 @@ def uniformity(space: Space) -> Value:
     if missing:
         return plain
     # The error of a logarithm is the relative error of its argument.
-    reach = student_quantile(len(np.unique(pairs.blocks))) * pairs.error_of_mean(potentials) / mean
+    reach = pairs.quantile * pairs.error_of_mean(potentials) / mean
     return replace(plain, low=value - reach, high=value + reach)

@@ -28,7 +28,7 @@ SMALLEST_SHARED = 1e-3
 
 
 dimension_table = partial(
-    register, needs=["dimensions", "scatter"], table=True
+    register, needs=["dimensions", "variances"], table=True
 )  # a row per dimension
 
 

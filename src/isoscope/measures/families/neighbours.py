@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.compute.nearest_neighbours import nearest_points
 from isoscope.data.base import EPSILON
 from isoscope.data.sampling import LARGE_SIZE
 from isoscope.measures.families.cosine import NO_DIRECTIONS, directions
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
 
 NEIGHBOURS = 10
 
-# Rows whose distances to all others are held at a time.
-STRIPE = 512
-
 # Unit vectors whose entries differ by less are one direction.
 SAME = 1e-12
 
 # Neighbours that are looked at again exactly: distances from products round near zero.
 CANDIDATES = 8
+
+# Rows whose neighbours are looked at again at a time: they stay in the cache.
+AT_ONCE = 32
 
 # Share of the ratios of distances that the fit uses: the largest ones are the noisiest, and Facco
 # et al. leave out a tenth as well.
@@ -54,14 +55,9 @@ EQUALLY_OFTEN = "every row is a neighbour equally often"
 
 def occurrences(units: Matrix, neighbours: int) -> NDArray[np.int64]:
     """How often each row is among the nearest of the others, by cosine."""
-    counts = np.zeros(len(units), np.int64)
-    for first in range(0, len(units), STRIPE):
-        stripe = units[first : first + STRIPE]
-        cosines = stripe @ units.T
-        cosines[np.arange(len(stripe)), first + np.arange(len(stripe))] = -np.inf
-        nearest = np.argpartition(-cosines, neighbours - 1, axis=1)[:, :neighbours]
-        counts += np.bincount(nearest.reshape(-1), minlength=len(units))
-    return counts
+    # ‖u − v‖² = 2 − 2 cos for unit vectors.
+    found = nearest_points(units, neighbours)
+    return np.bincount(found.reshape(-1), minlength=len(units))
 
 
 @register(direction="lower", needs=["large sample"], no_interval=CHANGES, default=False)
@@ -75,7 +71,8 @@ def hubness(space: Space) -> Value:
     Range: (−∞, ∞)
     Reference: Radovanović et al. 2010, section 3
     """
-    units = directions(space.sample, LARGE_SIZE).units
+    sample = known(space.sample, "the sample")
+    units = directions(sample, len(sample.vectors)).units
     rows = len(units)
     if rows < 2:
         return Value(None, note=NO_DIRECTIONS, rows=rows)
@@ -84,10 +81,15 @@ def hubness(space: Space) -> Value:
     if np.ptp(units, axis=0).max() < SAME:
         return Value(None, note="all directions are the same: no neighbour is nearer", rows=rows)
     value = skewness(occurrences(units, NEIGHBOURS))
-    note = f"on {counted(rows, 'sampled row')}; {CHANGES}"
+    note = f"on {rows_looked_at(sample, rows)}; {CHANGES}"
     if value is None:
         return Value(0.0, note=f"{EQUALLY_OFTEN}; {note}", rows=rows)
     return Value(value, note=note, rows=rows)
+
+
+def rows_looked_at(sample: SpaceSample, rows: int) -> str:
+    """Say whether neighbours were looked for in a sample, or in all rows as --exact wants it."""
+    return counted(rows, "row" if len(sample.vectors) > LARGE_SIZE else "sampled row")
 
 
 def skewness(counts: NDArray[np.int64]) -> float | None:
@@ -99,20 +101,15 @@ def skewness(counts: NDArray[np.int64]) -> float | None:
 
 def two_nearest(vectors: Matrix) -> Matrix:
     """Return the Euclidean distances of every row to its nearest and second nearest other."""
-    squares = np.einsum("ij,ij->i", vectors, vectors)
     candidates = min(CANDIDATES, len(vectors) - 1)
+    near = nearest_points(vectors, candidates)
     found = np.empty((len(vectors), 2))
-    for first in range(0, len(vectors), STRIPE):
-        stripe = vectors[first : first + STRIPE]
-        rows = np.arange(len(stripe))
-        # ‖a − b‖² without ‖a‖², which is the same for all candidates b of a row a.
-        distances = squares - 2 * (stripe @ vectors.T)
-        distances[rows, first + rows] = np.inf
-        near = np.argpartition(distances, candidates - 1, axis=1)[:, :candidates]
-        exact = np.linalg.norm(vectors[near] - stripe[:, None, :], axis=2)
-        exact.sort(axis=1)
-        found[first : first + len(stripe)] = exact[:, :2]
-    return found
+    for first in range(0, len(vectors), AT_ONCE):
+        rows = slice(first, first + AT_ONCE)
+        apart = vectors[near[rows]]
+        apart -= vectors[rows, None, :]
+        found[rows] = np.sort(np.einsum("ijk,ijk->ij", apart, apart), axis=1)[:, :2]
+    return np.sqrt(found)
 
 
 @register(direction="higher", needs=["large sample"], no_interval=CHANGES, default=False)
@@ -126,7 +123,7 @@ def intrinsic_dimension(space: Space) -> Value:
     Range: (0, d]
     Reference: Facco et al. 2017 (TwoNN), the largest tenth of the ratios left out as there
     """
-    sample = known(space.sample, "the sample").take(LARGE_SIZE)
+    sample = known(space.sample, "the sample")
     distinct = different_rows(sample)
     vectors = sample.vectors[distinct]
     repeats = len(sample.vectors) - len(vectors)
@@ -138,7 +135,7 @@ def intrinsic_dimension(space: Space) -> Value:
     kept = int(KEPT_SHARE * rows)
     logs = np.log(ratios[:kept])
     levels = -np.log1p(-np.arange(1, kept + 1) / rows)
-    note = f"on {counted(rows, 'sampled row')}; {CHANGES}"
+    note = f"on {rows_looked_at(sample, rows)}; {CHANGES}"
     if repeats:
         note += f"; {counted(repeats, 'repeated row')} left out"
     if logs.max(initial=0.0) <= EQUALLY_FAR:
@@ -176,13 +173,15 @@ def equal_rows(vectors: Matrix, tolerance: float) -> NDArray[np.int64]:
     direction = np.random.default_rng(0).normal(size=vectors.shape[1])
     along = centred @ (direction / np.linalg.norm(direction))
     # Products of equal rows may differ by rounding.
-    size = float(np.abs(centred).max(initial=0.0)) * math.sqrt(vectors.shape[1])
+    reach = max(centred.max(initial=0.0), -centred.min(initial=0.0))
+    size = float(reach) * math.sqrt(vectors.shape[1])
     window = tolerance + vectors.shape[1] * EPSILON["float64"] * size
     order = np.argsort(along, kind="stable")
     ends = np.searchsorted(along[order], along[order] + window, side="right")
     labels, free = np.arange(len(vectors)), np.ones(len(vectors), bool)
-    for place, row in enumerate(order):
-        if free[row] and ends[place] > place + 1:
+    for place in np.flatnonzero(ends > np.arange(1, len(order) + 1)):
+        row = order[place]
+        if free[row]:
             others = order[place + 1 : ends[place]]
             others = others[free[others]]
             apart = np.linalg.norm(centred[others] - centred[row], axis=1)

@@ -18,6 +18,7 @@ import numpy as np
 
 from isoscope.measures.registry import Value, register
 from isoscope.measures.space import known
+from isoscope.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -114,7 +115,7 @@ def i2(space: Space) -> Value:
 @register(
     direction="higher",
     length_dependent=True,
-    needs=["clusters"],
+    needs=["scatter", "clusters"],
     no_interval="it varies with the seeds of k-means, which are given one by one",
     default=False,
     options={"n_clusters": 20, "seeds": 5},
@@ -131,7 +132,7 @@ def local_i1(space: Space, n_clusters: int, seeds: int) -> Value:
     """
     if space.local_log_i1 is None:
         return Value(None, note="measured of the cloud as it is, not of corrected ones")
-    found = [space.local_log_i1(n_clusters, seed) for seed in range(seeds)]
+    found, sampled = space.local_log_i1(n_clusters, seeds)
     if None in found:
         return Value(None, note=f"the rows do not make {n_clusters} clusters")
     logs = np.array(found, dtype=np.float64)
@@ -140,6 +141,8 @@ def local_i1(space: Space, n_clusters: int, seeds: int) -> Value:
     log = top + math.log(float(np.exp(logs - top).mean()))
     each = {f"seed_{seed}_log10": float(value) / LN10 for seed, value in enumerate(logs)}
     note = f"{n_clusters} clusters, mean of {seeds} seeds" if n_clusters > 1 else "one cluster"
+    if sampled < space.rows and n_clusters > 1:
+        note += f", found on {counted(sampled, 'sampled row')}"
     return log_value(log, note=note, extra=each)
 
 

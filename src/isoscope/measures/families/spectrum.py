@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.measures.registry import TableValue, Value, register
+from isoscope.measures.space import known
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +36,7 @@ CONSTANT = "all vectors are the same, up to rounding: there is no variance"
 
 
 variance_measure = partial(
-    register, direction="higher", needs=["scatter"], interval="spectrum"
+    register, direction="higher", needs=["spectrum"], interval="spectrum"
 )  # of shares of the variance, more evenly spread the higher it is
 
 
@@ -191,7 +192,7 @@ def spectrum(space: Space) -> TableValue:
     if found is None:
         return TableValue([], CONSTANT)
     # The eigenvalues of XᵀX/n are the squared singular values of X divided by n.
-    singular = np.sqrt(space.rows * found.second_moments)
+    singular = np.sqrt(space.rows * known(found.second_moments, "the second moment"))
     relative = singular / singular[0] if singular[0] > 0 else singular
     p = shares(space)
     part = np.zeros(space.width) if p is None else p

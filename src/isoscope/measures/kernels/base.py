@@ -134,8 +134,17 @@ class MomentsKernel(ABC):
         self._scatter: Any = None
 
     @abstractmethod
-    def add(self, vectors: Array, weights: Any = None, dealt: Dealt | None = None) -> None:
-        """Take one batch into account; with its sums for each block where rows are dealt."""
+    def add(
+        self,
+        vectors: Array,
+        weights: Any = None,
+        dealt: Dealt | None = None,
+        squares: Vector | None = None,
+    ) -> None:
+        """Take one batch into account; with its sums for each block where rows are dealt.
+
+        ``squares`` are ‖x‖² of the rows in their own type, where they have been summed already.
+        """
 
     def _on_host(self, scatter: Any) -> Matrix:
         """Return the scatter matrix as an array of the host."""

@@ -3,13 +3,8 @@
 A batch adds Σ w_i (x_i − m)(x_i − m)ᵀ around its own mean m, and w w_b / (w + w_b) · δ δᵀ for the
 step δ from the mean so far (Chan, Golub & LeVeque 1983).
 
-Several families of partition sums over the same coordinates t differ in their gains g only, and
-Σ_i exp(±g_k t_ik) = Σ_m (±g_k)^m/m! · Σ_i t_ik^m. Where exponents are small, as for clouds of unit
-scale, a few power sums serve all families and both signs, at the price of one exponential.
-
-Matrix products take a whole batch, everything element by element takes blocks of it that stay in
-the cache (a third off the time of both reads), and working memory is kept from batch to batch
-because fresh memory costs page faults.
+Products take a whole batch, and everything element by element takes blocks of it
+(``working_memory``); sums of exponentials have a file of their own (``partition_sums``).
 """
 
 from __future__ import annotations
@@ -21,112 +16,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.data.arrays import square_norms, within_single_range
-from isoscope.measures.kernels.base import MomentsKernel, RowNorms, ViewSums, safe_exponent
+from isoscope.measures.kernels.base import MomentsKernel, RowNorms, ViewSums
+from isoscope.measures.kernels.partition_sums import log_partitions
+from isoscope.measures.kernels.working_memory import WorkingMemory, blocks
 from isoscope.measures.reads.moments import BlockSums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import DTypeLike, NDArray
+    from numpy.typing import NDArray
 
     from isoscope.data.blocks import Dealt
     from isoscope.measures.reads.moments import MomentParts, Moments
-    from isoscope.measures.reads.projections import Exponents, ProjectionPlan, Projections
+    from isoscope.measures.reads.projections import ProjectionPlan, Projections
     from isoscope.measures.views import ViewShape
     from isoscope.typing import Doubles, Floats, Mask
-
-
-# A power and its sum take about a tenth of the time of an exponential of both signs.
-POWERS_PER_EXPONENTIAL = 10
-
-# Beyond this the alternating series for −g would lose digits: at 3, terms of up to 4.5 have to
-# cancel to e⁻³ = 0.05, at 10 terms of up to 2,800 to 0.00005.
-LARGEST_EXPONENT = 3.0
-
-
-def worthwhile(largest: Sequence[float], dtype: DTypeLike) -> tuple[int, list[int]]:
-    """Return the order of the series and the families to take from it, if it saves time.
-
-    ``largest`` holds the largest |exponent| of each family.
-    """
-    small = [row for row, exponent in enumerate(largest) if exponent <= LARGEST_EXPONENT]
-    order = series_order(max((largest[row] for row in small), default=0.0), dtype)
-    # The powers are shared by all families, while every family would need an exponential.
-    return order, small if order < POWERS_PER_EXPONENTIAL * len(small) else []
-
-
-def series_order(largest: float, dtype: DTypeLike) -> int:
-    """Return the order from which the rest of the series is below a tenth of a rounding.
-
-    The rest is at most a^(m+1)/(m+1)! · e^a of a sum that is at least e^(−a).
-    """
-    enough = float(np.finfo(dtype).eps) / 10 * math.exp(-2 * largest)
-    order, term = 1, largest
-    while term > enough:
-        order += 1
-        term *= largest / order
-    return order
-
-
-def sum_powers(totals: Doubles, unit: Floats, power: Floats) -> None:
-    """Add Σ_i u_ik^m to ``totals[m]``; ``power`` is memory for the powers."""
-    ones = np.ones(len(unit), unit.dtype)
-    totals[0] += len(unit)
-    totals[1] += ones @ unit
-    np.copyto(power, unit)
-    for m in range(2, len(totals)):
-        np.multiply(power, unit, out=power)
-        totals[m] += ones @ power
-
-
-def log_sums(totals: Doubles, exponents: Doubles) -> Doubles:
-    """Return ln Σ_i exp(±a_k u_ik) from the power sums of u, for the exponents a of a family."""
-    plus = np.zeros_like(exponents)
-    minus = np.zeros_like(exponents)
-    factor = np.ones_like(exponents)
-    for m, total in enumerate(totals):
-        plus += factor * total
-        minus += factor * total if m % 2 == 0 else -factor * total
-        factor = factor * exponents / (m + 1)
-    return np.log(np.stack((plus, minus)))
-
-
-# Numbers in one block: 512 rows of 768. Smaller ones fit the cache better, but then threads spend
-# their time on handing Python's lock to each other.
-BLOCK_ELEMENTS = 393_216
-
-# Rows that are added up in float32 before float64 takes over: the rounding of a sum grows with its
-# length, and float32 has only seven digits to begin with.
-LONGEST_SINGLE_SUM = 1_024
-
-
-class WorkingMemory:
-    """Arrays as large as a batch or block, kept from one to the next."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, Floats] = {}
-
-    def like(self, purpose: str, x: Floats, dtype: DTypeLike | None = None) -> Floats:
-        """Return memory with the shape of ``x``, and its type unless another is given."""
-        kind = np.dtype(dtype or x.dtype)
-        kept = self._kept.get(purpose)
-        fits = kept is not None and kept.dtype == kind and kept.shape[1] == x.shape[1]
-        if kept is None or not fits or len(kept) < len(x):
-            kept = self._kept[purpose] = np.empty(x.shape, kind)
-        return kept[: len(x)]
 
 
 def working(vectors: NDArray[Any], *, double: bool) -> Floats:
     """Return the batch contiguous and in the type that is computed in; a view where it is so."""
     wide = double or vectors.dtype.itemsize > 4
     return np.ascontiguousarray(vectors, dtype=np.float64 if wide else np.float32)
-
-
-def blocks(x: Floats) -> Iterator[slice]:
-    """Cut the rows of a batch into blocks."""
-    step = min(max(BLOCK_ELEMENTS // x.shape[1], 1), LONGEST_SINGLE_SUM)
-    for first in range(0, len(x), step):
-        yield slice(first, min(first + step, len(x)))
 
 
 class NumpyMoments(MomentsKernel):
@@ -141,10 +49,17 @@ class NumpyMoments(MomentsKernel):
         super().__init__(parts, double=double)
         self._memory = WorkingMemory()
 
-    def add(self, vectors: NDArray[Any], weights: Any = None, dealt: Dealt | None = None) -> None:
+    def add(
+        self,
+        vectors: NDArray[Any],
+        weights: Any = None,
+        dealt: Dealt | None = None,
+        squares: Doubles | None = None,
+    ) -> None:
         """Take one batch into account; with its sums for each block where rows are dealt."""
         x = working(vectors, double=self._double)
-        squares = square_norms(x)
+        if squares is None or x.dtype != vectors.dtype:
+            squares = square_norms(x)
         if x.dtype == np.float32 and not within_single_range(squares):
             # Squares overflow long before the vectors themselves do, so that such a batch is good
             # data; only its squares need more room.
@@ -161,10 +76,12 @@ class NumpyMoments(MomentsKernel):
         )
         if self._parts.scatter:
             batch = self._add_scatter(batch, None if weights is None else rows.weight)
+        elif self._parts.variances:
+            batch = self._with_squares(batch, rows.weight)
         self._total = batch if self._total is None else self._total.merge(batch)
 
     def _blocks(self, x: Floats, rows: RowNorms, dealt: Dealt) -> BlockSums:
-        if self._parts.scatter or self._parts.mean:
+        if self._parts.sums_vectors:
             vector_sum, unit_sum = dealt.sums(x, rows.weight, rows.scale)
         else:
             (unit_sum,) = dealt.sums(x, rows.scale)
@@ -173,8 +90,16 @@ class NumpyMoments(MomentsKernel):
 
     def _mean(self, x: Floats, weight: Doubles) -> Doubles:
         total = float(weight.sum())
-        if total == 0 or not (self._parts.scatter or self._parts.mean):
+        if total == 0 or not self._parts.sums_vectors:
             return np.zeros(x.shape[1])
+        if not (self._parts.scatter or self._parts.variances):
+            # Nobody needs the widened rows again, so that they are widened within the cache.
+            found = np.zeros(x.shape[1])
+            for block in blocks(x):
+                part = self._memory.like("wide", x[block], np.float64)
+                np.copyto(part, x[block])
+                found += weight[block] @ part
+            return found / total
         wide = self._memory.like("wide", x, np.float64)
         np.copyto(wide, x)
         return np.asarray(weight @ wide) / total
@@ -221,6 +146,19 @@ class NumpyMoments(MomentsKernel):
             step, weight = self._total.step_to(batch)
             self._scatter += np.multiply.outer(step * weight, step, out=square)
         return batch
+
+    def _with_squares(self, batch: Moments, weight: Doubles) -> Moments:
+        """Add the squares around the batch's own mean, dimension by dimension.
+
+        ``_mean`` left the batch in float64 in the working memory.
+        """
+        wide = self._memory.like("wide", np.empty((batch.rows, batch.width), np.float64))
+        wide -= batch.mean
+        # What the mean lacked: a constant has no variance, as in the scatter.
+        rest = (weight @ wide) / batch.weight if batch.weight > 0 else 0 * batch.mean
+        wide *= wide
+        squares = weight @ wide - batch.weight * rest * rest
+        return replace(batch, mean=batch.mean + rest, square_sum=np.maximum(squares, 0.0))
 
     def _with_exact_mean(self, batch: Moments, rest: Doubles) -> Moments:
         """Take what the mean lacked out of mean and scatter: a constant has no variance."""
@@ -308,21 +246,27 @@ class NumpyProjector:
             squared = np.multiply(z[block], z[block], out=self._memory.like("block", z[block]))
             for row, gain in enumerate(gains):
                 squares[row, block] = squared @ gain
-            if dealt is not None:
-                ones = np.ones(len(squared), z.dtype)
-                sums.found.block_squares[:, :there] += dealt.part(block).sums(squared, ones)[0]
+        if dealt is not None:
+            (blocked,) = dealt.sums(z, np.ones(len(z), z.dtype), squared=True)
+            sums.found.block_squares[:, :there] += blocked
         lengths = np.sqrt(squares[0])
+        eps = float(np.finfo(z.dtype).eps)
+        inverses = []
         for row, view in enumerate(views):
             # The constant is orthogonal to all that varies, so that its square adds up with the
             # others.
             norms = np.sqrt(squares[row + 1] + view.constant_length() ** 2)
-            inverse = sums.add_norms(row, norms, lengths, float(np.finfo(z.dtype).eps), missing)
-            scale = inverse.astype(z.dtype)
-            sums.add_units(row, np.asarray(scale @ z, np.float64), float(inverse.sum()))
-            if self._plan.dimensions:
-                for block in blocks(z):
+            inverses.append(sums.add_norms(row, norms, lengths, eps, missing))
+        units = np.zeros((len(views), there))
+        for block in blocks(z):
+            for row, view in enumerate(views):
+                inverse = inverses[row][block]
+                units[row] += inverse.astype(z.dtype) @ z[block]
+                if self._plan.dimensions:
                     y = self._output(view, centred[block], z[block])
-                    self._sum_dimensions(row, y, inverse[block], sums)
+                    self._sum_dimensions(row, y, inverse, sums)
+        for row, inverse in enumerate(inverses):
+            sums.add_units(row, units[row], float(inverse.sum()))
 
     def _sum_dimensions(self, row: int, y: Floats, inverse: Doubles, sums: ViewSums) -> None:
         """Add a block of corrected vectors to the extreme dimensions of a view."""
@@ -352,57 +296,9 @@ class NumpyProjector:
     def _sum_exponentials(self, source: str, t: Floats, log_partition: Doubles) -> None:
         """Fill in the rows of all families over one kind of coordinates."""
         there = t.shape[1]
-        families = [replace(family, gains=family.gains[:there]) for family in self._plan.exponents]
-        rows = [row for row, family in enumerate(families) if family.source == source]
-        reach = np.maximum(t.max(axis=0), -t.min(axis=0)).astype(np.float64)
-        largest = [float((families[row].gains * reach).max()) for row in rows]
-        order, members = worthwhile(largest, t.dtype)
-        # Powers of t itself could overflow or vanish. Divided by the largest of their direction,
-        # coordinates lie between −1 and 1, and the gains take its size.
-        totals = self._power_sums(t, reach, order) if members else None
-        for position, row in enumerate(rows):
-            family = families[row]
-            if totals is not None and position in members:
-                log_partition[row, :, :there] = log_sums(totals, family.gains * reach)
-            else:
-                log_partition[row, :, :there] = self._log_sums(t, reach, family)
-            log_partition[row, :, there:] = math.log(len(t))  # Σ exp(0) in all other directions
-
-    def _power_sums(self, t: Floats, reach: Doubles, order: int) -> Doubles:
-        """Σ_i (t_ik / reach_k)^m for every direction k and power m."""
-        scale = np.divide(1.0, reach, out=np.zeros_like(reach), where=reach > 0).astype(t.dtype)
-        totals = np.zeros((order + 1, t.shape[1]))
-        for block in blocks(t):
-            unit = np.multiply(t[block], scale, out=self._memory.like("unit", t[block]))
-            sum_powers(totals, unit, self._memory.like("block", t[block]))
-        return totals
-
-    def _log_sums(self, t: Floats, reach: Doubles, family: Exponents) -> Doubles:
-        """Return ln Σ_i exp(g_k t_ik) and ln Σ_i exp(−g_k t_ik) for every direction k.
-
-        While exponents are small both come from one exp, as exp(−a) = 1/exp(a); directions whose
-        exponents could overflow are shifted by their maximum.
-        """
-        gains = family.gains.astype(t.dtype)
-        # Not written as ≥, so that NaN and infinities go the careful way as well.
-        far = np.flatnonzero(~(family.gains * reach < safe_exponent(t.dtype, len(t))))
-        near_gains = gains.copy()
-        # exp(0) cannot overflow; what it gives for these directions is replaced below.
-        near_gains[far] = 0
-        plain = bool((near_gains == 1).all())
-        sums = np.zeros((2, t.shape[1]))
-        for block in blocks(t):
-            powers = self._memory.like("block", t[block])
-            ones = np.ones(len(powers), t.dtype)
-            exponents = t[block] if plain else np.multiply(t[block], near_gains, out=powers)
-            np.exp(exponents, out=powers)
-            sums[0] += ones @ powers
-            np.reciprocal(powers, out=powers)
-            sums[1] += ones @ powers
-        np.log(sums, out=sums)
-        if len(far):
-            exponents = t[:, far] * gains[far]
-            for row, signed in enumerate((exponents, -exponents)):
-                top = signed.max(axis=0)
-                sums[row, far] = top + np.log(np.exp(signed - top).sum(axis=0, dtype=np.float64))
-        return sums
+        rows = [row for row, one in enumerate(self._plan.exponents) if one.source == source]
+        if rows:
+            gains = [self._plan.exponents[row].gains[:there] for row in rows]
+            log_partition[rows, :, :there] = log_partitions(t, gains, self._memory)
+            # Σ exp(0) in all directions that a cloud of few rows does not have.
+            log_partition[rows, :, there:] = math.log(len(t))

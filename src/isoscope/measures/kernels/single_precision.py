@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.measures.kernels.numpy_kernel import NumpyMoments, WorkingMemory, blocks, working
+from isoscope.measures.kernels.numpy_kernel import NumpyMoments, working
+from isoscope.measures.kernels.working_memory import WorkingMemory, blocks
 from isoscope.measures.reads.moments import MomentParts
 
 if TYPE_CHECKING:

@@ -81,8 +81,15 @@ class TorchMoments(MomentsKernel):
     """The first read's arithmetic."""
 
     @torch.no_grad()
-    def add(self, vectors: torch.Tensor, weights: Any = None, dealt: Dealt | None = None) -> None:
+    def add(
+        self,
+        vectors: torch.Tensor,
+        weights: Any = None,
+        dealt: Dealt | None = None,
+        squares: Doubles | None = None,
+    ) -> None:
         """Take one batch into account; with its sums for each block where rows are dealt."""
+        del squares  # which are only summed of arrays
         x = working(vectors, double=self._double)
         squares = host((x * x).sum(dim=1))
         if x.dtype == torch.float32 and not within_single_range(squares):
@@ -109,6 +116,12 @@ class TorchMoments(MomentsKernel):
         batch = rows.moments(host(mean), unit_sum, unit_square_sum, extremes, blocks)
         if self._parts.scatter:
             batch = self._add_scatter(batch, wide - mean, on_device)
+        elif self._parts.variances:
+            centred = wide - mean
+            rest = host(on_device @ centred) / batch.weight if batch.weight > 0 else 0 * batch.mean
+            squares = host(on_device @ (centred * centred)) - batch.weight * rest * rest
+            squares = np.maximum(squares, 0.0)
+            batch = replace(batch, mean=batch.mean + rest, square_sum=squares)
         self._total = batch if self._total is None else self._total.merge(batch)
 
     def _on_host(self, scatter: torch.Tensor) -> Doubles:

@@ -161,6 +161,8 @@ class Reads:
     seed: int
     sampled: bool
     """Whether measures want the sample itself."""
+    dead_variance: float = 0.0
+    """A variance up to this is rounding of the stored vectors."""
     rounding: float = 0.0
     """How far a stored vector is from the real one: eps times the root mean square length."""
     ranges: bool = True
@@ -208,10 +210,14 @@ def raw_space(reads: Reads) -> Space:
         ),
         norm_of_mean=float(np.linalg.norm(moments.mean)),
         mean_alignment=None if geometry is None else alignment(moments.mean, geometry),
-        dead_variance=0.0 if geometry is None else geometry.dead_variance,
+        dead_variance=reads.dead_variance,
         spectrum=None
         if geometry is None
-        else Spectrum(geometry.centred.values, geometry.raw.values, geometry.null_variance),
+        else Spectrum(
+            geometry.centred.values,
+            None if geometry.raw is None else geometry.raw.values,
+            geometry.null_variance,
+        ),
         dimensions=raw_dimensions(moments),
         partition=partitions.get("plain"),
         scaled_partition=partitions.get("scaled"),
@@ -262,9 +268,9 @@ def alignment(mean: Vector, geometry: Geometry) -> float | None:
     A mean below the rounding of the stored vectors points nowhere.
     """
     length = float(np.linalg.norm(mean))
-    if length <= geometry.null_length:
-        return None
     system = geometry.raw
+    if length <= geometry.null_length or system is None:
+        return None
     # Where the largest eigenvalue repeats, no single eigenvector is the top one; the projection on
     # the whole eigenspace does not depend on its basis.
     first = next((run for run in system.repeated if run.start == 0), slice(0, 1))
@@ -273,7 +279,7 @@ def alignment(mean: Vector, geometry: Geometry) -> float | None:
 
 def raw_partitions(reads: Reads, scale: float) -> dict[Scaling, Partition]:
     """Take the partition sums of the cloud as it is, and of the cloud at unit scale."""
-    if reads.geometry is None or reads.sample is None:
+    if reads.geometry is None or reads.geometry.raw is None or reads.sample is None:
         return {}
     system = reads.geometry.raw
     logs = reads.log_partitions(NONE)

@@ -86,25 +86,31 @@ class CentredGeometry:
 class Geometry(CentredGeometry):
     """Both eigen-systems of a cloud."""
 
-    raw: EigenSystem
-    """Of the second moment, XᵀX / n."""
+    raw: EigenSystem | None
+    """Of the second moment, XᵀX / n; None where nobody asks for its directions."""
 
 
-def geometry_of(moments: Moments, stored: str, *, centred_vectors: bool = True) -> Geometry:
+def geometry_of(
+    moments: Moments, stored: str, *, centred_vectors: bool = True, raw: bool = True
+) -> Geometry:
     """Decompose the second moment and the covariance, side by side.
 
     Without ``centred_vectors`` the covariance has eigenvalues alone, in a third of the time: all
-    that a cloud as it is needs.
+    that a cloud as it is needs. Without ``raw`` the second moment is left alone, whose directions
+    only partition sums and the alignment of the mean need.
     """
     if moments.factor is not None:
         return wide_geometry(moments, moments.factor, stored)
+    decompose = eigen_system if centred_vectors else eigenvalues_alone
+    if not raw:
+        only = decompose(moments.covariance)
+        return Geometry(raw=None, **vars(with_floors(only, moments, stored)))
     # Both matrices are decomposed: I1 is defined on the eigenvectors of XᵀX, in which the mean
     # still is, whereas corrections begin by taking the mean away.
     covariance = moments.covariance
     second = covariance + np.multiply.outer(moments.mean, moments.mean)
-    decompose = eigen_system if centred_vectors else eigenvalues_alone
-    raw, centred = in_parallel([partial(eigen_system, second), partial(decompose, covariance)])
-    return Geometry(raw=raw, **vars(with_floors(centred, moments, stored)))
+    both, centred = in_parallel([partial(eigen_system, second), partial(decompose, covariance)])
+    return Geometry(raw=both, **vars(with_floors(centred, moments, stored)))
 
 
 def wide_geometry(moments: Moments, factor: Matrix, stored: str) -> Geometry:

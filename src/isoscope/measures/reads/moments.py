@@ -126,9 +126,16 @@ class MomentParts:
     scatter: bool = True
     dimensions: bool = True
     mean: bool = True
-    """Whether the mean is taken, as it is with the scatter; without either it stays zero."""
+    """Whether the mean is taken, as it is with scatter or variances; otherwise it stays zero."""
+    variances: bool = False
+    """Whether the squares around the mean are summed for each dimension, where no scatter is."""
     factored: bool = False
     """Whether the scatter is kept as a factor, for clouds of fewer rows than dimensions."""
+
+    @property
+    def sums_vectors(self) -> bool:
+        """Whether the mean is taken, for itself or to take squares around it."""
+        return self.scatter or self.mean or self.variances
 
 
 @dataclass(frozen=True)
@@ -140,6 +147,7 @@ class Moments(Summed):
 
     reductions: ClassVar = {
         "norm_max": max, "mean": first, "scatter": first, "blocks": first, "factor": first,
+        "square_sum": first,
     }  # fmt: skip
 
     rows: int
@@ -174,6 +182,8 @@ class Moments(Summed):
     """Rows, not zero, whose largest entry is in dimension j (the first of equals)."""
     blocks: BlockSums | None = None
     """The same sums for each block of rows, where intervals are wanted."""
+    square_sum: Vector | None = None
+    """Σ w_i (x_ij − mean_j)² for each dimension j, where they are wanted without the scatter."""
     factor: Matrix | None = None
     """F with FᵀF = Σ w_i (x_i − mean)(x_i − mean)ᵀ, in the place of the scatter: see ``merge``."""
 
@@ -195,6 +205,7 @@ class Moments(Summed):
             norm_max=0.0,
             norm_counts=np.zeros(BINS, np.int64),
             scatter=np.zeros((width, width)) if parts.scatter else None,
+            square_sum=zeros if parts.variances and not parts.scatter else None,
             unit_square_sum=zeros if parts.dimensions else None,
             minimum_counts=counts if parts.dimensions else None,
             maximum_counts=counts if parts.dimensions else None,
@@ -216,11 +227,12 @@ class Moments(Summed):
 
     @property
     def variances(self) -> Vector | None:
-        """Variance of each dimension; None where no scatter was taken."""
+        """Variance of each dimension; None where neither scatter nor squares were taken."""
         if self.factor is not None:
-            squares: Vector = np.einsum("ij,ij->j", self.factor, self.factor)
-            return squares / self.weight
-        return None if self.scatter is None else np.diag(self.scatter) / self.weight
+            found: Vector = np.einsum("ij,ij->j", self.factor, self.factor)
+            return found / self.weight
+        squares = self.square_sum if self.scatter is None else np.diag(self.scatter)
+        return None if squares is None else squares / self.weight
 
     @property
     def mean_cosine(self) -> float | None:
@@ -248,6 +260,7 @@ class Moments(Summed):
             super().merge(other),
             mean=mean,
             scatter=_merged_scatter(self.scatter, other.scatter, step, weight),
+            square_sum=_merged_squares(self.square_sum, other.square_sum, step, weight),
             blocks=self._merged_blocks(other),
             factor=self._merged_factor(other, step, weight),
         )
@@ -283,7 +296,7 @@ class Moments(Summed):
         scatter = None
         if self.scatter is not None and part.scatter is not None:
             scatter = self.scatter - part.scatter - np.multiply.outer(step * weight, step)
-        lost = {"blocks": None, "factor": None}
+        lost = {"blocks": None, "factor": None, "square_sum": None}
         return Moments(**{**sums, **kept, "mean": mean, "scatter": scatter, **lost})
 
     def _merged_blocks(self, other: Moments) -> BlockSums | None:
@@ -326,6 +339,13 @@ class Moments(Summed):
 def subtracted(one: Any, other: Any) -> Any:
     """Subtract a sum from another; None where one of them was not taken."""
     return None if one is None or other is None else one - other
+
+
+def _merged_squares(
+    one: Vector | None, other: Vector | None, step: Vector, weight: float
+) -> Vector | None:
+    """Combine the diagonals of two scatter matrices."""
+    return None if one is None or other is None else one + other + weight * step * step
 
 
 def _merged_scatter(

@@ -231,7 +231,7 @@ class MomentsTaker(DealtTaker):
         if name not in self._samples:
             width = work.widths[name]
             self._samples[name] = SampleTaker(width, work.sample_size, work.seed, work.rows)
-        self._kernels[name].add(batch.vectors, dealt=dealt)
+        self._kernels[name].add(batch.vectors, dealt=dealt, squares=batch.squares)
         self._samples[name].add(batch, dealt)
 
     def take(self) -> FirstState:

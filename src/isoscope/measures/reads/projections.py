@@ -181,7 +181,7 @@ def plan_second_read(
     raw_wanted = any(correction == NONE for correction, _ in families)
     plan = ProjectionPlan(
         mean=moments.mean,
-        raw_basis=geometry.raw.vectors if raw_wanted else None,
+        raw_basis=geometry.raw.vectors if raw_wanted and geometry.raw is not None else None,
         basis=geometry.centred.vectors if views or dealt else None,
         exponents=tuple(exponents),
         views=tuple(view.shape for view in views),

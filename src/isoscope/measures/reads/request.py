@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 WIDE = 2_048
 
 
+# A sample of all rows there are, and how many copies of one in float64 are held for each space.
+EVERYTHING, HELD = 2**62, 2
+
+
 def is_wide(group: CloudGroup) -> bool:
     """Whether all clouds have far fewer rows than dimensions, as far as is known before a read."""
     return group.rows is not None and all(
@@ -82,8 +86,8 @@ class Plan:
     views: tuple[View, ...]
     second: SecondRead | None
     protocol: str
-    rounding: float
-    """How far a stored vector is from the real one."""
+    dead_variance: float
+    """A variance up to this is rounding of the stored vectors."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,8 @@ class Request:
     """Takes what the first read of every cloud gave, and the types, before the second begins."""
     ranges: bool = True
     """Whether ranges over random bases are wanted; see ``Reads``."""
+    exact: bool = False
+    """Whether measures of neighbours look at all rows instead of a sample."""
     reading: Run = field(default_factory=Run)
     """Who reads, and what of it is kept."""
 
@@ -133,8 +139,18 @@ class Request:
 
     @property
     def needs_scatter(self) -> bool:
-        """Whether eigenvectors are needed at all."""
-        return "scatter" in self.needs or bool(self.view_names)
+        """Whether eigenvalues are needed at all."""
+        return bool(self.needs & {"spectrum", "scatter"}) or bool(self.view_names)
+
+    @property
+    def parts(self) -> MomentParts:
+        """What the first read sums."""
+        return MomentParts(
+            scatter=self.needs_scatter,
+            dimensions="dimensions" in self.needs,
+            mean="mean" in self.needs,
+            variances="variances" in self.needs,
+        )
 
     @property
     def deals_variances(self) -> bool:
@@ -156,22 +172,21 @@ class Request:
     def sample_size(self) -> int:
         """Rows that are drawn."""
         if "large sample" in self.needs:
-            return LARGE_SIZE
+            return EVERYTHING if self.exact else LARGE_SIZE
         # The range over random bases is taken of a sample, and whether eigenvalues repeat is known
         # only after the read that draws it.
         return DEFAULT_SIZE if self.needs_second_read or "sample" in self.needs else 0
 
     def spaces(self, group: RowSelection) -> list[tuple[str, Described, str]]:
         """Read the group and describe every space of every cloud, with its protocol."""
-        dimensions = "dimensions" in self.needs
-        parts = MomentParts(
-            self.needs_scatter,
-            dimensions,
-            mean="mean" in self.needs,
-            factored=self.needs_scatter and is_wide(group),
-        )
+        parts = replace(self.parts, factored=self.needs_scatter and is_wide(group))
         if self.needs_scatter:
             check_memory(group, factored=parts.factored)
+        if self.sample_size == EVERYTHING and group.rows is not None:
+            check_matrices(
+                max(group.widths), HELD * (1 + len(self.corrections)),
+                "looking for the neighbours of all rows", "leave out --exact", rows=group.rows,
+            )  # fmt: skip
         first = first_read(
             group, parts, sample_size=self.sample_size, seed=self.seed, double=self.double,
             dealer=self.dealer, plan=self.reading, progress=self.progress,
@@ -202,15 +217,16 @@ class Request:
         """Decompose the moments of one cloud and plan its second read."""
         moments = first.moments
         what = f"{moments.width:,} dimensions, {stored}"
-        rounding = math.sqrt(dead_variance(moments, stored) * moments.width)
+        dead = dead_variance(moments, stored)
         if not self.needs_scatter:
-            return Plan(None, (), None, f"{what}; one read", rounding)
+            return Plan(None, (), None, f"{what}; one read", dead)
         # I1 of the cloud as it is needs the eigenvectors of XᵀX, not those of the covariance.
         along_centred = bool(self.view_names) or self.deals_variances
-        geometry = geometry_of(moments, stored, centred_vectors=along_centred)
+        raw = self.raw and "scatter" in self.needs
+        geometry = geometry_of(moments, stored, centred_vectors=along_centred, raw=raw)
         views = tuple(build_view(name, geometry, moments.mean) for name in self.view_names)
         if not self.needs_second_read:
-            return Plan(geometry, views, None, f"{what}; one read, sums in float64", rounding)
+            return Plan(geometry, views, None, f"{what}; one read, sums in float64", dead)
         second = plan_second_read(
             moments, geometry, views, self.needs,
             raw=self.raw, dealt=self.deals_variances, double=self.double,
@@ -222,7 +238,7 @@ class Request:
             second,
             f"{what}; two reads, sums in float64, "
             f"projections in {'float64' if in_double else 'float32'}",
-            rounding,
+            dead,
         )
 
     def describe(
@@ -244,7 +260,8 @@ class Request:
             projections,
             self.seed,
             sampled=bool(self.needs & {"sample", "large sample"}),
-            rounding=plan.rounding,
+            dead_variance=plan.dead_variance,
+            rounding=math.sqrt(plan.dead_variance * first.moments.width),
             ranges=self.ranges,
         )
         views = {view.correction: row for row, view in enumerate(plan.views)}

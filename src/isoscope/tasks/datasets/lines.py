@@ -222,6 +222,8 @@ def read_table(path: Path) -> OwnTable:
             (number, [field.strip(BLANKS) for field in line.split("\t")]) for number, line in lines
         ]
     )
+    if not rows:  # quotes around nothing but line ends
+        raise DataError(f"{path} is empty")
     width = len(rows[0][1])
     for number, fields in rows:
         if len(fields) != width:

@@ -525,3 +525,13 @@ register_opener(
     "row2 and score for rows of a file of vectors, by number from 0 or by label; score alone for "
     "row k of two files (--second). Scores are numbers, or yes and no",
 )  # fmt: skip
+
+
+def left_out_sentences(left_out: str) -> list[str]:
+    """Say which pairs of the file are not judged."""
+    if not left_out:
+        return []
+    hint = ""
+    if "of a row with itself" in left_out:
+        hint = " Where the first of a pair is a row of queries, name their vectors with --queries."
+    return [f"{left_out}: such a pair has a cosine of 1 in every space.{hint}"]
