@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -32,6 +33,20 @@ def test_what_is_installed(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "pip install 'isoscope[search]'" in done.out
     assert len(lines) <= 40
     assert max(map(width, lines)) <= 80
+
+
+def test_many_leftovers_leave_room(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for k in range(12):
+        (tmp_path / f"isoscope-{k:08}").mkdir()
+    done = run("doctor", COLUMNS="80")
+    lines = done.out.splitlines()
+    assert sum("Left over" in line for line in lines) == 4
+    assert "9 more (0.0 MB): isoscope doctor --json" in done.out
+    assert len(json.loads(run("doctor", "--json").out)["leftovers"]) >= 12
+    assert len(lines) <= 40
 
 
 def test_for_programs(run: Run) -> None:

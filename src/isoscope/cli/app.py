@@ -1,12 +1,11 @@
 """The command line's frame: commands, errors, exit codes.
 
-0 is success, 1 bad data or a failed run, 2 a wrong call, 3 a ``--fail-if`` that came true, and 128
-plus its number for a signal that ended the run.
+0 is success, 1 bad data or a failed run, 2 a wrong call, 3 a ``--fail-if`` that came true, 124 a
+``--timeout`` that passed, and 128 plus its number for a signal that ended the run.
 """
 
 from __future__ import annotations
 
-import difflib
 import io
 import os
 import signal
@@ -16,7 +15,7 @@ import traceback
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer.main
 
@@ -27,6 +26,7 @@ from isoscope.cli.streams import (
     silence,
     without_secrets,
 )
+from isoscope.cli.wrong_calls import in_our_words
 from isoscope.errors import IsoscopeError, unknown_name
 from isoscope.version import __version__
 
@@ -52,6 +52,7 @@ EVERYDAY = {
     "threshold": "Find out what a cosine means here, and which threshold to use.",
     "diff": "Compare two clouds, and see what of A may be kept for B.",
     "correct": "Fit a correction, apply it to files, or update it.",
+    "verify": "Check that a result, a correction or a journal is unchanged.",
     "list": "List measures, corrections and tasks.",
     "doctor": "Check the installation: extras, data, caches, memory.",
     "completion": "Print shell completion for bash, zsh or fish.",
@@ -93,10 +94,14 @@ class LazyGroup(typer.core.TyperGroup):
         """Return the help, which lists commands that are not loaded."""
         return help_text(self, ctx)
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find a command by its name, and load it."""
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **rest: Any) -> Any:
+        """Refuse unknown commands before typer loads what it reads the options of known ones by."""
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             raise unknown_name("command", args[0], COMMANDS)
+        return super().make_context(info_name, args or ["--help"], *more, **rest)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find a command by its name, and load it."""
         name, known, rest = super().resolve_command(ctx, args)
         return name, known if name is None else loaded(name), rest
 
@@ -175,16 +180,29 @@ def main() -> None:
     except (IsoscopeError, WrongCall, OSError, MemoryError) as error:
         code = report(error)
     if code == INTERRUPTED:  # which typer makes of Ctrl-C
-        ending = f"ended by {signal.Signals(received[0]).name}" if received else "interrupted"
-        with suppress(OSError, ValueError):  # the terminal may be gone
-            print(f"isoscope: {ending}", file=sys.stderr, flush=True)
-        output = sys.modules.get("isoscope.data.output")
-        if output is not None:  # or nothing was written
-            output.remove_temporary_files()
-        # Not sys.exit: leaving politely waits for BLAS threads that may be in the middle of a
-        # long decomposition, and some builds of BLAS never answer.
-        os._exit(128 + received[0] if received else code)
+        end_interrupted(received)
     sys.exit(code)
+
+
+def end_interrupted(received: list[int]) -> NoReturn:
+    """Say in one line what ended the run, and end the process."""
+    clock = sys.modules.get("isoscope.cli.deadline")
+    late = None if clock is None else clock.passed()
+    if received:
+        ending, code = f"ended by {signal.Signals(received[0]).name}", 128 + received[0]
+    elif clock is not None and late is not None:
+        ending, code = str(late), clock.TIMED_OUT
+    else:
+        ending, code = "interrupted", INTERRUPTED
+    kept = "" if clock is None else clock.kept_journal()
+    with suppress(OSError, ValueError):  # the terminal may be gone
+        print(f"isoscope: {ending}{kept}", file=sys.stderr, flush=True)
+    output = sys.modules.get("isoscope.data.output")
+    if output is not None:  # or nothing was written
+        output.remove_temporary_files()
+    # Not sys.exit: leaving politely waits for BLAS threads that may be in the middle of a
+    # long decomposition, and some builds of BLAS never answer.
+    os._exit(code)
 
 
 def report(error: Exception) -> int:
@@ -193,10 +211,8 @@ def report(error: Exception) -> int:
         print(without_secrets(traceback.format_exc()), file=sys.stderr, end="")
     code = getattr(error, "exit_code", 1)
     message = str(error.format_message() if hasattr(error, "format_message") else error)
-    if hasattr(error, "option_name") and hasattr(error, "possibilities"):
-        near = difflib.get_close_matches(error.option_name, error.possibilities or (), n=1)
-        hint = f"did you mean {near[0]}?" if near else "--help lists all"
-        message = f"unknown option '{error.option_name}'; {hint}"
+    if isinstance(error, WrongCall):
+        message = in_our_words(error, message, sys.argv[1:])
     if isinstance(error, OSError):
         silence(sys.stdout)
         message = f"the output cannot be written: {error.strerror or error}"

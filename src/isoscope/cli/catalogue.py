@@ -15,6 +15,8 @@ from isoscope.measures.registry import Measure, all_measures
 from isoscope.registry import load
 from isoscope.tasks.registry import Task, all_tasks, data_folder, own_kinds
 
+MEASURES_EXAMPLES = "Examples:\n\nisoscope list measures\n\nisoscope list measures --details"
+
 list_app = command_group("List measures, corrections and tasks.")
 
 BETTER = {
@@ -31,7 +33,9 @@ SYMBOLS = (
 )
 
 
-@list_app.command("measures", epilog="Example: isoscope list measures --details")
+@list_app.command(
+    "measures", epilog="Examples:\n\nisoscope list measures\n\nisoscope list measures --details"
+)
 def list_measures(as_json: PrintJson = False, details: Details = False) -> None:
     """List every measure: title, key, symbol, range, direction, and when to look at it."""
     if as_json:

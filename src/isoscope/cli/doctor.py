@@ -7,8 +7,12 @@ import importlib.util
 import os
 import platform
 import shutil
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from isoscope.cli.options import PrintJson
 from isoscope.cli.streams import console, print_facts
@@ -16,7 +20,7 @@ from isoscope.registry import load
 from isoscope.results.screen.blocks import Block, Fact, Numbers, Screen
 from isoscope.version import __version__
 
-EXAMPLES = "Example: isoscope doctor"
+EXAMPLES = "Examples:\n\nisoscope doctor\n\nisoscope doctor --json"
 
 # What each extra is for, and the packages by which it is recognised.
 EXTRAS = {
@@ -32,16 +36,29 @@ EXTRAS = {
 SETTINGS = {"ISOSCOPE_DATA": "benchmarks", "ISOSCOPE_CACHE": "vectors of texts"}
 
 
-def doctor_command(as_json: PrintJson = False) -> None:
-    """Check the installation: extras, data and cache folders, packaged vectors, memory."""
-    facts = findings()
+Folders = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="[FOLDER]…", help="Folders in which to look for what killed runs left."),
+]
+
+# Leftovers of killed runs that a screen names.
+MOST_LEFTOVERS = 3
+
+
+def doctor_command(given: Folders = None, as_json: PrintJson = False) -> None:
+    """Check the installation: extras, data and cache folders, packaged vectors, memory.
+
+    Temporary files that killed runs left in the working folder, in the caches and in FOLDERs are
+    named, with what makes them go away.
+    """
+    facts = findings(given or [])
     if as_json:
         print_facts(facts)
         return
     load("isoscope.cli.output:print_screen")(doctor_screen(facts), console())
 
 
-def findings() -> dict[str, Any]:
+def findings(given: Sequence[Path] = ()) -> dict[str, Any]:
     """Return what is installed and where things are, as plain data."""
     extras = {
         name: {"for": purpose, "missing": [one for one in packages if not installed(one)]}
@@ -57,7 +74,15 @@ def findings() -> dict[str, Any]:
         "packaged_vectors": packaged_vectors(),
         "cores": os.cpu_count(),
         "memory": memory(),
+        "leftovers": [asdict(one) for one in left_behind(given)],
     }
+
+
+def left_behind(given: Sequence[Path]) -> list[Any]:
+    """Return what killed runs left: first in given folders, which the user asks about."""
+    cache = Path(load("isoscope.compute.vector_cache:default_folder")())
+    found: list[Any] = load("isoscope.data.leftovers:leftovers")([*given, Path.cwd(), cache.parent])
+    return found
 
 
 def installed(package: str) -> bool:
@@ -156,6 +181,14 @@ def doctor_screen(facts: dict[str, Any]) -> Screen:
         Fact("Machine", f"{facts['cores']} cores, {gigabytes(facts['memory']['total'])} of memory "
              f"({free} available), {disk} free on this disk")
     )  # fmt: skip
+    told += [
+        Fact("Left over", f"{one['path']} ({megabytes(one['bytes'])}): {one['remedy']}")
+        for one in facts["leftovers"][:MOST_LEFTOVERS]
+    ]
+    more = facts["leftovers"][MOST_LEFTOVERS:]
+    if more:
+        size = megabytes(sum(one["bytes"] for one in more))
+        told.append(Fact("Left over", f"{len(more):,} more ({size}): isoscope doctor --json"))
     if lacking:
         extras = ",".join(lacking)
         told.append(Fact("Next", f"pip install 'isoscope[{extras}]'", command=True))
@@ -170,3 +203,8 @@ def gigabytes(count: int | None) -> str:
     if count is None:
         return "–"
     return f"{count / 1e9:,.1f} GB" if count >= 1e8 else f"{count / 1e6:,.1f} MB"
+
+
+def megabytes(size: int) -> str:
+    """Write a size for people."""
+    return f"{size / 1e6:,.1f} MB"

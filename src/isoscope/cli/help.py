@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 import textwrap
 from typing import Any, Literal, get_args, get_origin
+
+from isoscope.wording import command_lines
 
 # Panels in their order.
 COMPUTE, INPUT, MODELS, SEARCH, OUTPUT, SCALE = (
@@ -38,7 +41,7 @@ PANEL_OF = {
     ),
     SCALE: (
         "engine", "workers", "on_error", "shard_rows", "shard_texts", "resume", "cache", "spool",
-        "group", "max_memory", "seed",
+        "group", "max_memory", "timeout", "seed",
     ),
 }  # fmt: skip
 
@@ -53,6 +56,8 @@ VALUES = {
 }  # fmt: skip
 
 COLUMNS, LONGEST_NAME = 80, 24
+
+HEADING = re.compile(r"^Examples?: *")
 
 
 def use_plain_help(command: Any) -> Any:
@@ -159,15 +164,14 @@ def entries(rows: list[tuple[str, str]], indent: int) -> list[str]:
 
 def examples(epilog: str) -> list[str]:
     """Write the examples, at most two, under a heading."""
-    found = [line.strip() for line in epilog.splitlines() if "isoscope " in line]
-    found = [line.partition("isoscope ")[1] + line.partition("isoscope ")[2] for line in found]
+    found = [HEADING.sub("", line.strip()) for line in epilog.splitlines() if "isoscope " in line]
     if not found:
         return []
     lines = [bold("Examples" if len(found) > 1 else "Example")]
     for one in found[:2]:
-        first, *rest = wrapped(one, COLUMNS - 6)
-        pieces = [f"  {first}", *(f"    {piece}" for piece in rest)]
-        lines += [f"{piece} \\" for piece in pieces[:-1]] + pieces[-1:]
+        whole = len(one) + 2 <= COLUMNS
+        first, *rest = [one] if whole else command_lines(one, COLUMNS - 4)
+        lines += [f"  {first}", *(f"    {piece}" for piece in rest)]
     return lines
 
 

@@ -300,9 +300,7 @@ class Checkpoints(Options):
     """Which checkpoints of a training are read, and where they are kept."""
 
     every: Every = None
-    keep: int | None = option(
-        None, "Hub checkpoints on disk at a time. Default: 1; with --cache, all.", min=1
-    )
+    keep: int | None = option(None, "Hub checkpoints kept on disk (1; with --cache: all)", min=1)
     cache: Path | None = option(None, "Fetched checkpoints. Default: a temporary folder.")
 
 
@@ -329,8 +327,26 @@ class Queries(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watch(Showing):
-    """What is shown on standard error while a command works."""
+class Limits(Showing):
+    """What a command may take."""
+
+    max_memory: str | None = option(
+        None,
+        "Memory limit, such as 8GB. Default: 3/4 of the free.",
+        metavar="SIZE",
+    )
+    timeout: float | None = option(
+        None,
+        "End the run after this time; --resume goes on.",
+        metavar="SECONDS",
+        min=0.001,
+        envvar="ISOSCOPE_TIMEOUT",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watch(Limits):
+    """What is shown on standard error while a command works, and what it may take."""
 
     progress: Mode | None = option(
         None,
@@ -338,12 +354,6 @@ class Watch(Showing):
         "else auto.",
     )
     quiet: bool = flag("Write only errors to standard error.", "--quiet", "-q")
-    max_memory: str | None = option(
-        None,
-        "Refuse work that needs more, such as 8GB. Default: ISOSCOPE_MAX_MEMORY, or 3/4 of what is "
-        "free.",
-        metavar="SIZE",
-    )
 
 
 PICTURE_PACKAGES = ("jinja2", "vl_convert")

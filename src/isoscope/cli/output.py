@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rich.table import Table
 
+from isoscope.cli.deadline import deadline
 from isoscope.cli.options import Pictures, Shown, Watch
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.streams import (
@@ -47,11 +48,12 @@ def running(watch: Watch | None = None, unit: str = "rows") -> Iterator[dict[str
 def watching(watch: Watch, unit: str = "rows") -> Iterator[Progress | None]:
     """Show warnings and progress on standard error for a while."""
     with (
+        deadline(watch.timeout) as end,
         limited(watch.max_memory),
         plain_warnings(quiet=watch.quiet),
         progress_bar(error_console(), unit, quiet=watch.quiet, mode=watch.progress) as report,
     ):
-        yield report
+        yield report if end is None else end.reports(report)
 
 
 def give(result: Result, shown: Shown, out: Path | None = None) -> None:

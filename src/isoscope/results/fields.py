@@ -13,6 +13,9 @@ UNCORRECTED = "none"
 # Sentences about a result as a whole.
 REMARKS = "remarks"
 
+# Words in the protocol of a row: what corrections were fitted on, and that it is about a sample.
+FITTED_ON, RANDOM_SAMPLE = "corrections fitted on", "a random sample"
+
 
 def base_name(measure: str) -> str:
     """Return the name of a measure without its options and without which of its numbers."""
@@ -80,3 +83,7 @@ UNIT = "runs"
 # Fields of a row: its values without each block of the data, and what the blocks are. Two figures
 # of the same blocks are compared by the differences of these.
 REPLICATES, BLOCKS = "replicates", "blocks"
+
+# Field of a row: the degrees of freedom of Student's distribution that its interval was made with.
+# Without it, the interval is a normal one.
+FREEDOM = "degrees_of_freedom"

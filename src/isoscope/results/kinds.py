@@ -44,6 +44,10 @@ SCREENS = {
     "profile": "isoscope.verbs.profile.screen:profile_screen",
     SCORES: "isoscope.verbs.evaluate.screen:score_screen",
     "relation": "isoscope.verbs.evaluate.screen:relation_screen",
+    "explanation": "isoscope.verbs.explain.screen:explanation_screen",
+    "fine-tuning": "isoscope.verbs.train.screen:fine_tuning_screen",
+    "pretraining": "isoscope.verbs.train.screen:pretraining_screen",
+    "ablation": "isoscope.verbs.train.screen:ablation_screen",
 }
 
 # For kinds with many structured measures, the function that chooses which of them are shown.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import platform
@@ -43,6 +44,15 @@ def check_writable(path: Path) -> None:
 
 
 SCHEMA_VERSION = 2
+
+# The field of a file that holds the checksum of all others.
+CHECKSUM = "checksum"
+
+
+def checksum_of(values: Mapping[str, Any]) -> str:
+    """SHA-256 of the fields of a stored result, whatever their order and layout in the file."""
+    text = json.dumps(values, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Estimated(Protocol):
@@ -249,6 +259,8 @@ class Result(Record):
         """Rebuild a result from its JSON."""
         try:
             values = json.loads(text)
+            if isinstance(values, dict):
+                values.pop(CHECKSUM, None)  # of the file, which ``verify`` compares
             if not isinstance(values, dict) or "schema_version" not in values:
                 raise DataError("this is not an isoscope result")
             # Newer files may mean something else by the same fields; unknown fields are harmless.
@@ -269,10 +281,18 @@ class Result(Record):
         return result
 
     def save(self, path: str | Path) -> None:
-        """Write the result as JSON, or as Markdown when the name ends in ``.md``; atomically."""
+        """Write the result as JSON, or as Markdown when the name ends in ``.md``; atomically.
+
+        JSON gets a checksum as its last field, for ``isoscope verify``.
+        """
         target = Path(path)
         check_ending(target)
-        text = self.to_markdown() if target.suffix.lower() == ".md" else self.to_json()
+        if target.suffix.lower() == ".md":
+            text = self.to_markdown()
+        else:
+            values = json.loads(self.to_json())  # as it will be read: keys have become strings
+            values[CHECKSUM] = checksum_of(values)
+            text = json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False)
         write_atomically(target, text + "\n")
 
     @classmethod

@@ -41,3 +41,18 @@ def test_long_labels_and_losses() -> None:
 
 def test_nothing_to_draw() -> None:
     assert forest([Entry("a", None)], mark=None).draw(78, False) == []
+
+
+def test_zero_has_no_sign_on_the_axis() -> None:
+    entries = [Entry("a", -0.0012, -0.0033, 0.0008), Entry("b", 0.0)]
+    ticks, *_ = forest(entries).draw(78, False)
+    assert "0.000" in ticks.split() or "0.00" in ticks.split()
+    assert not {"0", "-0", "−0"} & set(ticks.split())
+
+
+def test_names_of_corrections_are_whole_at_80_columns() -> None:
+    label = "all-but-the-top (own centres)"
+    entries = [Entry(label, 0.03, -0.01, 0.07, "not significant"), Entry("b", 0.1, 0.0, 0.2)]
+    _, line, _ = forest(entries, digits="+.3f").draw(78, False)
+    assert line.startswith(label)
+    assert line.endswith("not significant")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 
 import pytest
+from screens_for_tests import too_wide
 
 from isoscope.results.screen.blocks import Fact, Numbers, Picture, Screen, Text
 from isoscope.results.screen.cells import width
@@ -80,6 +82,18 @@ def test_a_command_that_does_not_fit_can_still_be_pasted() -> None:
     pasted = [line.removeprefix("  Next").strip() for line in lines if "option" in line]
     assert all(line.endswith("\\") for line in pasted[:-1])
     assert " ".join(line.removesuffix("\\").strip() for line in pasted) == command
+
+
+def test_a_long_word_of_a_command_stays_whole() -> None:
+    for path in ("/a/folder/" + "x" * 60, "'" + "向" * 33 + " x'", "'向量文件.npy'"):
+        command = f"isoscope threshold vectors.npy --pairs {path} --precision 0.9 --map map.json"
+        lines = texts(Screen("x", [], [], [Fact("Next", command, command=True)]))
+        pasted = "\n".join(lines[2:]).replace("  Next", "").replace("\\\n", "")
+        assert shlex.split(pasted) == shlex.split(command)
+        assert too_wide(lines, 80) == []
+        assert max(map(width, lines)) <= 80  # it begins further to the left
+        narrow = texts(Screen("x", [], [], [Fact("Next", command, command=True)]), 40)
+        assert too_wide(narrow, 40) == []
 
 
 def test_a_table_without_rows_is_not_drawn() -> None:

@@ -51,3 +51,13 @@ def test_nothing_to_do(folder: Path) -> None:
     assert advice.correction is None
     assert any("not significant" in line for line in lines)
     assert "recommended" not in "\n".join(lines[4:])
+
+
+def test_pairs_that_are_left_out_are_told(folder: Path, tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text((folder / "pairs.tsv").read_text() + "7\t7\t3\n")
+    vectors = str(folder / "sound.npy")
+    advice = isoscope.advise(vectors, pairs=pairs, corrections=["none", "center", "clip"])
+    text = words_of(screen_lines(advice.result))
+    assert "1 pair of a row with itself left out (line 202): such a pair" in text
+    assert "Mean cosine" in text

@@ -68,12 +68,12 @@ def test_fit_apply_and_refresh_as_a_user_does(tmp_path: Path) -> None:
     np.save(vectors, VECTORS)
     np.save(more, VECTORS[:500] + 1)
     lines = command("correct", "fit", vectors, "--correction", "center", "--out", file).split("\n")
-    assert lines[0] == "center fitted on 3,000 rows of 6 dimensions (float32)"
+    assert lines[0] == "center · 3,000 vectors × 6 dimensions · float32"
     applied = command("correct", "apply", file, vectors, "--out", new)
     assert "3,000 rows of 6 dimensions" in " ".join(applied.split())
     np.testing.assert_allclose(np.load(new).mean(axis=0), 0, atol=1e-6)
     refreshed = command("correct", "refresh", file, more)
-    assert refreshed.startswith("center: 3,000 rows before, 3,500 with the new ones\n")
+    assert "3,000 before, 3,500 with the new ones" in " ".join(refreshed.split())
 
 
 @pytest.mark.parametrize(
@@ -149,14 +149,16 @@ def test_mean_cosine_before_and_after(run: Run) -> None:
 def test_what_was_learned(run: Run, correction: str, line: str) -> None:
     outcome = run("fit", "v.npy", "--correction", correction, "--out", "c.safetensors")
     lines = outcome.out.splitlines()
-    assert lines[0].startswith(f"{correction} fitted on 3,000 rows of 6 dimensions (float32)")
-    assert line in lines
-    assert "mean cosine of 3,000 rows: 0." in outcome.out
+    assert lines[0].startswith(f"{correction} · 3,000 vectors × 6")
+    assert f"{line[:1].upper()}{line[1:]}." in " ".join(outcome.out.split())
+    assert lines[2].startswith("  The mean cosine of random pairs ")
+    assert any(one.startswith("  mean norm ") for one in lines)
+    assert "Next   isoscope correct apply c.safetensors v.npy --out corrected.npy" in outcome.out
 
 
 def test_fewer_dimensions(run: Run) -> None:
     fitted = run("fit", "v.npy", "--correction", "whiten:n_components=2", "--out", "c.safetensors")
-    assert "6 dimensions (float32), which become 2" in fitted.out
+    assert "6 → 2 dimensions · float32" in fitted.out
     assert run("apply", "c.safetensors", "v.parquet", "--out", "w.parquet").code == 0
     assert isoscope.open_cloud("w.parquet").widths == (2,)
 
@@ -168,7 +170,8 @@ def test_a_folder_of_files(run: Run, tmp_path: Path) -> None:
     correction = isoscope.load_correction("c.safetensors")
     assert correction.fitted_on_.rows == 3_000
     outcome = run("apply", "c.safetensors", "part-*.npy", "--out", "new")
-    assert outcome.out.splitlines()[2] == "part-2.npy → new/part-2.npy: 1,000 rows of 6 dimensions"
+    assert outcome.out.splitlines()[2] == "  3,000 vectors corrected in 3 files."
+    assert "  part-2.npy → new/part-2.npy: 1,000 rows of 6 dimensions\n" in outcome.out
     found = joined(isoscope.open_cloud(str(tmp_path / "new" / "*.npy")))
     np.testing.assert_array_equal(found, correction.transform(VECTORS))
 
@@ -181,7 +184,9 @@ def test_refreshing_is_fitting_on_all(run: Run, out: str | None) -> None:
     before = Path("c.safetensors").read_bytes()
     more = [] if out is None else ["--out", out]
     outcome = run("refresh", "c.safetensors", "new.npy", *more)
-    assert outcome.out.startswith("whiten: 2,000 rows before, 3,000 with the new ones\n")
+    assert outcome.out.startswith("whiten · 3,000 vectors × 6 dimensions · float32\n")
+    said = "1,000 new vectors taken in: 2,000 before, 3,000 with the new ones"
+    assert said in " ".join(outcome.out.split())
     assert (Path("c.safetensors").read_bytes() == before) == (out is not None)
     run("fit", "v.npy", "--correction", "whiten", "--out", "all.safetensors")
     found, expected = (
@@ -199,8 +204,8 @@ def test_invalid_rows(run: Run) -> None:
     failed(run(*fit), 1, "row 13 holds NaN")
     assert not Path("c.safetensors").exists()
     dropped = run(*fit, "--drop-invalid")
-    assert "center fitted on 2,998 rows" in dropped.out
-    assert "left out, not finite: 2 rows" in dropped.out
+    assert dropped.out.startswith("center · 2,998 vectors")
+    assert "Left out, not finite: 2 rows." in dropped.out
     failed(run("apply", "c.safetensors", "nan.npy", "--out", "w.npy"), 1, "row 13 holds NaN")
     assert not Path("w.npy").exists()
     refreshed = run("refresh", "c.safetensors", "nan.npy", "--drop-invalid")
@@ -290,10 +295,10 @@ def test_norm_1_is_kept_and_said(run: Run) -> None:
     np.save("u.npy", UNIT)
     assert run("fit", "u.npy", "--correction", "center", "--out", "c.safetensors").code == 0
     applied = run("apply", "c.safetensors", "u.npy", "--out", "w.npy")
-    assert " ".join(applied.out.split()) == (
-        "u.npy → w.npy: 3,000 rows of 6 dimensions the correction was fitted on vectors with norm "
-        "1, so the corrected ones are brought to norm 1; --keep-norms leaves their norms as they "
-        "are"
+    assert "u.npy → w.npy: 3,000 rows of 6 dimensions" in applied.out
+    assert (
+        "The correction was fitted on vectors with norm 1, so the corrected ones are brought to "
+        "norm 1; --keep-norms leaves their norms as they are." in " ".join(applied.out.split())
     )
     np.testing.assert_allclose(np.linalg.norm(np.load("w.npy"), axis=1), 1, atol=1e-6)
     facts = json.loads(run("apply", "c.safetensors", "u.npy", "--out", "w.npy", "--json").out)
@@ -314,7 +319,7 @@ def test_zero_vectors_and_nulls_are_said(run: Run) -> None:
     fitted = run(
         "fit", "holes.parquet", "--correction", "center", "--out", "c.safetensors", "--drop-invalid"
     )
-    assert "left out, null: 1 rows" in fitted.out
+    assert "Left out, null: 1 row." in fitted.out
     applied = run("apply", "c.safetensors", "holes.parquet", "--out", "w.parquet")
     assert (
         "53 rows of 6 dimensions, noted in its metadata; 1 row without a vector (null), left as "
@@ -327,12 +332,12 @@ def test_a_refresh_with_other_norms_says_what_it_changes(run: Run) -> None:
     np.save("more.npy", UNIT[:100, ::-1])
     run("fit", "u.npy", "--correction", "center", "--out", "c.safetensors")
     same = run("refresh", "c.safetensors", "more.npy", "--out", "d.safetensors")
-    assert "norm 1" not in same.out
+    assert "no longer" not in same.out
     other = run("refresh", "c.safetensors", "v.npy", "--out", "d.safetensors", "--json")
     facts = json.loads(other.out)
     assert (facts["unit_norm_before"], facts["unit_norm"]) == (True, False)
     other = run("refresh", "c.safetensors", "v.npy", "--out", "d.safetensors")
     assert (
-        "the old vectors had norm 1 and not all of the new ones have, so correct apply no longer "
+        "The old vectors had norm 1 and not all of the new ones have, so correct apply no longer "
         "brings corrected vectors to norm 1" in " ".join(other.out.split())
     )

@@ -270,8 +270,8 @@ def test_bad_shards_are_named_and_counted(run: Run, bad: None, name: str) -> Non
     done = run(*call, "--on-error", "skip")
     assert done.code == 0, done.err
     # A file that cannot be opened, and the middle third of another.
-    assert f"{name} fitted on {2 * ROWS - 4_096:,} rows" in done.out
-    assert "left out, shards that could not be read: 2\n" in done.out
+    assert f"{name} · {2 * ROWS - 4_096:,} vectors" in done.out
+    assert "Left out, shards that could not be read: 2.\n" in done.out
     first, second = done.err.splitlines()
     assert first.startswith("isoscope: warning: left out: part-0.npy")
     assert second.startswith("isoscope: warning: left out: part-1.npy, rows 4,096 to 8,191: ")
@@ -303,10 +303,8 @@ def test_bad_files_are_left_out_of_an_application(run: Run, bad: None) -> None:
     call = ("apply", "c.safetensors", "part-*.npy", "--out", "new")
     failed(run(*call), 1, "part-0.npy")
     done = run(*call, "--on-error", "skip")
-    assert done.out.splitlines() == [
-        "part-2.npy → new/part-2.npy: 10,000 rows of 50 dimensions",
-        "left out, files that could not be read: 2",
-    ]
+    assert "  part-2.npy → new/part-2.npy: 10,000 rows of 50 dimensions\n" in done.out
+    assert "Left out, files that could not be read: 2." in done.out
     assert [line.split(": ")[2] for line in done.err.splitlines()] == ["left out"] * 2
     quiet = run(*call, "--on-error", "skip", "--json", "--quiet")
     assert quiet.err == ""

@@ -38,3 +38,16 @@ def test_what_may_be_kept() -> None:
 def test_the_same_vectors() -> None:
     text = words_of(screen_lines(isoscope.diff(A, A)))
     assert "every difference is exactly 0" in text
+
+
+def test_why_there_is_no_statement() -> None:
+    """A reader of the short screen learns what is missing, as one of the details does."""
+    cloud = np.random.default_rng(0).normal(size=(500, 64)) + 0.3
+    result = isoscope.diff(cloud[:250], cloud[250:], same_rows=False)
+    text = words_of(screen_lines(result))
+    assert "No statement on A's correction (whiten): there are too few rows" in text
+    assert "(whiten): A has 250 rows, and a threshold after whitening 64 dimensions needs" in text
+    reasons = {row.extra["no_statement"] for row in result.rows if row.extra.get("no_statement")}
+    assert len(reasons) >= 2
+    for reason in reasons:
+        assert reason in text

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isoscope.compute.stats.estimates import Difference, Score
 from isoscope.results.kinds import kind_of
 from isoscope.results.result import Result, Row
-from isoscope.verbs.diff.names import DIFFERENCE
+from isoscope.verbs.diff.names import DIFFERENCE, KEEPING, THRESHOLD_FACTOR
+from isoscope.verbs.diff.reuse import ThresholdReuse
+from isoscope.verbs.diff.rows import fields_of_answer
+from isoscope.verbs.diff.screen import sentences
 from isoscope.verbs.diff.support import Outside
-from isoscope.verbs.diff.text import about_support, difference_grids, number, with_interval
+from isoscope.verbs.diff.text import (
+    about_support,
+    about_threshold,
+    difference_grids,
+    number,
+    with_interval,
+)
 
 
 def row(part: str, measure: str, value: float | None, **more: object) -> Row:
@@ -87,4 +101,41 @@ def test_numbers_are_short() -> None:
 def test_shares_outside_are_said_with_their_test(share: float, differs: int, words: str) -> None:
     found = Outside(share, 0.0, 0.5, 100, differs=differs)
     (said,) = about_support({"B outside A": [found]})
-    assert said.startswith(words)
+    assert said.text.startswith(words)
+
+
+@given(
+    st.floats(0.001, 0.3), st.floats(0.4, 2.5), st.floats(0.02, 1.2),
+    st.sampled_from(["none", "center"]),
+)  # fmt: skip
+def test_answers_about_thresholds_agree_with_their_intervals(
+    a: float, factor: float, width: float, space: str
+) -> None:
+    """Words follow the interval that is printed beside them, to the rounding of its digits."""
+    b, reach = factor * a, width * a
+    p = 0.01 if reach < abs(b - a) else 0.5
+    change = Difference(b - a, b - a - reach, b - a + reach, 100, "", p)
+    ends = [Score(one, max(one - reach, 0.0), one + reach, 100) for one in (a, b)]
+    found = ThresholdReuse(0.5, *ends, change)
+    said = about_threshold(space, found)
+    numbers = re.search(r"difference (\S+) percentage points, (\S+) to (\S+)\)", said)
+    assert numbers is not None
+    value, low, high = (float(one) / 100 for one in numbers.groups())
+    assert value == pytest.approx(b - a, rel=0.06, abs=1e-12)
+    slack = 0.06 * max(abs(low), abs(high))
+    if said.startswith("Keep the threshold"):
+        assert a / THRESHOLD_FACTOR - slack <= a + low
+        assert a + high <= a * THRESHOLD_FACTOR + slack
+    elif said.startswith("Choose a new threshold"):
+        assert low > 0 or high < 0
+        assert max(a, b) > THRESHOLD_FACTOR * min(a, b)
+    else:
+        assert said.startswith("No statement on the threshold (too few rows")
+    words = {"may be kept": "Keep", "may not be kept": "Choose", "No statement": "No statement"}
+    one = Row("A and B", KEEPING, space, "pairs_above_threshold/B", b, extra={
+        "threshold": 0.5, **fields_of_answer(found.keep, found.no_statement)})  # fmt: skip
+    (on_screen,) = sentences("threshold", [one], thresholds=True)
+    assert [start for part, start in words.items() if part in on_screen] == [
+        next(start for start in words.values() if said.startswith(start))
+    ]
+    assert found.keep is not None or on_screen.endswith(f": {found.no_statement}.")

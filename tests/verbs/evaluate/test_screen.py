@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from screens_for_tests import screen_lines, words_of
 
@@ -32,6 +34,18 @@ def test_what_corrections_change_in_points() -> None:
     assert "90 of 100 pairs of men could be scored." in text
     assert "Corrections fitted on the texts that are scored (transductive)." in text
     assert sum("●" in line for line in lines) == 6
+
+
+def test_an_interval_that_excludes_zero_shows_that() -> None:
+    rows = scores("men")
+    ends = {"center": (0.0051, 0.0002, 0.0101), "whiten": (-0.0021, -0.0042, -0.00003)}
+    for k, row in enumerate(rows):
+        if row.measure.endswith("difference") and row.correction in ends:
+            value, low, high = ends[row.correction]
+            rows[k] = replace(row, value=value, low=low, high=high)
+    text = words_of(screen_lines(Result(rows)))
+    assert "center gains 0.51 (0.02 to 1.01)" in text
+    assert "whiten loses 0.210 (0.003 to 0.420)" in text
 
 
 @pytest.mark.parametrize("name", ["layer", "向量空间", "متجه", "x" * 60])

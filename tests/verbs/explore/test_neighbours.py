@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from explored_for_tests import small_spaces
 
-from isoscope.verbs.explore.session import CORRECTIONS, Space, find_plane, made, nearest
+from isoscope.verbs.explore.session import CORRECTIONS, Space, find_plane, largest, made, nearest
 
 
 def space_of(vectors: np.ndarray) -> Space:
@@ -82,3 +82,13 @@ def test_no_cosine_is_above_one() -> None:
     vectors = np.repeat(np.random.default_rng(0).normal(size=(50, 7)), 3, axis=0)
     space = space_of(vectors)
     assert all(one.cosine <= 1 for row in range(150) for one in nearest(space, row, 2))
+
+
+@pytest.mark.parametrize("k", [1, 10, 600, 5_000])
+def test_the_largest_are_those_of_a_stable_sort(k: int) -> None:
+    random = np.random.default_rng(3)
+    plain = random.standard_normal(2_000).astype(np.float32)
+    for values in (plain, np.round(plain), np.zeros(1_300, np.float32), plain[:7],
+                   np.where(plain > 2, plain, -np.inf).astype(np.float32)):  # fmt: skip
+        expected = np.argsort(-values, kind="stable")[:k]
+        np.testing.assert_array_equal(largest(values, k), expected)

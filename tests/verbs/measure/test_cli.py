@@ -115,8 +115,8 @@ def test_a_gate(run: Run, vectors: Path) -> None:
         (["VECTORS", "--workers", "0"], 2, "--workers"),
         (["VECTORS", "--precision", "half"], 2, "--precision"),
         (["VECTORS", "--nope"], 2, "unknown option '--nope'"),
-        (["VECTORS", "VECTORS"], 2, "unexpected extra argument"),
-        ([], 2, "Missing argument"),
+        (["VECTORS", "VECTORS"], 2, "nothing is expected after the source"),
+        ([], 2, "SOURCE is missing"),
         ([""], 2, "name a file"),
     ],
 )

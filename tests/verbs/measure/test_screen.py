@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from command_line import Run, runner
 from rich.console import Console
+from screens_for_tests import too_wide
 
 import isoscope
 from isoscope.results.kinds import screen_of
-from isoscope.results.screen.cells import width
 from isoscope.results.screen.diagnoses import without_limits
 from isoscope.results.screen.layout import lay_out
 from isoscope.verbs.measure.cli import show_provisional
@@ -52,7 +52,7 @@ def test_the_answer_comes_first(run: Run, offset: Path) -> None:
     (step,) = [line for line in lines if line.startswith("  Next")]
     assert step.split()[1:3] == ["isoscope", "advise"]
     assert len(lines) <= 40
-    assert max(map(width, lines)) <= 80
+    assert too_wide(lines, 80) == []
 
 
 def test_details_have_every_number(run: Run, offset: Path) -> None:
@@ -92,14 +92,14 @@ def test_what_is_even_is_called_so() -> None:
 def test_any_name_and_many_corrections_fit(tmp_path: Path, name: str, cells: int) -> None:
     np.save(tmp_path / f"{name}.npy", RANDOM.normal(size=(300, 40)) + 1)
     lines = lines_of(isoscope.measure(tmp_path / f"{name}.npy", corrections=CORRECTIONS), cells)
-    assert max(map(width, lines)) <= cells
+    assert too_wide(lines, cells) == []
     assert len(lines) <= 40
     assert sum("0." in line for line in lines) >= 6
 
 
 def test_many_dimensions_fit() -> None:
     lines = lines_of(isoscope.measure(RANDOM.normal(size=(200, 1536)).astype("f4")))
-    assert max(map(width, lines)) <= 80
+    assert too_wide(lines, 80) == []
     assert len(lines) <= 40
     assert "1,536 dimensions" in lines[0]
     assert any("(of 199)" in line for line in lines)  # rows allow no more directions
@@ -112,7 +112,7 @@ def test_several_clouds_have_a_line_each(tmp_path: Path) -> None:
     result = isoscope.measure(tmp_path / "layer_{layer}.npy", corrections="none")
     lines = lines_of(result)
     assert len(lines) <= 40
-    assert max(map(width, lines)) <= 80
+    assert too_wide(lines, 80) == []
     assert "in 1 of 30 clouds (layer 7)" in " ".join(" ".join(lines).split())
     (row,) = [line for line in lines if line.startswith("  layer 7 ")]
     assert "████████" in row
@@ -151,3 +151,19 @@ def test_a_provisional_answer_is_the_diagnosis_alone() -> None:
     assert "A strong common offset" in text
     assert "Next" not in text
     assert len(text.splitlines()) <= 6
+
+
+def test_a_search_with_queries_of_their_own(offset: Path) -> None:
+    """Labels are whole beside the numbers, and the columns with two centres are explained."""
+    asked = np.random.default_rng(2).normal(size=(60, np.load(offset).shape[1])) - 1
+    result = isoscope.measure(
+        offset, corrections="none,center", neighbours=True, k=3, queries=asked
+    )
+    lines = lines_of(result)
+    assert len(lines) <= 40
+    text = " ".join(" ".join(lines).split())
+    assert "Queries have a centre of their own" in text
+    assert any(line.startswith("  recall of binary ") for line in lines)
+    assert any(line.startswith("  binary against none ") for line in lines)
+    assert "against none: of those of the vectors as they are" in text
+    assert not any("…" in line.replace("… rescored", "") for line in lines)

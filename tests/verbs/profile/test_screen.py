@@ -6,6 +6,8 @@ import pytest
 from screens_for_tests import screen_lines, words_of
 
 from isoscope.results.result import Result, Row
+from isoscope.results.sentences import Sentence, as_verdict
+from isoscope.verbs.profile.names import CONTEXT, COSINES, OUTLIERS
 
 HOW = "900 tokens of 9 texts (x, 9 of 10 drawn, seed 0), special tokens out; 64 dimensions"
 
@@ -26,12 +28,15 @@ def layered(count: int, subject: str = "minilm") -> Result:
             "grade": "mild" if uneven else "none",
         }
         verdicts.append({"subject": subject, "part": part, "sentence": "A sentence.", **cause})
-    sentence = (
-        "The mean cosine is lowest at embedding (0.00) and highest at block 3 (0.13). Outlier "
-        "dimensions: 7 in 3 of 7 layers (the minimum in 20% of all vectors). Words are most "
-        "contextual at block 5: occurrences of a word are 0.55 more alike than any two tokens."
-    )
-    verdicts.append({"subject": subject, "part": "", "sentence": sentence})
+    where = "The mean cosine is lowest at embedding (0.00) and highest at block 3 (0.13)."
+    which = "7 in 3 of 7 layers (the minimum in 20% of all vectors)."
+    words = "Words are most contextual at block 5: occurrences are 0.55 more alike than tokens."
+    sentences = [
+        Sentence(COSINES, where),
+        Sentence(OUTLIERS, f"Outlier dimensions: {which}", f"Dimension {which}"),
+        Sentence(CONTEXT, words),
+    ]
+    verdicts.append({"subject": subject, "part": "", **as_verdict(sentences)})
     return Result(rows, verdicts=verdicts, extra={"kind": "profile"},
                   command="isoscope profile package:minilm --text texts.txt")  # fmt: skip
 
@@ -43,7 +48,7 @@ def test_where_the_space_becomes_uneven() -> None:
     assert "Nothing stands out at embedding, block 1–2, block 5–6." in text
     assert "Mild common offset at block 3–4." in text
     assert "highest at block 3 (0.13)" in text
-    assert "Outliers 7 in 3 of 7 layers" in text
+    assert "Outliers Dimension 7 in 3 of 7 layers" in text
     assert "isoscope explain package:minilm --text texts.txt" in text
     (row,) = [line for line in lines if line.startswith("  block 3 ")]
     assert "██" in row

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from browser_for_tests import NARROW, WIDE, as_new, console_errors, requests, resize
 
 import isoscope
+from isoscope.errors import IsoscopeError
 
 pytest.importorskip("jinja2")
 pytest.importorskip("vl_convert")
@@ -60,6 +62,67 @@ def test_it_draws_without_an_error_and_without_a_request(driver: Any, address: s
     assert console_errors(driver) == []
     assert [one for one in requests(driver) if not one.startswith(("file:", "data:"))] == []
     assert driver.title == "Two results"
+
+
+def test_the_policy_stops_scripts_and_styles_that_are_not_of_the_page(
+    driver: Any, address: str
+) -> None:
+    opened(driver, address)
+    console_errors(driver)
+    driver.execute_script("""
+        const script = document.createElement("script");
+        script.textContent = "document.title = 'broken'";
+        document.body.append(script);
+        const style = document.createElement("style");
+        style.textContent = "body { display: none }";
+        document.head.append(style);
+        const handler = document.createElement("p");
+        handler.setAttribute("onclick", "document.title = 'broken'");
+        document.body.append(handler);
+        handler.click();
+    """)
+    assert driver.title == "Two results"
+    assert driver.execute_script("return getComputedStyle(document.body).display") == "block"
+    errors = console_errors(driver)
+    assert sum("Content Security Policy" in one for one in errors) == 3, errors
+    # A page cannot be made to evaluate text; the driver itself is not bound by the policy.
+    driver.execute_script("""
+        window.addEventListener("evaluate", () => {}, { once: true });
+        setTimeout("document.title = 'broken'", 0);
+    """)
+    time.sleep(0.2)
+    assert driver.title == "Two results"
+
+
+STORED = Path(__file__).parents[2] / "guards" / "stored"
+
+
+def test_charts_of_every_kind_are_drawn_under_the_policy(driver: Any, tmp_path: Path) -> None:
+    """Their expressions are interpreted, in which not all of JavaScript is known."""
+    found: dict[str, Result] = {}
+    for path in sorted(STORED.rglob("*.json")):
+        try:
+            result = Result.load(path)
+        except IsoscopeError:
+            continue
+        found.setdefault(path.parent.name, result)
+    assert len(found) > 15
+    save_page(list(found.values()), tmp_path / "page.html", "All kinds")
+    console_errors(driver)
+    opened(driver, (tmp_path / "page.html").as_uri())
+    # Vega-Lite warns of charts whose size follows from their names; there must be no error.
+    assert [one for one in console_errors(driver) if '"WARN"' not in one] == []
+    assert len(driver.execute_script("return document.querySelectorAll('.chart svg.marks')")) > 30
+
+
+def test_charts_can_be_saved_from_a_menu_that_is_closed(driver: Any, address: str) -> None:
+    opened(driver, address)
+    shown = (
+        "return [...document.querySelectorAll('.vega-actions a')].map((a) => a.offsetHeight > 0)"
+    )
+    assert not any(driver.execute_script(shown))
+    driver.execute_script("document.querySelector('.vega-embed summary').click()")
+    assert sum(driver.execute_script(shown)) == 2  # as SVG and as PNG
 
 
 def test_marks_are_counted(driver: Any, address: str) -> None:

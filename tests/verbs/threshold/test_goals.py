@@ -113,7 +113,7 @@ def test_what_cannot_be_found_is_said() -> None:
     noise = rng.normal(size=200)
     found = Precision(0.95).choose(noise, labels)
     assert found.threshold is None
-    assert "no threshold has a precision of 0.95; the highest of 10 or more" in found.note
+    assert "the highest precision of 10 or more accepted pairs is" in found.note
     few = Precision(0.95).choose(noise[:8], labels[:8])
     assert few.note.startswith("8 pairs are too few for a precision of 0.95: at least 10")
     sure = Precision(0.95, 0.9).choose(noise[:40], labels[:40])

@@ -50,7 +50,7 @@ def lines_of(
     dots = "..." if plain else "…"
     values = [written(one.value, digits) for one in entries]
     words = [to_ascii(one.words) if plain else one.words for one in entries]
-    label_cells = min(max(width(one.label) for one in entries), room // 3)
+    label_cells = min(max(width(one.label) for one in entries), 2 * room // 5)
     behind = 2 + max(map(width, values)) + (2 + max(map(width, words)) if any(words) else 0)
     cells = min(max(room - label_cells - 2 - behind, FEWEST_CELLS), MOST_CELLS)
     axis = Axis(min(known), max(known), cells)
@@ -73,6 +73,7 @@ def written(value: float | None, digits: str) -> str:
 def tick_digits(ticks: Sequence[float]) -> str:
     """Return how ticks are written, with no more digits than it takes to tell them apart."""
     for digits in range(5):
-        if len({f"{tick:.{digits}f}" for tick in ticks}) == len(ticks):
+        # Read again as numbers: "-0" is no other tick than "0".
+        if len({float(f"{tick:.{digits}f}") for tick in ticks}) == len(ticks):
             return f".{digits}f"
     return ".2g"

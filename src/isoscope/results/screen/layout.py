@@ -2,7 +2,8 @@
 
 No line is wider than the terminal, and there are no more than ``HEIGHT`` lines: tables lose their
 last rows, which a line below them counts, before anything else does. No word and no number is
-broken over two lines.
+broken over two lines. One thing may be wider than the terminal: a word of a command, such as the
+path of a file, which has a line of its own then, because a shell would not join its pieces.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from itertools import zip_longest
 from isoscope.results.render import Line
 from isoscope.results.screen.blocks import Block, Fact, Numbers, Picture, Screen, Text
 from isoscope.results.screen.cells import padded, shortened, to_ascii, width, words_of, wrapped
+from isoscope.wording import command_lines
 
 # Lines of a screen; a prompt and the command above it take two more.
 HEIGHT = 38
@@ -141,11 +143,11 @@ class _Layout:
         if remark and width(fact.text) + GAP + width(remark) <= room:
             return [Line(f"{label}{fact.text}{' ' * GAP}{remark}", COMMAND)]
         if width(fact.text) > room:  # a shell joins lines that end in a backslash
-            pieces = wrapped(fact.text, room - 2)
-            lines = [
-                (label if k == 0 else blank) + piece + (" \\" if k < len(pieces) - 1 else "")
-                for k, piece in enumerate(pieces)
-            ]
+            first, *rest = command_lines(fact.text, room, width)
+            lines = [label + first]
+            for piece in rest:  # a word too long for a line begins further to the left
+                spare = max(self.cells - width(piece), INDENT)
+                lines.append(" " * min(spare, width(label)) + piece)
         else:
             lines = [label + fact.text]
         remarks = wrapped(remark, room) if remark else []

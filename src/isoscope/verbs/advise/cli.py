@@ -14,6 +14,10 @@ TRIED = "What is tried"
 
 EXAMPLES = """Examples:
 
+isoscope advise package:glove
+
+isoscope advise package:minilm --corrections center,whiten --details
+
 isoscope advise package:minilm --pairs pairs.tsv --out correction.safetensors
 
 isoscope advise vectors.npy --pairs rows.csv
@@ -23,8 +27,6 @@ isoscope advise package:minilm --task sts-b --data benchmarks/
 isoscope advise package:minilm --retrieval my-corpus/
 
 isoscope advise documents.npy --queries queries.npy --pairs clicks.csv
-
-isoscope advise vectors.npy
 """
 
 
@@ -78,6 +80,7 @@ class AdviseOptions(options.Options):
     drop_invalid: options.DropInvalid = False
     shown: options.Shown
     save: Path | None = options.option(None, "Write the ranking to this .json or .md file.")
+    watch: options.Watch
     debug: options.Debug = False
 
 
@@ -88,6 +91,6 @@ def advise_command(given: AdviseOptions) -> None:
     save = asked.pop("save")
     if save is not None:
         check_writable(save)
-    with running() as run:
+    with running(given.watch) as run:
         advice = isoscope.advise(**asked, **run)
     give(advice.result, given.shown, save)

@@ -13,8 +13,6 @@ from isoscope.verbs.advise.text import alpha_of
 if TYPE_CHECKING:
     from isoscope.results.result import Result, Row
 
-MOST_CAVEATS = 2
-
 
 def advice_screen(result: Result) -> Screen:
     """Return the screen of an advice on a task."""
@@ -51,7 +49,7 @@ def about(row: Row, chosen: set[str], alpha: float) -> str:
 
 def facts_of(result: Result, told: dict[str, Any]) -> list[Fact]:
     """Return caveats, the file that was written, and the command to run next."""
-    facts = [Fact("Note", str(one)) for one in result.extra.get("caveats", [])[:MOST_CAVEATS]]
+    facts = [Fact("Note", str(one)) for one in result.extra.get("caveats", [])]
     written = told.get("written")
     places, _ = given(result.command)
     source = quoted(places[0]) if places else "SOURCE"

@@ -11,6 +11,7 @@ from isoscope.measures.diagnosis import OFFSET
 from isoscope.results.fields import DIFFERENCE, KIND
 from isoscope.results.numbers import cell, with_interval
 from isoscope.results.tables import Grid
+from isoscope.tasks.datasets.own_pairs import OwnPairProblem, left_out_sentences
 from isoscope.tasks.probes import LogisticProbe
 from isoscope.tasks.problems.classification import ClassProblem
 from isoscope.verbs.advise.mean_cosines import in_words
@@ -42,7 +43,7 @@ def recommendation(problem: Problem, decision: Decision, final: NamedCorrection 
     if decision.outcome == "undecided":
         return undecided(problem, decision, score)
     count = len(decision.tried)
-    several = f"all {count} corrections" if count > 1 else "the correction"
+    several = {1: "the correction", 2: "both corrections"}.get(count, f"all {count} corrections")
     excluded = f"a gain of {limit:g} or more (--worthwhile) on {score} is excluded for {several}"
     if decision.outcome == "negligible":
         best = decision.helpful[0]
@@ -130,7 +131,7 @@ def caveats(
         Mean cosines of the vectors as they are, then of the recommended correction if there is
         one.
     """
-    lines = []
+    lines = left_out_sentences(problem.left_out) if isinstance(problem, OwnPairProblem) else []
     tried = [one.found.final.transformer for one in decision.tried]
     affine = any(isinstance(one, AffineCorrection) and not one.renormalize for one in tried)
     if (

@@ -104,12 +104,13 @@ def fit_correction(
     with opened(source, execution, asked, column, drop_invalid) as (selection, plan):
         sample = fit_and_sample(fitted, selection, LARGE_SIZE, progress=progress, plan=plan)
         fitted.save(path)  # before the journal goes
+    corrected = fitted.transform(sample) if len(sample) else sample
     cosines = {
-        "rows": len(sample),
-        "before": mean_cosine(sample),
-        "after": mean_cosine(fitted.transform(sample)) if len(sample) else None,
-    }
-    about = {"file": str(path), **facts_of(fitted, selection, plan), "mean_cosine": cosines}
+        "rows": len(sample), "before": mean_cosine(sample), "after": mean_cosine(corrected)
+    }  # fmt: skip
+    norms = {"before": mean_norm(sample), "after": mean_norm(corrected)}
+    changed = {"mean_cosine": cosines, "mean_norm": norms}
+    about = {"file": str(path), **facts_of(fitted, selection, plan), **changed}
     return FittedCorrection(fitted, {**asked, **about})
 
 
@@ -287,6 +288,11 @@ def mean_cosine(rows: NDArray[Any]) -> float | None:
         return None
     total = units.sum(axis=0)
     return float((total @ total - count) / (count * (count - 1)))
+
+
+def mean_norm(rows: NDArray[Any]) -> float | None:
+    """Return the mean norm of rows; None without any."""
+    return float(np.linalg.norm(rows, axis=1).mean()) if len(rows) else None
 
 
 def correction_path(out: str, source: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -9,14 +10,16 @@ import typer
 
 import isoscope
 from isoscope.cli import options
-from isoscope.cli.output import print_lines, watching
-from isoscope.cli.streams import print_facts
-from isoscope.results.render import Line
-from isoscope.verbs.correct.text import apply_lines, fit_lines
+from isoscope.cli.output import print_screen, watching
+from isoscope.cli.streams import console, print_facts
+from isoscope.results.screen.blocks import Screen
+from isoscope.verbs.correct.screen import apply_screen, fit_screen
 
-FIT_EXAMPLE = """Example:
+FIT_EXAMPLE = """Examples:
 
-isoscope correct fit vectors.parquet --correction whiten --out correction.safetensors
+isoscope correct fit package:glove --correction center --out center.safetensors
+
+isoscope correct fit package:minilm --correction whiten:n_components=128 --out whiten.safetensors
 """
 
 APPLY_HELP = (  # a line break in a help text would be one on the screen
@@ -30,7 +33,9 @@ APPLY_HELP = (  # a line break in a help text would be one on the screen
 
 APPLY_EXAMPLE = """Examples:
 
-isoscope correct apply correction.safetensors vectors.parquet --out corrected.parquet
+isoscope correct fit package:glove --correction center --out center.safetensors
+
+isoscope correct apply center.safetensors package:glove --out corrected.npy
 
 isoscope correct apply correction.safetensors "data/*.parquet" --out corrected/ --workers 4
 
@@ -45,9 +50,11 @@ REFRESH_HELP = (
     "cluster-pc-removal, need all vectors again."
 )
 
-REFRESH_EXAMPLE = """Example:
+REFRESH_EXAMPLE = """Examples:
 
-isoscope correct refresh correction.safetensors new_vectors.parquet
+isoscope correct fit package:glove --correction center --out center.safetensors
+
+isoscope correct refresh center.safetensors new_vectors.parquet --out refreshed.safetensors
 """
 
 
@@ -90,13 +97,14 @@ class Printed(options.Showing):
     """How what was done is told."""
 
     as_json: options.PrintJson = False
+    ascii: bool = options.flag("Draw with plain ASCII characters.")
 
-    def give(self, facts: Any, lines: list[str]) -> None:
+    def give(self, facts: Any, screen: Callable[[], Screen]) -> None:
         """Print for a program or for a person, unless nobody listens any more."""
         if self.as_json:
             print_facts(facts)
         else:
-            print_lines(map(Line, lines))
+            print_screen(screen(), console(), plain=self.ascii)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +133,7 @@ def fit(given: FitOptions) -> None:
     """Learn a correction from vectors, in one read for most, and write it to a file."""
     with watching(given.running.watch) as report:
         facts = isoscope.fit_correction(**given.arguments(), progress=report).facts
-    given.printed.give(facts, fit_lines(facts))
+    given.printed.give(facts, lambda: fit_screen(facts, given.source))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +170,7 @@ def apply(given: ApplyOptions) -> None:
     """Correct every vector of a file, in a new file of the same kind."""
     with watching(given.running.watch) as report:
         applied = isoscope.apply_correction(**given.arguments(), progress=report)
-    given.printed.give(applied.facts(), apply_lines(applied))
+    given.printed.give(applied.facts(), lambda: apply_screen(applied, given.correction))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,4 +192,4 @@ def refresh(given: RefreshOptions) -> None:
     """Take new vectors into a correction."""
     with watching(given.running.watch) as report:
         facts = isoscope.refresh_correction(**given.arguments(), progress=report).facts
-    given.printed.give(facts, fit_lines(facts))
+    given.printed.give(facts, lambda: fit_screen(facts, given.source))

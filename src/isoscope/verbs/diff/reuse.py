@@ -192,7 +192,10 @@ class ThresholdReuse:
         lowest, highest = a + (low or 0.0), a + (high or 0.0)
         if a / THRESHOLD_FACTOR <= lowest and highest <= a * THRESHOLD_FACTOR:
             return ""
-        return f"too few rows to exclude a factor of more than {THRESHOLD_FACTOR:g}"
+        return (
+            "too few rows to exclude that B's share of pairs above it differs from A's by a factor "
+            f"of more than {THRESHOLD_FACTOR:g}"
+        )
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from isoscope.results.fields import REMARKS, UNCORRECTED
+from isoscope.results.fields import UNCORRECTED
 from isoscope.results.numbers import UNKNOWN, brief, in_percent
 from isoscope.results.screen.blocks import Block, Fact, Numbers, Screen, Text
 from isoscope.results.screen.commands import given, quoted
+from isoscope.results.sentences import UNKNOWN_ROLE, of_roles, remarks_of
 from isoscope.verbs.diff import names
-from isoscope.verbs.diff.text import KEEP, THRESHOLD
+from isoscope.verbs.diff.text import ALIKE, COMPARED, DIFFER, KEEP, SOURCE, SUPPORT, THRESHOLD
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
@@ -18,33 +18,29 @@ if TYPE_CHECKING:
 
     from isoscope.results.result import Result, Row
 
-# Limits and p-values in the sentences about differences, which the details have.
-ASIDES = re.compile(r" \((?:negligible below|chance:)[^()]*\)")
-
-# How the sentences begin that say what was compared, how far, and what is kept.
-DIFFERENCES = (
-    "Significant", "No significant", "A and B hold", "Of the ", "That is hardly", "Neither cloud",
-    "There are too few documents",
-)  # fmt: skip
-SUPPORT = "support"
+NO_STATEMENT = "no_statement"
 OF_A, OF_B = "pairs_above_threshold/A", "pairs_above_threshold/B"
 KEPT = f"neighbours_kept@{names.NEIGHBOURS}"
 ANSWERS = {True: "keep", False: "replace", None: "no statement"}
 
 
 def difference_screen(result: Result) -> Screen:
-    """Return the screen of a comparison."""
-    remarks = [str(line) for line in result.extra.get(REMARKS, [])]
+    """Return the screen of a comparison.
+
+    What of A may be kept is said from the rows, a line for each space; the sentences of the details
+    say the same at length.
+    """
+    said = remarks_of(result)
     rows = [row for row in result.rows if row.part == names.KEEPING]
-    differences = [ASIDES.sub("", line) for line in remarks if line.startswith(DIFFERENCES)]
-    answer = [" ".join(differences)] if differences else []
-    answer += about_keeping(rows)
+    found = of_roles(said, ALIKE, DIFFER)
+    answer = [" ".join(found)] if found else []
+    answer += [*of_roles(said, UNKNOWN_ROLE), *about_keeping(rows)]
     subject = result.rows[0].subject if result.rows else "two clouds"
     sizes = [row.n for row in result.rows if row.part in (names.DIFFERENT, names.SAME) and row.n]
     title = " · ".join([subject, *([f"{max(sizes):,} rows"] if sizes else [])])
     body: list[list[Block]] = [[keeping_table(rows)]] if rows else []
-    body += [[Text(line)] for line in remarks if SUPPORT in line]
-    notes = [Fact("Note", remarks[0])] if remarks and remarks[0] not in differences else []
+    body += [[Text(line)] for line in of_roles(said, SUPPORT)]
+    notes = [Fact("Note", line) for line in of_roles(said, COMPARED, SOURCE)]
     notes += [
         Fact("Note", f"{counted(n, 'row')} excluded: {why}.") for why, n in result.left_out.items()
     ]
@@ -64,32 +60,40 @@ def about_keeping(rows: Sequence[Row]) -> list[str]:
     """Say whether A's corrections and thresholds may be kept."""
     if not rows:
         return []
-    said = [*sentences("correction", answers(rows, thresholds=False))]
+    said = [*sentences("correction", rows, thresholds=False)]
     cuts = answers(rows, thresholds=True)
-    said += sentences("threshold", cuts)
+    said += sentences("threshold", rows, thresholds=True)
     changed = [space for space, keep in cuts.items() if keep is False]
     if changed:
         said.append(about_change(rows, changed[0]))
     return [" ".join(said)]
 
 
-def sentences(what: str, found: dict[str, bool | None]) -> list[str]:
-    """Say which of some may be kept, which may not, and on which there is no statement."""
-    groups = {
-        answer: [space for space, keep in found.items() if keep is answer]
-        for answer in (True, False, None)
-    }
+def sentences(what: str, rows: Sequence[Row], *, thresholds: bool) -> list[str]:
+    """Say which of some may be kept, which may not, and why there is no statement on others."""
+    found = answers(rows, thresholds=thresholds)
+    groups: dict[tuple[bool | None, str], list[str]] = {}
+    for space, keep in found.items():
+        why = reason(rows, space, thresholds=thresholds) if keep is None else ""
+        groups.setdefault((keep, why), []).append(space)
     texts = {
         True: f"A's {what} may be kept for B",
         False: f"A's {what} may not be kept for B",
         None: f"No statement on A's {what}",
     }
-    several = len(found) > 1
     return [
-        f"{texts[answer]}{f' ({named(spaces)})' if several else ''}."
-        for answer, spaces in groups.items()
-        if spaces
+        f"{texts[keep]}{f' ({named(groups[keep, why])})' if len(found) > 1 else ''}"
+        f"{f': {why}' if why else ''}."
+        for keep, why in sorted(groups, key=lambda group: (True, False, None).index(group[0]))
     ]
+
+
+def reason(rows: Sequence[Row], space: str, *, thresholds: bool) -> str:
+    """Return why there is no statement on the correction, or the threshold, of a space."""
+    for row in rows:
+        if row.correction == space and (THRESHOLD in row.extra) == thresholds:
+            return str(row.extra.get(NO_STATEMENT, ""))
+    return ""
 
 
 def named(spaces: Sequence[str]) -> str:
@@ -145,7 +149,7 @@ def more(result: Result, rows: Sequence[Row]) -> list[Fact]:
     refit = [one for one, keep in answers(rows, thresholds=False).items() if keep is False]
     cuts = [one for one, keep in answers(rows, thresholds=True).items() if keep is not True]
     if refit:
-        text = f"isoscope correct fit {b} --correction {refit[0]} --out correction.safetensors"
+        text = f"isoscope correct fit {b} --correction {refit[0]} --out refitted.safetensors"
         step = [Fact("Next", text, command=True)]
     elif cuts:
         step = [Fact("Next", f"isoscope threshold {b}", "thresholds for B", command=True)]

@@ -2,7 +2,7 @@
 
 The sample of A is dealt into a reference and a held-out part. The strangeness of a row is its
 Euclidean distance to the k-th nearest row of the reference. A row of B is outside A's support at
-95 % when it is stranger than the ⌈0.95 (m + 1)⌉-th of the m held-out rows of A. Held-out rows of A
+95 % when it is further than the ⌈0.95 (m + 1)⌉-th of the m held-out rows of A. Held-out rows of A
 and rows of B meet the same reference, so that under equality a row of B is outside with a chance of
 5 %, exactly, whatever the distribution and the width (split conformal novelty detection; Vovk et
 al. 2005). What exceeds that is the finding. Documents are held out as a whole; of clouds with the

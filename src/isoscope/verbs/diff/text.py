@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from isoscope.results import numbers
 from isoscope.results.fields import REMARKS
+from isoscope.results.sentences import Sentence, with_role
 from isoscope.results.tables import Grid, grouped, pivot, said_once
 from isoscope.verbs.diff import names
 from isoscope.wording import counted
@@ -38,6 +39,12 @@ BETWEEN = {
     "mean_length_ratio": "mean norm of B over that of A",
     "length_distance": "mean difference of the sorted norms over the mean norm",
 }
+
+# Roles of sentences: how rows were compared, what must be known of a source, how alike or different
+# the clouds are, how much of one is new to the other, and what of A may be kept.
+COMPARED, SOURCE, ALIKE, DIFFER, SUPPORT, KEPT = (
+    "comparison", "source", "likeness", "difference", "support", "keeping",
+)  # fmt: skip
 
 # What the table calls rows, so that it fits a screen.
 KEPT_NAMES = {
@@ -127,7 +134,10 @@ def below_limit(row: Row) -> str:
 def support_grid(rows: list[Row]) -> Grid:
     """Arrange shares outside each other's support."""
     header = ["outside the support", "share", "by chance", "rows"]
-    legend = "B outside A@95%: share of B that is stranger to A's rows than 95 % of A itself"
+    legend = (
+        "B outside A@95%: share of B's rows that are further from the rows of A than 95 % of A's "
+        "own held-out rows are"
+    )
     return by_chance_grid(rows, header, EXPECTED, legend)
 
 
@@ -191,54 +201,67 @@ def notes_of(rows: list[Row]) -> list[str]:
     return said_once((row.measure, row.note) for row in rows)
 
 
-def about_equal(two: TwoSides) -> str:
+def about_equal(two: TwoSides) -> Sentence:
     """Say that both clouds are one, and what follows."""
     order = " in the same order" if two.paired else ""
-    return (
+    return Sentence(
+        ALIKE,
         f"A and B hold the same {two.a.moments.rows:,} vectors{order}: every difference is exactly "
-        "0, and A's corrections and thresholds serve for B as they do for A."
+        "0, and A's corrections and thresholds serve for B as they do for A.",
     )
 
 
-def about_same_rows(same: SameRows) -> list[str]:
+def about_same_rows(same: SameRows) -> list[Sentence]:
     """Say how alike two spaces are to somebody who searches in them."""
-    said = [
+    said = (
         f"Of the {same.k} nearest rows of a row, {ranged(same.overlap, 2)} are the same in both "
-        f"spaces (chance: {same.chance:.2g})."
-    ]
+        f"spaces"
+    )
+    found = [Sentence(ALIKE, f"{said} (chance: {same.chance:.2g}).")]
     if same.overlap.low is not None and same.overlap.low <= 2 * same.chance:
-        said.append(
-            "That is hardly more than chance: are these the same rows? --other-rows compares them "
-            "as clouds of others."
+        found.append(
+            Sentence(
+                ALIKE,
+                "That is hardly more than chance: are these the same rows? --other-rows compares "
+                "them as clouds of others.",
+            )
         )
-    return said
+    return found
 
 
-def about_differences(found: Effects | None, tests: dict[str, EqualityTest] | None) -> list[str]:
+def about_differences(
+    found: Effects | None, tests: dict[str, EqualityTest] | None
+) -> list[Sentence]:
     """Say what differs beyond chance, and by how much."""
     if found is None:
-        return ["Neither cloud has any variance: all vectors of each are the same."]
+        nothing = "Neither cloud has any variance: all vectors of each are the same."
+        return [Sentence(DIFFER, nothing)]
     if tests is None:
-        return ["There are too few documents to test whether the clouds differ."]
+        few = "There are too few documents to test whether the clouds differ."
+        return [Sentence(DIFFER, few)]
     sizes = {
         names.MEANS: f"the means, by {found.mean_shift:.3g} of the spread",
         names.COVARIANCES: f"the covariances, by {found.covariance_distance:.2g} of their size",
         names.LENGTHS: f"the norms, by {found.length_distance:.2g} of their mean{means_of(found)}",
     }
-    differ: dict[bool, list[str]] = {False: [], True: []}
+    differ: dict[bool, list[tuple[str, str]]] = {False: [], True: []}
     for name, words in sizes.items():
         size, limit = found.sizes[name]
         if is_significant(tests[name]):
-            p = f"p = {tests[name].p_holm:.2g}"
-            differ[size < limit].append(f"{words} (negligible below {limit:g}; {p})")
-    lines = []
-    if differ[False]:
-        lines.append(f"Significant differences: {'; '.join(differ[False])}.")
-    if differ[True]:
-        lines.append(f"Significant but negligible differences: {'; '.join(differ[True])}.")
-    if not lines:
-        lines.append("No significant difference of means, covariances or norms.")
-    return lines
+            aside = f"negligible below {limit:g}; p = {tests[name].p_holm:.2g}"
+            differ[size < limit].append((words, aside))
+    starts = {False: "Significant differences", True: "Significant but negligible differences"}
+    said = [
+        Sentence(
+            DIFFER,
+            f"{starts[small]}: {'; '.join(f'{words} ({aside})' for words, aside in some)}.",
+            f"{starts[small]}: {'; '.join(words for words, _ in some)}.",
+        )
+        for small, some in differ.items()
+        if some
+    ]
+    none = "No significant difference of means, covariances or norms."
+    return said or [Sentence(DIFFER, none)]
 
 
 def means_of(found: Effects) -> str:
@@ -252,7 +275,7 @@ def is_significant(test: EqualityTest) -> bool:
     return test.p_holm is not None and test.p_holm <= names.ALPHA
 
 
-def about_support(found: dict[str, list[Outside]]) -> list[str]:
+def about_support(found: dict[str, list[Outside]]) -> list[Sentence]:
     """Say how much of each cloud is new to the other."""
     lines, missing = [], []
     for direction, shares in found.items():
@@ -269,13 +292,13 @@ def about_support(found: dict[str, list[Outside]]) -> list[str]:
         lines.append(
             f"{rounded_share(one.value)} of {inside} lies outside {other}'s support ({against})"
         )
-    return (["; ".join(lines) + "."] if lines else []) + missing
+    return with_role(SUPPORT, ["; ".join(lines) + "."] * bool(lines) + missing)
 
 
-def about_keeping(kept: SpaceReuse) -> list[str]:
+def about_keeping(kept: SpaceReuse) -> list[Sentence]:
     """Answer whether the correction and the threshold of A serve for B."""
     lines = [] if kept.correction is None else [about_correction(kept.space, kept.correction)]
-    return [*lines, about_threshold(kept.space, kept.threshold)]
+    return with_role(KEPT, [*lines, about_threshold(kept.space, kept.threshold)])
 
 
 def about_correction(name: str, kept: CorrectionReuse) -> str:
@@ -316,14 +339,14 @@ def about_threshold(name: str, cut: ThresholdReuse) -> str:
         return f"No statement on the threshold ({cut.no_statement}): {figures}."
     if cut.keep:
         return f"Keep the threshold: {figures}."
-    factor = f"a factor of more than {names.THRESHOLD_FACTOR:g}"
+    factor = f"the shares differ by a factor of more than {names.THRESHOLD_FACTOR:g}"
     return f"Choose a new threshold ({factor}): {figures}."
 
 
-def about_sources(two: TwoSides) -> list[str]:
+def about_sources(two: TwoSides) -> list[Sentence]:
     """Say what must be known of a source, such as that its codes are lossy."""
     told = {"A": two.a.caveat, "B": two.b.caveat}
-    return [f"{name} has {caveat}." for name, caveat in told.items() if caveat]
+    return with_role(SOURCE, [f"{name} has {caveat}." for name, caveat in told.items() if caveat])
 
 
 def rounded(digits: int) -> Callable[[float], str]:

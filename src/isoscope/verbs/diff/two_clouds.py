@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from isoscope.compute.map_reduce import Batches, summed
+from isoscope.compute.memory import COMPARED, COPIES, check_bytes
 from isoscope.corrections.fit import fingerprint_of
 from isoscope.data.arrays import on_host
 from isoscope.data.base import Batch, Cloud, CloudGroup, LazyLabels, WrappedGroup
@@ -285,6 +286,13 @@ class InStepTaker:
         return InStepSums(moments, samples, cross, self._reading.sample, equal)
 
 
+# Rows of each cloud that are dealt anew: products of all with all are held in memory.
+TESTED = 2_000
+
+# Matrices of such products that are held at a time, of the rows of both clouds.
+POOLED = 2
+
+
 @dataclass(frozen=True)
 class Reading:
     """How two clouds are read: what is summed, and how many rows of each are sampled.
@@ -303,6 +311,15 @@ class Reading:
 
     def both(self, a: CloudGroup, b: CloudGroup, *, paired: bool) -> TwoSides:
         """Read both once: in step where row i of each is one thing, else one after the other."""
+        # Matrices, and the sampled rows of both: as they were read, together, and corrected.
+        width = max(a.widths[0], b.widths[0])
+        rows = sum(min(self.sample, group.rows or self.sample) for group in (a, b))
+        check_bytes(
+            8 * (width * (COMPARED * width + COPIES * rows) + POOLED * min(rows, 2 * TESTED) ** 2),
+            f"comparing {a.names[0]} and {b.names[0]}",
+            f"{rows:,} sampled rows and matrices of {width:,} × {width:,}",
+            "reduce the dimensions first, or take a smaller --sample",
+        )
         return self.in_step(a, b) if paired else self.apart(a, b)
 
     def in_step(self, a: CloudGroup, b: CloudGroup) -> TwoSides:

@@ -12,11 +12,15 @@ from isoscope.wording import listed
 
 ON_TEXTS = options.OF_TEXTS
 
-EXAMPLES = """Examples:
+WORDS = r"printf 'cat dog 8\nsun moon 6\nred blue 7\nsun shoe 1\n' > words.txt;"
+
+EXAMPLES = f"""Examples:
+
+{WORDS} isoscope evaluate package:glove --tasks word-similarity:words.txt
+
+isoscope evaluate package:glove --tasks word-similarity:words.txt --json
 
 isoscope evaluate package:glove --tasks simlex-999,men --data benchmarks/
-
-isoscope evaluate vectors.txt --tasks word-similarity:pairs.csv --corrections none,center
 
 isoscope evaluate model.safetensors --column wte.weight --vocabulary vocab.json --prefix Ġ
 

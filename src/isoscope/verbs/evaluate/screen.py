@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from isoscope.results.fields import (
     BEST,
     DIFFERENCE,
+    FITTED_ON,
     KIND,
     MAIN,
     PART_OF_TASK,
@@ -68,9 +69,9 @@ def main_rows(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.measure in (name, name + DIFFERENCE)]
 
 
-def points(value: float) -> str:
+def points(value: float, digits: int = 1) -> str:
     """Return a score, or a difference, in points: hundredths."""
-    return f"{100 * value:.1f}"
+    return f"{100 * value:.{digits}f}"
 
 
 def about_corrections(task: str, rows: Sequence[Row]) -> str:
@@ -108,8 +109,10 @@ def change_of(row: Row) -> str:
     """Say what a correction gains or loses, with the interval."""
     value, low, high = row.value or 0.0, row.low or 0.0, row.high or 0.0
     word, ends = ("gains", (low, high)) if value > 0 else ("loses", (-high, -low))
-    interval = f"{points(ends[0])} to {points(ends[1])}"
-    return f"{row.correction} {word} {points(abs(value))} ({interval})"
+    # An interval that excludes 0 does so on the screen as well.
+    digits = next((n for n in (1, 2, 3) if round(100 * ends[0], n) > 0), 4)
+    interval = f"{points(ends[0], digits)} to {points(ends[1], digits)}"
+    return f"{row.correction} {word} {points(abs(value), digits)} ({interval})"
 
 
 def task_blocks(tasks: dict[str, list[Row]]) -> list[list[Block]]:
@@ -182,7 +185,7 @@ def facts_of(result: Result, tasks: dict[str, list[Row]]) -> list[Fact]:
     notes = [str(line) for line in result.extra.get(REMARKS, [])]
     rows = next(iter(tasks.values()))
     parts = [part.strip() for part in rows[0].protocol.split(";")]
-    fitted = next((part for part in parts if part.startswith("corrections fitted")), "")
+    fitted = next((part for part in parts if FITTED_ON in part), "")
     notes += [f"{fitted[0].upper()}{fitted[1:]}."] if fitted else []
     for task, some in tasks.items():
         row = some[0]

@@ -28,7 +28,7 @@ from isoscope.data.base import Batch, CloudGroup
 from isoscope.data.combine import SingleCloud, label_of
 from isoscope.errors import DataError, UsageError
 from isoscope.progress import Progress, report
-from isoscope.results.fields import BLOCKS, REPLICATES
+from isoscope.results.fields import BLOCKS, FITTED_ON, REPLICATES
 from isoscope.results.result import Result, Row, versions
 from isoscope.wording import counted
 
@@ -304,7 +304,7 @@ def score_words(
         }
         repeated = f"; {words.repeated:,} repeated rows: the first counts" if words.repeated else ""
         protocol = (
-            f"{words.width:,} dimensions; {form}; corrections fitted on all {words.rows:,} rows; "
+            f"{words.width:,} dimensions; {form}; {FITTED_ON} all {words.rows:,} rows; "
             f"{level:.0%} intervals{repeated}"
         )
         where = (name, "") if len(found) == 1 else ("", name)

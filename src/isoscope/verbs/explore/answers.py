@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from isoscope.corrections.registry import all_corrections
-from isoscope.errors import UsageError, unknown_name
+from isoscope.errors import UsageError, cut, unknown_name
 from isoscope.measures.registry import find_measure
 from isoscope.measures.views import NONE
 from isoscope.verbs.explore.session import CORRECTIONS, MEASURES, Neighbour, Space, Spaces, nearest
@@ -172,7 +172,7 @@ def whole_number(query: Mapping[str, str], name: str, default: int, least: int, 
     """Return a parameter that is a whole number within bounds."""
     text = query.get(name, str(default))
     if not (text.isascii() and text.isdecimal() and len(text) < 16 and least <= int(text) <= most):
-        raise UsageError(f"{name} is a whole number from {least} to {most}, not {text!r}")
+        raise UsageError(f"{name} is a whole number from {least} to {most}, not {cut(text)!r}")
     return int(text)
 
 

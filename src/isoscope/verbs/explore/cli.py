@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 import isoscope
 from isoscope.cli import options
+from isoscope.cli.deadline import deadline
 from isoscope.cli.progress import progress_bar
 from isoscope.cli.streams import plain_warnings
+from isoscope.compute.memory import limited
 
 EXAMPLES = """Examples:
 
@@ -47,6 +49,7 @@ class ExploreOptions(options.Options):
     seed: options.Seed = 0
     port: int = options.option(0, "Port of 127.0.0.1; 0 is any free one.", min=0, max=65_535)
     open_browser: bool = options.flag("Open the page in a browser.", "--open")
+    limits: options.Limits
     debug: options.Debug = False
 
 
@@ -57,8 +60,14 @@ def explore_command(given: ExploreOptions) -> None:
     The page is for this machine alone: it listens on 127.0.0.1 and answers only to the address
     that is printed. Nothing is uploaded or written.
     """
-    with plain_warnings(), ExitStack() as reading:
+    with (
+        deadline(given.limits.timeout) as end,
+        limited(given.limits.max_memory),
+        plain_warnings(),
+        ExitStack() as reading,
+    ):
         report = reading.enter_context(progress_bar())
+        report = report if end is None else end.reports(report)
 
         def say(address: str) -> None:
             reading.close()  # the bar goes before the page is there

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -135,6 +136,11 @@ class Space:
     lengths: NDArray[np.float32]
     plane: Plane
 
+    @cached_property
+    def aimless(self) -> NDArray[np.intp]:
+        """Rows without a direction."""
+        return np.flatnonzero(self.lengths == 0)
+
     @property
     def bytes(self) -> int:
         """What it takes in memory."""
@@ -257,13 +263,31 @@ def nearest(space: Space, row: int, k: int) -> list[Neighbour]:
     if not space.lengths[row] > 0:
         return []
     cosines = space.units @ space.units[row]
-    cosines[space.lengths == 0] = -np.inf
+    cosines[space.aimless] = -np.inf
     cosines[row] = -np.inf
-    k = min(k, len(cosines))
-    # Partition and sort only what is needed; all that tie with the last one take part.
-    last = np.partition(cosines, len(cosines) - k)[len(cosines) - k]
-    found = np.flatnonzero(cosines >= last)
-    found = found[np.argsort(-cosines[found], kind="stable")][:k]
+    found = largest(cosines, k)
     return [
         Neighbour(int(one), min(1.0, float(cosines[one]))) for one in found if cosines[one] > -2
     ]
+
+
+# Numbers among which the largest is found first: the largest of all are in few of such stretches.
+STRETCH = 512
+
+
+def largest(values: NDArray[np.float32], k: int) -> NDArray[np.intp]:
+    """Return the places of the k largest numbers, the largest first and ties in their order.
+
+    The k-th largest of the maxima of stretches is no larger than the k-th largest number. So only
+    the stretches that reach it are looked at one by one, which spares a partition of all numbers.
+    """
+    k = min(k, len(values))
+    starts = np.arange(0, len(values), STRETCH)
+    maxima = np.maximum.reduceat(values, starts)
+    reached = -np.inf if k > len(maxima) else np.partition(maxima, len(maxima) - k)[-k]
+    places = starts[maxima >= reached][:, None] + np.arange(STRETCH)
+    places = places.reshape(-1)
+    places = places[places < len(values)]
+    places = places[values[places] >= reached]
+    # Stable, so that of equal numbers the first comes first.
+    return np.asarray(places[np.argsort(-values[places], kind="stable")][:k])

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.memory import room
 from isoscope.data.arrays import to_host
 from isoscope.data.combine import WORD, clouds_of, label_of
 from isoscope.data.open import open_cloud
 from isoscope.data.sampling import lowest_indices
 from isoscope.data.selection import RowSelection, count_rows
-from isoscope.errors import DataError, UsageError, unknown_name
+from isoscope.errors import DataError, UsageError, cut, unknown_name
 from isoscope.models.sources import CONFIG, GGUF
 from isoscope.wording import listed
 
@@ -48,8 +49,8 @@ class UnknownWordError(UsageError):
     """
 
     def __init__(self, word: str, near: list[str]) -> None:
-        hint = f"; near it: {', '.join(near)}" if near else ""
-        super().__init__(f"no row has the word {word!r}{hint}")
+        hint = f"; near it: {', '.join(map(cut, near))}" if near else ""
+        super().__init__(f"no row has the word {cut(word)!r}{hint}")
         self.near = near
 
 
@@ -173,21 +174,21 @@ def read_vectors(
         raise UsageError("explore takes a source of vectors, or a model with texts")
     if drop_invalid and len(clouds) > 1:
         raise UsageError("parts must keep the same rows: --drop-invalid is for a single cloud")
-    room = max(2, MEMORY // (4 * sum(cloud.width for cloud in clouds.values())))
+    fitting = max(2, room(MEMORY) // (4 * sum(cloud.width for cloud in clouds.values())))
     layers: dict[str, NDArray[np.float32]] = {}
     names: NDArray[np.object_] | None = None
     places = np.empty(0, np.int64)
     total = 0
     for part, cloud in clouds.items():
         total = count_rows(cloud)
-        kept = None if total <= room else lowest_indices(total, room, seed)
+        kept = None if total <= fitting else lowest_indices(total, fitting, seed)
         vectors, own, rows = read_cloud(cloud, kept, words, drop_invalid, total, progress)
         if names is not None and (len(rows) != len(places) or not np.array_equal(own, names)):
             raise DataError(f"{part}: its rows are not those of {next(iter(layers))}")
         layers[part], names, places = vectors, own, rows
     assert names is not None
     protocol = f"{len(places):,} rows"
-    if total > room:
+    if total > fitting:
         protocol += f" of {total:,}, drawn at random (seed {seed})"
     elif len(places) < total:
         protocol += f", numbered without the {total - len(places):,} that are not finite"

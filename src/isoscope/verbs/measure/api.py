@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 from isoscope.compute.execution import Execution, RunOptions
 from isoscope.compute.journal import journal_beside, refuse_unfinished
 from isoscope.compute.map_reduce import without_skipped
+from isoscope.compute.memory import check_held
 from isoscope.corrections.apply import CorrectedCloud
 from isoscope.corrections.registry import make_correction, parse_corrections
 from isoscope.data.blocks import DOCUMENT, Dealer
@@ -20,12 +20,14 @@ from isoscope.data.sampling import draw
 from isoscope.data.selection import RowSelection
 from isoscope.errors import at_least, one_of
 from isoscope.measures.diagnosis import judge
-from isoscope.measures.families.partition import log_i1
 from isoscope.measures.intervals import IntervalEstimator
+from isoscope.measures.reads.projections import single_suffices
 from isoscope.measures.reads.request import Request
-from isoscope.measures.registry import choose_measures, find_measure
+from isoscope.measures.registry import choose_measures
+from isoscope.measures.space import known
 from isoscope.measures.views import DEFAULT_CORRECTIONS, NONE, check_width
 from isoscope.registry import load
+from isoscope.results.fields import RANDOM_SAMPLE
 from isoscope.results.merge import beside, skipped_count, skipped_shards
 from isoscope.results.result import Result, Row, Table, check_writable, versions
 from isoscope.results.spaces import add
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
     from isoscope.corrections.query_centre import Centres
     from isoscope.data.base import CloudGroup
+    from isoscope.measures.reads.request import Described
     from isoscope.measures.space import Space
     from isoscope.progress import Progress
 
@@ -61,6 +64,7 @@ def measure(
     documents: Any = None,
     intervals: bool | None = None,
     sample: int | None = None,
+    exact: bool = False,
     neighbours: bool = False,
     reduce: str | None = None,
     pairs: str | Path | None = None,
@@ -112,6 +116,10 @@ def measure(
     sample : int, optional
         Measure a random sample of this many rows instead of all; the source is read once to draw
         it, and every row has the same chance.
+    exact : bool
+        Look for neighbours (hubness, intrinsic dimension) and for clusters (``local_i1``) in all
+        rows, which are held in memory, instead of in a random sample of them. The time of
+        neighbours then grows with the square of the number of rows.
     neighbours : bool
         Also measure what each correction does to a search in a sample: neighbours kept,
         hubness, and the recall of HNSW, IVF, int8 and binary codes. This needs no labels.
@@ -194,8 +202,11 @@ def measure(
     dealer = Dealer(documents) if (not population if intervals is None else intervals) else None
     ranges = intervals is not False
     double = precision == "double"
-    request = Request(chosen, names, double, dealer, seed, progress, ranges=ranges)
+    request = Request(chosen, names, double, dealer, seed, progress, ranges=ranges, exact=exact)
     if drawn is not None:
+        check_held(
+            drawn, max(source.widths), f"a sample of {source.names[0]}", "take a smaller one"
+        )
         source = draw(source, drawn, seed)
     elif provisional is not None:
         ask = partial(
@@ -217,6 +228,7 @@ def measure(
         "intervals": dealer is not None,
         "sample": drawn,
         "seed": seed,
+        **({"exact": True} if exact else {}),  # runs without it go on with what older ones kept
     }
     with replace(execution, journal=journal).open(
         source, configuration, worth=WORTH_KEEPING
@@ -246,7 +258,7 @@ def protocol_notes(source: CloudGroup, seed: int | None) -> str:
     notes = f"; {caveat}" if caveat else ""
     if seed is not None:
         of = "" if source.rows is None else f" of {source.rows:,} rows"
-        notes += f"; a random sample{of}, seed {seed}"
+        notes += f"; {RANDOM_SAMPLE}{of}, seed {seed}"
     return notes
 
 
@@ -267,7 +279,7 @@ def evaluated(request: Request, selection: RowSelection, notes: str) -> Result:
         measured = {
             space.correction: space
             for space in (
-                *with_clusters(request, found.spaces, rest, name),
+                *with_clusters(request, found, rest, name),
                 *corrected_spaces(request, rest, name),
             )
         }
@@ -319,35 +331,19 @@ def corrected_spaces(request: Request, group: CloudGroup, name: str) -> list[Spa
     return spaces
 
 
-def with_clusters(
-    request: Request, spaces: list[Space], group: CloudGroup, name: str
-) -> list[Space]:
+def with_clusters(request: Request, found: Described, group: CloudGroup, name: str) -> list[Space]:
     """Let the cloud as it is be measured within clusters, where a measure asks for it."""
     if "clusters" not in request.needs:
-        return spaces
-    local = partial(local_log_i1, request, SingleCloud(group, name))
+        return found.spaces
+    reads = found.reads
+    geometry = known(reads.geometry, "the geometry")
+    # By name: other measures do without.
+    clusters = load("isoscope.verbs.measure.local_clusters:LocalClusters")(
+        SingleCloud(group, name), reads.moments,
+        request.double or not single_suffices(reads.moments, (), geometry),
+        request.seed, request.exact, request.progress,
+    )  # fmt: skip
     return [
-        replace(space, local_log_i1=local) if space.correction == NONE else space
-        for space in spaces
+        replace(space, local_log_i1=clusters.log_i1) if space.correction == NONE else space
+        for space in found.spaces
     ]
-
-
-def local_log_i1(request: Request, cloud: SingleCloud, n_clusters: int, seed: int) -> float | None:
-    """Return ln I1 of a cloud whose clusters are centred each on its own mean.
-
-    None where k-means with the seed finds fewer clusters.
-    """
-    progress = request.progress
-    # By name, as it imports scikit-learn, which other measures do without.
-    removal = load("isoscope.corrections.estimators.cluster_pc_removal:ClusterRemoval")
-    centring = removal(n_clusters, n_components=0, random_state=request.seed + seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the measure says it in its own words
-        centring.fit_cloud(cloud, progress=progress)
-    if centring.n_clusters_ < n_clusters:
-        return None
-    asked = replace(request.of_corrected(), measures=(find_measure("i1"),))
-    ((_, found, _),) = asked.spaces(RowSelection(CorrectedCloud(cloud, centring)))
-    partition = found.spaces[0].partition
-    assert partition is not None
-    return log_i1(partition)

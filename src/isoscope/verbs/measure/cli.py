@@ -111,6 +111,10 @@ class MeasureOptions(options.Options):
         "--intervals/--no-intervals",
     )
     sample: int | None = options.option(None, "Measure a random sample of this many rows.", min=2)
+    exact: bool = options.flag(
+        "Look for neighbours and clusters (hubness, intrinsic_dimension, local_i1) in all rows "
+        "instead of a sample."
+    )
     search: Search
     seed: options.Seed = 0
     scale: options.Scale

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from isoscope.measures.titles import title_of
-from isoscope.results.fields import REMARKS, UNCORRECTED
+from isoscope.results.fields import RANDOM_SAMPLE, REMARKS, UNCORRECTED
 from isoscope.results.merge import SKIPPED
 from isoscope.results.numbers import UNKNOWN, brief, in_percent
 from isoscope.results.screen.blocks import Block, Fact, Numbers, Picture, Screen, Text
@@ -16,7 +17,7 @@ from isoscope.results.screen.diagnoses import short_cause, without_limits
 from isoscope.results.screen.pictures import bar, pooled, sparkline
 from isoscope.results.tables import grouped
 from isoscope.verbs.measure.names import ALIKE, APART, BETWEEN, DOCUMENTS, PART
-from isoscope.verbs.measure.search.text import SEARCH_GRIDS, search_grids
+from isoscope.verbs.measure.search.text import AGAINST, RECALL_LEGEND, SEARCH_GRIDS, search_grids
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
@@ -42,8 +43,14 @@ OF_CLOUDS = {
 }
 BAR_CELLS, PICTURE_CELLS = 8, 40
 
+# Sentences about what corrections do to a search; the table has the others.
+
+
 # Clouds of one diagnosis that are named.
 MOST_NAMED = 3
+
+# Notes that are shown; of more the number is told.
+MOST_NOTES = 4
 
 # What a source and its reads are, which no reader of a screen needs.
 HOW = ("two reads", "one read", "sums in", "projections in")
@@ -68,14 +75,15 @@ def measure_screen(result: Result) -> Screen:
     about = next((one for one in result.verdicts if one.get("part") != PART), {})
     title, said = title_of_cloud(result, rows), notes(result, rows)
     # Who asks about a search is answered about the search.
+    told = [str(one["sentence"]) for one in result.verdicts if one.get("part") == PART]
     if searched := search_blocks(result):
-        return Screen(title, diagnosis(about), searched, [*said, *more(result, about)])
+        answer = [*diagnosis(about), *told]
+        return Screen(title, answer, searched, [*said, *more(result, about)])
     numbers: list[Block] = [number_table(rows)] if rows else table_preview(result)
     pictures: list[Block] = [*density_pictures(result), *spectrum_pictures(result)]
     facts = [*meaning(about), *said, *more(result, about)]
     answer, body = diagnosis(about), [numbers, pictures]
     if between := [row for row in every if row.part == PART]:
-        told = [str(one["sentence"]) for one in result.verdicts if one.get("part") == PART]
         answer, body = [*answer, *told], [numbers, [query_table(between)]]
     return Screen(title, answer, body, facts)
 
@@ -107,8 +115,9 @@ def title_of_cloud(result: Result, rows: Sequence[Row]) -> str:
     first = rows[0]
     count = max((row.n or 0 for row in rows if "unit" not in row.extra), default=0)
     width, _, number_type = first.protocol.split(";")[0].partition(", ")
-    parts = [first.subject or first.part, f"{count:,} vectors × {width}", number_type]
-    if ": a random sample" in first.protocol or "; a random sample" in first.protocol:
+    width = "1 dimension" if width == "1 dimensions" else width
+    parts = [first.subject or first.part, f"{counted(count, 'vector')} × {width}", number_type]
+    if RANDOM_SAMPLE in first.protocol:
         parts.append("random sample")
     return " · ".join(part for part in parts if part)
 
@@ -221,14 +230,17 @@ def notes(result: Result, rows: Sequence[Row]) -> list[Fact]:
     ]
     for row in rows[:1]:
         parts = [part.strip() for part in row.protocol.split(";")[1:]]
-        said += [part for part in parts if not part.startswith((*HOW, "a random sample"))]
+        said += [part for part in parts if not part.startswith((*HOW, RANDOM_SAMPLE))]
     undefined = grouped(
         (row for row in rows if row.value is None and row.correction == UNCORRECTED),
         lambda row: row.note,
     )
     said += [f"{title_of(some[0].measure)}: {why}" for why, some in undefined.items() if why]
     said += [str(line) for line in result.extra.get(REMARKS, [])]
-    return [Fact("Note", one if one.endswith(".") else f"{one}.") for one in said[:3]]
+    shown = said[:MOST_NOTES]
+    if len(said) > len(shown):
+        shown.append(f"{counted(len(said) - len(shown), 'more note')}: --details")
+    return [Fact("Note", one if one.endswith(".") else f"{one}.") for one in shown]
 
 
 def more(result: Result, verdict: dict[str, Any]) -> list[Fact]:
@@ -250,7 +262,16 @@ def search_blocks(result: Result) -> list[list[Block]]:
     found: list[list[Block]] = []
     for one in search_grids(result):
         rows = [[cell.split(" ±")[0] for cell in row] for row in one.rows]
-        found += [[Text(line) for line in one.verdict[:3]], [Numbers(one.header, rows)]]
+        # A screen has no room for all rows, and beside five columns "binary codes" would be cut.
+        rows = [
+            [row[0].removesuffix(" codes"), *row[1:]]
+            for before, row in pairwise([[""], *rows])
+            if not before[0].endswith(AGAINST) or row[0].endswith(AGAINST)
+        ]
+        told: list[Block] = [Text(line) for line in one.verdict]
+        found += [told, [Numbers(one.header, rows)]]
+        if any(row[0].endswith(AGAINST) for row in rows):
+            found.append([Text(RECALL_LEGEND)])
     return found
 
 

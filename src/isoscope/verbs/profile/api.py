@@ -140,8 +140,9 @@ def profile(
         ``local``, ``ray``, or ``ray:ADDRESS`` for a cluster.
     workers : int, optional
         Processes of the local engine, or actors of Ray, each with its own copy of the model; on a
-        processor with one thread each. The numbers are the same with any of them. Without it the
-        local engine is this process with all its threads, whose rounding in the network differs.
+        processor with one thread each. Without it the local engine is this process, which takes as
+        many batches through the model at a time as torch has threads. The numbers are the same with
+        any of them.
     on_error : {"stop", "skip"}
         Whether a file or shard that cannot be read ends the run, or is left out and counted.
     shard_texts : int, optional

@@ -85,7 +85,9 @@ class ProfileOptions(options.Options):
     longest: int | None = options.option(
         None, "Truncate texts to this many tokens. Default: the model's limit.", min=1
     )
-    budget: int = options.option(4_096, "Tokens per batch, including padding.", min=1)
+    budget: int | None = options.option(
+        None, "Tokens per batch, including padding (1,024; 4,096 on an accelerator).", min=1
+    )
     spool: float = options.option(4.0, "Gigabytes on disk between the two reads.", min=0)
     group: float = options.option(
         1.0,

@@ -20,17 +20,22 @@ Sun, Chen, Kolter & Liu (2024), Massive activations in large language models.
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from isoscope.compute.in_order import Turn
 from isoscope.compute.memory import MEASURED, check_matrices
 from isoscope.compute.pool import Tick
 from isoscope.compute.stage import Entry
-from isoscope.data.base import Batch
+from isoscope.data.arrays import at_least_single, is_tensor, norms, on_host
+from isoscope.data.base import Array, Batch
+from isoscope.data.blocks import Dealer
 from isoscope.data.sampling import Sample, SampleTaker, lowest, row_keys
 from isoscope.data.texts.base import TextSource
 from isoscope.data.texts.shards import (
@@ -44,7 +49,8 @@ from isoscope.data.texts.shards import (
 from isoscope.errors import DataError
 from isoscope.measures.context.sums import ContextualTaker
 from isoscope.measures.kernels import MomentsKernel, Projector, moments_kernel_for, projector_for
-from isoscope.measures.reads.moments import MomentParts, Moments
+from isoscope.measures.kernels.working_memory import WorkingMemory
+from isoscope.measures.reads.moments import Moments
 from isoscope.measures.reads.passes import (
     FirstRead,
     SecondState,
@@ -54,27 +60,30 @@ from isoscope.measures.reads.passes import (
 )
 from isoscope.measures.reads.projections import ProjectionPlan, Projections
 from isoscope.models.layer_names import EVERYTHING, ORDINARY
-from isoscope.models.layers import LayerClouds, ReadSoFar
+from isoscope.models.layers import LayerClouds, ReadSoFar, TextBatch
 from isoscope.models.runtime import library
-from isoscope.models.tokens import TOKEN_BUDGET, Truncation, batched
-from isoscope.typing import Arrays, Mask
+from isoscope.models.tokens import TOKEN_BUDGET, TokenizedText, Truncation, batched
+from isoscope.registry import load
+from isoscope.typing import Arrays, Doubles, Mask
 from isoscope.verbs.profile.spool import Spool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     import torch
 
-    from isoscope.data.blocks import Dealer, Dealt
+    from isoscope.data.blocks import Dealt
     from isoscope.models.model import Model
     from isoscope.verbs.profile.profile_options import ProfileOptions
 
 
 ORDINARY_SUMS, MASSIVE, SAMPLE = "ordinary", "massive", "sample"
 CONTEXT = "contextual|"
+SPOOL = "spool"
 
 # A layer, and which of its tokens.
 Key = tuple[str, str]
+
+# The layers of a batch out of a spool, and how its rows are dealt.
+Spooled: TypeAlias = "tuple[dict[str, torch.Tensor], Dealt | None]"
 
 
 @dataclass(frozen=True)
@@ -162,10 +171,8 @@ class FirstPass:
     def __init__(self, options: ProfileOptions, rule: MassiveRule, group: LayerClouds) -> None:
         self._request, self._rule = options.request(None), rule
         dimensions = dict(zip(group.names, group.widths, strict=True))
-        needs, size = self._request.needs, self._request.sample_size
-        self._parts = MomentParts(
-            self._request.needs_scatter, "dimensions" in needs, mean="mean" in needs
-        )
+        size = self._request.sample_size
+        self._parts = self._request.parts
         if self._parts.scatter:
             # Every layer has a sum of its own; they are decomposed one after the other.
             check_matrices(
@@ -173,6 +180,7 @@ class FirstPass:
                 "name fewer layers with --layers",
             )  # fmt: skip
         self._kernels: dict[Key, MomentsKernel] = {}
+        self._threads = threading.local()
         self._samples = {
             name: SampleTaker(dimension, size, options.seed)
             for name, dimension in dimensions.items()
@@ -184,30 +192,50 @@ class FirstPass:
                 seed=options.seed,
             )  # fmt: skip
 
-    def add(self, batches: Mapping[str, Batch]) -> Dealt | None:
+    def add(self, batches: Mapping[str, Batch], turn: Turn) -> Dealt | None:
         """Add one batch of every layer; returns how its rows were dealt to blocks."""
-        dealer, dealt = self._request.dealer, None
+        dealt = None if self._request.dealer is None else dealt_as(batches)
         for name, batch in batches.items():
-            x = batch.vectors
-            norms = norms_of(x)
-            if not bool(norms.isfinite().all()):
+            norms = norms_of(batch.vectors)
+            if not bool(np.isfinite(norms).all()):
                 raise DataError(not_finite(name, batch, norms))
-            dealt = None if dealer is None else dealer.deal(batch)
-            # Almost every batch is ordinary as a whole: no rows are copied.
-            sets = [(ORDINARY_SUMS, x, dealt)]
             ordinary = self._rule.ordinary(name, norms)
-            if ordinary is not None:
-                masks = {ORDINARY_SUMS: ordinary, MASSIVE: ~ordinary}
-                sets = [(key, *masked(x, dealt, mask)) for key, mask in masks.items() if mask.any()]
-            for which, some, blocks in sets:
-                if (name, which) not in self._kernels:
-                    kernel = moments_kernel_for(some, self._parts, double=self._request.double)
-                    self._kernels[name, which] = kernel
-                self._kernels[name, which].add(some, dealt=blocks)
-            self._samples[name].add(batch, dealt)
+            # A layer is a stage of its own: threads that are at different batches seldom wait.
+            with turn.at(name):
+                self._add_layer(name, batch, dealt, ordinary)
         if self._contextual is not None:
-            self._contextual.add(batches)
+            with turn.at(CONTEXT):
+                self._contextual.add(batches)
         return dealt
+
+    def _add_layer(
+        self, name: str, batch: Batch, dealt: Dealt | None, ordinary: Mask | None
+    ) -> None:
+        """Add one batch of one layer."""
+        x = batch.vectors
+        # Almost every batch is ordinary as a whole: no rows are copied.
+        sets = [(ORDINARY_SUMS, x, dealt)]
+        if ordinary is not None:
+            masks = {ORDINARY_SUMS: ordinary, MASSIVE: ~ordinary}
+            sets = [(key, *masked(x, dealt, mask)) for key, mask in masks.items() if mask.any()]
+        for which, some, blocks in sets:
+            if (name, which) not in self._kernels:
+                self._kernels[name, which] = self._kernel_for(some)
+            self._kernels[name, which].add(some, dealt=blocks)
+        self._samples[name].add(batch, dealt)
+
+    def _kernel_for(self, vectors: Array) -> MomentsKernel:
+        double = self._request.double
+        if is_tensor(vectors):
+            return moments_kernel_for(vectors, self._parts, double=double)
+        kind = load("isoscope.measures.kernels.text_moments:TextMoments")  # which imports torch
+        kernel: MomentsKernel = kind(self._parts, self._memory, double=double)
+        return kernel
+
+    def _memory(self) -> WorkingMemory:
+        """Return the working memory of this thread, which all layers share."""
+        memory: WorkingMemory = self._threads.__dict__.setdefault("memory", WorkingMemory())
+        return memory
 
     def sums(self, met: ReadSoFar) -> LayerSums:
         """Return what was found, over the texts that were met."""
@@ -221,22 +249,29 @@ class FirstPass:
         )
 
 
-def norms_of(x: torch.Tensor) -> torch.Tensor:
-    """Return the norm of every row."""
-    found: torch.Tensor = library("torch").linalg.vector_norm(x, dim=1)
-    return found
+def norms_of(x: Array) -> Doubles:
+    """Return the norm of every row, on the host."""
+    return on_host(norms(x), slice(None))
 
 
-def masked(x: torch.Tensor, dealt: Dealt | None, mask: Mask) -> tuple[torch.Tensor, Dealt | None]:
+def masked(x: Array, dealt: Dealt | None, mask: Mask) -> tuple[Array, Dealt | None]:
     """Return the rows that a mask chooses, with the blocks that they are dealt to."""
     rows = np.flatnonzero(mask)
-    chosen = library("torch").from_numpy(rows).to(x.device)
+    chosen = library("torch").from_numpy(rows).to(x.device) if is_tensor(x) else rows
     return x[chosen], None if dealt is None else dealt.part(rows)
 
 
-def not_finite(name: str, batch: Batch, norms: torch.Tensor) -> str:
+def by_processor(x: torch.Tensor) -> Array:
+    """Return vectors as an array where the processor computes on them, in single at least.
+
+    There numpy and its BLAS take less time than torch does with one thread, and nothing is copied.
+    """
+    return at_least_single(x).numpy() if x.device.type == "cpu" else x
+
+
+def not_finite(name: str, batch: Batch, norms: Doubles) -> str:
     """Return the message about the first token whose vector is not finite."""
-    row = int((~norms.isfinite()).nonzero()[0])
+    row = int(np.flatnonzero(~np.isfinite(norms))[0])
     token, text = batch.labels["token"][row], batch.labels["sentence"][row]
     return (
         f"{name}: the vector of token {token!r} of text {text} holds NaN or an infinity; "
@@ -257,11 +292,10 @@ class MassiveRule:
 
     limits: Mapping[str, float]
 
-    def ordinary(self, layer: str, norms: torch.Tensor) -> Mask | None:
-        """Return a mask of the ordinary rows; None if all are, the case that must be fast."""
-        # One comparison on the device: the mask is copied to the host only where it is needed.
+    def ordinary(self, layer: str, norms: Doubles) -> Mask | None:
+        """Return a mask of the ordinary rows; None if all are."""
         far = norms > self.limits[layer]
-        return None if not bool(far.any()) else np.asarray((~far).cpu().numpy())
+        return ~far if far.any() else None
 
 
 def median_norms(group: LayerClouds) -> dict[str, float]:
@@ -273,19 +307,39 @@ def median_norms(group: LayerClouds) -> dict[str, float]:
     window = next(windows(group.texts.texts()), [])
     keys = row_keys(np.array([text.index for text in window], dtype=np.int64), seed=0)
     drawn = [window[k] for k in np.sort(np.argsort(keys, kind="stable")[:PILOT_TEXTS])]
-    norms: dict[str, list[torch.Tensor]] = {name: [] for name in group.names}
-    # Always the same batches, or rounding would make the limits depend on the user's budget.
-    for texts in batched(drawn, group.tokenizer, TOKEN_BUDGET):
+    found: dict[str, list[Doubles]] = {name: [] for name in group.names}
+
+    def run(texts: list[TokenizedText], turn: Turn) -> dict[str, Doubles]:
+        del turn
         kept = [group.rule.counts(text) for text in texts]
-        if any(mask.any() for mask in kept):
-            for name, vectors in group.forward(texts, kept).items():
-                norms[name].append(norms_of(vectors.double()))
-    if not all(norms.values()):
+        if not any(mask.any() for mask in kept):
+            return {}
+        vectors = group.forward(texts, kept)
+        return {name: norms_of(by_processor(vectors[name])) for name in group.names}
+
+    # Always the same batches, or rounding would make the limits depend on the user's budget.
+    for of_batch in group.in_threads(batched(drawn, group.tokenizer, TOKEN_BUDGET), run):
+        for name, some in of_batch.items():
+            found[name].append(some)
+    if not all(found.values()):
         raise DataError(
             f"{group.texts.name}: no token is left to measure ({group.rule}); "
             "texts may be too short"
         )
-    return {name: float(library("torch").cat(found).median()) for name, found in norms.items()}
+    return {name: float(np.median(np.concatenate(found[name]))) for name in group.names}
+
+
+def on_processor(batches: Mapping[str, Batch]) -> dict[str, Batch]:
+    """Return batches of all layers, as arrays where the processor computes on them."""
+    return {
+        name: batch._replace(vectors=by_processor(batch.vectors)) for name, batch in batches.items()
+    }
+
+
+def dealt_as(batches: Mapping[str, Batch]) -> Dealt:
+    """Return how the rows of a batch are dealt to blocks, which is the same in every layer."""
+    # A dealer remembers the last labels that it met, so that threads cannot share one.
+    return Dealer().deal(next(iter(batches.values())))
 
 
 # Room for the numbers of a shard's tokens: only reading tells how many there are.
@@ -364,10 +418,16 @@ class FirstWork(ReadingWork):
         group = self.of_shard(shard)
         taker = FirstPass(self.options, self.rule, group)
         with self.spool_of(shard) as spool:
-            for batches in group.batches(shard.number * TOKENS_PER_SHARD):
-                dealt = taker.add(batches)
-                spool.write({name: batch.vectors for name, batch in batches.items()}, dealt)
-                tick(group.so_far.texts)
+
+            def take(texts: TextBatch, turn: Turn) -> int:
+                batches = group.run(texts)
+                dealt = taker.add(on_processor(batches), turn)
+                with turn.at(SPOOL):
+                    spool.write({name: batch.vectors for name, batch in batches.items()}, dealt)
+                return texts.read
+
+            for done in group.in_threads(group.prepared(shard.number * TOKENS_PER_SHARD), take):
+                tick(done)
         return taker.sums(group.so_far)
 
 
@@ -382,33 +442,39 @@ class SecondWork(ReadingWork):
         request = self.options.request(None)
         projectors: dict[Key, Projector] = {}
         found: dict[Key, Projections] = {}
-        for layers, blocks in self.batches(shard, request.dealer, tick):
+        group = self.of_shard(shard)
+
+        def project(item: Spooled | TextBatch, turn: Turn) -> int:
+            if isinstance(item, TextBatch):
+                batches = group.run(item)
+                blocks = None if request.dealer is None else dealt_as(batches)
+                layers = {name: batch.vectors for name, batch in batches.items()}
+            else:
+                layers, blocks = item
             # A spool has the blocks even where only the first read needs them.
             dealt = blocks if request.deals_variances else None
             for key, plan in self.plans.items():
-                x = layers[key[0]]
-                projected = x, dealt
-                ordinary = self.rule.ordinary(key[0], norms_of(x)) if key[1] == ORDINARY else None
-                if ordinary is not None:
-                    projected = masked(x, dealt, ordinary)
-                if len(projected[0]):
+                x, of_blocks = self.rows_of(key, by_processor(layers[key[0]]), dealt)
+                with turn.at(key):
+                    if not len(x):
+                        continue
                     if key not in projectors:
-                        projectors[key] = projector_for(projected[0], plan)
-                    some = projectors[key](*projected)
+                        projectors[key] = projector_for(x, plan)
+                    some = projectors[key](x, of_blocks)
                     found[key] = found[key].merge(some) if key in found else some
-        return SecondState(found)
+            return item.read if isinstance(item, TextBatch) else 0
 
-    def batches(
-        self, shard: TextShard, dealer: Dealer | None, tick: Tick
-    ) -> Iterator[tuple[dict[str, torch.Tensor], Dealt | None]]:
-        """Yield the layers of every batch, and how its rows are dealt to blocks."""
         spool = self.spool_of(shard)
         # A worker on another machine, or a shard beyond the limit, finds no spool.
-        if spool.complete:
-            yield from spool.read()
-            return
-        group = self.of_shard(shard)
-        for batches in group.batches(shard.number * TOKENS_PER_SHARD):
-            dealt = None if dealer is None else dealer.deal(next(iter(batches.values())))
-            yield {name: batch.vectors for name, batch in batches.items()}, dealt
-            tick(group.so_far.texts)
+        items: Iterable[Spooled | TextBatch] = (
+            spool.read() if spool.complete else group.prepared(shard.number * TOKENS_PER_SHARD)
+        )
+        for done in group.in_threads(items, project):
+            if done:  # a spool does not say how many texts its batches are of
+                tick(done)
+        return SecondState(found)
+
+    def rows_of(self, key: Key, x: Array, dealt: Dealt | None) -> tuple[Array, Dealt | None]:
+        """Return the rows of a layer that one set of its tokens has."""
+        ordinary = self.rule.ordinary(key[0], norms_of(x)) if key[1] == ORDINARY else None
+        return (x, dealt) if ordinary is None else masked(x, dealt, ordinary)

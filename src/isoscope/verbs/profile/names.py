@@ -10,6 +10,14 @@ from isoscope.results.result import Row
 from isoscope.results.tables import grouped
 
 LAYER, MATRIX, NORM = "layer", "matrix", "norm"
+# Roles of the sentences about a whole model: where the mean cosine is low and high, dimensions that
+# stand out, massive tokens, where words differ most, the vectors that come out, why the sentence
+# about these names other dimensions, and weights.
+COSINES, OUTLIERS, MASSIVE_TOKENS, CONTEXT, LAST_LAYER, OTHER_OUTLIERS, WEIGHTS = (
+    "mean cosine", "outliers", "massive tokens", "context", "last layer", "other outliers",
+    "weights",
+)  # fmt: skip
+
 # What the names of layers end in that were read with and without massive tokens.
 OTHER_TOKENS = tuple(SUFFIX.values())
 

@@ -14,7 +14,6 @@ from isoscope.measures.reads.request import Request
 from isoscope.measures.registry import all_measures, choose_measures, default_measures
 from isoscope.measures.views import is_view
 from isoscope.models.layers import TokenRule
-from isoscope.models.tokens import TOKEN_BUDGET
 from isoscope.progress import Progress
 from isoscope.verbs.profile.spool import LIMIT
 from isoscope.wording import listed
@@ -47,8 +46,8 @@ class ProfileOptions:
         Vector of a word of several tokens.
     longest : int, optional
         Texts are truncated to this many tokens.
-    budget : int
-        Tokens of a batch, padding included.
+    budget : int, optional
+        Tokens of a batch, padding included; by default what suits the device.
     spool_limit, group_limit : int
         Bytes on disk between the reads; bytes of memory for sums by token type and word.
     intervals : bool
@@ -69,7 +68,7 @@ class ProfileOptions:
     max_norm_multiple: float | None = None
     subwords: Subwords = "mean"
     longest: int | None = None
-    budget: int = TOKEN_BUDGET
+    budget: int | None = None
     spool_limit: int = LIMIT
     group_limit: int = GROUP_LIMIT
     intervals: bool = True
@@ -87,6 +86,8 @@ class ProfileOptions:
                 raise UsageError(f"{name.replace('_', '-')} must be at least 0")
         if self.sample_texts is not None and self.sample_texts < 1:
             raise UsageError(f"at least one text must be read, not {self.sample_texts}")
+        if self.budget is not None and self.budget < 1:
+            raise UsageError(f"a batch holds at least one token, not {self.budget}")
         if self.longest is not None and self.longest < 1:
             raise UsageError(f"at least one token of a text must be read, not {self.longest}")
         self.chosen  # noqa: B018  names are looked up before a model is loaded

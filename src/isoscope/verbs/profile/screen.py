@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isoscope.results.fields import MODEL, UNCORRECTED, is_of_checkpoint
 from isoscope.results.numbers import brief
-from isoscope.results.screen.blocks import Block, Fact, Numbers, Picture, Screen
-from isoscope.results.screen.cells import shortened, width
+from isoscope.results.screen.blocks import Block, Fact, Numbers, Screen
 from isoscope.results.screen.commands import next_step
 from isoscope.results.screen.diagnoses import short_cause, without_limits
-from isoscope.results.screen.pictures import bar, pooled, sparkline
+from isoscope.results.screen.lines import line_of
+from isoscope.results.screen.pictures import bar
+from isoscope.results.sentences import UNKNOWN_ROLE, of_roles, sentences_of
 from isoscope.results.tables import grouped, runs
-from isoscope.verbs.profile.names import LAYER, MATRIX, NORM, OTHER_TOKENS, part_kind, telling_parts
+from isoscope.verbs.profile.names import (
+    CONTEXT,
+    COSINES,
+    LAST_LAYER,
+    LAYER,
+    MASSIVE_TOKENS,
+    MATRIX,
+    NORM,
+    OTHER_OUTLIERS,
+    OTHER_TOKENS,
+    OUTLIERS,
+    WEIGHTS,
+    part_kind,
+    telling_parts,
+)
 from isoscope.verbs.profile.text import common_protocol, curve_of, part_rows, step_name
 from isoscope.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from isoscope.results.result import Result, Row
 
@@ -34,9 +48,16 @@ OF_NORMS = (("gain_avgnorm", "gain"), ("bias_over_gain", "bias over gain"))
 
 # More layers are drawn along a line instead of listed.
 MOST_LAYERS = 14
-BAR_CELLS, LINE_CELLS = 10, 40
+BAR_CELLS = 10
 
-SENTENCES = re.compile(r"(?<=\.)\s+(?=[A-Z])")
+# What stands before sentences about a model, by their roles; those of other roles are the answer.
+LABELS = {
+    LAST_LAYER: "Output",
+    OUTLIERS: "Outliers",
+    OTHER_OUTLIERS: "",
+    MASSIVE_TOKENS: "Tokens",
+    CONTEXT: "Context",
+}
 
 
 def profile_screen(result: Result) -> Screen:
@@ -89,9 +110,11 @@ def is_layer(row: Row) -> bool:
 def about_model(result: Result, model: str, *, layered: bool) -> list[str]:
     """Say which layers have which diagnosis, and where the mean cosine is low and high."""
     whole = [one for one in result.verdicts if (one.get("subject"), one.get("part")) == (model, "")]
-    told = SENTENCES.split(str(whole[0].get("sentence", ""))) if whole else []
+    told = [sentence for one in whole for sentence in sentences_of(one)]
+    unknown = list(map(without_limits, of_roles(told, UNKNOWN_ROLE)))
     if not layered:
-        return [" ".join(told)] if told else []
+        said = [*of_roles(told, WEIGHTS), *unknown]
+        return [" ".join(said)] if said else []
     causes = grouped(
         (one for one in result.verdicts if one.get("subject") == model and one.get("cause")
          and not str(one.get("part")).endswith(OTHER_TOKENS)),
@@ -102,10 +125,8 @@ def about_model(result: Result, model: str, *, layered: bool) -> list[str]:
         layers = runs([str(one["part"]) for one in some])
         where = ", ".join(layers) if len(layers) <= 4 else f"{len(some)} layers"
         said.append(f"{cause[:1].upper()}{cause[1:]} at {where}.")
-    said += [line for line in told if line.startswith(("The mean cosine", "The final norm"))]
-    last = [line.partition(": ")[2] for line in told if line.startswith("At ")]
-    dead = [line for line in last if line.startswith("Dead dimensions")]
-    return [" ".join(map(without_limits, [*said, *dead]))] if said else []
+    said += of_roles(told, COSINES)
+    return [*([" ".join(said)] if said else []), *([" ".join(unknown)] if unknown else [])]
 
 
 def blocks_of(rows: Sequence[Row], model: str) -> list[list[Block]]:
@@ -168,35 +189,33 @@ def norm_lines(rows: Sequence[Row]) -> list[Block]:
     return found
 
 
-def line_of(label: str, rows: Sequence[Row], name: Callable[[Row], str]) -> Picture:
-    """Draw numbers along layers or steps, with the lowest and the highest named."""
-    values = [row.value or 0.0 for row in rows]
-    low, high = (choose(rows, key=lambda row: row.value or 0.0) for choose in (min, max))
-
-    def draw(room: int, plain: bool) -> list[str]:
-        blocks = sparkline(pooled(values, min(LINE_CELLS, room)), plain=plain)
-        said = f"{brief(low)} at {name(low)} to {brief(high)} at {name(high)}"
-        line = f"{blocks}  {said}"
-        if width(line) <= room:
-            return [line]
-        ends = (f"lowest {brief(low)} at {name(low)}", f"highest {brief(high)} at {name(high)}")
-        return [blocks, *(shortened(end, room) for end in ends)]
-
-    return Picture(label, draw)
-
-
 def facts_of(result: Result) -> list[Fact]:
-    """Name the dimensions and tokens that stand out, and what was excluded."""
-    told = [line for one in result.verdicts if not one.get("part")
-            for line in SENTENCES.split(str(one.get("sentence", "")))]  # fmt: skip
+    """Say what the last layer gives out, what stands out in others, and what is excluded.
+
+    Further findings about the last layer stand behind the first, as in the details.
+    """
+    found = [one for one in result.verdicts if not one.get("part")]
+    told = [(one, sentence) for one in found for sentence in sentences_of(one)]
     facts = []
-    for start, label in (("Outlier dimensions: ", "Outliers"), ("Words are most", "Context"),
-                         ("In ", "Tokens")):  # fmt: skip
-        lines = [line for line in told if line.startswith(start)]
-        text = " ".join(line.removeprefix("Outlier dimensions: ") for line in lines[:1])
-        facts += [Fact(label, f"{text[:1].upper()}{text[1:]}")] if text else []
+    for role, label in LABELS.items():
+        for verdict, sentence in told:
+            if sentence.role == role:
+                also = also_found(result, verdict) if role == LAST_LAYER else []
+                several = f"{verdict.get('subject')}: " if len(found) > 1 else ""
+                text = " ".join(map(without_limits, [several + sentence.short, *also]))
+                facts.append(Fact(label, text))
     facts += [Fact("Excluded", f"{count:,} {why}.") for why, count in result.left_out.items()]
     return facts
+
+
+def also_found(result: Result, verdict: Mapping[str, Any]) -> list[str]:
+    """Return what else was found at the last layer of a model, beside the likely cause."""
+    layers = [
+        one for one in result.verdicts
+        if one.get("subject") == verdict.get("subject") and one.get("cause")
+        and not str(one.get("part")).endswith(OTHER_TOKENS)
+    ]  # fmt: skip
+    return [str(line) for line in layers[-1].get("also", [])] if layers else []
 
 
 def training_screen(result: Result) -> Screen:

@@ -20,8 +20,18 @@ from isoscope.models.layer_names import (
 from isoscope.models.model import unstored_head
 from isoscope.models.structure.norm_layers import norm_name
 from isoscope.results.result import Result, Row
+from isoscope.results.sentences import Sentence, as_verdict, with_role
 from isoscope.verbs.profile.layer_reads import TENTH, moved_layers
-from isoscope.verbs.profile.names import telling_parts
+from isoscope.verbs.profile.names import (
+    CONTEXT,
+    COSINES,
+    LAST_LAYER,
+    MASSIVE_TOKENS,
+    OTHER_OUTLIERS,
+    OUTLIERS,
+    WEIGHTS,
+    telling_parts,
+)
 from isoscope.verbs.profile.text import (
     MASSIVE,
     columns_of,
@@ -56,19 +66,19 @@ def profile_verdict(model: str, layers: Sequence[str], found: Result) -> dict[st
         if row.correction == "none" and row.value is not None
     }
     sentences = [
-        *cosine_sentences(layers, known),
+        *with_role(COSINES, cosine_sentences(layers, known)),
         *outlier_sentences(found),
-        *massive_sentences(layers, known, found),
-        *context_sentences(layers, known),
+        *with_role(MASSIVE_TOKENS, massive_sentences(layers, known, found)),
+        *with_role(CONTEXT, context_sentences(layers, known)),
     ]
     last = next((one for one in found.verdicts if one["part"] == layers[-1]), {})
     if last:
-        sentences.append(f"At {layers[-1]}: {last['sentence']}")
-        sentences += other_outliers(layers[-1], last, found)
+        sentences.append(Sentence(LAST_LAYER, f"At {layers[-1]}: {last['sentence']}"))
+        sentences += with_role(OTHER_OUTLIERS, other_outliers(layers[-1], last, found))
     return {
         "subject": model,
         "part": "",
-        "sentence": " ".join(sentences) or "Nothing was measured that a sentence could sum up.",
+        **as_verdict(sentences, "Nothing was measured that a sentence could sum up."),
         # What follows is for whoever uses the vectors that come out.
         **{name: last[name] for name in ("implies", "does_not_imply") if name in last},
     }
@@ -95,7 +105,7 @@ def cosine_sentences(layers: Sequence[str], known: Known) -> list[str]:
     return said
 
 
-def outlier_sentences(found: Result) -> list[str]:
+def outlier_sentences(found: Result) -> list[Sentence]:
     """Describe the dimensions that stand out in many layers."""
     table = next((one for one in found.tables if one.measure == "persistence"), None)
     if table is None:
@@ -106,8 +116,10 @@ def outlier_sentences(found: Result) -> list[str]:
         for row in often[:MOST_OUTLIERS]
     ]
     if said:
-        return [f"Outlier dimensions: {', '.join(said)}."]
-    return ["No dimension is an outlier in half of the layers."]
+        which = "Dimension" if len(said) == 1 else "Dimensions"
+        listed = ", ".join(said)
+        return [Sentence(OUTLIERS, f"Outlier dimensions: {listed}.", f"{which} {listed}.")]
+    return [Sentence(OUTLIERS, "No dimension is an outlier in half of the layers.")]
 
 
 def extreme_share(row: Mapping[str, Any]) -> str:
@@ -285,4 +297,4 @@ def weights_verdict(model: Model, found: Result) -> dict[str, Any]:
             f"The final norm is a {final.kind}"
             + (" without a bias." if ratio is None else f" with ‖b‖/‖g‖ = {ratio:.2g}.")
         )
-    return {"subject": model.name, "part": "", "sentence": " ".join(said)}
+    return {"subject": model.name, "part": "", **as_verdict(with_role(WEIGHTS, said))}

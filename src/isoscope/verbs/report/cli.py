@@ -12,6 +12,10 @@ from isoscope.cli.streams import print_text
 
 EXAMPLES = """Examples:
 
+isoscope measure package:glove --out glove.json; isoscope report glove.json --columns 'i1*'
+
+isoscope report glove.json --format latex --references
+
 isoscope report minilm.json glove.json --columns mean_cosine,i1_scaled
 
 isoscope report runs/*.json --format latex --correction none,center --references

@@ -8,7 +8,9 @@ it.
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import hashlib
 import json
 from importlib import metadata, resources
 from typing import TYPE_CHECKING, Any
@@ -46,7 +48,9 @@ def vega_script() -> str:
     kept = None if cache is None else cache.folder.parent / f"vega-{version}.js"
     if kept is not None and kept.is_file():
         return kept.read_text("utf-8")
-    script = str(vl_convert.javascript_bundle(GLOBAL)).replace(ENDING, "<\\/script")
+    # Browsers read every end of a line as \n, and a policy names the script as they read it.
+    made = str(vl_convert.javascript_bundle(GLOBAL)).replace("\r\n", "\n").replace("\r", "\n")
+    script = made.replace(ENDING, "<\\/script")
     if kept is not None:
         with contextlib.suppress(OSError, IsoscopeError):  # it is there to save time only
             kept.parent.mkdir(parents=True, exist_ok=True)
@@ -78,6 +82,7 @@ def page(results: Sequence[Result], title: str = "") -> str:
     figures = figures_of(*results)
     opening = headline(results)
     rows = [row for result in results for row in result.rows]
+    style, script, vega = read("page.css"), read("page.js"), vega_script() if figures else ""
     charts = {
         "specs": [figure.spec for figure in figures],
         "config": {mode: config(mode) for mode in ("light", "dark")},
@@ -96,12 +101,32 @@ def page(results: Sequence[Result], title: str = "") -> str:
                 "cut": more_words(len(rows) - MOST_ROWS),
             },
             runs=[run_of(result) for result in results],
-            style=raw(read("page.css")),
-            script=raw(read("page.js")),
-            vega=raw(vega_script()) if figures else "",
+            policy=raw(policy([vega, script] if figures else [script], style)),
+            style=raw(style),
+            script=raw(script),
+            vega=raw(vega),
             charts=raw(as_script(charts)),
         )
     )
+
+
+def policy(scripts: Sequence[str], style: str) -> str:
+    """Return a content security policy under which only these scripts run, and nothing is loaded.
+
+    Each is named by its SHA-256, so that markup in a name, were it ever to reach the page as such,
+    would be no script; and nothing may be evaluated.
+    """
+    allowed = " ".join(map(source_hash, scripts))
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {source_hash(style)}; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def source_hash(text: str) -> str:
+    """Return how a policy names an inline script or style."""
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
 
 
 def templates() -> Any:

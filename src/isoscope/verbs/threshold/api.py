@@ -21,9 +21,10 @@ from isoscope.errors import UsageError
 from isoscope.measures.views import DEFAULT_CORRECTIONS, check_width
 from isoscope.models.sentences.prompts import Role
 from isoscope.progress import Progress
-from isoscope.results.fields import KIND, REMARKS
+from isoscope.results.fields import KIND
 from isoscope.results.result import Result, Row, versions
-from isoscope.tasks.datasets.own_pairs import own_pair_task
+from isoscope.results.sentences import Sentence, as_remarks, remarks_of, with_role
+from isoscope.tasks.datasets.own_pairs import left_out_sentences, own_pair_task
 from isoscope.tasks.encoding import open_source, with_caveats
 from isoscope.tasks.fits import parts_of
 from isoscope.tasks.folds import FOLDS
@@ -49,9 +50,10 @@ from isoscope.verbs.threshold.labelled_pairs import (
 from isoscope.verbs.threshold.names import LEVEL, THRESHOLDS
 from isoscope.verbs.threshold.score_map import ScoreMap, check_map_file, percentile_map, save_maps
 from isoscope.verbs.threshold.text import (
+    EXCLUDED,
+    NORMS,
     background_sentences,
     change_sentences,
-    left_out_sentences,
     rate_sentences,
     relation_sentences,
 )
@@ -242,7 +244,7 @@ def threshold(
         at=at, level=level, cuts=cuts_of(scored),
     )  # fmt: skip
     rows: list[Row] = []
-    remarks: list[str] = []
+    remarks: list[Sentence] = []
     if labelled is not None:
         rows, remarks = about_labels(
             labelled, scored, rate_given, found, no_store(labelled, second)
@@ -256,7 +258,7 @@ def threshold(
         extra={
             KIND: THRESHOLDS,
             LEVEL: level,
-            REMARKS: [*remarks, *found.result.extra[REMARKS]],
+            **as_remarks([*remarks, *remarks_of(found.result)]),
         },
     )
     thresholds = Thresholds(result, [*(one.map for one in scored), *found.maps])
@@ -279,12 +281,12 @@ def about_labels(
     rate_given: float | None,
     found: Background,
     missing: str,
-) -> tuple[list[Row], list[str]]:
+) -> tuple[list[Row], list[Sentence]]:
     """Return rows and sentences about labelled pairs; ``missing`` says why there is no store."""
     rate = base_rate_of(rate_given, labelled.matches_per_query(), found.vectors, found.others)
     rare = rare_precisions(scored, rate, found.pairs, missing)
     remarks = [
-        *left_out_sentences(labelled.problem.left_out),
+        *with_role(EXCLUDED, left_out_sentences(labelled.problem.left_out)),
         *relation_sentences(scored[0]),
         *change_sentences(scored),
         *rate_sentences(scored[0], rate, rare),
@@ -410,7 +412,7 @@ def background(
         subject += f" with queries {queries.names[0]}"
     found: list[Row] = []
     maps: list[ScoreMap] = []
-    remarks: list[str] = []
+    remarks: list[Sentence] = []
     above: dict[tuple[str, float], Estimate] = {}
     for number, space in enumerate(spaces, start=1):
         meaning = meaning_of(space, rows, asking, store_size)
@@ -427,8 +429,8 @@ def background(
         if progress is not None:
             progress("compare random pairs", number, len(spaces))
     left_out = {why: n for why, n in kept.left_out.items() if n}
-    remarks += norm_remarks(rows)
-    result = Result(found, [density], left_out=left_out, extra={REMARKS: remarks})
+    remarks += with_role(NORMS, norm_remarks(rows))
+    result = Result(found, [density], left_out=left_out, extra=as_remarks(remarks))
     return Background(result, maps, above, total, store_size)
 
 

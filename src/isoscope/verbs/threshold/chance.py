@@ -23,6 +23,7 @@ from isoscope.compute.stats.pair_cosines import RandomPairs
 from isoscope.corrections.query_centre import TwoSided
 from isoscope.errors import DataError
 from isoscope.measures.families.cosine import density_rows
+from isoscope.results.fields import UNCORRECTED
 from isoscope.results.result import Row, Table
 from isoscope.verbs.threshold.names import PER_QUERY, RANDOM, SCORE, SHARE_ABOVE
 
@@ -107,6 +108,9 @@ def meaning_of(
     try:
         pairs = RandomPairs.of(space.of_documents(documents), asked)
     except DataError as error:
+        if space.name == UNCORRECTED:
+            said = "fewer than two vectors differ from zero: no pair has a cosine"
+            raise DataError(said) from error
         raise DataError(f"{space.name}: {error}; leave it out of --corrections") from error
     return Meaning(space.name, pairs, others)
 

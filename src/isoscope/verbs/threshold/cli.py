@@ -17,6 +17,8 @@ EXAMPLES = """Examples:
 
 isoscope threshold package:glove --at 0.6
 
+isoscope threshold package:minilm --store-size 5000000 --corrections none,center
+
 isoscope threshold documents.npy --queries queries.npy --store-size 5000000
 
 isoscope threshold package:minilm --pairs pairs.tsv --positive ">=4" --precision 0.9
@@ -96,6 +98,7 @@ class ThresholdOptions(options.Options):
     drop_invalid: options.DropInvalid = False
     output: options.Output
     seed: options.Seed = 0
+    watch: options.Watch
     debug: options.Debug = False
 
 
@@ -122,7 +125,7 @@ def threshold_command(given: ThresholdOptions) -> None:
         "texts that a model reads; name them with --text or --pairs",
     )  # fmt: skip
     asked = given.arguments() | {"centres": queries.centres or "both"}
-    with running() as run:
+    with running(given.watch) as run:
         found = isoscope.threshold(**asked, **run)
     give(found.result, given.output, given.output.out)
 

@@ -193,8 +193,8 @@ class Precision(ShareGoal):
                 f"precision of {fewest:,} or more accepted pairs is {best:.3f}"
             )
         return (
-            f"no threshold has {self.words}; the highest of {fewest:,} or more accepted pairs is "
-            f"{best:.3f}"
+            f"the highest precision of {fewest:,} or more accepted pairs is {best:.3f}, not "
+            f"{self.share:g}"
         )
 
 

@@ -20,6 +20,7 @@ estimates, KDD. Vovk & Petej (2014), Venn-Abers predictors, UAI.
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -171,6 +172,20 @@ def check_map_file(path: Path) -> None:
         raise UsageError(f"--map {path}: there is no folder {path.parent}")
 
 
+def knots(values: Any) -> tuple[float, ...]:
+    """Return the numbers of one axis of a map, all finite."""
+    found = tuple(map(float, values)) if isinstance(values, list) else ()
+    if not all(map(math.isfinite, found)):
+        raise ValueError("a knot is not finite")
+    return found
+
+
+# What a file raises that `save_maps` did not write.
+FORGED = (
+    ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError,
+)  # fmt: skip
+
+
 def load_maps(path: str | Path) -> dict[tuple[str, str], ScoreMap]:
     """Read maps that ``save_maps`` wrote, by kind and correction.
 
@@ -184,13 +199,17 @@ def load_maps(path: str | Path) -> dict[tuple[str, str], ScoreMap]:
             raise KeyError("format")
         maps = [
             ScoreMap(
-                one["kind"], one["correction"], tuple(one["scores"]), tuple(one["values"]),
+                one["kind"], str(one["correction"]), knots(one["scores"]), knots(one["values"]),
                 one.get("pairs"),
             )
             for one in held["maps"]
         ]  # fmt: skip
+        for one in maps:
+            one_of("kind", one.kind, get_args(MapKind))
+            if not 1 <= len(one.scores) == len(one.values) or sorted(one.scores) != [*one.scores]:
+                raise ValueError("scores do not rise, or are not as many as values")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except FORGED as error:
         raise DataError(f"{path} holds no maps of scores") from error
     return {(one.kind, one.correction): one for one in maps}

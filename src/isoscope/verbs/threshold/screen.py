@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoscope.results.fields import REMARKS, UNCORRECTED
+from isoscope.results.fields import UNCORRECTED
 from isoscope.results.numbers import in_percent, with_interval
-from isoscope.results.screen.blocks import Block, Fact, Numbers, Screen
-from isoscope.results.screen.commands import next_step
+from isoscope.results.screen.blocks import Block, Fact, Numbers, Screen, Text
+from isoscope.results.screen.commands import given, next_step, quoted
 from isoscope.results.screen.densities import DENSITY, density_picture
-from isoscope.verbs.threshold.names import PER_QUERY, RANDOM, SCORE, SHARE_ABOVE, THRESHOLD
+from isoscope.results.sentences import UNKNOWN_ROLE, of_roles, remarks_of
+from isoscope.verbs.threshold.names import (
+    IN_SEARCH,
+    PER_QUERY,
+    RANDOM,
+    SCORE,
+    SHARE_ABOVE,
+    THRESHOLD,
+)
 from isoscope.verbs.threshold.text import (
+    CHANGE,
+    EXCLUDED,
+    HIGH,
+    NORMS,
+    RANDOM_PAIRS,
+    RATE,
     SCORES,
+    WARNING,
     corrections_of,
     counted_matches,
     precise,
@@ -21,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoscope.results.result import Result, Row
+    from isoscope.results.sentences import Sentence
 
 # Expected chance matches per query from which on a score is called common, and below which rare.
 COMMON, RARE = 1.0, 0.1
@@ -36,12 +52,8 @@ PERCENTILES = {
     "99.9%": "0.1 % of random pairs",
 }
 
-# How sentences about the base rate begin.
-ABOUT_RATE = ("Base rate", "At this base rate", "In a search over", "Its precision in a search")
-ABOUT_NORMS = ("The vectors are not of one length", "The vectors have different norms")
-
-# How warnings begin that cosines do not separate the labels.
-WARNINGS = ("A no often has", "Cosines do not tell")
+# Spaces whose thresholds are put into words.
+MOST_CUTS = 2
 
 
 def threshold_screen(result: Result) -> Screen:
@@ -49,24 +61,29 @@ def threshold_screen(result: Result) -> Screen:
     labelled = [row for row in result.rows if not row.measure.startswith(RANDOM)]
     random = [row for row in result.rows if row.measure.startswith(RANDOM)]
     first = random[0]
-    remarks = [str(line) for line in result.extra.get(REMARKS, [])]
+    said = remarks_of(result)
     own = [row for row in random if row.correction == first.correction]
     asked = [row for row in own if SCORE in row.extra]
     how = first.protocol.split(", seed")[0]
     answer: list[str] = []
     body: list[list[Block]] = []
     if labelled:
-        answer += about_goal(labelled, remarks)
-        body.append([goal_table(labelled)])
+        answer += about_goal(labelled, said)
+        body.append([goal_table(labelled), *map(Text, of_roles(said, CHANGE))])
     answer += [" ".join(about_score(row, others_of(own)) for row in asked)] if asked else []
-    if not answer:
-        answer = [" ".join(line for line in remarks if not line.startswith(ABOUT_NORMS))]
+    if not answer and (typical := of_roles(said, RANDOM_PAIRS, HIGH)):
+        answer = [" ".join(typical)]
+    if unknown := of_roles(said, UNKNOWN_ROLE):
+        answer.append(" ".join(unknown))
     body.append([random_table(own)])
     density = next((one for one in result.tables if one.measure == DENSITY), None)
     if density is not None and not labelled:
         body.append([density_picture(density, [row.extra[SCORE] for row in asked])])
-    facts = [Fact("Note", line) for line in remarks if line.startswith(ABOUT_NORMS)]
-    return Screen(f"{first.subject} · {how}", answer, body, [*facts, *more(result, labelled)])
+    noted = of_roles(said, EXCLUDED, *([HIGH] if asked or labelled else []), NORMS)
+    facts = [Fact("Note", line) for line in noted]
+    warned = bool(of_roles(said, WARNING))
+    facts += more(result, labelled, warned=warned)
+    return Screen(f"{first.subject} · {how}", answer, body, facts)
 
 
 def others_of(rows: Sequence[Row]) -> float:
@@ -88,26 +105,32 @@ def about_score(row: Row, others: float) -> str:
     )
 
 
-def about_goal(rows: Sequence[Row], remarks: Sequence[str]) -> list[str]:
+def about_goal(rows: Sequence[Row], told: Sequence[Sentence]) -> list[str]:
     """Say which threshold reaches the first goal, and what it is worth where matches are rare."""
-    cut = next(row for row in rows if row.measure.endswith(THRESHOLD))
+    first = next(row for row in rows if row.measure.endswith(THRESHOLD))
+    cuts = [row for row in rows if row.measure == first.measure]
+    # Of many spaces the table tells; of two, both were asked for by name.
+    said = [about_cut(cut, rows) for cut in (cuts if len(cuts) <= MOST_CUTS else cuts[:1])]
+    rate = of_roles(told, RATE)
+    return [" ".join([*said, *of_roles(told, WARNING)]), *([" ".join(rate)] if rate else [])]
+
+
+def about_cut(cut: Row, rows: Sequence[Row]) -> str:
+    """Say which threshold of a space reaches a goal, and how well it does."""
     goal = cut.measure.removesuffix(THRESHOLD)
+    space = "" if cut.correction == UNCORRECTED else f" after {cut.correction}"
     if cut.value is None:
-        said = f"No threshold reaches {cut.extra['goal']}: {cut.note or 'too few pairs'}."
-    else:
-        scores = {row.measure: row for row in rows if row.correction == cut.correction}
-        precision, recall = (
-            with_interval(scores[f"{goal}/{name}"], ".2f") for name in ("precision", "recall")
-        )
-        space = "" if cut.correction == UNCORRECTED else f" after {cut.correction}"
-        said = (
-            f"For {cut.extra['goal']}, accept a cosine of at least {cut.value:.3f}{space}: on "
-            f"pairs that it was not chosen on, the precision is {precision} and the recall "
-            f"{recall}."
-        )
-    warned = [line for line in remarks if line.startswith(WARNINGS)]
-    rate = [line for line in remarks if line.startswith(ABOUT_RATE)]
-    return [" ".join([said, *warned]), *([" ".join(rate)] if rate else [])]
+        why = cut.note or "too few pairs"
+        where = space or " of the vectors as they are"
+        return f"No threshold{where} reaches {cut.extra['goal']}: {why}."
+    scores = {row.measure: row for row in rows if row.correction == cut.correction}
+    precision, recall = (
+        with_interval(scores[f"{goal}/{name}"], ".2f") for name in ("precision", "recall")
+    )
+    return (
+        f"For {cut.extra['goal']}{space}, accept a cosine of at least {cut.value:.3f}: on pairs "
+        f"that it was not chosen on, the precision is {precision} and the recall {recall}."
+    )
 
 
 def goal_table(rows: Sequence[Row]) -> Numbers:
@@ -116,20 +139,27 @@ def goal_table(rows: Sequence[Row]) -> Numbers:
     goal = goal.removesuffix(THRESHOLD)
     task = rows[0].measure.rpartition("/")[0]
     by_name = {(row.correction, row.measure): row for row in rows}
+    in_search = any(row.measure == goal + IN_SEARCH for row in rows)
+    ends = {**SCORES, IN_SEARCH.removeprefix("/"): "in a search"} if in_search else SCORES
+    # F1 gives way to what a search over the store would see: there is no room for both.
+    ends = {name: words for name, words in ends.items() if not in_search or name != "f1"}
     body = []
     for correction in corrections_of(list(rows)):
         cut = by_name[correction, goal + THRESHOLD]
         area = by_name.get((correction, f"{task}/auc"))
-        scores = [by_name[correction, f"{goal}/{name}"].value for name in SCORES]
+        scores = [by_name.get((correction, f"{goal}/{name}")) for name in ends]
         body.append(
             [
                 "as is" if correction == UNCORRECTED else correction,
                 "–" if cut.value is None else f"{cut.value:.3f}",
-                *("–" if score is None else precise(score) for score in scores),
+                *(
+                    "–" if one is None or one.value is None else precise(one.value)
+                    for one in scores
+                ),
                 "–" if area is None or area.value is None else f"{area.value:.3f}",
             ]
         )
-    return Numbers(["", "cosine", *SCORES.values(), "AUC"], body, turn=False)
+    return Numbers(["", "cosine", *ends.values(), "AUC"], body, turn=False)
 
 
 def random_table(rows: Sequence[Row]) -> Numbers:
@@ -151,13 +181,19 @@ def with_reach(row: Row) -> str:
     return f"{row.value:.3f} ±{reach:.3f}"
 
 
-def more(result: Result, labelled: Sequence[Row]) -> list[Fact]:
-    """Return the command to run next, and where everything else is."""
-    if labelled and result.command and "--map" not in result.command:
+def more(result: Result, labelled: Sequence[Row], *, warned: bool) -> list[Fact]:
+    """Return the command to run next, and where everything else is.
+
+    Where cosines do not separate the labels (``warned``), their probabilities are not proposed.
+    """
+    if labelled and not warned and result.command and "--map" not in result.command:
         text = f"{result.command} --map map.json"
         step = Fact("Next", text, "write the probability of a match by cosine", command=True)
     elif labelled:
-        step = next_step(result, "advise", "--pairs", "PAIRS.tsv", remark="does a correction help?")
+        pairs = given(result.command)[1].get("--pairs", "PAIRS.tsv")
+        step = next_step(
+            result, "advise", "--pairs", quoted(pairs), remark="does a correction help?"
+        )
     else:
         step = next_step(result, "threshold", "--pairs", "LABELLED.csv", "--precision", "0.9")
     return [step, Fact("More", "--details  every percentile and correction     --json")]

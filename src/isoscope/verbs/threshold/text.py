@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from isoscope.compute.stats.pair_cosines import FEWEST_PAIRS
 from isoscope.results.fields import REMARKS, UNCORRECTED
 from isoscope.results.numbers import cell, plus_minus, with_interval
+from isoscope.results.sentences import Sentence, with_role
 from isoscope.results.tables import Grid, grouped_notes, pivot
 from isoscope.verbs.threshold.base_rate import rate_words
 from isoscope.verbs.threshold.names import (
@@ -212,6 +213,12 @@ def plain(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.4f}"
 
 
+# Roles of sentences: pairs that are not judged, whether cosines tell labels apart, what corrections
+# change, precision where matches are rare, cosines of random pairs, that these are high, and norms.
+EXCLUDED, WARNING, CHANGE, RATE, RANDOM_PAIRS, HIGH, NORMS = (
+    "excluded pairs", "warning", "change", "base rate", "random pairs", "high cosines", "norms",
+)  # fmt: skip
+
 # The share of random pairs that the first sentence is about.
 TYPICAL = 0.01
 
@@ -227,7 +234,7 @@ CHANCE_AREA = 0.5
 FEWEST_OF_A_KIND = 10
 
 
-def background_sentences(one: Meaning) -> list[str]:
+def background_sentences(one: Meaning) -> list[Sentence]:
     """Say what the 99th percentile of random pairs lets through, and where scores say little."""
     score, matches = one.pairs.quantile(TYPICAL), TYPICAL * one.others
     lines = [
@@ -238,50 +245,44 @@ def background_sentences(one: Meaning) -> list[str]:
     if TYPICAL * one.pairs.count < FEWEST_PAIRS:
         lines = [f"{one.pairs.count:,} random pairs are too few for a 99th percentile."]
     middle = one.pairs.quantile(0.5)
-    if middle >= 0.5:
-        lines.append(
-            f"Half of all random pairs have a cosine above {middle:.3f}: scores are high here "
-            "because vectors share a direction, not because they are related."
-        )
-    return lines
+    high = (
+        f"Half of all random pairs have a cosine above {middle:.3f}: scores are high here because "
+        "vectors share a direction, not because they are related."
+    )
+    return [*with_role(RANDOM_PAIRS, lines), *with_role(HIGH, [high] if middle >= 0.5 else [])]
 
 
-def left_out_sentences(left_out: str) -> list[str]:
-    """Say which pairs of the file are not judged."""
-    if not left_out:
-        return []
-    hint = ""
-    if "of a row with itself" in left_out:
-        hint = " Where the first of a pair is a row of queries, name their vectors with --queries."
-    return [f"{left_out}: such a pair has a cosine of 1 in every space.{hint}"]
-
-
-def relation_sentences(one: SpaceScores) -> list[str]:
+def relation_sentences(one: SpaceScores) -> list[Sentence]:
     """Warn where cosines do not tell a yes from a no: any threshold is as good as another then."""
     area = one.auc
     if area.value is None or area.low is None or area.high is None or area.low > CHANCE_AREA:
         return []
     numbers = (
-        f"the AUC ({one.name}) is {with_interval(area, '.3f')}, where {CHANCE_AREA:g} is chance"
+        f"the AUC {space_words(one.name)} is {with_interval(area, '.3f')}, where "
+        f"{CHANCE_AREA:g} is chance"
     )
     if area.high < CHANCE_AREA:
-        return [f"A no often has a higher cosine than a yes: {numbers}. Are the labels reversed?"]
-    return [
+        often = f"A no often has a higher cosine than a yes: {numbers}. Are the labels reversed?"
+        return [Sentence(WARNING, often)]
+    said = (
         f"Cosines do not tell yes from no significantly: {numbers}. Thresholds chosen on these "
         "pairs mean little for others."
-    ]
+    )
+    return [Sentence(WARNING, said)]
 
 
-def change_sentences(scored: Sequence[SpaceScores]) -> list[str]:
+def change_sentences(scored: Sequence[SpaceScores]) -> list[Sentence]:
     """Say of every correction where its threshold is, and whether it ranks pairs differently."""
     plain = next((one for one in scored if one.name == UNCORRECTED), None)
     if plain is None or plain.auc.value is None:
         return []
-    return [
-        f"{one.name}: {thresholds(plain, one)}{area_change(one.change, one.fewest)}."
-        for one in scored
-        if one.change is not None and one.change.value is not None
-    ]
+    found = []
+    for one in scored:
+        if one.change is not None and one.change.value is not None:
+            told = area_change(one.change, one.fewest)
+            text = f"{one.name}: {thresholds(plain, one)}{told}."
+            found.append(Sentence(CHANGE, text, f"{one.name}: {told}."))
+    return found
 
 
 def thresholds(plain: SpaceScores, one: SpaceScores) -> str:
@@ -324,7 +325,7 @@ def area_change(change: Difference, fewest: int) -> str:
 
 def rate_sentences(
     one: SpaceScores, rate: BaseRate, rare: Mapping[tuple[str, str], RarePrecision]
-) -> list[str]:
+) -> list[Sentence]:
     """Say which precision the first threshold of a space has where matches are rare."""
     cut = next((cut for cut in one.thresholds if cut.precision.value is not None), None)
     if cut is None:
@@ -333,9 +334,9 @@ def rate_sentences(
     lines = [f"Base rate of matches: {rate} pairs ({rate.reason}). --base-rate sets another."]
     if found.reweighted.value is not None:
         lines.append(
-            f"At this base rate the threshold for {cut.goal.words} ({one.name}) has a precision of "
-            f"{with_interval(found.reweighted, precise)} if noes score like the labelled ones, of "
-            f"which {percent(cut.false_share)} lie above it."
+            f"At this base rate the threshold for {cut.goal.words} {space_words(one.name)} has a "
+            f"precision of {with_interval(found.reweighted, precise)} if noes score like the "
+            f"labelled ones, of which {percent(cut.false_share)} lie above it."
         )
     if found.in_search.value is not None and found.above is not None:
         lines.append(
@@ -346,7 +347,12 @@ def rate_sentences(
     else:
         why = found.in_search.note.removeprefix("undefined: ")
         lines.append(f"Its precision in a search over the store is undefined: {why}.")
-    return lines
+    return with_role(RATE, lines)
+
+
+def space_words(name: str) -> str:
+    """Name the space that a figure is of."""
+    return "without a correction" if name == UNCORRECTED else f"after {name}"
 
 
 def precise(value: float) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.compute.memory import check_held
 from isoscope.compute.nearest_neighbours import load_faiss
 from isoscope.corrections.named import NamedCorrection, fitted, in_memory
 from isoscope.data.sampling import draw
@@ -159,6 +160,10 @@ def draw_sample(
     """
     group = open_source(cloud, column=options.column)
     size, seed = options.sample, options.seed
+    check_held(
+        size if group.rows is None else min(size, group.rows), group.widths[0],
+        f"searching {group.names[0]}", "take a smaller --neighbour-sample",
+    )  # fmt: skip
     picked = PickedRows(group, np.empty(0, np.int64) if wanted is None else wanted)
     if wanted is None and all(one.transformer is None for one in corrections):
         drawn = draw(group, size, seed)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from isoscope.verbs.measure.search.sample import SearchOptions, SearchSample
 
 
+AGAINST = " against none"
+
 # Every figure, in the order in which they are shown.
 WORDS = {
     names.KEPT: "neighbours kept",
@@ -32,15 +34,18 @@ WORDS = {
     names.INT8_RESCORED: "… rescored",
     names.BINARY: "recall of binary codes",
     names.BINARY_RESCORED: "… rescored",
-    f"{names.INT8}/{names.ORIGINAL}": "int8 against none",
+    f"{names.INT8}/{names.ORIGINAL}": f"int8{AGAINST}",
     f"{names.INT8_RESCORED}/{names.ORIGINAL}": "… rescored",
-    f"{names.BINARY}/{names.ORIGINAL}": "binary against none",
+    f"{names.BINARY}/{names.ORIGINAL}": f"binary{AGAINST}",
     f"{names.BINARY_RESCORED}/{names.ORIGINAL}": "… rescored",
 }
 
-NEIGHBOUR_LEGEND = (
+RECALL_LEGEND = (
     "recall: share of the exact neighbours in the same space; against none: of those of the "
-    "vectors as they are, rescored with these",
+    "vectors as they are, rescored with these"
+)
+NEIGHBOUR_LEGEND = (
+    RECALL_LEGEND,
     "±: the longer side of the 95 % interval, over queries of this sample",
 )
 

@@ -16,7 +16,9 @@
   const draw = () => {
     for (const place of document.querySelectorAll("[data-chart]")) {
       const spec = fitted(charts.specs[Number(place.dataset.chart)]);
-      window.vegaEmbed(place, spec, { config: charts.config[mode()], actions: { export: true, source: false, compiled: false, editor: false }, renderer: "svg", logLevel: 1 })
+      window.vegaEmbed(place, spec, { config: charts.config[mode()], actions: { export: true, source: false, compiled: false, editor: false }, renderer: "svg", logLevel: 1,
+        // The policy of the page forbids eval and styles that are added: expressions are interpreted, and page.css has the styles.
+        ast: true, tooltip: { disableDefaultStyle: true, theme: mode() } })
         .then(() => { place.dataset.drawn = mode(); })
         .catch((error) => { place.textContent = "This chart cannot be drawn: " + error.message; });
     }

@@ -1,0 +1,1 @@
+"""Whether a file is what isoscope wrote: results, corrections and journals."""

@@ -1,0 +1,45 @@
+"""``isoscope verify``: whether a file is what isoscope wrote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import isoscope
+from isoscope.cli import options
+from isoscope.cli.output import print_screen
+from isoscope.cli.streams import console, print_facts
+from isoscope.registry import load
+
+EXAMPLES = """Examples:
+
+isoscope verify result.json
+
+isoscope verify correction.safetensors --json
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions(options.Options):
+    """What ``isoscope verify`` takes."""
+
+    path: str = options.argument(
+        "FILE", "A result, a fitted correction, or the journal of a run (a folder)."
+    )
+    as_json: options.PrintJson = False
+    debug: options.Debug = False
+
+
+@options.command
+def verify_command(given: VerifyOptions) -> None:
+    """Check that a result, a correction or a journal is whole and unchanged.
+
+    Looks at schema, checksums, fingerprint and versions, and exits with code 1 if one of them does
+    not hold. A checksum is not a signature: it shows damage, not forgery.
+    """
+    found = isoscope.verify(given.path)
+    if given.as_json:
+        print_facts(found.facts())
+    else:
+        print_screen(load("isoscope.verbs.verify.text:screen")(found), console())
+    if not found.verified:
+        raise load("isoscope.verbs.verify.api:refused")(found)
