@@ -19,6 +19,7 @@ from isoscope.verbs.study.claims import (
     NOT_RUN_FIELD,
     OUTCOMES,
     Claim,
+    Floor,
     Verdict,
     compare,
     conjunction,
@@ -65,6 +66,47 @@ def judge(
 
 def outcomes(*args: Any, **options: Any) -> list[str]:
     return [verdict.outcome for verdict in judge(*args, **options)]
+
+
+LOSES = Claim(
+    "it costs at least 6 BLEU", {"measure": "bleu/difference"}, {"correction": "spectrum-*"},
+    "<=", -6.0, opposite=0.0, floor=Floor(">=", 6.0),
+)  # fmt: skip
+
+
+def translated(plain: float, calibrated: float, part: str = "de-en") -> list[Row]:
+    """Return scores without and with a calibration, and their difference."""
+    return [
+        figure("A", "none", plain, measure="bleu", part=part),
+        figure("A", "spectrum-exp", calibrated, measure="bleu", part=part),
+        figure("A", "spectrum-exp", calibrated - plain, measure="bleu/difference", part=part),
+    ]
+
+
+def test_a_baseline_that_cannot_lose_what_a_claim_says_decides_nothing() -> None:
+    assert outcomes(LOSES, translated(8.5, 0.1)) == ["holds"]
+    assert outcomes(LOSES, translated(8.5, 7.9)) == ["fails"]
+    (weak,) = judge(LOSES, translated(2.4, 0.1))
+    assert (weak.outcome, weak.p) == ("undecided", 1.0)
+    assert weak.reason == (
+        "the baseline is too weak: de-en bleu is 2.4 without correction, and the claim takes at "
+        "least 6"
+    )
+    # Without the floor the loss of all that there was would count against the paper.
+    assert outcomes(replace(LOSES, floor=None), translated(2.4, 0.1)) == ["fails"]
+    missing = [row for row in translated(8.5, 0.1) if row.correction != "none"]
+    (alone,) = judge(LOSES, missing)
+    assert (alone.outcome, "no figure without correction" in alone.reason) == ("undecided", True)
+
+
+def test_one_weak_baseline_leaves_a_claim_about_every_case_open() -> None:
+    rows = [*translated(8.5, 0.1), *translated(2.4, 0.1, "en-ro")]
+    (mixed,) = judge(LOSES, rows)
+    assert mixed.outcome == "undecided"
+    assert "the baseline is too weak in 1" in mixed.reason
+    # A case that is decided against it is enough to contradict "in every case".
+    rows = [*translated(8.5, 8.4), *translated(2.4, 0.1, "en-ro")]
+    assert outcomes(LOSES, rows) == ["fails"]
 
 
 def test_every_model_is_judged_for_itself() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,8 @@ from command_line import Run, runner
 from study_records_for_tests import disagreements, some_records, verdicts_of_page
 
 from isoscope.results.result import Result
+from isoscope.verbs.study.folder import Outcome as StudyOutcome
+from isoscope.verbs.study.folder import Piece, StudyFolder
 from isoscope.verbs.study.records.store import save_record
 from isoscope.verbs.train.finetune.outcomes import compared_rows
 from isoscope.verbs.train.finetune.run import Outcome
@@ -38,7 +42,7 @@ def test_studies_are_listed(run: Run) -> None:
 
 
 def test_a_study_is_shown_with_claims_and_printed_numbers(run: Run) -> None:
-    shown = run("study", "show", "b-t1").out
+    shown = run("study", "show", "b-t1", "--details").out
     for words in (
         "what is done: I1 and I2",
         "formula: i1 =",
@@ -50,7 +54,7 @@ def test_a_study_is_shown_with_claims_and_printed_numbers(run: Run) -> None:
         assert words in shown
     values = json.loads(run("study", "show", "B-T1", "--json").out)
     assert len(values["printed"]) == 40
-    assert "with --tasks: boolq, rte" in run("study", "show", "R-F4").out
+    assert "with --tasks: boolq, rte" in run("study", "show", "R-F4", "--details").out
 
 
 def test_a_run_for_a_person_and_for_a_file(
@@ -58,7 +62,7 @@ def test_a_run_for_a_person_and_for_a_file(
 ) -> None:
     out = tmp_path / "run.md"
     arguments = ("B-T1", f"BERT-base-cased={tiny_model('bert')}", matrix, "--out", out)
-    finished = run("study", "run", *arguments)
+    finished = run("study", "run", *arguments, "--details")
     assert finished.code == 0, finished.error
     shown = " ".join(finished.out.split())
     for words in ("BERT-base-cased: i1", "printed 0.59", "centring raises I1"):
@@ -84,7 +88,7 @@ def test_finished_runs_instead_of_training(run: Run, tmp_path: Path) -> None:
     ]
     runs = tmp_path / "runs.json"
     Result(compared_rows("mine", outcomes, {"rte": "as told"})).save(runs)
-    finished = run("study", "run", "D-T1", "--from", runs)
+    finished = run("study", "run", "D-T1", "--from", runs, "--details")
     assert finished.code == 0, finished.error
     for words in (
         "rte/accuracy",
@@ -93,17 +97,24 @@ def test_finished_runs_instead_of_training(run: Run, tmp_path: Path) -> None:
         "calibration is significantly",
     ):
         assert words in finished.out
-    assert "mine: not run: " in run("study", "run", "D-T4", "--from", runs, "--tasks", "rte").out
+    again = run("study", "run", "D-T4", "--from", runs, "--tasks", "rte", "--details").out
+    assert "mine: not run: " in again
+    # What was not run names its command.
+    command = "to run it on mine: isoscope study run D-T4 --model mine --data DATA --out studies"
+    assert command in " ".join(again.split())
 
 
 def test_a_study_that_trains_shows_its_scales(run: Run) -> None:
-    assert "--scale mini without sources: package:minilm" in run("study", "show", "D-T1").out
+    assert (
+        "--scale mini without sources: package:minilm"
+        in run("study", "show", "D-T1", "--details").out
+    )
     values = json.loads(run("study", "show", "D-T3", "--json").out)
     assert values["scales"] == {"mini": ["made:bart"], "paper": ["BART=facebook/bart-base"]}
 
 
 def test_a_study_without_sources(run: Run) -> None:
-    shown = " ".join(run("study", "run", "B-F2", "--seed", "3").out.split())
+    shown = " ".join(run("study", "run", "B-F2", "--seed", "3", "--details").out.split())
     assert "holds: the ratio of the first two singular values grows" in shown
 
 
@@ -150,7 +161,7 @@ def test_a_study_of_layers_reads_a_text(
     table = tmp_path / "texts.tsv"
     table.write_text("id\tline\n1\tthe cat sat\n2\ta small dog ran\n3\tit was old\n")
     arguments = ("study", "run", "L-F3.3", f"BERT={folder}")
-    finished = run(*arguments, "--text", table, "--text-column", "line")
+    finished = run(*arguments, "--text", table, "--text-column", "line", "--details")
     assert finished.code == 0, finished.error
     assert "3 texts (texts), special tokens in" in " ".join(finished.out.split())
     assert "BERT: undecided: one dimension is the minimum" in finished.out
@@ -158,8 +169,8 @@ def test_a_study_of_layers_reads_a_text(
     assert missing.code == 2
     assert missing.error.count("\n") == 1
     assert "L-F3.3 reads a text (the paper: sentences of SST-2 train)" in missing.error
-    assert "BERT-base or bert-base-cased" in run("study", "show", "L-F3.3").out
-    assert "claims nothing" in run("study", "show", "L-F3.1").out
+    assert "BERT-base or bert-base-cased" in run("study", "show", "L-F3.3", "--details").out
+    assert "claims nothing" in " ".join(run("study", "show", "L-F3.1").out.split())
 
 
 def test_a_study_of_training_says_what_it_needs(
@@ -179,14 +190,17 @@ def test_several_studies_in_a_folder(
 ) -> None:
     folder = tmp_path / "studies"
     bert = tiny_model("bert")
-    arguments = ("study", "run", "B-T1", "b-f6", "--model", f"BERT-base-cased={bert}")
+    model = ("--model", f"BERT-base-cased={bert}")
+    arguments = ("study", "run", "B-T1", "b-f6", *model, "--details")
     finished = run(*arguments, "--out", folder)
     assert finished.code == 0, finished.error
     for words in ("[1/2] B-T1", "[2/2] B-F6", "holds: centred I1 is at least", "study compare"):
         assert words in finished.out
     assert run(*arguments, "--out", folder).out.count("finished before") == 2
     assert "finished before" not in run(*arguments, "--out", folder, "--again").out
-    compared = run("study", "compare", folder, "--out", tmp_path / "page.md", "--note", "Here.")
+    compared = run(
+        "study", "compare", folder, "--out", tmp_path / "page.md", "--note", "Here.", "--details"
+    )
     assert "measured" in compared.out
     assert "printed 0.59" in compared.out
     page = (tmp_path / "page.md").read_text("utf-8")
@@ -199,17 +213,17 @@ def test_several_studies_in_a_folder(
     assert verdicts["B-F6"] in ("1 holds", "1 undecided")
     assert verdicts["P-X"] is None
     assert {"id", "title", "document", "needs", "last_verdict"} <= set(listed[0])
-    assert f"last: {verdicts['B-F6']}" in run("study", "list", "--results", folder).out
+    assert f"last: {verdicts['B-F6']}" in run("study", "list", "--results", folder, "--details").out
 
 
 def test_the_usual_folder(
     run: Run, matrix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "last:" not in run("study", "list").out
+    assert "last:" not in run("study", "list", "--details").out
     assert run("study", "run", "B-T1", "B-F6", matrix).code == 0
     assert (tmp_path / "studies" / "B-F6.json").is_file()
-    assert "last: 1 not applicable" in run("study", "list").out
+    assert "last: 1 not applicable" in run("study", "list", "--details").out
 
 
 def test_a_study_that_cannot_run_does_not_stop_the_others(
@@ -218,7 +232,7 @@ def test_a_study_that_cannot_run_does_not_stop_the_others(
     finished = run("study", "run", "R-T2", "B-F6", "nowhere.npy", "--out", tmp_path / "a")
     assert finished.code == 2
     assert "2 of 2 studies did not run: R-T2, B-F6" in finished.error
-    finished = run("study", "run", "B-T2", "B-F6", matrix, "--out", tmp_path / "b")
+    finished = run("study", "run", "B-T2", "B-F6", matrix, "--out", tmp_path / "b", "--details")
     assert finished.code == 2
     assert finished.error.count("\n") == 1
     assert "MEN_dataset_lemma_form_full" in finished.out
@@ -253,7 +267,7 @@ def test_a_folder_that_is_a_file_is_refused_before_the_work(
 def test_another_question_replaces_a_result_and_says_so(
     run: Run, matrix: Path, tmp_path: Path
 ) -> None:
-    arguments = ("study", "run", "B-F6", matrix, "--out", tmp_path / "s")
+    arguments = ("study", "run", "B-F6", matrix, "--out", tmp_path / "s", "--details")
     assert "replaces a result" not in run(*arguments).out
     assert "replaces a result of other sources or options" in run(*arguments, "--seed", "3").out
     (tmp_path / "s" / "B-F6.json").write_text("[1]")
@@ -322,7 +336,7 @@ def test_the_papers_own_models_stand_beside_what_it_prints(
 
 
 def test_a_study_says_which_models_its_claims_are_about_and_how_to_run_it(run: Run) -> None:
-    shown = " ".join(run("study", "show", "B-T1").out.split())
+    shown = " ".join(run("study", "show", "B-T1", "--details").out.split())
     for words in (
         "models in the paper: ",
         "claim: centring raises I1 (about all transformers)",
@@ -337,7 +351,7 @@ def test_a_study_says_which_models_its_claims_are_about_and_how_to_run_it(run: R
 def test_a_model_without_what_a_study_needs_is_one_line(
     run: Run, tiny_model: Callable[[str], Path], matrix: Path, tmp_path: Path
 ) -> None:
-    arguments = ("study", "run", "L-F3.5", "--out", tmp_path / "s", "--model")
+    arguments = ("study", "run", "L-F3.5", "--details", "--out", tmp_path / "s", "--model")
     finished = run(*arguments, matrix)
     assert finished.code == 2
     assert finished.error.count("\n") == 1
@@ -381,7 +395,74 @@ def test_pages_of_comparisons_have_known_endings(run: Run, tmp_path: Path) -> No
 
 
 def test_one_study_that_cannot_run_says_why_in_a_line(run: Run, tmp_path: Path) -> None:
-    finished = run("study", "run", "B-F6", "nowhere.npy", "--out", tmp_path / "s")
+    finished = run("study", "run", "B-F6", "nowhere.npy", "--details", "--out", tmp_path / "s")
     assert finished.code == 2
     assert "there is no file nowhere.npy" in finished.error
     assert finished.error.count("\n") == 1
+
+
+def test_the_answer_comes_first_and_what_is_told_on_the_way_is_no_output(
+    run: Run, matrix: Path, tmp_path: Path
+) -> None:
+    alone = run("study", "run", "B-F6", matrix).out
+    assert alone.splitlines()[0].startswith("B-F6 · matrix · ")
+    several = run("study", "run", "B-F6", "B-F1", matrix, "--out", tmp_path / "s")
+    assert several.code == 0, several.error
+    assert "· 2 studies · 1 model" in several.out.splitlines()[0]
+    assert "[1/2]" not in several.out
+    assert "[1/2] B-F6, matrix: 1 not applicable" in several.error
+    assert "isoscope study compare" in several.out
+    quiet = run("study", "run", "B-F6", "B-F1", matrix, "--out", tmp_path / "s", "--quiet")
+    assert (quiet.error, quiet.out) == ("", several.out)
+    # What ran is shown although another one did not.
+    partly = run("study", "run", "B-T2", "B-F6", matrix, "--out", tmp_path / "t")
+    assert partly.code == 2
+    assert "1 study" in partly.out.splitlines()[0]
+    assert "1 of 2 studies did not run: B-T2" in partly.error
+    compared = run("study", "compare", tmp_path / "s")
+    assert "2 studies · 1 model" in compared.out
+    assert run("study", "compare", tmp_path / "s", "--ascii").out.isascii()
+
+
+def test_studies_of_one_paper(run: Run) -> None:
+    for name in ("d", "Ding", "2022"):
+        shown = run("study", "list", name).out
+        assert "Translation, fine-tuned with and without calibration" in shown
+        assert "B-T1" not in shown
+    rows = json.loads(run("study", "list", "D", "--json").out)
+    assert [row["id"] for row in rows] == ["D-T1", "D-T2", "D-T3", "D-T4"]
+    wrong = run("study", "list", "Mikolov")
+    assert wrong.code == 2
+    assert "no paper is called 'Mikolov'; there are B (Biś et al. (2021))" in wrong.error
+    assert wrong.error.count("\n") == 1
+
+
+def test_an_unknown_study_is_one_line_with_what_was_meant(run: Run) -> None:
+    for arguments in (("show", "B-T9"), ("run", "B-T9", "x.npy"), ("run", "nothing")):
+        wrong = run("study", *arguments)
+        assert (wrong.code, wrong.out, wrong.error.count("\n")) == (2, "", 1)
+        assert "no study is called" in wrong.error
+
+
+def test_an_interruption_says_that_nothing_is_lost(
+    run: Run, matrix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("study", "run", "B-F6", "B-F1", matrix, "--out", tmp_path / "s")
+    real = StudyFolder.run_piece
+
+    def interrupted(self: StudyFolder, piece: Piece, **options: Any) -> StudyOutcome:
+        if piece.study.id == "B-F1":
+            raise KeyboardInterrupt
+        return real(self, piece, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(StudyFolder, "run_piece", interrupted)
+        patched.setattr("isoscope.cli.app.os._exit", sys.exit)  # which would end the tests as well
+        stopped = run(*arguments)
+    assert (stopped.code, stopped.out) == (130, "")
+    assert "keeps what is finished; the same command goes on" in stopped.error
+    assert (tmp_path / "s" / "B-F6.json").is_file()
+    resumed = run(*arguments)
+    assert resumed.code == 0
+    assert "B-F6, matrix: 1 not applicable; finished before" in resumed.error
+    assert "B-F1, matrix: 2 not applicable" in resumed.error

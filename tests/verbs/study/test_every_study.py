@@ -173,7 +173,7 @@ def test_a_study_from_a_command_to_a_verdict(
 ) -> None:
     sources, options = (places.words(way) for way in WAYS[name])
     out = tmp_path / "studies"
-    command = ("study", "run", name, *sources, *options, "--out", out)
+    command = ("study", "run", name, *sources, *options, "--out", out, "--details")
     first = run(*command)
     assert first.code == 0, first.out + first.error
     assert "finished before" not in first.out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from isoscope.compute.stats.significance import difference, holm, sample_of
 from isoscope.results.result import Row
 from isoscope.verbs.study.evidence import NOTHING, evidence, welch
 
@@ -80,6 +82,79 @@ def test_an_interval_decides_at_its_ends() -> None:
     assert evidence(figure, 0.4).above == pytest.approx(0.025)
     assert evidence(figure, 0.7).below == pytest.approx(0.025)
     assert evidence(figure, 0.45).above > 0.025 > evidence(figure, 0.35).above
+
+
+def student_row(first: np.ndarray, second: np.ndarray) -> Row:
+    """Return the difference of two means over runs as trainings keep it."""
+    found = difference(sample_of(first.tolist()), sample_of(second.tolist()))
+    return row(found.value, low=found.low, high=found.high, degrees_of_freedom=found.freedom)
+
+
+def test_an_interval_of_a_few_runs_has_students_tails() -> None:
+    rng = np.random.default_rng(4)
+    first, second = rng.normal(-8, 0.5, 3), rng.normal(0, 0.5, 3)
+    gap = student_row(first, second)
+    for number in (-4.0, -7.5, 0.0):
+        for side, name in (("greater", "above"), ("less", "below")):
+            expected = stats.ttest_ind(first - number, second, alternative=side).pvalue
+            assert getattr(evidence(gap, number), name) == pytest.approx(expected)
+    normal = replace(gap, extra={})
+    assert evidence(normal, -4.0).below < evidence(gap, -4.0).below / 5
+
+
+def test_three_seeds_are_wrong_no_more_often_than_the_level_allows() -> None:
+    """Eight true claims at their boundary, each of three runs against three, corrected by Holm."""
+    rng = np.random.default_rng(5)
+    draws, claims = 600, 8
+    wrong = {True: 0, False: 0}
+    for _ in range(draws):
+        rows = [student_row(rng.normal(-6, 1, 3), rng.normal(0, 1, 3)) for _ in range(claims)]
+        for with_freedom in wrong:
+            kept = rows if with_freedom else [replace(one, extra={}) for one in rows]
+            found = [evidence(one, -6.0) for one in kept]
+            p = holm([min(1.0, 2 * min(one.above, one.below)) for one in found])
+            wrong[with_freedom] += min(p) <= 0.05
+    # Of 600 draws at 5 %, more than 45 are wrong with a chance below 0.5 %.
+    assert wrong[True] <= 45
+    # As a normal interval, which it is not, it is wrong twice as often.
+    assert wrong[False] > 60
+
+
+def test_the_error_of_a_mean_over_seeds_is_added_to_that_of_the_data() -> None:
+    rng = np.random.default_rng(6)
+    texts, seeds = rng.normal(0.3, 0.1, 10), rng.normal(0.3, 0.2, 5)
+    plain = jackknifed(texts)
+    both = replace(plain, extra={**plain.extra, "seed_values": seeds.tolist()})
+    errors = stats.sem(texts), stats.sem(seeds)
+    error, freedom = math.hypot(*errors), welch(errors, (9, 4))
+    expected = stats.t.sf((texts.mean() - 0.2) / error, freedom)
+    assert evidence(both, 0.2).above == pytest.approx(expected)
+    assert evidence(plain, 0.2).above < expected
+    # Beside a figure of the same blocks, which has no seeds, and one of other data.
+    other = row(0.1, replicates=[0.1 + k / 1e4 for k in range(10)], blocks="b")
+    pairs = np.subtract(both.extra["replicates"], other.extra["replicates"])
+    own = math.sqrt(0.9 * 10 * np.var(pairs))
+    assert evidence(both, other).above == pytest.approx(
+        stats.t.sf(
+            (texts.mean() - 0.1) / math.hypot(own, errors[1]), welch((own, errors[1]), (9, 4))
+        )
+    )
+    apart = evidence(both, row(0.1, "B", low=0.09, high=0.11))
+    assert apart.above > evidence(plain, row(0.1, "B", low=0.09, high=0.11)).above
+
+
+def test_seeds_of_a_figure_with_a_logarithm_are_logarithms() -> None:
+    replicates = [-3.0 + k / 100 for k in range(10)]
+    seeds = [-3.5, -3.0, -2.5]
+    fields = {"log10": -3.0, "replicates": replicates, "blocks": "b"}
+    expected = evidence(row(1e-3, seed_values=seeds, **fields), 1e-4)
+    assert expected.above > 5 * evidence(row(1e-3, **fields), 1e-4).above
+    # What a measure that takes the mean itself keeps counts as much.
+    named = {f"seed_{k}_log10": value for k, value in enumerate(seeds)}
+    assert evidence(row(1e-3, **named, **fields), 1e-4) == expected
+    # One cluster is the same for every seed.
+    single = row(1e-3, seed_0_log10=-3.0, **fields)
+    assert evidence(single, 1e-4) == evidence(row(1e-3, **fields), 1e-4)
 
 
 def test_errors_of_one_model_add_up_and_those_of_two_do_as_squares() -> None:

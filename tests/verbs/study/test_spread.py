@@ -29,7 +29,7 @@ from isoscope.verbs.study.folder import (
     run_spread,
 )
 from isoscope.verbs.study.registry import Request, find_study
-from isoscope.verbs.study.screen import planned, run_shared, workers_that_fit
+from isoscope.verbs.study.screen import Telling, planned, run_shared, workers_that_fit
 
 
 def spread(
@@ -135,7 +135,7 @@ def test_a_worker_that_dies_ends_its_own_study_only(
     wanted = {name: [source] for name in ids}
     pieces, _ = planned([find_study(name) for name in ids], wanted, {})
     options = {"again": False, "engine": "local", "workers": 2, "device": None}
-    shown = run_shared(pieces, wanted, folder, nullcontext, **options)
+    shown = run_shared(pieces, wanted, folder, nullcontext, Telling(3), **options)
     lines = []
     while True:
         try:

@@ -40,7 +40,18 @@ def text(tmp_path: Path) -> Path:
 def test_a_table_a_file_and_a_report_of_it(run: Run, text: Path, tmp_path: Path) -> None:
     out = tmp_path / "found.json"
     process = run(
-        "train", "ablate", "--text", text, "--grid", "tie", "--seeds", "2", "--out", out, *QUICK
+        "train",
+        "ablate",
+        "--text",
+        text,
+        "--grid",
+        "tie",
+        "--seeds",
+        "2",
+        "--out",
+        out,
+        "--details",
+        *QUICK,
     )
     assert process.code == 0, process.error
     words = " ".join(process.out.split())

@@ -42,7 +42,7 @@ def test_a_table_a_file_and_a_report_of_it(run: Run, bert: Path, data: Path) -> 
         "train", "finetune", bert, "--task", "rte", "--calibration", "none,cosreg", "--seeds", "2",
         "--data", data, "--out", out, *SMALL,
     )  # fmt: skip
-    process = run(*command)
+    process = run(*command, "--details")
     assert process.code == 0, process.error
     words = " ".join(process.out.split())
     assert "mean ± deviation of 2 runs, × 100" in words

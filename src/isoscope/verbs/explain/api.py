@@ -19,6 +19,7 @@ from isoscope.models.model import Model, open_model, provenance_of, unstored_hea
 from isoscope.results.fields import KIND, REMARKS, TITLE, TOPIC
 from isoscope.results.result import Result, Row, Table, versions
 from isoscope.tasks.registry import data_folder
+from isoscope.verbs.explain.names import BRIEF, FIGURES
 from isoscope.verbs.explain.text import EXPLANATION
 from isoscope.verbs.explain.topics.base import CORRECTION, MOST_TOKENS, Explanation, Question, Topic
 from isoscope.verbs.explain.topics.clusters import CLUSTERS
@@ -154,8 +155,8 @@ def explain(
     Returns
     -------
     Result
-        Rows and tables with a field ``topic``, and a verdict per topic whose field ``found`` says
-        whether it explains anything.
+        Rows and tables with a field ``topic``, and a verdict per topic: ``found`` says whether it
+        explains anything, ``brief`` what, and ``figures`` has the numbers that carry it.
 
     Examples
     --------
@@ -197,6 +198,7 @@ def explain(
                 {
                     "subject": opened.name, "part": topic.name, "sentence": found.sentence,
                     "found": found.found, TITLE: topic.title, TOPIC: topic.name,
+                    BRIEF: found.brief, FIGURES: [one.to_dict() for one in found.figures],
                 }
             )  # fmt: skip
     if not verdicts:

@@ -66,12 +66,13 @@ class ExplainOptions(options.Options):
     compute: options.Compute
     seed: options.Seed = 0
     output: options.Output
+    watch: options.Watch
     debug: options.Debug = False
 
 
 @options.command
 def explain_command(given: ExplainOptions) -> None:
     """Say why a space is filled as it is: frequency, position, norms, outliers, senses, style."""
-    with running(unit="") as run:
+    with running(given.watch, "") as run:
         result = isoscope.explain(**given.arguments(), **run)
     give(result, given.output, given.output.out)

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+# Fields of the verdict on a topic: the finding as a clause, and the numbers that carry it.
+BRIEF, FIGURES = "brief", "figures"
+
+# Change of the mean cosine by setting outlier dimensions to zero.
+CHANGE = "mean_cosine/change"
+
+# How far the mean of a matrix is from the origin, in mean norms.
+SHIFT = "shift"
+
 ACCURACY = "position_accuracy"
 MAJORITY, BY_TOKEN = "majority_baseline", "token_baseline"
 RANK = "contribution_rank"

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from isoscope.compute.stats.significance import holm
 from isoscope.models.model import MODELS
-from isoscope.results.fields import DIFFERENCE
+from isoscope.results.fields import DIFFERENCE, UNCORRECTED
 from isoscope.results.result import Row
 from isoscope.results.tables import grouped
 from isoscope.verbs.study.evidence import EXACT, NOTHING, ROUNDING, evidence, is_known
@@ -82,6 +82,46 @@ FLAGS = (SIGNS, NORMS, SELECTED, QUANTISED, TOKENIZER)
 CHOSEN = "selected"
 
 
+# How a case was not weighed whose baseline could not show what the claim says.
+TOO_WEAK = "the baseline is too weak"
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What figures without a correction must be, so that a claim about it can be judged.
+
+    A model of 2.4 BLEU cannot lose 6, whatever is done to it: neither that it loses them nor that
+    it does not would say anything about the claim.
+
+    Attributes
+    ----------
+    op : str
+        One of >= and <=.
+    number : float
+        What the figure is compared with.
+    part : str
+        Where the baseline is another part of the model: a probe that does not read positions from
+        the input, which has them, shows nothing about the layers behind it.
+    """
+
+    op: Literal[">=", "<="]
+    number: float
+    part: str = ""
+
+    def refusal(self, baseline: Row | None) -> str:
+        """Return why a baseline says nothing, in a few words; empty where it does."""
+        if baseline is None or not is_known(baseline.value):
+            return f"{TOO_WEAK}: there is no figure without correction"
+        if OPERATORS[self.op](baseline.value, self.number):
+            return ""
+        least = {">=": "at least", "<=": "at most"}[self.op]
+        where = "" if self.part else " without correction"
+        return (
+            f"{TOO_WEAK}: {what_of(baseline)} is {baseline.value:.3g}{where}, and the claim takes "
+            f"{least} {self.number:g}"
+        )
+
+
 @dataclass(frozen=True)
 class Claim:
     """A comparison that a paper says is true.
@@ -118,6 +158,9 @@ class Claim:
         claim is that a difference is at least 0.2.
     counts_tokens : bool
         Whether another tokenizer than the paper's changes what is counted.
+    floor : Floor, optional
+        What the same figure without correction must be; where the claim is about a difference, the
+        figure that it is taken from.
 
     Examples
     --------
@@ -138,6 +181,7 @@ class Claim:
     scope: Scope = ANY_TRANSFORMER
     opposite: float | None = None
     counts_tokens: bool = False
+    floor: Floor | None = None
 
     def __post_init__(self) -> None:
         for pattern in (self.select, self.left, self.right_fields, *self.excluding):
@@ -303,11 +347,30 @@ class Claim:
     ) -> list[tuple[tuple[Row, Row | None], Case]]:
         """Compare the two sides; none where a side has no row."""
         lefts = [row for row in group if matches(row, self.left)]
+        pairs: list[tuple[Row, Row | None]] = [(left, None) for left in lefts]
         if isinstance(self.right, Mapping):
             rights = [row for row in group if matches(row, self.right)]
             pairs = [(left, right) for left in lefts for right in rights if left is not right]
-            return [((a, b), self._case(a, b, self._difference(a, b, lookup))) for a, b in pairs]
-        return [((left, None), self._case(left, None, None)) for left in lefts]
+        found = []
+        for left, right in pairs:
+            difference = None if right is None else self._difference(left, right, lookup)
+            case = self._case(left, right, difference)
+            found.append(((left, right), self._above_floor(case, left, lookup)))
+        return found
+
+    def _above_floor(self, case: Case, left: Row, lookup: Mapping[tuple[str, ...], Row]) -> Case:
+        """Leave a case open whose baseline could not show what the claim says."""
+        if self.floor is None:
+            return case
+        measure = left.measure.removesuffix(DIFFERENCE)
+        part = self.floor.part or left.part
+        why = self.floor.refusal(lookup.get((left.subject, part, UNCORRECTED, measure)))
+        if not why:
+            return case
+        return replace(
+            case, p_true=1.0, p_false=1.0, p_opposite=1.0, how=TOO_WEAK, note=why,
+            low=None, high=None,
+        )  # fmt: skip
 
     def _difference(
         self, left: Row, right: Row, lookup: Mapping[tuple[str, ...], Row]
@@ -556,7 +619,10 @@ def because(verdict: Verdict, adjusted: float) -> str:
     """Say in how many cases a claim is true, and how certain that is."""
     cases = verdict.cases
     unknown = sum(case.how == NOTHING.how for case in cases)
-    if unknown == len(cases):
+    weak = [case.note for case in cases if case.how == TOO_WEAK]
+    if len(weak) == len(cases):
+        return weak[0]
+    if unknown + len(weak) == len(cases):
         return f"{NOTHING.how} for {unknown} of {len(cases)}"
     true = sum(case.true is True for case in cases)
     false = sum(2 * case.p_false <= LEVEL for case in cases)
@@ -566,6 +632,7 @@ def because(verdict: Verdict, adjusted: float) -> str:
         said.append(f"significantly in {surely}")
         said += [f"significantly false in {false}"] if false else []
     said += [f"{NOTHING.how} for {unknown}"] if unknown else []
+    said += [f"{TOO_WEAK} in {len(weak)}"] if weak else []
     exact = all(case.how == EXACT for case in cases)
     said.append(EXACT if exact else f"p {p_text(adjusted)}")
     return ", ".join(said)

@@ -13,8 +13,9 @@ import typer
 
 import isoscope
 from isoscope.cli import options
-from isoscope.cli.output import draw, print_lines, watching
-from isoscope.cli.streams import command_line, print_facts, print_text
+from isoscope.cli.deadline import deadline
+from isoscope.cli.output import draw, print_lines, print_screen, watching
+from isoscope.cli.streams import command_line, console, error_console, print_facts, print_text
 from isoscope.data.output import write_atomically
 from isoscope.errors import UsageError
 from isoscope.results.result import ENDINGS, check_writable
@@ -41,8 +42,24 @@ def room(module: str) -> Any:
     return import_module(f"isoscope.verbs.study.{module}")
 
 
-@study_app.command("list", epilog="Example: isoscope study list")
+Ascii = Annotated[bool, typer.Option("--ascii", help="Draw with plain ASCII characters.")]
+
+
+def shown_screen(found: Any, *, ascii_only: bool) -> None:
+    """Print a screen on standard output."""
+    print_screen(found, console(), plain=ascii_only)
+
+
+@study_app.command("list", epilog="Examples: isoscope study list; isoscope study list B")
 def list_studies(
+    paper: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[PAPER]",
+            help="Only the studies of one paper, with their titles: the letter before their ids.",
+            show_default=False,
+        ),
+    ] = None,
     results: Annotated[
         Path | None,
         typer.Option(
@@ -50,28 +67,37 @@ def list_studies(
             f"{USUAL}, where it is there."
         ),
     ] = None,
+    details: options.Details = False,
     as_json: options.PrintJson = False,
+    ascii_only: Ascii = False,
 ) -> None:
-    """Show every study with what it needs, and what became of it last."""
+    """Show the papers' studies, and what became of them last."""
     screen = room("screen")
+    chosen = "" if paper is None else room("reference").find_paper(paper)
     last = screen.last_verdicts(results)
     if as_json:
-        print_facts(screen.list_facts(last))
+        print_facts(screen.list_facts(last, chosen))
+    elif details:
+        print_lines(screen.list_lines(last, chosen))
     else:
-        print_lines(screen.list_lines(last))
+        shown_screen(room("answer").list_screen(last, chosen), ascii_only=ascii_only)
 
 
 @study_app.command("show", epilog="Example: isoscope study show B-T1")
 def show_study(
     name: Annotated[str, typer.Argument(metavar="ID", help="Such as B-T1.", show_default=False)],
+    details: options.Details = False,
     as_json: options.PrintJson = False,
+    ascii_only: Ascii = False,
 ) -> None:
     """Show one study: what is done, what it needs and claims, and the numbers that it prints."""
     screen, study = room("screen"), room("registry").find_study(name)
     if as_json:
         print_facts(screen.describe(study))
-    else:
+    elif details:
         print_lines(screen.study_lines(study))
+    else:
+        shown_screen(room("answer").study_screen(study), ascii_only=ascii_only)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,8 +190,9 @@ def run_command(given: RunOptions) -> None:
     if len(studies) > 1 or is_folder(out):
         check_several(given)
         folder = room("folder").StudyFolder(out or USUAL)
-        watch = partial(watching, given.watch)
-        print_lines(screen.run_several(studies, sources, folder, watch, again=again, **asked))
+        several = partial(screen.run_several, studies, sources, folder, again=again, **asked)
+        with deadline(given.watch.timeout):  # one for all studies
+            run_into(folder, [study.id for study in studies], given, several)
         return
     if again:
         raise UsageError("--again is about a folder of studies; name one with --out")
@@ -174,14 +201,52 @@ def run_command(given: RunOptions) -> None:
     if out is not None:
         check_writable(out)
     with watching(given.watch) as report:
+        if not given.watch.quiet:
+            announce(screen.needs_of([studies[0]], {studies[0].id: sources}, asked))
         found = isoscope.run_study(studies[0], sources, progress=report, **asked)
     if out is not None:
         found.save(out)
     draw([found.result], given.shown.pictures)
     if given.shown.as_json:
         print_text(found.result.to_json())
-    else:
+    elif given.shown.details:
         print_lines(screen.run_lines(found))
+    else:
+        shown_screen(room("answer").run_screen(found), ascii_only=given.shown.ascii)
+
+
+def run_into(folder: Any, ids: list[str], given: RunOptions, several: Any) -> None:
+    """Run several studies into a folder: each is told when it is done, and all of them at the end.
+
+    What is told on the way is no result, and goes where progress does.
+    """
+    watch = partial(watching, given.watch)
+    if given.shown.details:
+        print_lines(several(watch))
+        return
+    failed: UsageError | None = None
+    try:
+        for line in several(watch, brief=True):
+            if not given.watch.quiet:
+                error_console().print(line.text, style=line.style, soft_wrap=True)
+    except UsageError as error:  # some did not run; what the others found is shown all the same
+        failed = error
+    except KeyboardInterrupt:
+        said = f"{folder.path} keeps what is finished; the same command goes on"
+        error_console().print(said, soft_wrap=True)
+        raise
+    runs = [run for run in folder.sound_runs() if run.study.id in ids and run.result.rows]
+    if runs:
+        found = room("answer").several_screen(runs, str(folder.path))
+        shown_screen(found, ascii_only=given.shown.ascii)
+    if failed is not None:
+        raise failed
+
+
+def announce(needs: str) -> None:
+    """Say what a long run will need before it starts, where progress is shown."""
+    if needs:
+        error_console().print(needs, style="dim", soft_wrap=True)
 
 
 def is_folder(out: Path | None) -> bool:
@@ -224,7 +289,9 @@ def compare_studies(
         Path | None,
         typer.Option(help="Write a small record of every study into this folder."),
     ] = None,
+    details: options.Details = False,
     as_json: options.PrintJson = False,
+    ascii_only: Ascii = False,
 ) -> None:
     """Lay finished studies side by side: claims with verdicts, measured and printed numbers."""
     if out is not None:
@@ -245,5 +312,8 @@ def compare_studies(
         room("records.pages").write_pages(kept, pages)
     if as_json:
         print_text(as_text)
-    else:
+    elif details:
         print_lines(room("screen").compared_lines(runs))
+    else:
+        found = room("answer").several_screen(runs, str(folder), compared=True)
+        shown_screen(found, ascii_only=ascii_only)

@@ -11,9 +11,15 @@ The error of a figure comes from what its row has, in this order:
 5. *sd* and *n*: the spread over independent runs, such as seeds of a training.
 6. *trials*: the number of items that a figure is a share of. Against a number it is compared by the
    binomial distribution; Wilson's interval misses 5 % with a hundred items.
-7. *low* and *high*: an interval of 95 %. Of two figures of the same data whose dependence is not
+7. *low* and *high*: an interval of 95 %, by Student's distribution where the row says with how many
+   degrees of freedom: an interval of three runs has longer tails than a normal one, which matters
+   at the small levels of Holm's correction. Of two figures of the same data whose dependence is not
    known, the standard errors are added, which no dependence can exceed; those of different models
    are independent, and their squares are added.
+
+A mean over seeds of a random method, such as k-means, would be another with other seeds. Its
+replicates are about the data alone, so that the error of the mean over seeds is added, as squares;
+an interval of such a mean has it in it already.
 
 Without any of these nothing can be said, and the claim is undecided. The same is true where blocks
 or runs do not differ at all: no spread is no certainty. I1 and other tiny numbers are compared by
@@ -28,6 +34,7 @@ are involved, Biometrika 34. Fisher (1921), On the "probable error" of a coeffic
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -36,16 +43,22 @@ import numpy as np
 from scipy.special import bdtr, bdtrc, betaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from isoscope.compute.stats.jackknife import jackknife_error
+from isoscope.results.fields import BLOCKS, FREEDOM, REPLICATES
 from isoscope.results.result import Row
 
 # Fields of rows that say how certain a figure is.
-EXACT, REPLICATES, BLOCKS, P_VALUE, SD = "exact", "replicates", "blocks", "p", "sd"
+EXACT, P_VALUE, SD = "exact", "p", "sd"
 
 # Field of a share: the number of independent items that it is a share of.
 TRIALS = "trials"
 
 # Field of a mean over runs: the value of each, None where a run has none.
 RUNS = "runs"
+
+# Field of a mean over seeds of a random method: the value of each, a logarithm where the figure has
+# one. Measures that take such a mean themselves keep each value under a name of its own.
+SEED_VALUES = "seed_values"
+OF_ONE_SEED = re.compile(r"seed_\d+_log10")
 
 # Figures that differ by less than this share of them are the same number, computed in another way.
 ROUNDING = 1e-9
@@ -103,7 +116,8 @@ def against_number(row: Row, number: float) -> Evidence:
         return by_own_test(row)
     gap = scale.of(row) - scale.at(number)
     if REPLICATES in row.extra:
-        return from_replicates(gap, scale.replicates(row), abs(scale.of(row)))
+        seeds = error_of_seeds(row, scale)
+        return from_replicates(gap, scale.replicates(row), abs(scale.of(row)), [seeds])
     if row.extra.get(TRIALS):
         return as_share(row, number)
     found = error_of(row, scale)
@@ -124,7 +138,8 @@ def between_rows(left: Row, right: Row, difference: Row | None) -> Evidence:
         return exactly(gap, one, other)
     if have_same_blocks(left, right):
         pairs = np.subtract(scale.replicates(left), scale.replicates(right))
-        return from_replicates(gap, pairs.tolist(), max(abs(one), abs(other)))
+        seeds = [error_of_seeds(row, scale) for row in (left, right)]
+        return from_replicates(gap, pairs.tolist(), max(abs(one), abs(other)), seeds)
     if difference is not None and is_known(difference.value):
         return against_number(difference, 0.0)
     errors = [error_of(row, scale) for row in (left, right)]
@@ -174,10 +189,13 @@ class Scale:
 
     def replicates(self, row: Row) -> list[float]:
         """Return the values without each block on the scale."""
-        stored = [float(value) for value in row.extra[REPLICATES]]
+        return self.stored(row, row.extra[REPLICATES])
+
+    def stored(self, row: Row, values: Sequence[float]) -> list[float]:
+        """Return values that a row keeps, logarithms where it has one, on the scale."""
         if is_known(row.log10) and self.name != "log10":
-            return [10.0**value for value in stored]
-        return [self.at_value(value) for value in stored]
+            return [10.0 ** float(value) for value in values]
+        return [self.at_value(float(value)) for value in values]
 
 
 PLAIN, LOGARITHMS, FISHER = Scale("plain"), Scale("log10"), Scale("fisher")
@@ -226,8 +244,9 @@ def error_of(row: Row, scale: Scale) -> Error | None:
         replicates = scale.replicates(row)
         if not are_spread(replicates, abs(scale.of(row))):
             return None
-        error = jackknife_error(replicates)
-        return Error(error, error, len(replicates) - 1, "blocks of the data")
+        own = jackknife_error(replicates), len(replicates) - 1.0
+        error, freedom = added([own, error_of_seeds(row, scale)])
+        return Error(error, error, freedom, "blocks of the data")
     runs = runs_of(row)
     if runs > 1 and scale is PLAIN:
         error = float(row.extra[SD]) / math.sqrt(runs)
@@ -250,7 +269,7 @@ def error_of_interval(row: Row, scale: Scale) -> Error | None:
         return None
     if scale is LOGARITHMS and row.low <= 0:
         return None
-    freedom = math.inf
+    freedom = float(row.extra.get(FREEDOM) or math.inf)
     if is_correlation(row) and row.n and row.n > 3:
         freedom = row.n - 2
     reach = quantile(freedom)
@@ -258,6 +277,21 @@ def error_of_interval(row: Row, scale: Scale) -> Error | None:
     if not low <= value <= high:
         return None
     return Error((value - low) / reach, (high - value) / reach, freedom, "interval")
+
+
+def error_of_seeds(row: Row, scale: Scale) -> tuple[float, float]:
+    """Return the error of a mean over seeds with its degrees of freedom; none of other figures."""
+    named = [value for name, value in row.extra.items() if OF_ONE_SEED.fullmatch(name)]
+    values = scale.stored(row, row.extra.get(SEED_VALUES) or named)
+    if len(values) < 2 or not all(map(math.isfinite, values)):
+        return 0.0, math.inf
+    return float(np.std(values, ddof=1)) / math.sqrt(len(values)), len(values) - 1.0
+
+
+def added(errors: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the error of a sum of independent parts, and its degrees of freedom."""
+    sizes, freedoms = zip(*errors, strict=True)
+    return math.hypot(*sizes), welch(sizes, freedoms)
 
 
 def welch(errors: Sequence[float], freedoms: Sequence[float]) -> float:
@@ -299,11 +333,20 @@ def as_share(row: Row, number: float) -> Evidence:
     return Evidence(above, below, "binomial distribution", low - number, high - number)
 
 
-def from_replicates(gap: float, replicates: Sequence[float], size: float) -> Evidence:
-    """Weigh a difference of figures of a size by its values without each block."""
+def from_replicates(
+    gap: float,
+    replicates: Sequence[float],
+    size: float,
+    seeds: Sequence[tuple[float, float]] = (),
+) -> Evidence:
+    """Weigh a difference of figures of a size by its values without each block.
+
+    The errors of means over seeds, with their degrees of freedom, are added.
+    """
     if not are_spread(replicates, size):
         return NOTHING
-    return from_error(gap, jackknife_error(replicates), len(replicates) - 1, "blocks of the data")
+    own = jackknife_error(replicates), len(replicates) - 1.0
+    return from_error(gap, *added([own, *seeds]), "blocks of the data")
 
 
 def are_spread(replicates: Sequence[float], size: float) -> bool:

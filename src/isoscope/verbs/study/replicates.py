@@ -14,17 +14,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
-from isoscope.compute.stats.jackknife import BLOCKS, deal, jackknife_error
-from isoscope.results.fields import DIFFERENCE
+from isoscope.compute.stats.jackknife import BLOCKS, FEWEST_IN_BLOCK, deal, jackknife_error
+from isoscope.results.fields import BLOCKS as BLOCKS_FIELD
+from isoscope.results.fields import DIFFERENCE, REPLICATES
 from isoscope.results.result import Row
 from isoscope.verbs.study.claims import row_key
-from isoscope.verbs.study.evidence import BLOCKS as BLOCKS_FIELD
-from isoscope.verbs.study.evidence import EXACT, REPLICATES, is_known
-
-# Documents that each block needs: with fewer, one document is most of a block.
-FEWEST_IN_BLOCK = 2
+from isoscope.verbs.study.evidence import (
+    EXACT,
+    LOGARITHMS,
+    PLAIN,
+    SEED_VALUES,
+    added,
+    error_of_seeds,
+    is_known,
+    quantile,
+)
 
 
 def replicated(
@@ -81,7 +86,10 @@ def with_error(row: Row, without: Sequence[Row | None], blocks: str) -> Row:
     extra |= {REPLICATES: values, BLOCKS_FIELD: blocks}
     if row.low is not None:
         return replace(row, extra=extra)
-    reach = jackknife_error(values) * float(stats.t.ppf(0.975, len(values) - 1))
+    scale = LOGARITHMS if on_log else PLAIN
+    own = jackknife_error(values), len(values) - 1.0
+    error, freedom = added([own, error_of_seeds(replace(row, extra=extra), scale)])
+    reach = error * quantile(freedom)
     if on_log:
         assert row.log10 is not None
         ends = [10.0 ** min(row.log10 + side * reach, 300.0) for side in (-1, 1)]
@@ -186,7 +194,11 @@ def differences_of(after: Row, before: Row) -> dict[str, Any]:
     if of is None or of != before.extra.get(BLOCKS_FIELD) or is_known(after.log10):
         return {}
     apart = np.subtract(after.extra[REPLICATES], before.extra[REPLICATES])
-    return {REPLICATES: apart.tolist(), BLOCKS_FIELD: of}
+    found: dict[str, Any] = {REPLICATES: apart.tolist(), BLOCKS_FIELD: of}
+    if SEED_VALUES in after.extra and SEED_VALUES not in before.extra and is_known(before.value):
+        # What it is compared with is the same for every seed.
+        found[SEED_VALUES] = [value - before.value for value in after.extra[SEED_VALUES]]
+    return found
 
 
 def mean_replicates(rows: Sequence[Row], blocks: str | None = None) -> dict[str, Any]:
@@ -204,3 +216,12 @@ def mean_replicates(rows: Sequence[Row], blocks: str | None = None) -> dict[str,
         return {}
     mean = np.mean([row.extra[REPLICATES] for row in rows], axis=0)
     return {REPLICATES: mean.tolist(), BLOCKS_FIELD: blocks or rows[0].extra[BLOCKS_FIELD]}
+
+
+def mean_over_seeds(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the mean of figures for every seed as a field of a row, where all have the seeds."""
+    counts = {len(row.extra.get(SEED_VALUES, ())) for row in rows}
+    if len(counts) != 1 or not max(counts):
+        return {}
+    mean = np.mean([row.extra[SEED_VALUES] for row in rows], axis=0)
+    return {SEED_VALUES: mean.tolist()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,7 +17,7 @@ from isoscope.errors import DataError, IsoscopeError, UsageError
 from isoscope.results.render import Line
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.api import as_subject
-from isoscope.verbs.study.claims import ALL_MODELS, NOT_APPLICABLE, Verdict
+from isoscope.verbs.study.claims import ALL_MODELS, NOT_APPLICABLE, NOT_RUN, Verdict
 from isoscope.verbs.study.folder import (
     USUAL,
     WHOLE,
@@ -29,6 +30,7 @@ from isoscope.verbs.study.folder import (
     run_spread,
 )
 from isoscope.verbs.study.inputs import one_model_kept
+from isoscope.verbs.study.needs import needs_line
 from isoscope.verbs.study.records.costs import cost_lines, in_words, measured_costs
 from isoscope.verbs.study.records.provenance import MADE, available_memory
 from isoscope.verbs.study.registry import Study, all_studies, find_study
@@ -37,6 +39,7 @@ from isoscope.verbs.study.text import (
     beside_printed,
     case_lines,
     command_for,
+    counted,
     figure_number,
     figures,
     last_verdict,
@@ -47,6 +50,9 @@ from isoscope.verbs.study.text import (
     study_notes,
     verdict_line,
 )
+
+# How often a study is repeated whose process was killed, before the rest runs one by one.
+RETRIES = 1
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -107,6 +113,8 @@ def run_lines(run: StudyRun) -> Lines:
             yield below(line)
     for said in not_applicable_lines(run.verdicts):
         yield Line(said, OUTCOME_STYLES[NOT_APPLICABLE])
+    for command in missing_commands(run.study, run.verdicts):
+        yield Line(command, OUTCOME_STYLES[NOT_RUN])
     if not run.verdicts:
         yield Line(DESCRIPTIVE)
 
@@ -116,9 +124,14 @@ def run_several(
     sources: Sequence[str],
     folder: StudyFolder,
     watching: Watching,
+    *,
+    brief: bool = False,
     **options: Any,
 ) -> Lines:
     """Run studies into a folder, several at a time where workers share them; show each when done.
+
+    With ``brief`` there is a line for each, for those who watch; a screen about all of them follows
+    elsewhere.
 
     Raises
     ------
@@ -136,9 +149,12 @@ def run_several(
         subjects = tuple(map(as_subject, wanted[outcome.study.id]))
         folder.keep_failure(outcome.study, subjects, outcome.failure, options)
     options["several"] = len(studies) > 1
+    if brief and (needs := needs_line(pieces, options["workers"] or 1)):
+        yield Line(needs, "dim")
+    telling = Telling(len(pieces), brief)
     workers = options["workers"] is not None or ray_address(options["engine"]) is not None
     run = run_shared if workers and len(pieces) > 1 else run_one_by_one
-    outcomes = yield from run(pieces, wanted, folder, watching, **options)
+    outcomes = yield from run(pieces, wanted, folder, watching, telling, **options)
     ran = {outcome.study.id for outcome in outcomes if not outcome.failure}
     missing = [study.id for study in studies if study.id not in ran]
     if len(studies) == 1 and missing:
@@ -147,7 +163,7 @@ def run_several(
     if partly:
         listed = ", ".join(f"{one.study.id} on {one.name}" for one in partly)
         yield Line(f"did not run: {listed}", "yellow")
-    if ran:
+    if ran and not brief:
         where = folder.path
         yield Line(f"results: {where}; isoscope study compare {where} lays them side by side")
     if missing:
@@ -175,25 +191,24 @@ def planned(
 
 def run_one_by_one(
     pieces: Sequence[Piece], wanted: Mapping[str, Sequence[str]], folder: StudyFolder,
-    watching: Watching, **options: Any,
+    watching: Watching, telling: Telling, **options: Any,
 ) -> Generator[Line, None, list[Outcome]]:  # fmt: skip
     """Run one study after the other; one that cannot run does not keep the others from it."""
     del wanted
     found: list[Outcome] = []
-    clock = Clock(len(pieces))
     again = options.pop("again")
     with one_model_kept():
         for piece in pieces:
             with watching() as report:
                 outcome = folder.run_piece(piece, again=again, progress=report, **options)
             found.append(outcome)
-            yield from piece_lines(outcome, pieces, found, clock)
+            yield from telling.lines(outcome, pieces, found)
     return found
 
 
 def run_shared(
     pieces: Sequence[Piece], wanted: Mapping[str, Sequence[str]], folder: StudyFolder,
-    watching: Watching, **options: Any,
+    watching: Watching, telling: Telling, **options: Any,
 ) -> Generator[Line, None, list[Outcome]]:  # fmt: skip
     """Run several studies at a time."""
     found: list[Outcome] = []
@@ -205,13 +220,12 @@ def run_shared(
         if fitting < workers:
             yield Line(f"{fitting} of {workers} workers: more would not fit into memory", "yellow")
         workers = fitting
-    clock = Clock(len(pieces))
     with watching() as report:
         try:
-            with open_pool(engine, workers, accelerators=accelerators) as pool:
+            with open_pool(engine, workers, accelerators=accelerators, retries=RETRIES) as pool:
                 for outcome in run_spread(pieces, wanted, folder, pool, **options):
                     found.append(outcome)
-                    yield from piece_lines(outcome, pieces, found, clock)
+                    yield from telling.lines(outcome, pieces, found)
                     if report is not None:
                         report("studies", len(found), len(pieces))
         except DataError as error:
@@ -222,7 +236,7 @@ def run_shared(
             for piece in pieces:
                 if (piece.study.id, piece.name) not in done:
                     found.append(run_apart(piece, wanted, folder, options))
-                    yield from piece_lines(found[-1], pieces, found, clock)
+                    yield from telling.lines(found[-1], pieces, found)
     return found
 
 
@@ -232,7 +246,7 @@ def run_apart(
 ) -> Outcome:  # fmt: skip
     """Run a study on a model in a process of its own, whose death is the end of this study only."""
     try:
-        with open_pool(workers=1) as pool:
+        with open_pool(workers=1, retries=0) as pool:
             (outcome,) = run_spread([piece], wanted, folder, pool, **options)
     except DataError:
         why = "its process died, killed by somebody or for want of memory"
@@ -250,11 +264,20 @@ def workers_that_fit(pieces: Sequence[Piece], workers: int) -> int:
     return max(fitting, default=1)
 
 
-class Clock:
-    """Tells how long the rest of some work takes, from the time of what is done."""
+class Telling:
+    """Tells what became of each study on a model, and how long the rest takes.
 
-    def __init__(self, total: int) -> None:
+    Parameters
+    ----------
+    total : int
+        How many there are.
+    brief : bool
+        Whether each gets one line, instead of one for every claim.
+    """
+
+    def __init__(self, total: int, brief: bool = False) -> None:
         self.total = total
+        self.brief = brief
         self.started = time.monotonic()
 
     def left(self, outcomes: Sequence[Outcome]) -> str:
@@ -266,27 +289,53 @@ class Clock:
             return ""
         return f"{rest} left, about {in_words(seconds / done * rest)}"
 
+    def lines(
+        self, outcome: Outcome, pieces: Sequence[Piece], found: Sequence[Outcome]
+    ) -> Iterator[Line]:
+        """Show what became of a study on a model, and how much is left."""
+        several = len({piece.name for piece in pieces}) > 1 and outcome.name != WHOLE
+        model = f", {outcome.name}" if several else ""
+        line = heading(outcome.study, f"[{len(found)}/{len(pieces)}] ")
+        left = self.left(found)
+        if self.brief:
+            yield self._in_a_line(outcome, pieces, found, left)
+            return
+        yield Line(f"{line.text}{model}", line.style)
+        if outcome.failure or outcome.run is None:
+            yield below(outcome.failure, "red")
+        else:
+            if outcome.replaced:
+                yield below(REPLACES, "yellow")
+            verdicts = self._verdicts(outcome, pieces, found)
+            yield from outcome_lines(outcome.run, verdicts, known=outcome.known)
+        if left:
+            yield below(left, "dim")
 
-def piece_lines(
-    outcome: Outcome, pieces: Sequence[Piece], found: Sequence[Outcome], clock: Clock
-) -> Iterator[Line]:
-    """Show what became of a study on a model, and how much is left."""
-    several = len({piece.name for piece in pieces}) > 1 and outcome.name != WHOLE
-    model = f", {outcome.name}" if several else ""
-    line = heading(outcome.study, f"[{len(found)}/{len(pieces)}] ")
-    yield Line(f"{line.text}{model}", line.style)
-    if outcome.failure or outcome.run is None:
-        yield below(outcome.failure, "red")
-    else:
-        if outcome.replaced:
-            yield below("replaces a result of other sources or options", "yellow")
+    def _verdicts(
+        self, outcome: Outcome, pieces: Sequence[Piece], found: Sequence[Outcome]
+    ) -> list[Verdict]:
+        assert outcome.run is not None
         done = sum(one.study.id == outcome.study.id for one in found)
         last = done == sum(piece.study.id == outcome.study.id for piece in pieces)
-        verdicts = verdicts_of(outcome.run, outcome.name, last=last)
-        yield from outcome_lines(outcome.run, verdicts, known=outcome.known)
-    left = clock.left(found)
-    if left:
-        yield below(left, "dim")
+        return verdicts_of(outcome.run, outcome.name, last=last)
+
+    def _in_a_line(
+        self, outcome: Outcome, pieces: Sequence[Piece], found: Sequence[Outcome], left: str
+    ) -> Line:
+        """Return the study, its model, and how many claims hold, fail and so on."""
+        model = "" if outcome.name == WHOLE else f", {outcome.name}"
+        before = f"[{len(found)}/{len(pieces)}] {outcome.study.id}{model}: "
+        if outcome.failure or outcome.run is None:
+            return Line(f"{before}did not run: {outcome.failure}", "red")
+        counts = Counter(one.outcome for one in self._verdicts(outcome, pieces, found))
+        words = [counted(counts) or "shows figures, claims nothing"]
+        words += ["finished before"] if outcome.known else []
+        words += [REPLACES] if outcome.replaced else []
+        words += [left] if left else []
+        return Line(before + "; ".join(words))
+
+
+REPLACES = "replaces a result of other sources or options"
 
 
 def verdicts_of(run: StudyRun, name: str, *, last: bool) -> list[Verdict]:
@@ -308,20 +357,43 @@ def outcome_lines(
             yield below(verdict_line(verdict), OUTCOME_STYLES[verdict.outcome])
     for said in not_applicable_lines(shown):
         yield below(said, OUTCOME_STYLES[NOT_APPLICABLE])
+    for command in missing_commands(run.study, shown):
+        yield below(command, OUTCOME_STYLES[NOT_RUN])
 
 
-def list_lines(last: dict[str, str]) -> Lines:
+def missing_commands(study: Study, verdicts: Sequence[Verdict]) -> list[str]:
+    """Return the commands that run what was not run, one for each model."""
+    names = dict.fromkeys(
+        one.subject for one in verdicts if one.outcome == NOT_RUN and one.subject != ALL_MODELS
+    )
+    return [f"to run it on {name}: {command_for(study, name)}" for name in names if name]
+
+
+def needs_of(
+    studies: Sequence[Study], wanted: Mapping[str, Sequence[str]], options: Mapping[str, Any]
+) -> str:
+    """Say what studies will need, in a line; empty where it is little, or they cannot run."""
+    pieces, refused = planned(studies, wanted, options)
+    return "" if refused else needs_line(pieces)
+
+
+def of_paper(letter: str) -> list[Study]:
+    """Return the studies of a paper, by the letter before their ids, or all."""
+    return [study for study in all_studies() if study.id.startswith(letter)]
+
+
+def list_lines(last: Mapping[str, str], paper: str = "") -> Lines:
     """Show every study with what it needs, and what became of it last."""
-    for study in all_studies():
+    for study in of_paper(paper):
         yield heading(study)
         yield below(f"{study.paper}; needs {study.needs}")
         if study.id in last:
             yield below(f"last: {last[study.id]}")
 
 
-def list_facts(last: dict[str, str]) -> list[dict[str, Any]]:
+def list_facts(last: Mapping[str, str], paper: str = "") -> list[dict[str, Any]]:
     """Return the same as plain dictionaries."""
-    return [{**describe(study), "last_verdict": last.get(study.id)} for study in all_studies()]
+    return [{**describe(study), "last_verdict": last.get(study.id)} for study in of_paper(paper)]
 
 
 def last_verdicts(folder: Path | None) -> dict[str, str]:

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from isoscope import training
-from isoscope.compute.stats.significance import difference, sample_of
+from isoscope.compute.stats.significance import MeanDifference, difference, sample_of
 from isoscope.errors import UsageError, check_name
 from isoscope.models.checkpoint_cache import CheckpointCache
 from isoscope.models.checkpoints import find_training
-from isoscope.results.fields import DIFFERENCE, RATIO, REMARKS, SETTINGS, UNCORRECTED
+from isoscope.results.fields import DIFFERENCE, FREEDOM, RATIO, REMARKS, SETTINGS, UNCORRECTED
 from isoscope.results.merge import joined_without_verdicts, renamed
 from isoscope.results.result import Result, Row, load_result
 from isoscope.verbs.profile.api import profile_over_training
@@ -229,7 +229,7 @@ def differences(rows: Iterable[Row]) -> list[Row]:
                 row, measure=row.measure + DIFFERENCE, value=less(row.value, before.value),
                 log10=None, low=None if tested is None else tested.low,
                 high=None if tested is None else tested.high, note=row.note or before.note,
-                extra={"unit": RUNS},
+                extra={"unit": RUNS, **freedom_of(tested)},
             )
         )  # fmt: skip
     return found
@@ -267,8 +267,14 @@ def with_time_error(rows: Iterable[Row]) -> list[Row]:
             continue
         ends = (row.value * math.exp(end - tested.value) for end in (tested.low, tested.high))
         low, high = ends
-        found.append(replace(row, low=low, high=high))
+        extra = {**row.extra, **freedom_of(tested)}
+        found.append(replace(row, low=low, high=high, extra=extra))
     return found
+
+
+def freedom_of(tested: MeanDifference | None) -> dict[str, int]:
+    """Return the degrees of freedom of a difference as a field of a row."""
+    return {} if tested is None or not tested.freedom else {FREEDOM: tested.freedom}
 
 
 PRETRAIN_SEEDS = {MINI: 2, AS_PAPER: 3}

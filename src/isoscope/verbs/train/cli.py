@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,6 +14,7 @@ import isoscope
 from isoscope import training
 from isoscope.cli import options
 from isoscope.cli.output import give, running
+from isoscope.cli.streams import error_console
 
 SETTINGS = "Instead of the usual settings"
 SIZE = "Instead of what the size has"
@@ -60,6 +63,13 @@ train_app = options.command_group(
 )
 
 
+def announcer(watch: options.Watch) -> Callable[[str], None] | None:
+    """Return what says what a training will need before it starts; nothing says it if quiet."""
+    if watch.quiet:
+        return None
+    return partial(error_console().print, style="dim", soft_wrap=True)
+
+
 @dataclass(frozen=True, kw_only=True)
 class FinetuneOptions(options.Options):
     """What ``isoscope train finetune`` takes."""
@@ -102,6 +112,7 @@ class FinetuneOptions(options.Options):
     device: options.Device = None
     resume: options.Resume = False
     output: options.Output
+    watch: options.Watch
     debug: options.Debug = False
 
 
@@ -113,8 +124,10 @@ def finetune_command(given: FinetuneOptions) -> None:
     Settings are those of Ding et al. (2022) for the kind of model and the task. A star marks what
     a t-test over the seeds finds better than none.
     """
-    with running(unit="steps") as run:
-        result = isoscope.finetune(**given.arguments(), **run, out=given.output.out)
+    with running(given.watch, "steps") as run:
+        result = isoscope.finetune(
+            **given.arguments(), **run, out=given.output.out, announce=announcer(given.watch)
+        )
     give(result, given.output)
 
 
@@ -184,6 +197,7 @@ class PretrainOptions(options.Options):
     device: options.Device = None
     resume: bool = options.flag("Go on with a training that was killed.")
     shown: options.Shown
+    watch: options.Watch
     debug: options.Debug = False
 
 
@@ -197,8 +211,8 @@ def pretrain_command(given: PretrainOptions) -> None:
     """
     asked = given.arguments()
     plan = given.recipe.plan(asked.pop("seed"))
-    with running(unit="steps") as run:
-        result = isoscope.pretrain(plan=plan, **asked, **run)
+    with running(given.watch, "steps") as run:
+        result = isoscope.pretrain(plan=plan, **asked, **run, announce=announcer(given.watch))
     give(result, given.shown)
 
 
@@ -221,6 +235,7 @@ class AblateOptions(options.Options):
     device: options.Device = None
     resume: options.Resume = False
     output: options.Output
+    watch: options.Watch
     debug: options.Debug = False
 
 
@@ -233,6 +248,12 @@ def ablate_command(given: AblateOptions) -> None:
     same for all. Main effects come with intervals over seeds.
     """
     base = given.recipe.plan()
-    with running(unit="steps") as run:
-        result = isoscope.ablate(base=base, **given.arguments(), **run, out=given.output.out)
+    with running(given.watch, "steps") as run:
+        result = isoscope.ablate(
+            base=base,
+            **given.arguments(),
+            **run,
+            out=given.output.out,
+            announce=announcer(given.watch),
+        )
     give(result, given.output)

@@ -42,8 +42,8 @@ def test_a_dimension_at_the_top_of_half_of_the_norms_is_found(seed: int) -> None
     assert found
     assert sentence == (
         "Dimension 40, which stands out in the vectors, is among the 4 largest gains or biases of "
-        f"{tops.at_top[:, 40].sum()} of 12 norms. So is 1 of all 384 dimensions; of any 3 of them, "
-        "as many as those that stand out, no fewer are with P = 0.0078."
+        f"{tops.at_top[:, 40].sum()} of 12 norms. 1 of all 384 dimensions is so in at least 6; 3 "
+        "dimensions drawn at random would include as many with probability 0.0078."
     )
     assert tops.chance([3, 40, 77]) == pytest.approx(3 / 384)
     less, sentence = judged(norms_with(seed, {40: 4}, 384), [3, 40, 77])
@@ -60,8 +60,8 @@ def test_others_that_are_at_the_top_as_often_make_it_chance() -> None:
     assert judged(tops, [40, 1, 2])[0]
     found, sentence = judged(tops, [40, *range(1, 10)])
     assert not found
-    assert "So are 4 of all 384 dimensions" in sentence
-    assert sentence.endswith(": no more than chance.")
+    assert "4 of all 384 dimensions are so in at least 6" in sentence
+    assert sentence.endswith(", so this is not significant.")
     found, sentence = judged(tops, [40, 50, *range(1, 9)])
     assert found
     assert "of 12 of 12 norms, and 50 of at least 6." in sentence
@@ -269,4 +269,5 @@ def test_a_model_without_weights_in_its_norms(
 
     monkeypatch.setattr(norms, "norm_result", lambda _: Result([]))
     found = NORMS.explain(Question(open_model(str(tiny_model("gpt2")))))
-    assert found == Explanation(False, "No norm of this model has a gain or a bias.")
+    nothing = "No norm of this model has a gain or a bias."
+    assert found == Explanation(False, nothing, brief="no norm has a gain or a bias")

@@ -229,6 +229,48 @@ def test_claims_about_glue_fail(
     assert rerun(tmp_path, name, change(whole, changed, **facts)).verdicts[falls].outcome == outcome
 
 
+def test_a_model_that_has_learned_nothing_cannot_get_worse(tmp_path: Path) -> None:
+    """The same prediction for everything without calibration: what becomes worse is no evidence."""
+    whole = [one for one in glue_outcomes("BERT") if one.task in ("rte", "cola")]
+    usual = rerun(tmp_path, "D-T1", whole).result.row("worse_or_undefined_cells", "any calibration")
+    assert usual.n == 8
+    for task, left in (("rte", 4), ("cola", 4)):
+        weak = [
+            replace(one, constant=one.constant or (one.task == task and one.calibration == "none"))
+            for one in whole
+        ]
+        run = rerun(tmp_path, "D-T1", weak)
+        found = run.result.row("worse_or_undefined_cells", "any calibration")
+        assert found.n == left
+        assert "4 left out, whose predictions are all the same without calibration" in found.note
+        assert all(f" {task}/" not in cell for cell in found.extra["cells"])
+        assert run.result.row("better_cells", "any calibration").n == 8
+        constant = run.verdicts[2]
+        assert constant.outcome == ("undecided" if task == "cola" else "holds")
+    assert "the baseline is too weak: cola constant_predictions is 1" in constant.reason
+    nothing = [replace(one, constant=True) for one in whole]
+    worse = rerun(tmp_path, "D-T1", nothing).verdicts[1]
+    assert (worse.outcome, "left out" in worse.reason) == ("not run", True)
+
+
+@pytest.mark.parametrize(
+    ("name", "lost", "about"), [("D-T2", 2.4, "bleu is 2.4"), ("D-T3", 0.1, "rouge1 is 0.1")]
+)
+def test_a_model_that_writes_nothing_cannot_lose_it(
+    tmp_path: Path, name: str, lost: float, about: str
+) -> None:
+    model = "M-BART" if name == "D-T2" else "BART"
+    scores = {"bleu": lost, "rouge1": lost, "rouge2": lost, "rougeL": lost}
+    written = written_outcomes(model)
+    outcomes = [*change(written, "none", scores=scores)]
+    outcomes = change(outcomes, "spectrum", scores=dict.fromkeys(scores, 0.0))
+    found = rerun(tmp_path, name, outcomes, model).verdicts
+    losses = [one for one in found if "costs at least" in one.text]
+    assert losses
+    assert {one.outcome for one in losses} == {"undecided"}
+    assert all(about in one.reason for one in losses)
+
+
 @pytest.mark.parametrize(
     ("name", "changed", "facts", "falls"),
     [

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from study_records_for_tests import (
+    FACTS,
+    a_record,
     disagreements,
+    exact,
     some_records,
     verdicts_of_page,
     verdicts_of_summary,
@@ -91,6 +95,36 @@ def test_the_debate_in_words(made: dict[str, str]) -> None:
         "| [B-F6](studies/B-F6.md) | centring lowers the mean norm | holds | reversed\\* | – |",
     ):
         assert words in page, words
+
+
+def test_a_flag_names_the_models_that_it_is_about(made: dict[str, str]) -> None:
+    """Of two verdicts, one is about quantised weights: the sentence says which."""
+    (line,) = [one for one in made["studies.md"].splitlines()
+               if one.startswith("- Centring lowers the mean norm (B-F6): ")]  # fmt: skip
+    assert "holds on bert" in line
+    assert line.endswith("(quantised weights: gpt).")
+
+
+def test_a_paper_says_whether_its_own_models_were_run() -> None:
+    norms = [
+        exact("BERT-base-cased", c, "mean_norm", v) for c, v in (("none", 2.0), ("center", 1.0))
+    ]
+    about = {"BERT-base-cased": FACTS["bert"].to_dict()}
+    runs = [a_record("B-F6", norms, facts=about)]
+    paper = "## Biś et al. (2021)"
+    own = pages(runs)["studies.md"].partition(paper)[2]
+    assert "Of the paper's own models, BERT-base-cased was run." in own
+    other = pages(some_records())["studies.md"].partition(paper)[2].partition("\n## ")[0]
+    assert "None of these models is the paper's: the verdicts say how far" in other
+
+
+def test_a_weak_baseline_needs_a_stronger_one() -> None:
+    rows = [
+        replace(exact("bert", "none", "position_accuracy", value), part=f"layer {k}")
+        for k, value in enumerate((0.59, 0.30, 0.27, 0.28))
+    ]
+    page = pages([a_record("L-F3.7", rows)])["studies.md"].partition("## Luo")[2]
+    assert "a baseline that can show it, from more data or longer training (1 verdict)" in page
 
 
 def test_the_picture_is_an_image_with_a_cell_for_every_outcome(made: dict[str, str]) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib import resources
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -123,6 +123,35 @@ class Question:
 
 
 @dataclass(frozen=True)
+class KeyFigure:
+    """A number that carries a finding, with its meaning and what it is to be compared with.
+
+    Attributes
+    ----------
+    meaning : str
+        What it is, in words that need no table around them.
+    value : float, optional
+        The number; None where it is undefined.
+    against : float, optional
+        What it would be otherwise.
+    otherwise : str
+        What ``against`` is, such as "by chance".
+    digits : str
+        How both are written.
+    """
+
+    meaning: str
+    value: float | None
+    against: float | None = None
+    otherwise: str = ""
+    digits: str = ".2f"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figure as a plain dictionary."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
 class Explanation:
     """What a topic found.
 
@@ -134,12 +163,18 @@ class Explanation:
         What was found, with the figures that carry it, or that nothing was.
     rows, tables : list
         The figures; subject and topic are filled in by whoever puts topics together.
+    brief : str
+        The finding beside those of other topics: a clause without figures.
+    figures : tuple of KeyFigure
+        The few numbers that carry it, the most important first.
     """
 
     found: bool
     sentence: str
     rows: list[Row] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
+    brief: str = ""
+    figures: tuple[KeyFigure, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -36,10 +36,11 @@ import numpy as np
 from isoscope import corrections
 from isoscope.errors import DataError
 from isoscope.results.result import Row, Table
-from isoscope.verbs.explain.topics.base import Explanation, Question, Topic, word_file
+from isoscope.verbs.explain.topics.base import Explanation, KeyFigure, Question, Topic, word_file
+from isoscope.wording import and_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Container, Sequence
 
     from numpy.typing import NDArray
 
@@ -140,8 +141,9 @@ def explain_clusters(question: Question) -> Explanation:
     )
     rows = cluster_rows(tokens, layer, protocol, question.seed)
     found, sentence = finding(rows, int(tokens.clusters.max()) + 1, layer)
+    brief, figures = in_brief(rows, layer)
     table = Table("", layer, NONE, "clusters", cluster_table(tokens), protocol)
-    return Explanation(found, sentence, rows, [table])
+    return Explanation(found, sentence, rows, [table], brief, figures)
 
 
 def clusters_of(vectors: NDArray[Any], clusters: int, seed: int) -> Labels:
@@ -289,37 +291,85 @@ def commonest(tokens: NDArray[np.object_]) -> str:
     return " ".join(token for token, _ in counts[:LISTED])
 
 
+@dataclass(frozen=True)
+class Going:
+    """Whether clusters go with something, and by how much."""
+
+    what: str
+    of: str
+    short: str
+    value: float
+    dealt: float | None
+    least: float
+
+    @property
+    def together(self) -> bool:
+        """Whether they do, by more than labels that are dealt at random."""
+        return self.value >= self.least and (self.dealt is None or self.value > self.dealt)
+
+
+def going_with(rows: Sequence[Row]) -> list[Going]:
+    """Return with what clusters may go, as far as that is defined."""
+    by_measure = {row.measure: row for row in rows}
+    found = []
+    share = "share of variance"
+    for what, of, short, measure, least in (
+        ("the kind of token", "adjusted mutual information", "mutual information", INFORMATION,
+         LEAST_INFORMATION),
+        ("position", "share of its variance", share, POSITION, LEAST_VARIANCE),
+        ("frequency", "share of the variance of its logarithm", share, FREQUENCY, LEAST_VARIANCE),
+    ):  # fmt: skip
+        value, dealt = by_measure[measure].value, by_measure.get(measure + DEALT)
+        if value is not None:
+            high = None if dealt is None else dealt.high
+            found.append(Going(what, of, short, value, high, least))
+    return found
+
+
+def in_brief(rows: Sequence[Row], layer: str) -> tuple[str, tuple[KeyFigure, ...]]:
+    """Return the finding as a clause, with a number for everything that clusters may go with."""
+    every = going_with(rows)
+    found = sorted(every, key=lambda one: (not one.together, -one.value))
+    figures = tuple(
+        KeyFigure(f"clusters and {one.what}, {one.short}", one.value, one.dealt,
+                  "" if one.dealt is None else "at most, at random")
+        for one in found
+    )  # fmt: skip
+    names = [one.what for one in every if one.together]
+    if not names:
+        return f"clusters of {layer} go with none of kind of token, position, frequency", figures
+    return f"clusters of tokens in {layer} go with {and_list(names)}", figures
+
+
 def finding(rows: list[Row], clusters: int, layer: str) -> tuple[bool, str]:
     """Return whether clusters go with anything, and the finding in a sentence."""
     by_measure = {row.measure: row for row in rows}
     with_these: list[str] = []
     others: list[str] = []
-    for what, of, measure, least in (
-        ("the kind of token", "adjusted mutual information", INFORMATION, LEAST_INFORMATION),
-        ("position", "share of its variance", POSITION, LEAST_VARIANCE),
-        ("frequency", "share of the variance of its logarithm", FREQUENCY, LEAST_VARIANCE),
-    ):
-        value, dealt = by_measure[measure].value, by_measure.get(measure + DEALT)
-        if value is None:
-            continue
-        high = None if dealt is None else dealt.high
-        at_random = "" if high is None else f"; dealt at random up to {high:.2f}"
-        goes = value >= least and (high is None or value > high)
-        (with_these if goes else others).append(f"{what} ({of} {value:.2f}{at_random})")
+    for one in going_with(rows):
+        at_random = "" if one.dealt is None else f"; dealt at random up to {one.dealt:.2f}"
+        said = f"{one.what} ({one.of} {one.value:.2f}{at_random})"
+        (with_these if one.together else others).append(said)
     start = f"The {clusters} clusters of {layer}"
     if not with_these:
         nothing = f"do not go with {' or '.join(others)}" if others else "hold tokens all alike"
         return False, f"{start} {nothing}."
-    sentence = f"{start} go with {' and '.join(with_these)}"
+    sentence = f"{start} go with {and_list(with_these)}"
     if others:
         sentence += f", not with {' or '.join(others)}"
     held = by_measure[HELD].value
     if held is not None:
+        marks = by_measure[MOSTLY_PUNCTUATION].value or 0
+        words = by_measure[MOSTLY_STOP_WORDS].value or 0
         sentence += (
-            f"; {by_measure[MOSTLY_PUNCTUATION].value:.0f} are mostly punctuation and hold "
-            f"{held:.1%} of it, {by_measure[MOSTLY_STOP_WORDS].value:.0f} are mostly stop words"
+            f"; {mostly(marks, 'punctuation')} ({held:.1%} of it), {mostly(words, 'stop words')}"
         )
     return True, f"{sentence}."
+
+
+def mostly(clusters: float, kind: str) -> str:
+    """Say how many clusters contain mostly one kind of token."""
+    return f"{clusters:.0f} {'is' if clusters == 1 else 'are'} mostly {kind}"
 
 
 CLUSTERS = Topic("clusters", "what clusters of tokens contain", "a text", explain_clusters)

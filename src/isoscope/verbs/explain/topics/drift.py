@@ -26,7 +26,8 @@ from isoscope.progress import report
 from isoscope.results.fields import CHECKPOINTS, PARTS
 from isoscope.results.model_rows import fields_of
 from isoscope.results.result import Row
-from isoscope.verbs.explain.topics.base import Explanation, Question, Topic, cosine
+from isoscope.verbs.explain.names import SHIFT
+from isoscope.verbs.explain.topics.base import Explanation, KeyFigure, Question, Topic, cosine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,7 @@ FURTHER = 0.1
 WIDER = 1.1
 
 CENTER = "center"
-SHIFT, TOWARDS, MOVED, RATIO = "shift", "mean/cosine_with_last", "mean/moved", "singular_ratio"
+TOWARDS, MOVED, RATIO = "mean/cosine_with_last", "mean/moved", "singular_ratio"
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,16 @@ def explain_drift(question: Question) -> Explanation:
     drifts = followed(training, question)
     rows = [row for drift in drifts for row in drift_rows(drift, training)]
     told = max(drifts, key=lambda drift: (drift.found, drift.further or 0.0))
-    return Explanation(told.found, sentence(told, drifts, training), rows)
+    first, last = told.places[0], told.places[-1]
+    figures = (
+        KeyFigure(f"mean of the {told.part} from the origin, in mean norms",
+                  last.shift, first.shift, "at the first checkpoint"),
+        KeyFigure("first singular value over the second", last.ratio, first.ratio,
+                  "at the first checkpoint", ".1f"),
+    )  # fmt: skip
+    moved = "moved away from the origin" if told.found else "did not move away from the origin"
+    brief = f"the {told.part} {moved} in training"
+    return Explanation(told.found, sentence(told, drifts, training), rows, [], brief, figures)
 
 
 def followed(training: Training, question: Question) -> list[Drift]:

@@ -44,9 +44,10 @@ from isoscope.models.weights.embeddings import token_texts
 from isoscope.results.result import Row, Table
 from isoscope.results.tables import grouped
 from isoscope.verbs.explain.names import DIFFERENCE, EXPLAINED_BY_FREQUENCY, NORM, WITH_FREQUENCY
-from isoscope.verbs.explain.topics.base import Explanation, Question, Topic, cosine
+from isoscope.verbs.explain.topics.base import Explanation, KeyFigure, Question, Topic, cosine
 from isoscope.verbs.explain.topics.unused import UNUSED_TOKENS, unused_rows
 from isoscope.verbs.measure.api import measure
+from isoscope.wording import and_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -303,7 +304,37 @@ def explain_frequency(question: Question) -> Explanation:
         tables.append(directions.scatter)
     rows += matrix_rows(matrix, everything, frequencies)
     rows += unused_rows(cloud, frequencies, EMBEDDING_MATRIX)
-    return Explanation(any(map(is_strong, relations(rows))), sentence_of(rows), rows, tables)
+    strong = any(map(is_strong, relations(rows)))
+    return Explanation(strong, sentence_of(rows), rows, tables, *in_brief(rows))
+
+
+def in_brief(rows: Sequence[Row]) -> tuple[str, tuple[KeyFigure, ...]]:
+    """Return the finding as a clause, with the strongest correlations."""
+    known = sorted(relations(rows), key=size_of, reverse=True)
+    strong = [row for row in known if is_strong(row)]
+    figures = tuple(KeyFigure(meaning_of(row), row.value) for row in (strong or known)[:3])
+    if not strong:
+        return "frequency goes with neither directions nor norms", figures
+    kinds = [kind for kind, name in (("norms", NORM), ("unused tokens", WITH_FREQUENCY))
+             if any(row.measure == name for row in strong)]  # fmt: skip
+    if any(row.measure.startswith(EXPLAINED_BY_FREQUENCY) for row in strong):
+        kinds.insert(0, "directions")
+    return f"how frequent tokens are goes with {and_list(kinds)}", figures
+
+
+def meaning_of(row: Row) -> str:
+    """Say what a correlation with frequency is, in a line of a table."""
+    if row.measure == NORM:
+        return f"correlation of norm and frequency, {short_place(row)}"
+    if row.measure == WITH_FREQUENCY:
+        return "correlation of frequency and closeness to unused tokens"
+    number = row.measure.rpartition("_")[2]
+    return f"|r| of component {number} and log frequency, {short_place(row)}"
+
+
+def short_place(row: Row) -> str:
+    """Return where a correlation is, in a line of a table."""
+    return {IN_TEXT: EMBEDDING_MATRIX, EMBEDDING_MATRIX: "whole matrix"}.get(row.part, row.part)
 
 
 def with_frequency(ids: NDArray[np.int64], frequencies: Frequencies) -> NDArray[np.intp]:

@@ -23,8 +23,9 @@ from isoscope.models.structure.norm_layers import norm_name, norm_weights
 from isoscope.results.fields import PARTS
 from isoscope.results.model_rows import norm_ranks, norm_result
 from isoscope.results.result import Result, Row, Table
-from isoscope.verbs.explain.topics.base import Explanation, Question, Topic
+from isoscope.verbs.explain.topics.base import Explanation, KeyFigure, Question, Topic
 from isoscope.verbs.explain.topics.outliers import clipped_layers, list_dimensions, non_input
+from isoscope.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,22 +115,47 @@ def explain_norms(question: Question) -> Explanation:
     rows = [replace(row, subject="") for row in measured.rows]
     tables = [replace(table, subject="") for table in measured.tables]
     if not rows:
-        return Explanation(False, "No norm of this model has a gain or a bias.")
+        nothing = "No norm of this model has a gain or a bias."
+        return Explanation(False, nothing, brief="no norm has a gain or a bias")
     dimensions: list[int] = []
     found, said = False, "Without a text it is not known which dimensions of the vectors stand out."
+    brief = "which dimensions of the vectors stand out is not known without a text"
+    figures: tuple[KeyFigure, ...] = ()
     if question.texts is not None:
         layers = non_input(clipped_layers(question.enough("outliers beside norms")))
         width = len(next(iter(question.sample.layers.values()))[0])
         dimensions = sorted({k for layer in layers.values() for k in layer.dimensions})
         tops = NormTops.of(norms_of_vectors(model, width), width)
         found, said = judged(tops, dimensions)
+        brief, figures = in_brief(tops, dimensions, found=found)
         if dimensions and tops.norms:
             how = f"norms of the same stack; outliers of the vectors: {question.sample.protocol}"
             rows += outlier_rows(tops, dimensions, how)
             ranks = replace(norm_ranks(model, dimensions), subject="")
             tables += [outlier_table(tops, dimensions), ranks]
     sentences = (said, far_sentence(measured, dimensions), last_norm_sentence(model, measured))
-    return Explanation(found, " ".join(sentences), rows, tables)
+    return Explanation(found, " ".join(sentences), rows, tables, brief, figures)
+
+
+def in_brief(
+    tops: NormTops, dimensions: Sequence[int], *, found: bool
+) -> tuple[str, tuple[KeyFigure, ...]]:
+    """Return the finding as a clause, with the outlier that is at the top of most norms."""
+    if not dimensions or not tops.norms:
+        return "there is no outlier dimension to look for in norms", ()
+    counts = tops.at_top.sum(axis=0)
+    first = max(dimensions, key=lambda k: int(counts[k]))
+    figures = [
+        KeyFigure(f"norms with {first} among the {tops.top} largest gains or biases",
+                  int(counts[first]), tops.norms, "norms in all", ".0f"),
+    ]  # fmt: skip
+    if tops.hits(dimensions):
+        chance = tops.chance(dimensions)
+        of = f"{len(dimensions)} dimensions drawn at random"
+        figures.append(KeyFigure(f"chance that {of} do as well", chance, RARE, "limit", ".2g"))
+    if found:
+        return f"dimension {first} has a large gain or bias in norm after norm", tuple(figures)
+    return "gains and biases of norms do not single out the outlier dimensions", tuple(figures)
 
 
 def norms_of_vectors(model: Model, width: int) -> list[NormWeights]:
@@ -164,13 +190,14 @@ def judged(tops: NormTops, dimensions: Sequence[int]) -> tuple[bool, str]:
     chance, all_such = tops.chance(dimensions), int(tops.often_at_top.sum())
     said = (
         f"Dimension {first}, which stands out in the vectors, is {largest} of {counts[first]} of "
-        f"{tops.norms} norms{also}. So {'is' if all_such == 1 else 'are'} {all_such} of all "
-        f"{width:,} dimensions; of any {len(dimensions)} of them, as many as those that stand out, "
-        f"no fewer are with P = {chance:.2g}"
+        f"{tops.norms} norms{also}. {all_such} of all {width:,} dimensions "
+        f"{'is' if all_such == 1 else 'are'} so in at least {tops.enough}; "
+        f"{counted(len(dimensions), 'dimension')} drawn at random would include as many with "
+        f"probability {chance:.2g}"
     )
     if chance <= RARE:
         return True, f"{said}."
-    return False, f"{said}: no more than chance."
+    return False, f"{said}, so this is not significant."
 
 
 def outlier_rows(tops: NormTops, dimensions: Sequence[int], protocol: str) -> list[Row]:

@@ -33,7 +33,8 @@ from isoscope.measures.reads.passes import first_read
 from isoscope.measures.views import NONE
 from isoscope.models.layer_names import EMBEDDING
 from isoscope.results.result import Row, Table
-from isoscope.verbs.explain.topics.base import Explanation, Question, Topic
+from isoscope.verbs.explain.names import CHANGE
+from isoscope.verbs.explain.topics.base import Explanation, KeyFigure, Question, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -228,8 +229,6 @@ LARGEST_MEANS = 8
 # Dimensions that a sentence names.
 MOST_NAMED = 4
 
-CHANGE = "mean_cosine/change"
-
 
 def explain_outliers(question: Question) -> Explanation:
     """Find dimensions that stand out in every layer, and clip them."""
@@ -255,7 +254,31 @@ def outliers_in(sample: TokenSample) -> Explanation:
     sentence = (
         not_found_sentence(layers) if found is None else found_sentence(found, non_input(layers))
     )
-    return Explanation(found is not None, sentence, rows, tables)
+    brief, figures = in_brief(found, non_input(layers))
+    return Explanation(found is not None, sentence, rows, tables, brief, figures)
+
+
+def in_brief(found: str | None, layers: Layers) -> tuple[str, tuple[KeyFigure, ...]]:
+    """Return the finding as a clause, with the layer whose mean cosine clipping lowers most."""
+    standing = {name: layer for name, layer in layers.items() if layer.outliers}
+    if not standing:
+        return "no dimension stands out in the vectors", ()
+    name = found or max(standing, key=lambda one: cosine_drop(standing[one]))
+    layer = standing[name]
+    lead = min(layer.outliers, key=cosine_without)
+    where = sum(lead.dimension in one.dimensions for one in layers.values())
+    which = list_dimensions(layer.dimensions)
+    plain = ", ".join(map(str, layer.dimensions[:MOST_NAMED]))
+    plain += f" and {more} more" if (more := len(layer.dimensions) - MOST_NAMED) > 0 else ""
+    many = "dimensions" if len(layer.outliers) > 1 else "dimension"
+    figures = (
+        KeyFigure(f"mean cosine of {name} without {plain}", layer.after, layer.before, "as it is"),
+        KeyFigure(f"layers in which dimension {lead.dimension} stands out", where,
+                  len(layers), "layers in all", ".0f"),
+    )  # fmt: skip
+    if found is None:
+        return "dimensions that stand out hardly change the mean cosine", figures
+    return f"{many} {which} raise the mean cosine, most in {name}", figures
 
 
 def clipped_layers(sample: TokenSample) -> dict[str, ClippedLayer]:

@@ -26,7 +26,7 @@ from isoscope.progress import Progress, report
 from isoscope.results.model_rows import position_extremes
 from isoscope.results.result import Row, Table
 from isoscope.verbs.explain.names import ACCURACY, BY_TOKEN, MAJORITY, NO_OUTLIER, OFTEN, RANK
-from isoscope.verbs.explain.topics.base import Explanation, Question, Topic
+from isoscope.verbs.explain.topics.base import Explanation, KeyFigure, Question, Topic
 from isoscope.verbs.explain.topics.position_probe import (
     PositionProbe,
     PositionTask,
@@ -113,7 +113,10 @@ def explain_position(question: Question) -> Explanation:
             Row("", layer, NONE, ACCURACY, None, protocol=sample.protocol, note=str(error))
             for layer in sample.layers
         ]
-        return Explanation(False, f"Positions cannot be probed: {error}.", rows, tables)
+        return Explanation(
+            False, f"Positions cannot be probed: {error}.", rows, tables,
+            "positions cannot be probed with this text",
+        )  # fmt: skip
     probes, task = found.probes, found.task
     outliers = often_extreme(
         vectors for layer, vectors in sample.layers.items() if not layer.endswith(EMBEDDING)
@@ -129,7 +132,28 @@ def explain_position(question: Question) -> Explanation:
     ]
     told = telling(probes, task)
     sentence = sentence_of(told, probes, task, outliers)
-    return Explanation(bool(told), sentence, rows, [contribution_table(probes), *tables])
+    brief, figures = in_brief(told, probes, task)
+    every = [contribution_table(probes), *tables]
+    return Explanation(bool(told), sentence, rows, every, brief, figures)
+
+
+def in_brief(
+    told: list[str], probes: Probes, task: PositionTask
+) -> tuple[str, tuple[KeyFigure, ...]]:
+    """Return the finding as a clause, with the accuracy of the best layer beside a guess."""
+    best = max(probes, key=lambda layer: probes[layer].accuracy.value or 0.0)
+    guess, how = max(
+        (task.majority_baseline, "the commonest one"),
+        (task.token_baseline, "from the token alone"),
+    )
+    figure = KeyFigure(
+        f"accuracy of the position read from {best}",
+        probes[best].accuracy.value, guess, how,
+    )  # fmt: skip
+    if not told:
+        return "the position of a token cannot be read from its vector", (figure,)
+    where = spans(told, list(probes))
+    return f"the position of a token can be read from its vector {where}", (figure,)
 
 
 def often_extreme(layers: Iterable[NDArray[np.float32]]) -> list[int]:

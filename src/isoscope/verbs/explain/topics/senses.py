@@ -39,7 +39,7 @@ from isoscope.results.fields import BLOCKS, REPLICATES
 from isoscope.results.result import Row, Table
 from isoscope.tasks.registry import find_task
 from isoscope.verbs.explain.names import ALL, CONTRAST, I1, OTHER_SENSE, OTHER_TENSE, RELATIVE, SAME
-from isoscope.verbs.explain.topics.base import Explanation, Question, Topic
+from isoscope.verbs.explain.topics.base import Explanation, KeyFigure, Question, Topic
 from isoscope.verbs.explain.topics.verb_occurrences import (
     OCCURRENCES_OF_A_SENSE,
     OCCURRENCES_OF_A_VERB,
@@ -293,9 +293,15 @@ def explain_senses(question: Question) -> Explanation:
         seed=question.seed, progress=question.progress,
     )  # fmt: skip
     scores = found.scores
+    relative = scores[NONE][RELATIVE].value
+    figure = KeyFigure(
+        "how much further tense moves verbs than sense", relative, 0.0,
+        "if equally", "+.1%",
+    )  # fmt: skip
     return Explanation(
-        further(scores[NONE]) > 0, sentence_of(scores, layer), found.rows, [found.left_out]
-    )
+        further(scores[NONE]) > 0, sentence_of(scores, layer), found.rows, [found.left_out],
+        f"in {layer} {said(scores[NONE])}", (figure,),
+    )  # fmt: skip
 
 
 def further(scores: Mapping[str, Score]) -> int:

@@ -42,7 +42,7 @@ from isoscope.models.sentences.pooling import ListedTexts
 from isoscope.models.token_table import in_reading_order
 from isoscope.results.result import Row
 from isoscope.verbs.explain.names import CHANCE, MARKS, SHARE, WORDS
-from isoscope.verbs.explain.topics.base import Explanation, Question, Topic
+from isoscope.verbs.explain.topics.base import Explanation, KeyFigure, Question, Topic
 from isoscope.verbs.explain.topics.clusters import MARKERS
 from isoscope.verbs.explain.topics.sentence_groups import SentenceGroup, made_groups, read_groups
 
@@ -200,7 +200,26 @@ def explain_structure(question: Question) -> Explanation:
         groups=question.groups, seed=question.seed, progress=question.progress,
     )  # fmt: skip
     found = gathered(rows)
-    return Explanation(len(found) >= ENOUGH_WORDS, told(rows, found, layer, corrections), rows)
+    sentence = told(rows, found, layer, corrections)
+    brief, figures = in_brief(rows, found, layer)
+    return Explanation(len(found) >= ENOUGH_WORDS, sentence, rows, [], brief, figures)
+
+
+def in_brief(
+    rows: Sequence[Row], found: Sequence[str], layer: str
+) -> tuple[str, tuple[KeyFigure, ...]]:
+    """Return the finding as a clause, with the share of every word beside chance."""
+    chances = {row.part: row.value for row in rows if row.measure == CHANCE}
+    shares = [row for row in rows if (row.measure, row.correction) == (SHARE, NONE)]
+    figures = tuple(
+        KeyFigure(f"neighbours of {row.part!r} of the same structure", row.value,
+                  chances[row.part], "by chance", ".1%")
+        for row in sorted(shares, key=lambda row: -(row.value or 0.0))
+        if row.value is not None
+    )  # fmt: skip
+    if len(found) < ENOUGH_WORDS:
+        return f"sentence structure does not gather punctuation and stop words in {layer}", figures
+    return f"punctuation and stop words gather by sentence structure in {layer}", figures
 
 
 def structure_shares(

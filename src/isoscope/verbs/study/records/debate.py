@@ -12,11 +12,12 @@ from isoscope.verbs.study.claims import (
     NOT_APPLICABLE,
     NOT_RUN,
     REVERSED,
+    TOO_WEAK,
     UNDECIDED,
     Verdict,
 )
 from isoscope.verbs.study.evidence import NO_INTERVAL
-from isoscope.verbs.study.records.matrix import ClaimLine
+from isoscope.verbs.study.records.matrix import OWN, ClaimLine
 from isoscope.verbs.study.reference import catalogue
 from isoscope.wording import counted
 
@@ -94,6 +95,7 @@ def opening(document: str, lines: Sequence[ClaimLine], groups: dict[str, list[Cl
         if name in groups
     ]
     said += f"{about} {verb} about models that we have: {listed(counts)}."
+    said += whose_models(lines)
     outside = len(lines) - about
     if outside:
         said += (
@@ -101,6 +103,21 @@ def opening(document: str, lines: Sequence[ClaimLine], groups: dict[str, list[Cl
             f"{elsewhere(outside)}"
         )
     return said
+
+
+def whose_models(lines: Sequence[ClaimLine]) -> str:
+    """Say whether any model of the paper was among those that its claims were judged on."""
+    # A toy and what isoscope trains itself are nobody's models.
+    judged = [one for line in lines for column, found in line.cells.items() for one in found
+              if column not in (OWN, ALL_MODELS)
+              and (one.is_decided or one.outcome == UNDECIDED)]  # fmt: skip
+    models = list(dict.fromkeys(one.subject for one in judged if not one.other_models))
+    if not judged:
+        return ""
+    if models:
+        verb = "was" if len(models) == 1 else "were"
+        return f" Of the paper's own models, {listed(models)} {verb} run."
+    return " None of these models is the paper's: the verdicts say how far its findings carry."
 
 
 def elsewhere(count: int) -> str:
@@ -130,10 +147,13 @@ def finding(line: ClaimLine) -> str:
             names.setdefault(one.outcome, []).append(one.subject or line.study)
     order = (HOLDS, FAILS, REVERSED, UNDECIDED, NOT_RUN)
     said = [f"{outcome} on {listed(names[outcome])}" for outcome in order if outcome in names]
-    flags = list(dict.fromkeys(flag for one in line.verdicts if one.is_decided
-                               for flag in one.flags))  # fmt: skip
-    noted = f" ({listed(flags)})" if flags else ""
-    return f"{sentence(line.text)} ({line.study}): {'; '.join(said)}{noted}."
+    flags: dict[str, list[str]] = {}
+    for one in line.verdicts:
+        for flag in one.flags if one.is_decided else ():
+            flags.setdefault(flag, []).append(one.subject or line.study)
+    noted = "; ".join(f"{flag}: {listed(models)}" for flag, models in flags.items())
+    about = f" ({noted})" if noted else ""
+    return f"{sentence(line.text)} ({line.study}): {'; '.join(said)}{about}."
 
 
 # Letters of a reason that are told; the page of the study has all of it.
@@ -171,6 +191,8 @@ def need_of(verdict: Verdict) -> str:
     if verdict.subject == ALL_MODELS:
         return "more models"
     hows = {case.how for case in verdict.cases}
+    if TOO_WEAK in hows:
+        return "a baseline that can show it, from more data or longer training"
     if "runs" in hows:
         return "more training runs with other seeds"
     if hows & {"blocks of the data"} or any(how.startswith("interval") for how in hows):

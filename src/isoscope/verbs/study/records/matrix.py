@@ -196,7 +196,7 @@ def legend(y: int) -> list[str]:
         found += cell(x, y - LINE + 5, outcome, flagged=False)
         found.append(text(x + CELL + 4, y, outcome))
         x += CELL + 22 + 7 * len(outcome)
-    return found
+    return [*found, text(x, y, "* with a flag, see the text")]
 
 
 def text(x: int, y: int, words: str, style: str = "") -> str:

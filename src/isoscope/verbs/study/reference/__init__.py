@@ -9,6 +9,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from isoscope.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -85,3 +87,14 @@ def misprints(study: str) -> list[dict[str, str]]:
 def catalogue() -> dict[str, Any]:
     """Return the papers, their studies, and the scales of these."""
     return tomllib.loads(read("studies.toml"))
+
+
+def find_paper(name: str) -> str:
+    """Return the letter before the ids of a paper's studies, by it or by an author or the year."""
+    papers = catalogue()["papers"]
+    wanted = name.casefold()
+    for letter, paper in papers.items():
+        if wanted == letter.casefold() or wanted in str(paper["document"]).casefold():
+            return str(letter)
+    known = ", ".join(f"{letter} ({paper['document']})" for letter, paper in papers.items())
+    raise UsageError(f"no paper is called {name!r}; there are {known}")

@@ -28,6 +28,7 @@ from isoscope.verbs.train.finetune.generation import is_pair_task
 from isoscope.verbs.train.finetune.outcomes import compared_rows
 from isoscope.verbs.train.finetune.run import MADE, Outcome, Run, usual_settings
 from isoscope.verbs.train.names import FINE_TUNING
+from isoscope.verbs.train.needs import Need, announced, network_need
 from isoscope.verbs.train.regularizers.base import Target
 from isoscope.verbs.train.regularizers.registry import NONE, check_carried, make_calibration
 from isoscope.verbs.train.scratch import resolve_made_model
@@ -127,6 +128,7 @@ def finetune(
     device: str | None = None,
     progress: Progress | None = None,
     save: Callable[[Result], None] | None = None,
+    announce: Callable[[str], None] | None = None,
     command: str = "",
 ) -> Result:
     """Fine-tune a model on tasks, with and without calibrations, and compare what comes out.
@@ -167,6 +169,8 @@ def finetune(
         Called with the name of a run, steps done, and steps in all.
     save : callable, optional
         Called with the result, before the journal goes, to write it to a file.
+    announce : callable, optional
+        Called before the first step with a sentence that says what the runs will need.
     command : str
         Kept in the result, so that it can be made again.
 
@@ -202,6 +206,8 @@ def finetune(
         }  # fmt: skip
         with journal_while(journal, configuration, resume=resume) as kept:
             bench = FineTuningRuns(opened, folder, changed, target, work, kept, progress)
+            needs = [bench.check(task, chosen, seeds) for task in names]
+            announced(needs, device, announce)
             outcomes, remarks = bench.run_all(names, chosen, seeds, search)
             protocols = {outcome.task: protocol_of(outcome) for outcome in outcomes}
             rows = compared_rows(opened.name, outcomes, protocols)
@@ -233,11 +239,28 @@ class FineTuningRuns:
         settings = replace(usual_settings(kind, task), **self.changed)
         return Run(self.model, task, calibration, seed, settings, self.data, folder, target)
 
-    def check(self, task: str, calibrations: Sequence[str]) -> None:
-        """Read what a task takes, and refuse what the model cannot carry, before any training."""
+    def check(self, task: str, calibrations: Sequence[str], seeds: int) -> Need:
+        """Read what a task takes, and refuse what the model cannot carry, before any training.
+
+        What cannot be run would otherwise be known hours later. Returns what the runs need that
+        are not finished.
+        """
         run = self.describe(task, NONE, 0)
-        kind = generation if is_pair_task(task) else label_tasks
-        check_carried(kind.untrained(run), calibrations, run.target)
+        kind: Any = generation if is_pair_task(task) else label_tasks
+        network = kind.untrained(run)
+        check_carried(network, calibrations, run.target)
+        missing = sum(
+            self.journal is None or self.journal.load(self.describe(task, one, seed).name) is None
+            for one in calibrations
+            for seed in range(seeds)
+        )
+        settings, lengths = run.settings, kind.lengths_of(run)
+        epochs = f", {settings.epochs} times" if settings.epochs > 1 else ""
+        return network_need(
+            network, network.config, missing, settings.batch_size, lengths.learned, lengths.read,
+            settings.epochs, f"{len(lengths.learned):,} examples of {task}{epochs}",
+            writes=is_pair_task(task),
+        )  # fmt: skip
 
     def run(self, task: str, calibration: str, seed: int) -> Outcome:
         """Run one, and keep what it came to; a run that stopped leaves its last checkpoint."""
@@ -262,9 +285,6 @@ class FineTuningRuns:
         self, tasks: Sequence[str], calibrations: Sequence[str], seeds: int, search: bool
     ) -> tuple[list[Outcome], list[str]]:
         """Run every task, calibration and seed; with a search, remarks say what was chosen."""
-        # All before the first training: what cannot be run would otherwise be known hours later.
-        for task in tasks:
-            self.check(task, calibrations)
         outcomes, remarks = [], []
         for task, calibration in product(tasks, calibrations):
             text = calibration

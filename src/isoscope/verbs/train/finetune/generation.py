@@ -35,6 +35,7 @@ from isoscope.verbs.train.finetune import parallel_data
 from isoscope.verbs.train.finetune.parallel_data import PairData, WrittenPair, hold_out
 from isoscope.verbs.train.finetune.run import (
     HIDDEN_ROWS,
+    Lengths,
     Outcome,
     Run,
     Settings,
@@ -359,7 +360,17 @@ def untrained(run: Run) -> Any:
     return with_output_matrix(run.model)
 
 
+def lengths_of(run: Run) -> Lengths:
+    """Return how many tokens a run learns from, and how many it reads and writes once."""
+    encoded = encoded_pairs(run, "test")
+
+    def length(one: dict[str, Any]) -> int:
+        return len(one["input_ids"]) + len(one["labels"])
+
+    return Lengths(list(map(length, encoded.train)), sum(map(length, encoded.scored)))
+
+
 def with_output_matrix(model: Model) -> Any:
     """Load an encoder-decoder with its map to words."""
     kind = transformers.AutoModelForSeq2SeqLM
-    return model.load(kind, " with an encoder and a decoder", dtype=torch.float32)
+    return model.load(kind, " with an encoder and a decoder", trained=True, dtype=torch.float32)

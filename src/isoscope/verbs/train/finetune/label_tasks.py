@@ -32,6 +32,7 @@ from isoscope.tasks.registry import LabelledText, TextPair, find_task
 from isoscope.typing import Doubles
 from isoscope.verbs.train.finetune.run import (
     HIDDEN_ROWS,
+    Lengths,
     Outcome,
     Run,
     batches_by_length,
@@ -305,6 +306,13 @@ def untrained(run: Run) -> Any:
     return with_head(run.model, encoded_labels(run))
 
 
+def lengths_of(run: Run) -> Lengths:
+    """Return how many tokens a run learns from, and how many it reads once."""
+    encoded = encoded_labels(run)
+    read = sum(len(one["input_ids"]) for part in encoded.scored.values() for one in part)
+    return Lengths([len(one["input_ids"]) for one in encoded.train], read)
+
+
 def with_head(model: Model, encoded: EncodedLabels) -> Any:
     """Load a network with a new head: one number for a score, or one for each class."""
     labels, first = encoded.data.labels, encoded.data.train[0]
@@ -313,6 +321,7 @@ def with_head(model: Model, encoded: EncodedLabels) -> Any:
         transformers.AutoModelForSequenceClassification,
         " with a head for classes",
         complete=False,
+        trained=True,
         num_labels=len(labels) or 1,
         problem_type="regression" if regression else "single_label_classification",
         dtype=torch.float32,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from isoscope.compute.stats.significance import difference, sample_of
-from isoscope.results.fields import DIFFERENCE, MAIN, RATIO, UNIT
+from isoscope.results.fields import DIFFERENCE, FREEDOM, MAIN, RATIO, UNIT
 from isoscope.results.result import Row
 from isoscope.results.tables import grouped
 from isoscope.verbs.train.finetune.run import Outcome
@@ -112,7 +112,7 @@ class Comparison:
         if not lacking:
             found = difference(sample_of(ours), sample_of(theirs))
             note = "" if found.p is not None else "one run of each: there is no test"
-            extra["p"] = found.p
+            extra |= {"p": found.p, FREEDOM: found.freedom}
             extra["star"] = found.is_significant and found.value > 0
             extra["worse"] = found.is_significant and found.value < 0
         count = len(ours) + len(theirs)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from transformers import TrainerCallback, TrainingArguments
@@ -65,6 +65,13 @@ class Run:
     def name(self) -> str:
         """What the journal calls it."""
         return f"{self.task}, {self.calibration}, seed {self.seed}"
+
+
+class Lengths(NamedTuple):
+    """Tokens of every example to learn from, and of all that is read or written once."""
+
+    learned: list[int]
+    read: int
 
 
 Item = TypeVar("Item")

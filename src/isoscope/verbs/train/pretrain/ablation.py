@@ -27,10 +27,11 @@ from isoscope.models.layers import LayerClouds
 from isoscope.models.model import Model, open_model
 from isoscope.models.structure.norm_layers import norm_weights
 from isoscope.progress import Progress
-from isoscope.results.fields import UNCORRECTED, UNIT
+from isoscope.results.fields import FREEDOM, UNCORRECTED, UNIT
 from isoscope.results.result import Result, Row, check_writable
 from isoscope.verbs.measure import api as measuring
 from isoscope.verbs.train import names
+from isoscope.verbs.train.needs import announced, plan_need
 from isoscope.verbs.train.pretrain.learner import Corpus, make_corpus
 from isoscope.verbs.train.pretrain.loop import pretrain
 from isoscope.verbs.train.pretrain.main_effects import main_effects
@@ -149,6 +150,7 @@ def ablate(
     device: str | None = None,
     progress: Progress | None = None,
     save: Callable[[Result], None] | None = None,
+    announce: Callable[[str], None] | None = None,
     command: str = "",
 ) -> Result:
     """Train every combination of some factors from scratch, and compare what becomes of them.
@@ -165,7 +167,7 @@ def ablate(
         Runs of every cell: seeds 0, 1, 2, …
     validation, column
         As for ``pretrain``.
-    out, journal, resume, device, progress, save, command
+    out, journal, resume, device, progress, save, announce, command
         As for ``finetune``.
     keep : path, optional
         Folder in which the checkpoints of all runs stay; otherwise they go once measured.
@@ -195,6 +197,7 @@ def ablate(
             stays=keep is not None,
         )  # fmt: skip
         runs: dict[Cell, list[Points]] = {cell: [] for cell in cells(factors)}
+        announced([plan_need(base, len(runs) * seeds, corpus.words)], device, announce)
         for seed in range(seeds):  # so that a run that is cut short has whole grids
             for cell, several in runs.items():
                 several.append(bench.run(cell, seed))
@@ -316,6 +319,7 @@ def effect_rows(
         for effect in main_effects(values, factors):
             change = f"{effect.level} instead of {effect.reference}"
             tested = {"factor": effect.factor, "p": effect.p, "excludes_zero": effect.excludes_zero}
+            tested |= {FREEDOM: effect.freedom} if effect.freedom else {}
             rows.append(
                 Row.of(
                     effect, names.EFFECTS, part, change, measure, n=effect.runs, protocol=how,

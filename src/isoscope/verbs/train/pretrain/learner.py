@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from isoscope.compute.memory import TRAINED, check_bytes
 from isoscope.data.texts.open import open_texts
 from isoscope.errors import DataError
 from isoscope.typing import Arrays, Ids
@@ -105,7 +106,11 @@ class Learner:
 
     def __init__(self, plan: Plan, corpus: Corpus, device: str = "cpu") -> None:
         self.plan, self.corpus, self.device = plan, corpus, device
-        self.network = make_network(plan, corpus.tokenizer).to(device).train()
+        network = make_network(plan, corpus.tokenizer)
+        if str(device) == "cpu":
+            size = sum(one.numel() * one.element_size() for one in network.parameters())
+            check_bytes(TRAINED * size, "training", "its weights", "choose a smaller --size")
+        self.network = network.to(device).train()
         self.reader = Reader(self.network)
         self.learned = {
             name: one for name, one in self.network.named_parameters() if one.requires_grad

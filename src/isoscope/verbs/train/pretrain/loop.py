@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from isoscope.progress import Progress, report
 from isoscope.results.fields import KIND
 from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.train.names import DRIFT, ENEMIES, LOSS, PERPLEXITY, PRETRAINING, UNEMBEDDING
+from isoscope.verbs.train.needs import announced, plan_need
 from isoscope.verbs.train.pretrain.common_enemies import CommonEnemies
 from isoscope.verbs.train.pretrain.learner import JUDGED_BLOCKS, Corpus, Learner, make_corpus
 from isoscope.verbs.train.pretrain.plan import Plan
@@ -60,6 +62,7 @@ def pretrain(
     progress: Progress | None = None,
     command: str = "",
     corpus: Corpus | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> Result:
     """Train a model from scratch, and keep checkpoints on the way.
 
@@ -91,6 +94,8 @@ def pretrain(
         Kept in the result, so that it can be made again.
     corpus : Corpus, optional
         Of the same texts, where several trainings share one.
+    announce : callable, optional
+        Called before the first step with a sentence that says what the training will need.
 
     Examples
     --------
@@ -114,6 +119,7 @@ def pretrain(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(cannot_be_written(folder, error)) from error
+    announced([plan_need(plan, 1, found.words)], device, announce)
     with Journal.open(folder / JOURNAL, configuration, resume=resume) as journal:
         for leftover in folder.glob(f"{PREFIX}*"):  # of a run that was killed while it wrote
             if leftover.is_dir():

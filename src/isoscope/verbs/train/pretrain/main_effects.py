@@ -43,6 +43,8 @@ class Effect:
     high: float | None
     p: float | None
     runs: int
+    freedom: int = 0
+    """Degrees of freedom of the variance of chance."""
 
     @property
     def excludes_zero(self) -> bool:
@@ -83,7 +85,7 @@ def main_effects(
             reach = reach_of(variance, free, len(at[level]), len(at[reference]))
             low, high = (None, None) if reach is None else (value - reach, value + reach)
             runs = len(at[level]) + len(at[reference])
-            found.append(Effect(factor.name, level, reference, value, low, high, p, runs))
+            found.append(Effect(factor.name, level, reference, value, low, high, p, runs, free))
     return found
 
 

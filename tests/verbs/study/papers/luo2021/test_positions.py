@@ -78,7 +78,8 @@ def test_accuracy_of_every_layer(planted: Path, control: Path) -> None:
     lowest = {
         verdict.subject: verdict for verdict in run.verdicts if "layers 1 to 3" in verdict.text
     }
-    assert lowest["BERT"].outcome == "fails"  # it is not told positions
+    # It is not told positions: where not even the input has them, layers cannot fail to keep them.
+    assert lowest["BERT"].outcome == "undecided"
     assert lowest["RoBERTa"].outcome in ("holds", "undecided")
     assert all(case.true for case in lowest["RoBERTa"].cases)
     assert not any(case.true for case in lowest["BERT"].cases)
@@ -202,7 +203,7 @@ def accuracies(subject: str, values: list[float], high: float) -> list[Row]:
 
 
 def test_claims_about_accuracy_hold_and_fail() -> None:
-    bert = accuracies("bert-base-cased", [0.5, 0.99, 0.97, 0.96, 0.4], 0.4)
+    bert = accuracies("bert-base-cased", [0.99, 0.99, 0.97, 0.96, 0.4], 0.4)
     roberta = accuracies("RoBERTa", [0.99, 0.99, 0.99, 0.96, 0.7], 0.7)
     assert outcomes("L-F3.7", [*bert, *roberta]) == ["holds"] * 3
     assert outcomes("L-F3.7", bert) == ["holds", "holds", "not run"]
@@ -211,6 +212,9 @@ def test_claims_about_accuracy_hold_and_fail() -> None:
     assert outcomes("L-F3.7", [*bert, *worse])[2] == "reversed"
     close = accuracies("mine", [0.99, 0.99, 0.99, 0.9501, 0.95], 0.3)
     assert outcomes("L-F3.7", close)[:2] == ["undecided"] * 2
+    # A probe of a few hundred texts reads positions not even from the input, which holds them.
+    few = accuracies("mine", [0.59, 0.30, 0.27, 0.28, 0.25], 0.3)
+    assert outcomes("L-F3.7", few)[:2] == ["undecided", "holds"]
     rotary = replace(PAPERS_SIZE, positions=("rotary",))
     assert outcomes("L-F3.7", close, rotary)[:2] == ["not applicable"] * 2
 

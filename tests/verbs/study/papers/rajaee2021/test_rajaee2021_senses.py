@@ -87,7 +87,8 @@ def test_verbs_of_a_tiny_model(tiny_model: Callable[[str], Path], tmp_path: Path
         each = [scores[name][measure].value for name in names]
         assert len(set(each)) == 5
         assert after.value == pytest.approx(np.mean(np.array(each, float)))
-        assert after.low == pytest.approx(np.mean([scores[name][measure].low for name in names]))
+        # The clusters of another seed would be others: the interval has room for that.
+        assert after.low < np.mean([scores[name][measure].low for name in names]) < after.value
         assert [run_["value"] for run_ in run.result.table(measure, CLUSTER).rows] == each
     logs = [entry["log10"] for entry in run.result.table(I1, CLUSTER).rows]
     assert rows[CLUSTER, I1].log10 == pytest.approx(np.log10(np.mean(10 ** np.array(logs))))

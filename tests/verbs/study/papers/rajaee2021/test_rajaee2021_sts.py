@@ -9,13 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from judging_for_tests import outcomes, surely
+from scipy import stats
 from sts_for_tests import both_correlations, hidden_states, scored_pairs, write_sts_sets
 
 from isoscope.corrections import ClusterRemoval
 from isoscope.models.model import open_model
 from isoscope.models.token_table import LAST, read_last_layer
-from isoscope.results.result import Row
+from isoscope.results.result import Result, Row
 from isoscope.verbs.study.api import run_study
+from isoscope.verbs.study.claims import judge_claims
 from isoscope.verbs.study.papers.rajaee2021 import (
     CLUSTER,
     GLOBAL,
@@ -26,6 +28,7 @@ from isoscope.verbs.study.papers.rajaee2021 import (
     settings_of,
 )
 from isoscope.verbs.study.registry import find_study
+from isoscope.verbs.study.scope import FACTS, Facts
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*in the release of.*")
 Folder = Callable[[str], Path]
@@ -109,11 +112,44 @@ def test_settings_are_those_of_the_paper() -> None:
 def test_means_of_tiny_figures_and_of_undefined_ones() -> None:
     signs = {"sign_low": -402.0, "unit": "tokens"}
     tiny = [Row("", "", "c", "i1", 0.0, log10=log, extra=signs) for log in (-400.0, -401.0)]
-    assert set(over_seeds(tiny).extra) == {"unit", "no_interval"}
+    assert set(over_seeds(tiny).extra) == {"unit", "no_interval", "seed_values"}
+    assert over_seeds(tiny).extra["seed_values"] == [-400.0, -401.0]
     assert over_seeds(tiny).log10 == pytest.approx(np.log10(1.1 / 2) - 400)
     gone = [*tiny, Row("", "", "c", "i1", None, note="why")]
     assert over_seeds(gone).value is None
     assert over_seeds(gone).note == "why"
+
+
+def test_an_interval_of_a_mean_over_seeds_holds_what_seeds_add() -> None:
+    values = [0.5, 0.6, 0.55]
+    seeds = [Row("", "", "c", "x", value, low=value - 0.1, high=value + 0.2) for value in values]
+    row = over_seeds(seeds)
+    reach = stats.sem(values) * stats.t.ppf(0.975, 2)
+    assert row.low == pytest.approx(0.55 - np.hypot(0.1, reach))
+    assert row.high == pytest.approx(0.55 + np.hypot(0.2, reach))
+    alike = [replace(one, value=0.5, low=0.4, high=0.7) for one in seeds]
+    assert (over_seeds(alike).low, over_seeds(alike).high) == pytest.approx((0.4, 0.7))
+
+
+def test_a_lucky_seed_of_k_means_does_not_decide_a_claim() -> None:
+    """Texts hardly move I1 here, and seeds of k-means move it by as much as it changes."""
+    blocks = {"blocks": "texts", "replicates": [-0.30 - k / 1e4 for k in range(10)]}
+    plain = Row("mine", LAST, GLOBAL, "sts-12/i1", 10**-0.30, log10=-0.30, extra=blocks)
+    logs = [-0.10, -0.45, -0.15, -0.40, -0.15]
+    seeds = [
+        Row("mine", LAST, "c", "sts-12/i1", 10**log, log10=log,
+            extra={**blocks, "replicates": [log + k / 1e4 for k in range(10)]})
+        for log in logs
+    ]  # fmt: skip
+    mean = over_seeds(seeds)
+    begins = "removing dominant directions per cluster leaves"
+    claim = next(one for one in find_study("R-T6").claims if one.text.startswith(begins))
+    facts = {FACTS: {"mine": Facts("transformer").to_dict()}}
+    (verdict,) = judge_claims([claim], Result([plain, mean], extra=facts))
+    assert (verdict.cases[0].true, verdict.outcome) == (True, "undecided")
+    certain = replace(mean, extra={k: v for k, v in mean.extra.items() if k != "seed_values"})
+    (found,) = judge_claims([claim], Result([plain, certain], extra=facts))
+    assert found.outcome == "holds"
 
 
 def scores(subject: str, measure: str, *values: float) -> list[Row]:

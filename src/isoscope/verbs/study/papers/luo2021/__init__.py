@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.compute.stats.estimates import LEVEL, wilson
-from isoscope.compute.stats.jackknife import BLOCKS
+from isoscope.compute.stats.jackknife import BLOCKS, FEWEST_IN_BLOCK
 from isoscope.models.layer_names import numbered_layers
 from isoscope.models.token_table import ReadLayers, read_layers
+from isoscope.results.fields import BLOCKS as BLOCKS_FIELD
+from isoscope.results.fields import REPLICATES
 from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.study.claims import Claim
-from isoscope.verbs.study.evidence import BLOCKS as BLOCKS_FIELD
-from isoscope.verbs.study.evidence import REPLICATES, TRIALS
+from isoscope.verbs.study.evidence import TRIALS
 from isoscope.verbs.study.inputs import SST_2, per_model, some_texts
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
 from isoscope.verbs.study.registry import Request, add_study
-from isoscope.verbs.study.replicates import FEWEST_IN_BLOCK, with_replicates
+from isoscope.verbs.study.replicates import with_replicates
 from isoscope.verbs.study.scope import is_called
 
 if TYPE_CHECKING:

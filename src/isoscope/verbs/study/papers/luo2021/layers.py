@@ -14,8 +14,9 @@ import numpy as np
 from scipy import stats
 
 from isoscope import corrections
-from isoscope.compute.stats.jackknife import BLOCKS
+from isoscope.compute.stats.jackknife import BLOCKS, FEWEST_IN_BLOCK
 from isoscope.compute.stats.trends import trend
+from isoscope.results.fields import FREEDOM
 from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.evidence import P_VALUE
@@ -30,7 +31,7 @@ from isoscope.verbs.study.papers.luo2021 import (
     read_some,
 )
 from isoscope.verbs.study.registry import Request, add_study
-from isoscope.verbs.study.replicates import FEWEST_IN_BLOCK, with_replicates
+from isoscope.verbs.study.replicates import with_replicates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -97,7 +98,8 @@ class TokenPairs:
         mean = float(np.clip(cosines.mean(), -1, 1))
         error = float(cosines.std(ddof=1)) / math.sqrt(count)
         reach = float(stats.t.ppf(0.975, count - 1)) * error
-        return replace(row, value=mean, low=mean - reach, high=mean + reach)
+        extra = {**row.extra, FREEDOM: count - 1}
+        return replace(row, value=mean, low=mean - reach, high=mean + reach, extra=extra)
 
 
 @per_model

@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.compute.stats.estimates import bounded_score, difference, wilson
-from isoscope.compute.stats.jackknife import BLOCKS, deal
+from isoscope.compute.stats.jackknife import BLOCKS, FEWEST_IN_BLOCK, deal
 from isoscope.models.layer_names import numbered_layers
 from isoscope.models.structure.parts import LEARNED
 from isoscope.models.token_table import TokenSample, read_tokens
 from isoscope.results.result import Result, Row
 from isoscope.verbs.explain import api as explain
 from isoscope.verbs.explain.names import ACCURACY, NO_OUTLIER, RANK
-from isoscope.verbs.study.claims import Claim
+from isoscope.verbs.study.claims import Claim, Floor
 from isoscope.verbs.study.evidence import SD
 from isoscope.verbs.study.inputs import SST_2, WIKIPEDIA, per_model
 from isoscope.verbs.study.papers import luo2021
 from isoscope.verbs.study.papers.luo2021 import BERT, INPUT, MODELS, ROBERTA
 from isoscope.verbs.study.reference import Key, printed_table
 from isoscope.verbs.study.registry import Request, add_study
-from isoscope.verbs.study.replicates import FEWEST_IN_BLOCK, with_replicates
+from isoscope.verbs.study.replicates import with_replicates
 from isoscope.verbs.study.scope import OWN as MADE_HERE
 from isoscope.verbs.study.scope import Scope
 from isoscope.verbs.study.training_runs import ablated, last_step
@@ -182,10 +182,14 @@ def lead(contributions: Vector, dimensions: list[int]) -> float | None:
 # The thesis is about models whose positions are learned embeddings, which a layer can hold.
 POSITIONED = Scope(positions=(LEARNED,))
 
+# The input holds the positional embeddings themselves: a probe that does not read them there has
+# learned from too few tokens to say anything about the layers behind it.
+READS = Floor(">=", 0.95, part="layer 0")
+
 add_study(
     "L-F3.7", figure_3_7,
     Claim("a linear probe reads positions with an accuracy of at least 0.95 in layers 1 to 3",
-          {"measure": ACCURACY, "part": LOWEST}, {}, ">=", 0.95, scope=POSITIONED),
+          {"measure": ACCURACY, "part": LOWEST}, {}, ">=", 0.95, scope=POSITIONED, floor=READS),
     Claim("the accuracy of the last layer is below that of layer 3",
           {"measure": CHANGE}, {}, "<", 0.0, scope=POSITIONED),
     Claim("RoBERTa's accuracy is above BERT's in high layers (mean of the last third)",

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from isoscope.compute.stats.jackknife import BLOCKS, deal
+from isoscope.compute.stats.jackknife import BLOCKS, FEWEST_IN_BLOCK, deal
 from isoscope.data.texts.readers import MadeTexts
 from isoscope.results.merge import renamed
 from isoscope.results.result import Result, Row
@@ -19,7 +19,7 @@ from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import OWN, of_every_model
 from isoscope.verbs.study.reference import Key, printed_table
 from isoscope.verbs.study.registry import Request, add_study
-from isoscope.verbs.study.replicates import FEWEST_IN_BLOCK, combined, with_blocks_alone
+from isoscope.verbs.study.replicates import combined, with_blocks_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

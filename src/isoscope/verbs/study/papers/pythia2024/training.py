@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING
 from scipy import stats
 
 import isoscope
+from isoscope.results.fields import REPLICATES
 from isoscope.results.merge import joined_without_verdicts
 from isoscope.results.result import Result, Row
 from isoscope.tasks.protocol import SentenceProtocol
 from isoscope.verbs.study.claims import Claim
-from isoscope.verbs.study.evidence import EXACT, P_VALUE, REPLICATES, against_number
+from isoscope.verbs.study.evidence import EXACT, P_VALUE, against_number
 from isoscope.verbs.study.inputs import (
     OWN,
     WIKIPEDIA,

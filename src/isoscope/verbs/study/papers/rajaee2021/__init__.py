@@ -11,6 +11,7 @@ import numpy as np
 from isoscope.models.token_table import LAST
 from isoscope.results.result import Row, Table
 from isoscope.results.tables import grouped
+from isoscope.verbs.study.evidence import PLAIN, SEED_VALUES, error_of_seeds, quantile
 from isoscope.verbs.study.reference import Column, Key, printed_numbers
 from isoscope.verbs.study.replicates import mean_replicates
 from isoscope.verbs.study.scope import is_called
@@ -135,16 +136,26 @@ def over_seeds(rows: Sequence[Row]) -> Row:
     if undefined is not None:
         return replace(whole, value=None, log10=None, note=undefined.note)
     logs = [row.log10 for row in rows if row.log10 is not None]
+    plain = [row.value for row in rows if row.value is not None]
+    values = logs if len(logs) == len(rows) else plain
+    about |= {SEED_VALUES: values}
+    whole = replace(whole, extra={**whole.extra, SEED_VALUES: values})
     if len(logs) < len(rows):
-        value = float(np.mean([row.value for row in rows]))
+        value = float(np.mean(values))
         whole = replace(whole, value=value, log10=None)
         ends = [(row.low, row.high) for row in rows if row.low is not None and row.high is not None]
         if len(ends) < len(rows):
             return whole
         # The seeds have the same items: the error of their mean is at most the mean of their
-        # errors, so that means of ends are ends of an interval.
+        # errors, so that means of ends are ends of an interval of the data. Other seeds would
+        # give another mean as well.
+        error, freedom = error_of_seeds(whole, PLAIN)
+        seeds = error * quantile(freedom)
         low, high = (float(end) for end in np.mean(ends, axis=0))
-        return replace(whole, low=low, high=high, extra=about)
+        return replace(
+            whole, low=value - math.hypot(value - low, seeds),
+            high=value + math.hypot(high - value, seeds), extra=about,
+        )  # fmt: skip
     # The largest is taken out first: 10 to the power of −400 is 0 in double precision.
     log10 = max(logs) + math.log10(np.mean([10 ** (log - max(logs)) for log in logs]))
     return replace(whole, value=10**log10, log10=log10)

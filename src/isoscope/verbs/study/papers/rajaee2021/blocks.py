@@ -2,8 +2,8 @@
 
 Tokens of one text are alike, so that texts are left out, not tokens. What depends on clusters is
 computed again with the first seed, starting from the centres of all tokens: k-means from a new
-start may find other clusters that are as good, which would look like an effect of the texts. The
-mean over seeds varies no more than one seed does.
+start may find other clusters that are as good, which would look like an effect of the texts. How
+far seeds are apart is a part of the error by itself (`evidence.SEED_VALUES`).
 """
 
 from __future__ import annotations

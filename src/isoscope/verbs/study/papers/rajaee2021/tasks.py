@@ -35,7 +35,11 @@ from isoscope.verbs.study.papers import rajaee2021 as paper
 from isoscope.verbs.study.papers.rajaee2021 import BERT, CLUSTER, GLOBAL, NONE
 from isoscope.verbs.study.reference import Column, Key, printed_numbers, printed_table
 from isoscope.verbs.study.registry import Request, add_study
-from isoscope.verbs.study.replicates import difference_replicates, mean_replicates
+from isoscope.verbs.study.replicates import (
+    difference_replicates,
+    mean_over_seeds,
+    mean_replicates,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -158,6 +162,7 @@ def averages(rows: Sequence[Row], measures: Sequence[str]) -> list[Row]:
         each = [known[correction, measure] for measure in measures]
         # Sets are independent of each other: block k of the mean is block k of every set.
         errors = mean_replicates(each, f"blocks of the items of {over}")
+        errors |= mean_over_seeds(each) if errors else {}
         no_interval = {} if errors else {"no_interval": OVER_SETS}
         whole = Row(
             "", LAST, correction, name, mean_of(row.value for row in each),
