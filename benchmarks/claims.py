@@ -31,11 +31,14 @@ from numpy.typing import NDArray
 
 from isoscope.compute.stats.estimates import LEVEL as COVERAGE
 from isoscope.compute.stats.estimates import wilson
+from isoscope.compute.stats.significance import difference, sample_of
 from isoscope.compute.stats.trends import trend
 from isoscope.data.arrays import ArrayCloud
+from isoscope.results.fields import FREEDOM
 from isoscope.results.result import Result, Row
 from isoscope.verbs.measure.api import measure
 from isoscope.verbs.study.claims import FAILS, HOLDS, REVERSED, UNDECIDED, Claim, judge_claims
+from isoscope.verbs.study.evidence import SEED_VALUES
 from isoscope.verbs.study.inputs import correlation_over_models, correlation_over_training
 from isoscope.verbs.study.replicates import replicated
 from isoscope.verbs.study.scope import ANYTHING
@@ -186,6 +189,47 @@ for count in (3, 5):
         def runs(rng: np.random.Generator, gap: float = gap, count: int = count) -> list[Row]:
             return [runs_row("a", rng.standard_normal(count) + gap),
                     runs_row("b", rng.standard_normal(count))]  # fmt: skip
+
+
+def of_runs(rng: np.random.Generator, part: str, gap: float, count: int) -> Row:
+    """Return a difference of two means over runs, as fine-tuning keeps it."""
+    runs = (rng.standard_normal(count) + gap).tolist(), rng.standard_normal(count).tolist()
+    found = difference(*map(sample_of, runs))
+    extra = {FREEDOM: found.freedom}
+    return figure(part, found.value, low=found.low, high=found.high, extra=extra)
+
+
+# As many claims as the largest study of trainings makes, each about a part of its own.
+LOSSES = [
+    Claim(f"x of {part} <= -6", {"measure": "x"}, {"part": part}, "<=", -6.0, scope=ANYTHING)
+    for part in "abcde"
+]
+
+for gap, name, wrong in ((-6.0, "at the threshold", DECIDED), (-24.0, "clear effect", CLEAR)):
+
+    @scenario("threshold, runs", f"3 runs against 3, five claims, {name}", *LOSSES, wrong=wrong)
+    def losses(rng: np.random.Generator, gap: float = gap) -> list[Row]:
+        return [of_runs(rng, part, gap, 3) for part in "abcde"]
+
+
+def clustered(rng: np.random.Generator, gap: float, seeds: int = 5) -> list[Row]:
+    """Return a mean over seeds of k-means, and a figure of the same texts without seeds."""
+    texts = rng.standard_normal((200, 2)) + rng.standard_normal((200, 1))
+    luck = 0.2 * rng.standard_normal(seeds) + gap
+
+    def find(kept: NDArray[np.bool_]) -> list[Row]:
+        one, other = texts[kept].mean(axis=0)
+        of_seeds = {SEED_VALUES: (one + luck).tolist()}
+        return [figure("a", one + luck.mean(), extra=of_seeds), figure("b", other)]
+
+    return replicated(find, len(texts), 0, "texts")
+
+
+for gap, name, wrong in ((0.0, "equal means", DECIDED), (1.2, "clear effect", CLEAR)):
+
+    @scenario("comparison, mean over seeds", name, ABOVE, wrong=wrong)
+    def seeds_of_clusters(rng: np.random.Generator, gap: float = gap) -> list[Row]:
+        return clustered(rng, gap)
 
 
 # Thresholds and ranges.

@@ -3,22 +3,26 @@
     python benchmarks/diff_simulation.py --runs 500
 
 Each design draws two clouds anew from seeds 0, 1, …: ``equal`` ones have one distribution, and a
-test at 5 % should reject in 5 % of the runs. Prints Markdown.
+test at 5 % should reject in 5 % of the runs. Counts are kept in ``docs/results/diff.json``, and
+written as tables into ``docs/results/diff.md``; ``--runs 0`` writes the tables again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
-import time
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isoscope.compute.threads import one_blas_thread
-from isoscope.verbs.diff.api import diff
 from isoscope.verbs.diff.permutation import equality_tests
 from isoscope.verbs.diff.support import outside
 
@@ -28,6 +32,12 @@ Units = NDArray[np.int64]
 PERMUTATIONS = 199
 ALPHA = 0.05
 NAMES = ("means", "covariances", "lengths")
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+STORED, PAGE = RESULTS / "diff.json", RESULTS / "diff.md"
+BEGIN, END = "<!-- simulation -->", "<!-- end of simulation -->"
+
+Counts = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -61,11 +71,6 @@ class Rejected:
         for name in NAMES:
             self.tests[name] += (found[name].p_value or 0.0) <= ALPHA
         self.any += min(one.p_holm or 0.0 for one in found.values()) <= ALPHA
-
-    def cells(self) -> str:
-        """Return the shares as cells of a table."""
-        counts = [*self.tests.values(), self.any]
-        return " | ".join(f"{count / self.runs:.1%}" for count in counts)
 
 
 def cloud(random: np.random.Generator, rows: int, width: int, tails: float | None = None) -> Matrix:
@@ -174,21 +179,21 @@ POWERS: dict[str, Design] = {
 }
 
 
-def print_tests(title: str, designs: dict[str, Design], runs: int) -> None:
-    print(f"\n{title}, {runs} runs\n")
-    print("| design | means | covariances | lengths | any, after Holm |")
-    print("| --- | ---: | ---: | ---: | ---: |")
+def tests(designs: dict[str, Design], runs: int) -> list[Counts]:
+    """Count how often each test rejects, design by design."""
+    found = []
     for name, draw in designs.items():
         rejected = Rejected()
         for seed in range(runs):
             rejected.add(draw(np.random.default_rng(seed)), seed)
-        print(f"| {name} | {rejected.cells()} |", flush=True)
+        found.append({"design": name, "runs": runs, **rejected.tests, "any": rejected.any})
+        print(found[-1], flush=True)
+    return found
 
 
-def print_support(runs: int) -> None:
-    print(f"\nShare of B outside A's support where both are equal, {runs} runs\n")
-    print("| design | mean at 95 % | interval leaves out 0.05 | mean at 99 % | leaves out 0.01 |")
-    print("| --- | ---: | ---: | ---: | ---: |")
+def support(runs: int) -> list[Counts]:
+    """Take the share of B outside A's support where both are equal, and count missed intervals."""
+    found = []
     for name, rows, width in (("1,000 × 16", 1_000, 16), ("1,000 × 64", 1_000, 64)):
         shares, missed = np.zeros(2), np.zeros(2)
         for seed in range(runs):
@@ -198,39 +203,77 @@ def print_support(runs: int) -> None:
             for k, one in enumerate(outside(a, units, b, units, paired=False, seed=seed)):
                 shares[k] += one.value or 0.0
                 missed[k] += not (one.low or 0.0) <= one.expected <= (one.high or 0.0)
-        cells = [f"{shares[k] / runs:.2%} | {missed[k] / runs:.1%}" for k in range(2)]
-        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+        found.append({
+            "design": name, "runs": runs,
+            "mean": [round(share / runs, 6) for share in shares.tolist()],
+            "missed": [round(count) for count in missed.tolist()],
+        })  # fmt: skip
+        print(found[-1], flush=True)
+    return found
 
 
-def print_answers(runs: int) -> None:
-    print(f"\nHow often the old is given up, {runs} runs of 1,000 × 32\n")
-    print("| clouds | centring | whitening | threshold | after centring | after whitening |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    for name, share in (("equal", 0.0), ("shift of 0.1", 0.1), ("shift of 0.5", 0.5)):
-        given_up = np.zeros(5)
-        for seed in range(runs):
-            random = np.random.default_rng(seed)
-            step = share * spread(32) / math.sqrt(32)
-            a, b = cloud(random, 1_000, 32), cloud(random, 1_000, 32) + step
-            found = diff(a, b, same_rows=False, seed=seed)
-            corrections = [found.row("mean_cosine/old", c) for c in ("center", "whiten")]
-            cuts = [found.row("pairs_above_threshold/B", c) for c in ("none", "center", "whiten")]
-            given_up += [row.extra["keep"] is False for row in (*corrections, *cuts)]
-        print(f"| {name} | {' | '.join(f'{n / runs:.0%}' for n in given_up)} |", flush=True)
+def tables(kept: Counts) -> str:
+    """Return what was counted as Markdown."""
+    lines = [f"{PERMUTATIONS} permutations, rejected at {ALPHA:.0%}; seeds from 0."]
+    for title, part in (("nothing", kept["equal"]), ("something", kept["different"])):
+        lines += [
+            "", headed(f"Rejected where {title} differs", part), "",
+            "| design | means | covariances | lengths | any, after Holm |",
+            "| --- | ---: | ---: | ---: | ---: |",
+        ]  # fmt: skip
+        for row in part["designs"]:
+            shares = [f"{row[one] / row['runs']:.1%}" for one in (*NAMES, "any")]
+            lines.append(f"| {row['design']} | {' | '.join(shares)} |")
+    part = kept["support"]
+    lines += [
+        "", headed("Share of B outside A's support where both are equal", part), "",
+        "| design | mean at 95 % | interval leaves out 0.05 | mean at 99 % | leaves out 0.01 |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]  # fmt: skip
+    for row in part["designs"]:
+        cells = [
+            f"{mean:.2%} | {missed / row['runs']:.1%}"
+            for mean, missed in zip(row["mean"], row["missed"], strict=True)
+        ]
+        lines.append(f"| {row['design']} | {' | '.join(cells)} |")
+    return re.sub(r"(\d)%", r"\1 %", "\n".join(lines))
+
+
+def headed(title: str, part: Counts) -> str:
+    """Return the line above a table: what it shows, of how many runs, and when."""
+    return f"{title}, {part['designs'][0]['runs']} runs ({part['date']})"
+
+
+def write_page() -> None:
+    """Put the tables in the place of those that the page has."""
+    page = PAGE.read_text("utf-8")
+    head, rest = page.split(BEGIN)
+    tail = rest.split(END)[1]
+    made = tables(json.loads(STORED.read_text("utf-8")))
+    PAGE.write_text(f"{head}{BEGIN}\n\n{made}\n\n{END}{tail}", "utf-8")
+
+
+PARTS: dict[str, Callable[[int], list[Counts]]] = {
+    "equal": lambda runs: tests(SIZES, runs),
+    "different": lambda runs: tests(POWERS, runs // 5),
+    "support": support,
+}
 
 
 def main() -> None:
+    """Count, keep what was counted, and write the tables of the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--runs", type=int, default=500)
-    runs = parser.parse_args().runs
-    started = time.perf_counter()
-    with one_blas_thread():
-        print(f"{PERMUTATIONS} permutations, rejected at {ALPHA:.0%}; seeds 0 to {runs - 1}")
-        print_tests("Rejected where nothing differs", SIZES, runs)
-        print_tests("Rejected where something differs", POWERS, runs // 5)
-        print_support(runs)
-        print_answers(runs // 10)
-    print(f"\n{time.perf_counter() - started:.0f} s")
+    parser.add_argument("--runs", type=int, default=500, help="0 writes the tables again")
+    parser.add_argument("--only", choices=PARTS, help="count one part, and keep the others")
+    asked = parser.parse_args()
+    kept = json.loads(STORED.read_text("utf-8")) if STORED.exists() else {}
+    for name, count in PARTS.items():
+        if asked.runs and asked.only in (None, name):
+            with one_blas_thread():
+                found = count(asked.runs)
+            kept[name] = {"date": date.today().isoformat(), "designs": found}
+            STORED.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    write_page()
 
 
 if __name__ == "__main__":

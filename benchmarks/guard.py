@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,7 @@ HEADER = (
     "| job | ratio of the best | ratios of rounds | before, s | after, s |",
     "| --- | ---: | ---: | ---: | ---: |",
 )
+IDEAS = "| idea | what it gained |", "| --- | --- |"
 INTRODUCTION = """# Speed from version to version
 
 ```sh
@@ -151,15 +153,26 @@ def line(name: str, figures: list[float]) -> str:
     return f"| {name} | {ratio:.2f} | {low:.2f} to {high:.2f} | {old:.3f} | {new:.3f} |"
 
 
-def keep(title: str, how: str, found: dict[str, list[float]]) -> None:
-    """Keep figures under a title, and write the page of all figures that are kept."""
+def keep(title: str, how: str, found: dict[str, list[float]], ideas: Path | None) -> None:
+    """Keep figures under a title, with what was tried, and write the page of all that is kept."""
     records = json.loads(RECORDS.read_text("utf-8")) if RECORDS.exists() else {}
     records[title] = {"how": how, "figures": found}
+    if ideas is not None:
+        records[title]["ideas"] = json.loads(ideas.read_text("utf-8"))
     RECORDS.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    write_page(records)
+
+
+def write_page(records: dict[str, Any]) -> None:
+    """Write the page of all records: a table each, and a table of the ideas behind it."""
     parts = [INTRODUCTION]
     for name, record in records.items():
         rows = [line(job, figures) for job, figures in record["figures"].items()]
-        parts.append("\n".join([f"## {name}\n", record["how"] + ".\n", *HEADER, *rows]) + "\n")
+        table = [*HEADER, *rows] if rows else []
+        parts.append("\n".join([f"## {name}\n", record["how"] + ".\n", *table]) + "\n")
+        tried = [f"| {idea} | {gain} |" for idea, gain in record.get("ideas", {}).items()]
+        if tried:
+            parts.append("\n".join([*IDEAS, *tried]) + "\n")
     PAGE.write_text("\n".join(parts), "utf-8")
 
 
@@ -171,13 +184,15 @@ def main() -> None:
     parser.add_argument("--jobs", default=",".join([*JOBS, *COMMANDS]))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--record", metavar="TITLE", help="keep the figures in docs/results")
+    parser.add_argument("--ideas", type=Path, metavar="FILE", help="with --record: ideas, as JSON")
     given = parser.parse_args()
     machine = f"{os.cpu_count()} cores, {platform.machine()}"
     print(f"{datetime.now(UTC):%Y-%m-%d}, {machine}, {given.rounds} rounds\n")
     print(*HEADER, sep="\n")
     found = compare(given.before, given.after, given.jobs.split(","), given.rounds)
     if given.record:
-        keep(given.record, f"{datetime.now(UTC):%Y-%m-%d}, {machine}, {given.rounds} rounds", found)
+        how = f"{datetime.now(UTC):%Y-%m-%d}, {machine}, {given.rounds} rounds"
+        keep(given.record, how, found, given.ideas)
     slower = [name for name, figures in found.items() if figures[0] > LIMIT]
     if slower:
         sys.exit(f"more than {LIMIT:g} × as slow: {', '.join(slower)}")

@@ -1,35 +1,50 @@
 """What looking at every layer costs beside running the model, on real text.
 
-A bare forward pass, the single-read profile of all layers, and sentence-transformers' ``encode``
-take turns over the same sentences in one process, and the best of several runs counts. Then the
-memory of a profile of 10,000 and of 100,000 sentences, each in a process of its own.
+A bare forward pass (a plain loop over batches that are ready, in inference mode, with all threads
+of torch; the better of two sizes of batches), profiles of all layers, and sentence-transformers'
+``encode`` take turns over the same sentences in one process, and the best of several rounds counts.
+Memory is that of a process for each number of sentences, less that of one that only runs the model.
 
-    python benchmarks/profiling.py [--sentences 4000] [--rounds 3] [--skip-speed] [--skip-memory]
+    python benchmarks/profiling.py speed [--model package:minilm] [--sentences 1500] [--rounds 2]
+    python benchmarks/profiling.py memory [--of 1000 10000 100000]
+    python benchmarks/profiling.py parts
+    python benchmarks/profiling.py page
+
+``--record`` keeps what was measured in docs/results/profile-speed.json, of which ``page`` makes
+docs/results/profile-speed.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import platform
 import subprocess
 import sys
 import tempfile
-from itertools import islice
+from datetime import UTC, datetime
+from functools import partial
+from itertools import cycle, islice
+from math import log
 from pathlib import Path
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sides import best
 
-from isoscope.compute.pool import Here
+from isoscope.compute.threads import cores, one_blas_thread
+from isoscope.data.blocks import Dealt
 from isoscope.data.texts import open_texts
+from isoscope.measures.kernels.numpy_kernel import NumpyMoments
+from isoscope.measures.kernels.working_memory import WorkingMemory
+from isoscope.measures.reads.moments import MomentParts
 from isoscope.models.layers import LayerClouds, padded
 from isoscope.models.model import open_model
 from isoscope.verbs.profile.api import profile
-from isoscope.verbs.profile.layer_reads import LayerProfile, TextRun
-from isoscope.verbs.profile.profile_options import ProfileOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from isoscope.models.model import Model
 
@@ -48,12 +63,21 @@ CONTEXT = (
 PEAK = """
 import re, sys
 from isoscope import profile
-profile(
-    "package:minilm", sys.argv[1], longest=int(sys.argv[2]), measures=sys.argv[3],
-    corrections="none", intervals=False,
-)
+from isoscope.models.model import open_model
+from profiling import bare, plain_batches
+model, file, longest, measures = sys.argv[1:]
+if measures:
+    profile(model, file, longest=int(longest), measures=measures if measures != "default" else None)
+else:
+    model = open_model(model, device="cpu")
+    bare(model, plain_batches(model, [line[10:-3] for line in open(file)][:500], 1024))
 print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
 """
+BUDGETS = (1_024, 4_096)
+RECORDS, PAGE = (
+    Path(__file__).parents[1] / "docs" / "results" / f"profile-speed.{kind}"
+    for kind in ("json", "md")
+)
 
 
 def sentences() -> Iterator[str]:
@@ -68,90 +92,238 @@ def first(number: int) -> list[str]:
     return list(islice(sentences(), number))
 
 
+def plain_batches(model: Model, texts: list[str], budget: int) -> list[Any]:
+    """Return batches of sentences sorted by length, as tensors."""
+    import torch
+
+    group = LayerClouds(model, open_texts(texts), longest=LONGEST, budget=budget)
+    return [padded(batch, model.pad_id, torch.device("cpu")) for batch in group.text_batches()]
+
+
 def bare(model: Model, batches: list[Any]) -> None:
+    """Run the network alone."""
     import torch
 
     with torch.inference_mode():
         for batch in batches:
-            model.network(**padded(batch, model.pad_id, torch.device("cpu")))
+            model.network(**batch)
 
 
-def read(model: Model, texts: list[str], measures: str) -> None:
-    options = ProfileOptions(
-        measures=measures, corrections="none", intervals=False, longest=LONGEST
-    )
-    LayerProfile(model, TextRun(open_texts(texts), Here()).cut(), options).run()
-
-
-def speed(number: int, rounds: int) -> None:
+def speed(name: str, number: int, rounds: int) -> dict[str, Any]:
+    """Time all sides in turn."""
     import torch
-    from sentence_transformers import SentenceTransformer
 
     texts = first(number)
-    model = open_model(MODEL, device="cpu")
-    group = LayerClouds(model, open_texts(texts), longest=LONGEST)
-    batches = list(group.text_batches())
-    tokens = sum(len(text) for batch in batches for text in batch)
-    encoder = SentenceTransformer(str(model.source.folder), device="cpu")
-    encoder.max_seq_length = LONGEST
+    model = open_model(name, device="cpu")
+    batches = {budget: plain_batches(model, texts, budget) for budget in BUDGETS}
+    tokens = int(sum(batch["attention_mask"].sum() for batch in batches[BUDGETS[0]]))
 
-    def layers_alone() -> None:
-        for _ in group.batches():
-            pass
+    def read(measures: str | None, *, intervals: bool = False) -> None:
+        profile(
+            model, texts, longest=LONGEST, measures=measures, intervals=intervals,
+            corrections="none,center" if measures is None else "none",
+        )  # fmt: skip
 
-    sides = {
-        "bare forward pass, batches ready": lambda: bare(model, batches),
-        "layers handed out, tokenized": layers_alone,
-        "single-read profile, sums and spectra": lambda: read(model, texts, ONE_READ),
-        "single-read profile, with context": lambda: read(model, texts, f"{ONE_READ},{CONTEXT}"),
-        "both reads, all measures": lambda: profile(
-            model, texts, longest=LONGEST, corrections="none,center"
-        ),
-        "sentence-transformers encode": lambda: encoder.encode(
-            texts, batch_size=32, show_progress_bar=False
-        ),
+    sides: dict[str, Any] = {
+        f"bare forward pass, {budget:,} tokens a batch": partial(bare, model, batches[budget])
+        for budget in BUDGETS
     }
+    sides |= {
+        "profile, one read: sums and spectra": lambda: read(ONE_READ),
+        "profile, one read, with context": lambda: read(f"{ONE_READ},{CONTEXT}"),
+        "profile, both reads, all measures, intervals": lambda: read(None, intervals=True),
+    }
+    bare(model, batches[BUDGETS[0]][:2])  # what is only done once
     found = best(sides, rounds)
-    print(
-        f"{number:,} sentences, {tokens:,} tokens, {MODEL}, {len(group.names)} layers x "
-        f"{group.widths[0]}, {torch.get_num_threads()} threads; best of {rounds}"
-    )
-    floor = found["bare forward pass, batches ready"]
-    for name, seconds in found.items():
-        print(
-            f"  {name:40s} {seconds:7.2f} s  {seconds / floor:5.2f} x  "
-            f"{tokens / seconds:8,.0f} tokens/s"
-        )
+    floor = min(found[side] for side in found if side.startswith("bare"))
+    print(f"{number:,} sentences, {tokens:,} tokens, {name}; best of {rounds}")
+    for side, seconds in found.items():
+        print(f"  {side:46s} {seconds:7.2f} s  {seconds / floor:5.2f} x")
+    return {
+        "model": model.name, "layers": len(model.layer_names()), "dimensions": model.dimension,
+        "sentences": number, "tokens": tokens, "threads": torch.get_num_threads(),
+        "rounds": rounds, "seconds": found,
+    }  # fmt: skip
 
 
-def memory(numbers: list[int], measures: str) -> None:
+def memory(name: str, numbers: list[int]) -> dict[str, Any]:
+    """Take the peak memory of a process for each number of short sentences, and its seconds."""
+    found: dict[str, Any] = {"model": name, "longest": SHORT, "rows": []}
     with tempfile.TemporaryDirectory() as folder:
         for number in numbers:
             path = Path(folder) / f"{number}.jsonl"
-            path.write_text(
-                "".join(json.dumps({"text": text}) + "\n" for text in first(number)), "utf-8"
+            some = islice(cycle(first(50_000)), number)
+            lines = (json.dumps({"text": text}) + "\n" for text in some)
+            path.write_text("".join(lines), "utf-8")
+            row: dict[str, Any] = {"sentences": number}
+            for side, measures in (
+                ("model", ""),
+                ("one read", ONE_READ),
+                ("both reads", "default"),
+            ):
+                began = perf_counter()
+                out = subprocess.run(
+                    [sys.executable, "-c", PEAK, name, path, str(SHORT), measures],
+                    capture_output=True, text=True, check=True, cwd=Path(__file__).parent,
+                ).stdout  # fmt: skip
+                row[side] = int(out) // 1024
+                row[f"{side}, s"] = perf_counter() - began
+            print(row, flush=True)
+            found["rows"].append(row)
+    return found
+
+
+def of_thread(call: Callable[[], object], rounds: int = 12) -> float:
+    """Return the least milliseconds of this thread that a call takes, others aside."""
+    call()
+    found = float("inf")
+    for _ in range(rounds):
+        began = thread_time()
+        call()
+        found = min(found, thread_time() - began)
+    return 1000 * found
+
+
+def parts(name: str) -> dict[str, Any]:
+    """Time parts of a profile on one thread: the sums of a batch, and batches of several sizes."""
+    import torch
+
+    from isoscope.measures.kernels.text_moments import TextMoments
+    from isoscope.measures.kernels.torch_kernel import TorchMoments
+
+    torch.set_num_threads(1)
+    rows: list[dict[str, Any]] = []
+    random, memory = np.random.default_rng(0), WorkingMemory()
+    wanted = MomentParts()
+    with one_blas_thread():
+        for dimension in (384, 768):
+            x = (random.standard_normal((1_024, dimension)) + 0.3).astype(np.float32)
+            tensor = torch.from_numpy(x)
+            dealt = Dealt(np.repeat(random.integers(0, 1_000, 64), 16))
+            by_torch = TorchMoments(wanted, double=False)
+            by_numpy = NumpyMoments(wanted, double=False)
+            by_text = TextMoments(wanted, lambda: memory, double=False)
+            rows += [
+                {"part": f"sums of 1,024 x {dimension}, {how}", "ms": of_thread(call)}
+                for how, call in {
+                    "torch kernel": partial(by_torch.add, tensor, dealt=dealt),
+                    "numpy kernel": partial(by_numpy.add, x, dealt=dealt),
+                    "around a point near the mean": partial(by_text.add, x, dealt=dealt),
+                }.items()
+            ]
+        model, texts = open_model(name, device="cpu"), first(170)
+        for budget in (512, 1_024, 2_048, 4_096, 8_192):
+            batches = plain_batches(model, texts, budget)
+            rows.append(
+                {
+                    "part": f"forward pass of {len(texts)} sentences, {budget:,} tokens a batch",
+                    "ms": of_thread(partial(bare, model, batches), 2),
+                }
             )
-            peak = subprocess.run(
-                [sys.executable, "-c", PEAK, str(path), str(SHORT), measures],
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout
-            print(f"  {number:7,} sentences: peak {int(peak) // 1024:,} MB", flush=True)
+    for row in rows:
+        print(f"  {row['part']:60s} {row['ms']:9.1f} ms", flush=True)
+    return {"model": model.name, "rows": rows}
+
+
+def page(record: dict[str, Any]) -> str:
+    """Make the page of all that was measured."""
+    lines = [
+        "# What looking at every layer costs",
+        "",
+        "Made by `python benchmarks/profiling.py page` from what `speed --record` and",
+        "`memory --record` measured. Sentences are those of the State of the Union addresses, cut",
+        f"at {LONGEST} tokens. Sides take turns in one process; the best round counts. Times are",
+        "beside the faster bare forward pass: a plain loop of torch over ready batches, sorted by",
+        "length, in inference mode, with all threads.",
+    ]
+    for entry in record.get("speed", []):
+        found = entry["seconds"]
+        floor = min(found[side] for side in found if side.startswith("bare"))
+        lines += [
+            "",
+            f"## {entry['model']}, {entry['layers']} layers of {entry['dimensions']}",
+            "",
+            f"{entry['date']}, {entry['machine']}; {entry['sentences']:,} sentences, "
+            f"{entry['tokens']:,} tokens, {entry['threads']} threads, best of {entry['rounds']}; "
+            f"`{entry['command']}`. {entry.get('note', '')}".rstrip(),
+            "",
+            "| side | s | beside the bare pass |",
+            "| --- | ---: | ---: |",
+        ]
+        lines += [f"| {side} | {s:.2f} | {s / floor:.2f} |" for side, s in found.items()]
+    for entry in record.get("memory", []):
+        lines += [
+            "",
+            f"## Memory: {entry['model']}",
+            "",
+            f"{entry['date']}, {entry['machine']}; sentences cut at {entry['longest']} tokens; "
+            f"`{entry['command']}`. Each run is a process of its own; megabytes are its highest "
+            "resident memory; the model's side runs the model alone.",
+            "",
+            "| sentences | the model alone | one read | both reads, with context | s |",
+            "| ---: | ---: | ---: | ---: | ---: |",
+        ]
+        rows = entry["rows"]
+        lines += [
+            f"| {row['sentences']:,} | {row['model']:,} | {row['one read']:,} | "
+            f"{row['both reads']:,} | {row['both reads, s']:.1f} |"
+            for row in rows
+        ]
+        if len(rows) > 1:
+            one, two = rows[-2:]
+            steps = log(two["sentences"] / one["sentences"])
+            grown = (two["both reads"] - two["model"]) / max(one["both reads"] - one["model"], 1)
+            slower = two["both reads, s"] / one["both reads, s"]
+            lines += [
+                "",
+                f"Between the last two rows, time grows with the number of sentences to the power "
+                f"{log(slower) / steps:.2f}, and memory beyond the model's to the power "
+                f"{log(grown) / steps:.2f}.",
+            ]
+    for entry in record.get("parts", []):
+        lines += [
+            "",
+            f"## Parts, on one thread: {entry['model']}",
+            "",
+            f"{entry['date']}, {entry['machine']}, seed 0; processor time of the thread, the least "
+            f"of several; `{entry['command']}`.",
+            "",
+            "| part | ms |",
+            "| --- | ---: |",
+        ]
+        lines += [f"| {row['part']} | {row['ms']:.1f} |" for row in entry["rows"]]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Measure, or make the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=["speed", "memory", "parts", "page"])
+    parser.add_argument("--model", default=MODEL)
+    parser.add_argument("--sentences", type=int, default=1_500)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--of", type=int, nargs="+", default=[1_000, 10_000, 100_000])
+    parser.add_argument("--record", action="store_true")
+    given = parser.parse_args()
+    record = json.loads(RECORDS.read_text("utf-8")) if RECORDS.exists() else {}
+    if given.part == "speed":
+        found = speed(given.model, given.sentences, given.rounds)
+    elif given.part == "memory":
+        found = memory(given.model, given.of)
+    elif given.part == "parts":
+        found = parts(given.model)
+    if given.part != "page":
+        arguments = [Path(one).name if "/" in one else one for one in sys.argv[1:]]
+        found["date"] = datetime.now(UTC).date().isoformat()
+        found["machine"] = f"{cores()} cores, {platform.machine()}"
+        found["command"] = " ".join(["python benchmarks/profiling.py", *arguments])
+        others = [one for one in record.get(given.part, []) if one["model"] != found["model"]]
+        record[given.part] = [*others, found]
+        if not given.record:
+            return
+        RECORDS.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    PAGE.write_text(page(record), "utf-8")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sentences", type=int, default=4_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--skip-speed", action="store_true")
-    parser.add_argument("--skip-memory", action="store_true")
-    parser.add_argument("--memory-of", type=int, nargs="+", default=[10_000, 100_000])
-    parser.add_argument("--no-context", action="store_true", help="memory of sums and spectra")
-    given = parser.parse_args()
-    if not given.skip_speed:
-        speed(given.sentences, given.rounds)
-    if not given.skip_memory:
-        kind = "without" if given.no_context else "with"
-        print(f"memory of a single-read profile {kind} context, sentences cut at {SHORT} tokens")
-        memory(given.memory_of, ONE_READ if given.no_context else f"{ONE_READ},{CONTEXT}")
+    main()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -84,6 +85,19 @@ class Reading:
         if shard.value in self.wrong:
             raise UsageError(f"there is no column of {shard.name}; has: text")
         return Nested(shard.value)
+
+
+class UnsendableError(Exception):
+    """An error that holds what no other process can have."""
+
+    def __init__(self, lock: Any, message: str) -> None:
+        super().__init__(message)
+        self.lock = lock
+
+    @staticmethod
+    def raised(shard: Numbered, tick: Tick) -> None:
+        del tick
+        raise UnsendableError(threading.Lock(), shard.name)
 
 
 @dataclass(frozen=True)

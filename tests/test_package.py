@@ -136,7 +136,7 @@ def test_packages_import_only_from_their_left() -> None:
 
 ROOMS = (
     *("measure", "correct", "profile", "evaluate", "advise", "threshold", "diff", "train"),
-    *("explain", "study", "report", "explore"),
+    *("explain", "study", "report", "explore", "verify"),
 )
 
 

@@ -34,6 +34,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "train pretrain": isoscope.pretrain,
     "train ablate": isoscope.ablate,
     "study run": isoscope.run_study,
+    "verify": isoscope.verify,
 }
 
 FIELDS: dict[str, tuple[type, ...]] = {
@@ -49,10 +50,10 @@ FIELDS: dict[str, tuple[type, ...]] = {
 
 SHOWING = {
     *("as_json", "html", "figures", "progress", "quiet", "debug", "help", "details", "ascii"),
-    "max_memory",
+    *("max_memory", "timeout"),
 }
-"""Options about what is shown, which the Python API leaves to who calls it; and the limit of
-memory, which is one of the process: a program sets ISOSCOPE_MAX_MEMORY.
+"""Options about what is shown, which the Python API leaves to who calls it; and the limits
+of the process: a program sets ISOSCOPE_MAX_MEMORY, and ends what takes too long itself.
 """
 
 ONLY_SHOWN = {

@@ -134,6 +134,8 @@ VOLATILE: tuple[tuple[str, str], ...] = (
     (r"isoscope <span>[^<]*</span>", "isoscope <span><version></span>"),
     (r"\bVersions: [^<]*<", "Versions: <version><"),
     (r"/tmp/isoscope-[\w-]+", "<temporary>"),
+    # Of a file with all of the above in it.
+    (r',\s*"checksum": "[0-9a-f]{64}"', ""),
     # How a study was made: on which day and machine, from which commit, and with how much memory.
     (r'("(?:commit|date|machine|digest)": )"[^"]*"', r'\1"<made>"'),
     (r'\s*"commit": "<made>",', ""),

@@ -22,7 +22,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-WIDTH = 98
+WIDTH = 80
 """Characters of a line of output."""
 
 RUN = re.compile(r"^```(sh|python)\n(.*?)^```\n((?:\n```\n.*?^```\n)*)", re.M | re.S)

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 SOURCE = Path(isoscope.__file__).parent
 CORE_DEPENDENCIES = 9
 """To add one, give the reason in docs/architecture.md and raise this number."""
-LARGEST_WHEEL = 1_400_000
+LARGEST_WHEEL = 1_500_000
 """Bytes."""
 
 

@@ -1,0 +1,112 @@
+"""A few cases of every target, and every case that once failed.
+
+`make fuzz` tries many more, in processes with limits. The cases that failed are in ``found``: a
+folder for each target, and in it a folder with the files of each case.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fuzz_cases import DAMAGED
+
+from fuzz import model_targets, server_target, stored_targets, vector_targets
+from fuzz.engine import Fuzzer, Outcome, attempt, strictly, write
+from fuzz.target import Target
+
+FOUND = Path(__file__).with_name("found")
+ALL = {
+    target.name: target
+    for group in (vector_targets, stored_targets, model_targets, server_target)
+    for target in group.TARGETS
+}
+
+
+def needed(name: str) -> Target:
+    target = ALL[name]
+    for package in target.needs:
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"the package {package} is not installed")
+    return target
+
+
+def folder_of(name: str) -> str:
+    return name.replace(" ", "-").replace("/", "-")
+
+
+@pytest.fixture(autouse=True)
+def limits() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGPROF)
+    strictly()
+    yield
+    signal.signal(signal.SIGPROF, before)
+
+
+def said(outcome: Outcome) -> str:
+    return f"{outcome.kind} at {outcome.place}: {outcome.detail}"
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("name", ALL)
+def test_some_cases(name: str, tmp_path: Path) -> None:
+    target = needed(name)
+    fuzzer = Fuzzer(target, tmp_path, [], "suite")
+    for seed in fuzzer.seeds:
+        assert fuzzer.outcome_of(seed).kind == "read"
+    kinds = set()
+    for _, outcome in fuzzer.cases(max(target.tiny * DAMAGED // 1_000, 10)):
+        assert not outcome.failed, said(outcome)
+        kinds.add(outcome.kind)
+    assert "refused" in kinds or name in ("explore server", "vector cache", "checkpoint mark")
+
+
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [
+        (name, case.name)
+        for name in ALL
+        for case in sorted((FOUND / folder_of(name)).glob("*"))
+    ],
+)  # fmt: skip
+def test_cases_that_once_failed(name: str, case: str, tmp_path: Path) -> None:
+    target = needed(name)
+    folder = FOUND / folder_of(name) / case
+    write(tmp_path, {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*") if path.is_file()
+    })  # fmt: skip
+    outcome = attempt(target, tmp_path)
+    assert not outcome.failed, said(outcome)
+
+
+def test_failures_are_noticed(tmp_path: Path) -> None:
+    """A reader with every kind of fault, each of which must be called by its name."""
+
+    def careless(folder: Path) -> object:
+        content = (folder / "x").read_bytes()
+        if content == b"loop":
+            while True:
+                pass
+        if content == b"lines":
+            from isoscope.errors import DataError
+
+            error = DataError("x")
+            error.args = ("two\nlines",)
+            raise error
+        return 1 / len(content)
+
+    target = Target("careless", lambda: [{"x": b"x"}], careless)
+    from fuzz import engine
+
+    engine.SECONDS, before = 0.05, engine.SECONDS
+    try:
+        for content, kind in ((b"", "ZeroDivisionError"), (b"loop", "too slow"),
+                              (b"lines", "message of several lines"), (b"x", "read")):  # fmt: skip
+            write(tmp_path, {"x": content})
+            assert attempt(target, tmp_path).kind == kind
+    finally:
+        engine.SECONDS = before
