@@ -30,17 +30,26 @@ GIB = 2**30
 
 @contextmanager
 def clocked() -> Iterator[dict[str, float]]:
-    """Measure the seconds and the peak memory (GiB) of a ``with`` block, and fill the mapping."""
+    """Fill the mapping with what a ``with`` block took: seconds, processor seconds, memory (GiB).
+
+    Processor seconds are those of all threads, and of processes that have ended.
+    """
     spent: dict[str, float] = {}
     forget_peak()
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), processor_seconds()
     try:
         yield spent
     finally:
         spent["seconds"] = round(time.perf_counter() - started, 1)
+        spent["processor"] = round(processor_seconds() - worked, 1)
         peak = peak_memory()
         if peak is not None:
             spent["memory"] = round(peak / GIB, 2)
+
+
+def processor_seconds() -> float:
+    """Return how long processors have worked for this process and its finished children."""
+    return sum(os.times()[:4])
 
 
 def forget_peak() -> None:
