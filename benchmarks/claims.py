@@ -37,11 +37,13 @@ from isoscope.data.arrays import ArrayCloud
 from isoscope.results.fields import FREEDOM
 from isoscope.results.result import Result, Row
 from isoscope.verbs.measure.api import measure
-from isoscope.verbs.study.claims import FAILS, HOLDS, REVERSED, UNDECIDED, Claim, judge_claims
-from isoscope.verbs.study.evidence import SEED_VALUES
 from isoscope.verbs.study.inputs import correlation_over_models, correlation_over_training
-from isoscope.verbs.study.replicates import replicated
-from isoscope.verbs.study.scope import ANYTHING
+from isoscope.verbs.study.judgement.claims import Claim
+from isoscope.verbs.study.judgement.evidence import SEED_VALUES
+from isoscope.verbs.study.judgement.judge import judge_claims
+from isoscope.verbs.study.judgement.replicates import replicated
+from isoscope.verbs.study.judgement.scope import ANYTHING
+from isoscope.verbs.study.judgement.verdicts import FAILS, HOLDS, REVERSED, UNDECIDED
 
 Vector = NDArray[np.float64]
 Draw = Callable[[np.random.Generator], list[Row]]

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from isoscope.results.result import Result, Row
-from isoscope.verbs.study.claims import NOT_APPLICABLE, judge_claims
-from isoscope.verbs.study.evidence import EXACT
+from isoscope.verbs.study.judgement.evidence import EXACT
+from isoscope.verbs.study.judgement.judge import judge_claims
+from isoscope.verbs.study.judgement.scope import FACTS, Facts
+from isoscope.verbs.study.judgement.verdicts import NOT_APPLICABLE
 from isoscope.verbs.study.registry import find_study
-from isoscope.verbs.study.scope import FACTS, Facts
 
 PAPERS_SIZE = Facts("transformer", "bert", "masked", 110_000_000, positions=("learned",))
 """An encoder of the size of BERT-base."""

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from isoscope.results.result import Result, Row
-from isoscope.verbs.study.claims import Verdict, judge_claims
+from isoscope.verbs.study.judgement.judge import judge_claims
+from isoscope.verbs.study.judgement.scope import FACTS, Facts
+from isoscope.verbs.study.judgement.verdicts import Verdict
 from isoscope.verbs.study.registry import find_study
-from isoscope.verbs.study.scope import FACTS, Facts
 
 TRANSFORMER = Facts("transformer", objective="masked")
 

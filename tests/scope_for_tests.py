@@ -6,10 +6,10 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from isoscope.verbs.study.judgement.scope import Facts, is_called
 from isoscope.verbs.study.registry import Study
-from isoscope.verbs.study.scope import Facts, is_called
 
-MODELS = Path(__file__).parent / "verbs" / "study" / "scope_models.toml"
+MODELS = Path(__file__).parent / "verbs" / "study" / "judgement" / "scope_models.toml"
 
 
 @dataclass(frozen=True)

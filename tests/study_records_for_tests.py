@@ -7,8 +7,8 @@ from typing import Any
 
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.api import StudyRun, judged
+from isoscope.verbs.study.judgement.scope import CAUSAL, MADE, MASKED, VECTORS, Facts
 from isoscope.verbs.study.registry import find_study
-from isoscope.verbs.study.scope import CAUSAL, MADE, MASKED, VECTORS, Facts
 
 FACTS = {
     "bert": Facts("transformer", "bert", MASKED, 110_000_000, None, ("learned",)),

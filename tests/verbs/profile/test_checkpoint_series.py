@@ -166,7 +166,7 @@ def test_a_killed_run_goes_on(
 
 @SAME
 def test_report_and_claims_tell_steps_apart(run: Path) -> None:
-    from isoscope.verbs.study.claims import Claim
+    from isoscope.verbs.study.judgement.claims import Claim
 
     result = over(find_training(str(run)), Look())
     table = pivot([result], ["model", "part"], ["first"], ["none"])

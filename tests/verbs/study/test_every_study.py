@@ -30,7 +30,7 @@ from isoscope.results.result import Result
 from isoscope.verbs.explain.topics import structure
 from isoscope.verbs.study import training_runs as from_nothing
 from isoscope.verbs.study import training_runs as trainings
-from isoscope.verbs.study.claims import NOT_APPLICABLE, OUTCOMES
+from isoscope.verbs.study.judgement.verdicts import NOT_APPLICABLE, OUTCOMES
 from isoscope.verbs.study.papers import ding2022 as ding2022_summaries
 from isoscope.verbs.study.papers import ding2022 as ding2022_translation
 from isoscope.verbs.study.papers import rajaee2021

@@ -11,7 +11,6 @@ import pytest
 
 from isoscope.errors import DataError, IsoscopeError, UsageError
 from isoscope.results.result import Result, Row
-from isoscope.verbs.study.claims import ALL_MODELS, NOT_RUN_FIELD
 from isoscope.verbs.study.folder import (
     StudyFolder,
     described,
@@ -20,6 +19,8 @@ from isoscope.verbs.study.folder import (
     own_options,
     pieces_of,
 )
+from isoscope.verbs.study.judgement.rows import ALL_MODELS
+from isoscope.verbs.study.judgement.verdicts import NOT_RUN_FIELD
 from isoscope.verbs.study.records.provenance import MADE, digest_of
 from isoscope.verbs.study.registry import Request, Study, Subject, all_studies, find_study
 

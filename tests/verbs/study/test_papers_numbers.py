@@ -11,11 +11,11 @@ from scope_for_tests import described
 
 from isoscope.results.result import Result, Row
 from isoscope.results.tables import grouped
-from isoscope.verbs.study.claims import judge_claims
-from isoscope.verbs.study.evidence import EXACT
+from isoscope.verbs.study.judgement.evidence import EXACT
+from isoscope.verbs.study.judgement.judge import judge_claims
+from isoscope.verbs.study.judgement.scope import FACTS, Facts, is_called
 from isoscope.verbs.study.reference import misprints, printed_table
 from isoscope.verbs.study.registry import Study, all_studies, find_study
-from isoscope.verbs.study.scope import FACTS, Facts, is_called
 
 
 def printed_result(study: Study) -> Result:

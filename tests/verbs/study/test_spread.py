@@ -16,7 +16,6 @@ from isoscope.compute.pool import Here
 from isoscope.compute.processes import Processes
 from isoscope.errors import DataError
 from isoscope.verbs.study.api import run_study
-from isoscope.verbs.study.claims import NOT_RUN_FIELD
 from isoscope.verbs.study.folder import (
     BASE,
     UNKNOWN,
@@ -28,6 +27,7 @@ from isoscope.verbs.study.folder import (
     pieces_of,
     run_spread,
 )
+from isoscope.verbs.study.judgement.verdicts import NOT_RUN_FIELD
 from isoscope.verbs.study.registry import Request, find_study
 from isoscope.verbs.study.screen import Telling, planned, run_shared, workers_that_fit
 

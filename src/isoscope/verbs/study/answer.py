@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 from isoscope.results.fields import UNCORRECTED
 from isoscope.results.screen.blocks import Block, Fact, Numbers, Screen, Text
 from isoscope.results.tables import grouped
-from isoscope.verbs.study.claims import (
-    ALL_MODELS,
+from isoscope.verbs.study.judgement.evidence import EXACT, NOTHING
+from isoscope.verbs.study.judgement.judge import p_text
+from isoscope.verbs.study.judgement.rows import ALL_MODELS
+from isoscope.verbs.study.judgement.verdicts import (
     FAILS,
     HOLDS,
     NOT_APPLICABLE,
@@ -25,9 +27,7 @@ from isoscope.verbs.study.claims import (
     UNDECIDED,
     Case,
     Verdict,
-    p_text,
 )
-from isoscope.verbs.study.evidence import EXACT, NOTHING
 from isoscope.verbs.study.records.costs import in_words, measured_costs
 from isoscope.verbs.study.records.debate import listed, need_of
 from isoscope.verbs.study.records.matrix import MIXED

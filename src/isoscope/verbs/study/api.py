@@ -17,14 +17,6 @@ from isoscope.results.fields import REMARKS, SETTINGS
 from isoscope.results.merge import joined_without_verdicts
 from isoscope.results.result import SCHEMA_VERSION, Result, Row, check_ending
 from isoscope.tasks.registry import data_folder
-from isoscope.verbs.study.claims import (
-    ALL_MODELS,
-    NOT_RUN_FIELD,
-    Claim,
-    Verdict,
-    in_scope,
-    judge_claims,
-)
 from isoscope.verbs.study.inputs import (
     SPARE,
     chosen_tasks,
@@ -34,6 +26,11 @@ from isoscope.verbs.study.inputs import (
     open_subject,
     some_texts,
 )
+from isoscope.verbs.study.judgement.claims import Claim
+from isoscope.verbs.study.judgement.judge import in_scope, judge_claims
+from isoscope.verbs.study.judgement.rows import ALL_MODELS
+from isoscope.verbs.study.judgement.scope import FACTS, MADE, VECTORS, Facts, describe_model
+from isoscope.verbs.study.judgement.verdicts import NOT_RUN_FIELD, Verdict
 from isoscope.verbs.study.records.seeds import agreed, of_other_seeds, with_seed_spread
 from isoscope.verbs.study.registry import (
     MINI,
@@ -48,7 +45,6 @@ from isoscope.verbs.study.registry import (
     find_study,
     finished_runs,
 )
-from isoscope.verbs.study.scope import FACTS, MADE, VECTORS, Facts, describe_model
 from isoscope.verbs.study.text import study_markdown
 
 if TYPE_CHECKING:

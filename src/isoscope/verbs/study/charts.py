@@ -28,7 +28,7 @@ from isoscope.results.charts.vega import (
 )
 from isoscope.results.numbers import UNDEFINED, shown
 from isoscope.results.tables import grouped
-from isoscope.verbs.study.claims import NOT_RUN, OUTCOMES
+from isoscope.verbs.study.judgement.verdicts import NOT_RUN, OUTCOMES
 from isoscope.wording import counted
 
 if TYPE_CHECKING:

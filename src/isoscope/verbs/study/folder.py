@@ -37,8 +37,10 @@ from isoscope.verbs.study.api import (
     sources_of,
     together,
 )
-from isoscope.verbs.study.claims import ALL_MODELS, NOT_RUN_FIELD
 from isoscope.verbs.study.inputs import stamp
+from isoscope.verbs.study.judgement.rows import ALL_MODELS
+from isoscope.verbs.study.judgement.scope import FACTS
+from isoscope.verbs.study.judgement.verdicts import NOT_RUN_FIELD
 from isoscope.verbs.study.records.provenance import (
     MADE,
     clocked,
@@ -57,7 +59,6 @@ from isoscope.verbs.study.registry import (
     find_study,
     turn,
 )
-from isoscope.verbs.study.scope import FACTS
 from isoscope.version import __version__
 
 # Where studies are looked for, and several are kept, unless a user says otherwise.

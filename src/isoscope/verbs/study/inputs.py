@@ -42,10 +42,10 @@ from isoscope.results.result import Result, Row
 from isoscope.tasks.registry import find_task
 from isoscope.verbs.measure.api import measure
 from isoscope.verbs.profile.api import profile
-from isoscope.verbs.study.claims import ALL_MODELS
-from isoscope.verbs.study.evidence import P_VALUE
+from isoscope.verbs.study.judgement.evidence import P_VALUE
+from isoscope.verbs.study.judgement.replicates import replicated
+from isoscope.verbs.study.judgement.rows import ALL_MODELS
 from isoscope.verbs.study.registry import Request, Study, Subject, TextNeed
-from isoscope.verbs.study.replicates import replicated
 from isoscope.wording import listed
 
 if TYPE_CHECKING:

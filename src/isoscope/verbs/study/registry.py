@@ -19,15 +19,15 @@ from isoscope.data.formats.packages import PREFIX
 from isoscope.errors import UsageError, check_name, unknown_name
 from isoscope.measures.registry import all_measures
 from isoscope.registry import Registry
+from isoscope.verbs.study.judgement.scope import is_called
 from isoscope.verbs.study.reference import Key, catalogue, misprints
-from isoscope.verbs.study.scope import is_called
 
 if TYPE_CHECKING:
     from isoscope.data.texts.base import TextSource
     from isoscope.models.checkpoints import Every
     from isoscope.progress import Progress
     from isoscope.results.result import Result, Row
-    from isoscope.verbs.study.claims import Claim
+    from isoscope.verbs.study.judgement.claims import Claim
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from isoscope.errors import DataError, IsoscopeError, UsageError
 from isoscope.results.render import Line
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.api import as_subject
-from isoscope.verbs.study.claims import ALL_MODELS, NOT_APPLICABLE, NOT_RUN, Verdict
 from isoscope.verbs.study.folder import (
     USUAL,
     WHOLE,
@@ -30,6 +29,8 @@ from isoscope.verbs.study.folder import (
     run_spread,
 )
 from isoscope.verbs.study.inputs import one_model_kept
+from isoscope.verbs.study.judgement.rows import ALL_MODELS
+from isoscope.verbs.study.judgement.verdicts import NOT_APPLICABLE, NOT_RUN, Verdict
 from isoscope.verbs.study.needs import needs_line
 from isoscope.verbs.study.records.costs import cost_lines, in_words, measured_costs
 from isoscope.verbs.study.records.provenance import MADE, available_memory

@@ -15,10 +15,11 @@ from isoscope.results.fields import REMARKS, SETTINGS, STAR
 from isoscope.results.numbers import cell, with_spread
 from isoscope.results.render import escaped, markdown_table
 from isoscope.results.tables import grouped, grouped_notes, option_notes, pivot
-from isoscope.verbs.study.claims import NOT_APPLICABLE, OUTCOMES, Case, Verdict, what_of
+from isoscope.verbs.study.judgement.rows import what_of
+from isoscope.verbs.study.judgement.scope import Scope
+from isoscope.verbs.study.judgement.verdicts import NOT_APPLICABLE, OUTCOMES, Case, Verdict
 from isoscope.verbs.study.records.seeds import SEED_COUNT, SEED_MEAN, SEED_SD
 from isoscope.verbs.study.registry import Study, all_studies
-from isoscope.verbs.study.scope import Scope
 from isoscope.wording import counted as counted_noun
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from scipy import stats
 from isoscope.data.arrays import ArrayCloud
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.api import run_study
+from isoscope.verbs.study.judgement.scope import Facts
 from isoscope.verbs.study.papers.bis2021 import WORD_SETS, average, norms_and_isotropy
 from isoscope.verbs.study.registry import Subject
-from isoscope.verbs.study.scope import Facts
 
 pytestmark = OTHER_SIZE
 

@@ -14,6 +14,7 @@ from scipy import stats
 from isoscope.errors import UsageError
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.api import run_study
+from isoscope.verbs.study.judgement.scope import Facts
 from isoscope.verbs.study.papers.pythia2024 import (
     ABOVE,
     BOTH,
@@ -24,7 +25,6 @@ from isoscope.verbs.study.papers.pythia2024 import (
     LAST_BLOCK,
 )
 from isoscope.verbs.study.papers.pythia2024.weights import OUTLIERS, outliers_and_isotropy
-from isoscope.verbs.study.scope import Facts
 from isoscope.verbs.study.text import beside_printed
 
 Folder = Callable[[str], Path]

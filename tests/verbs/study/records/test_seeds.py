@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from isoscope.results.result import Result, Row
-from isoscope.verbs.study.claims import Verdict
+from isoscope.verbs.study.judgement.verdicts import Verdict
 from isoscope.verbs.study.records.seeds import OTHER_SEEDS, agreed, with_seed_spread
 
 

@@ -17,11 +17,12 @@ from isoscope.compute.stats.estimates import LEVEL, wilson
 from isoscope.results.fields import DIFFERENCE, RATIO
 from isoscope.results.fields import UNCORRECTED as NONE
 from isoscope.results.result import Result, Row
-from isoscope.verbs.study.claims import ALL_MODELS, Claim, Floor
-from isoscope.verbs.study.evidence import EXACT, TRIALS
+from isoscope.verbs.study.judgement.claims import Claim, Floor
+from isoscope.verbs.study.judgement.evidence import EXACT, TRIALS
+from isoscope.verbs.study.judgement.rows import ALL_MODELS
+from isoscope.verbs.study.judgement.scope import MASKED, SEQ2SEQ, Scope, is_called
 from isoscope.verbs.study.reference import Column, Key, printed_numbers
 from isoscope.verbs.study.registry import MINI, Request, Subject, add_study
-from isoscope.verbs.study.scope import MASKED, SEQ2SEQ, Scope, is_called
 from isoscope.verbs.study.training_runs import (
     RUNS,
     Training,

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.results.result import Result
 from isoscope.verbs.study.api import as_subject, judged
-from isoscope.verbs.study.claims import NOT_RUN_FIELD
 from isoscope.verbs.study.folder import WHOLE, trains_its_own
+from isoscope.verbs.study.judgement.scope import FACTS, MADE
+from isoscope.verbs.study.judgement.verdicts import NOT_RUN_FIELD
 from isoscope.verbs.study.registry import Study, all_studies
-from isoscope.verbs.study.scope import FACTS, MADE
 
 if TYPE_CHECKING:
     from isoscope.verbs.study.api import StudyRun

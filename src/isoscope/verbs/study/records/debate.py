@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from isoscope.verbs.study.claims import (
-    ALL_MODELS,
+from isoscope.verbs.study.judgement.evidence import NO_INTERVAL
+from isoscope.verbs.study.judgement.rows import ALL_MODELS
+from isoscope.verbs.study.judgement.verdicts import (
     FAILS,
     HOLDS,
     NOT_APPLICABLE,
@@ -16,7 +17,6 @@ from isoscope.verbs.study.claims import (
     UNDECIDED,
     Verdict,
 )
-from isoscope.verbs.study.evidence import NO_INTERVAL
 from isoscope.verbs.study.records.matrix import OWN, ClaimLine
 from isoscope.verbs.study.reference import catalogue
 from isoscope.wording import counted

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from isoscope.results.render import Markdown
 from isoscope.results.tables import grouped
-from isoscope.verbs.study.claims import (
-    ALL_MODELS,
+from isoscope.verbs.study.judgement.rows import ALL_MODELS
+from isoscope.verbs.study.judgement.scope import facts_of
+from isoscope.verbs.study.judgement.verdicts import (
     FAILS,
     HOLDS,
     NOT_APPLICABLE,
@@ -23,7 +24,6 @@ from isoscope.verbs.study.claims import (
     REVERSED,
     UNDECIDED,
     Verdict,
-    facts_of,
 )
 from isoscope.verbs.study.records.complete import transformers
 from isoscope.verbs.study.reference import catalogue

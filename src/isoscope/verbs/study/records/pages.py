@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.data.output import write_atomically
 from isoscope.results.render import escaped, markdown_table
-from isoscope.verbs.study.claims import NOT_APPLICABLE, NOT_RUN, NOT_RUN_FIELD
+from isoscope.verbs.study.judgement.verdicts import NOT_APPLICABLE, NOT_RUN, NOT_RUN_FIELD
 from isoscope.verbs.study.records.complete import completed, transformers
 from isoscope.verbs.study.records.costs import in_words
 from isoscope.verbs.study.records.debate import paper_part

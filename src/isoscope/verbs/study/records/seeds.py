@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from isoscope.results.result import Result, Row
-from isoscope.verbs.study.claims import NOT_APPLICABLE, NOT_RUN, UNDECIDED, Verdict, row_key
+from isoscope.verbs.study.judgement.rows import row_key
+from isoscope.verbs.study.judgement.verdicts import NOT_APPLICABLE, NOT_RUN, UNDECIDED, Verdict
 
 # Field of a record: rows of the other seeds, by seed.
 OTHER_SEEDS = "other_seeds"

@@ -15,6 +15,7 @@ from sts_for_tests import hidden_states
 
 from isoscope.results.result import Row
 from isoscope.verbs.study.api import run_study
+from isoscope.verbs.study.judgement.scope import Facts
 from isoscope.verbs.study.papers.luo2021 import tasks as clipping
 from isoscope.verbs.study.papers.luo2021.tasks import (
     APART,
@@ -27,7 +28,6 @@ from isoscope.verbs.study.papers.luo2021.tasks import (
 )
 from isoscope.verbs.study.papers.luo2021.tasks import best_sense_rows as best_rows
 from isoscope.verbs.study.registry import find_study
-from isoscope.verbs.study.scope import Facts
 
 pytestmark = OTHER_SIZE
 Folder = Callable[[str], Path]

@@ -15,10 +15,10 @@ from isoscope.models.model import open_model
 from isoscope.models.token_table import LAST, read_last_layer
 from isoscope.results.result import Row
 from isoscope.verbs.study.api import run_study
+from isoscope.verbs.study.judgement.scope import Facts
 from isoscope.verbs.study.papers.rajaee2021 import CLUSTER, GLOBAL
 from isoscope.verbs.study.papers.rajaee2021 import isotropy as recipe
 from isoscope.verbs.study.registry import find_study
-from isoscope.verbs.study.scope import Facts
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*in the release of.*")
 Folder = Callable[[str], Path]

@@ -17,7 +17,8 @@ from isoscope.models.model import open_model
 from isoscope.models.token_table import LAST, read_last_layer
 from isoscope.results.result import Result, Row
 from isoscope.verbs.study.api import run_study
-from isoscope.verbs.study.claims import judge_claims
+from isoscope.verbs.study.judgement.judge import judge_claims
+from isoscope.verbs.study.judgement.scope import FACTS, Facts
 from isoscope.verbs.study.papers.rajaee2021 import (
     CLUSTER,
     GLOBAL,
@@ -28,7 +29,6 @@ from isoscope.verbs.study.papers.rajaee2021 import (
     settings_of,
 )
 from isoscope.verbs.study.registry import find_study
-from isoscope.verbs.study.scope import FACTS, Facts
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*in the release of.*")
 Folder = Callable[[str], Path]

@@ -13,7 +13,6 @@ from typing import Any
 import isoscope
 from isoscope.results.result import Result, Row
 from isoscope.results.tables import grouped
-from isoscope.verbs.study.claims import ALL_MODELS, Claim
 from isoscope.verbs.study.inputs import (
     correlation_over_models,
     mean_of,
@@ -21,10 +20,12 @@ from isoscope.verbs.study.inputs import (
     measured_with_error,
     of_every_cloud,
 )
+from isoscope.verbs.study.judgement.claims import Claim
+from isoscope.verbs.study.judgement.replicates import difference_replicates, mean_replicates
+from isoscope.verbs.study.judgement.rows import ALL_MODELS
+from isoscope.verbs.study.judgement.scope import Scope
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
 from isoscope.verbs.study.registry import Request, add_study
-from isoscope.verbs.study.replicates import difference_replicates, mean_replicates
-from isoscope.verbs.study.scope import Scope
 
 # Task names, and what the paper calls them.
 WORD_SETS = {

@@ -30,8 +30,6 @@ from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.explain.api import coverage_rows, unused_cosines
 from isoscope.verbs.explain.names import COSINE_WITH_UNUSED, DIFFERENCE, FREQUENT, RARE, bin_name
 from isoscope.verbs.measure.api import measure
-from isoscope.verbs.study.claims import Claim
-from isoscope.verbs.study.evidence import EXACT as EXACTLY
 from isoscope.verbs.study.inputs import (
     CNN_DM,
     WIKIPEDIA,
@@ -40,10 +38,12 @@ from isoscope.verbs.study.inputs import (
     open_subject,
     open_vectors,
 )
+from isoscope.verbs.study.judgement.claims import Claim
+from isoscope.verbs.study.judgement.evidence import EXACT as EXACTLY
+from isoscope.verbs.study.judgement.replicates import replicated, with_replicates
+from isoscope.verbs.study.judgement.scope import ANY_NETWORK, ANYTHING
 from isoscope.verbs.study.papers.bis2021 import singular_ratios
 from isoscope.verbs.study.registry import MINI, PRETRAIN, Request, Subject, add_study
-from isoscope.verbs.study.replicates import replicated, with_replicates
-from isoscope.verbs.study.scope import ANY_NETWORK, ANYTHING
 from isoscope.verbs.study.training_runs import followed, model_name, plan_of
 from isoscope.verbs.train.names import DRIFT, ENEMIES, OTHERS, SINGLE, TRUE
 

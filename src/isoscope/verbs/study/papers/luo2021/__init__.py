@@ -15,13 +15,13 @@ from isoscope.models.token_table import ReadLayers, read_layers
 from isoscope.results.fields import BLOCKS as BLOCKS_FIELD
 from isoscope.results.fields import REPLICATES
 from isoscope.results.result import Result, Row, Table
-from isoscope.verbs.study.claims import Claim
-from isoscope.verbs.study.evidence import TRIALS
 from isoscope.verbs.study.inputs import SST_2, per_model, some_texts
+from isoscope.verbs.study.judgement.claims import Claim
+from isoscope.verbs.study.judgement.evidence import TRIALS
+from isoscope.verbs.study.judgement.replicates import with_replicates
+from isoscope.verbs.study.judgement.scope import is_called
 from isoscope.verbs.study.reference import Column, printed_numbers, printed_table
 from isoscope.verbs.study.registry import Request, add_study
-from isoscope.verbs.study.replicates import with_replicates
-from isoscope.verbs.study.scope import is_called
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,9 +18,10 @@ from isoscope.compute.stats.jackknife import BLOCKS, FEWEST_IN_BLOCK
 from isoscope.compute.stats.trends import trend
 from isoscope.results.fields import FREEDOM
 from isoscope.results.result import Result, Row, Table
-from isoscope.verbs.study.claims import Claim
-from isoscope.verbs.study.evidence import P_VALUE
 from isoscope.verbs.study.inputs import SST_2, per_model
+from isoscope.verbs.study.judgement.claims import Claim
+from isoscope.verbs.study.judgement.evidence import P_VALUE
+from isoscope.verbs.study.judgement.replicates import with_replicates
 from isoscope.verbs.study.papers import luo2021
 from isoscope.verbs.study.papers.luo2021 import (
     BERT,
@@ -31,7 +32,6 @@ from isoscope.verbs.study.papers.luo2021 import (
     read_some,
 )
 from isoscope.verbs.study.registry import Request, add_study
-from isoscope.verbs.study.replicates import with_replicates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -22,16 +22,16 @@ from isoscope.models.token_table import TokenSample, read_tokens
 from isoscope.results.result import Result, Row
 from isoscope.verbs.explain import api as explain
 from isoscope.verbs.explain.names import ACCURACY, NO_OUTLIER, RANK
-from isoscope.verbs.study.claims import Claim, Floor
-from isoscope.verbs.study.evidence import SD
 from isoscope.verbs.study.inputs import SST_2, WIKIPEDIA, per_model
+from isoscope.verbs.study.judgement.claims import Claim, Floor
+from isoscope.verbs.study.judgement.evidence import SD
+from isoscope.verbs.study.judgement.replicates import with_replicates
+from isoscope.verbs.study.judgement.scope import OWN as MADE_HERE
+from isoscope.verbs.study.judgement.scope import Scope
 from isoscope.verbs.study.papers import luo2021
 from isoscope.verbs.study.papers.luo2021 import BERT, INPUT, MODELS, ROBERTA
 from isoscope.verbs.study.reference import Key, printed_table
 from isoscope.verbs.study.registry import Request, add_study
-from isoscope.verbs.study.replicates import with_replicates
-from isoscope.verbs.study.scope import OWN as MADE_HERE
-from isoscope.verbs.study.scope import Scope
 from isoscope.verbs.study.training_runs import ablated, last_step
 from isoscope.verbs.train.names import EXTREME, NON_INPUT, PERPLEXITY, VALIDATION
 

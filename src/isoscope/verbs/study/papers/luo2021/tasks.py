@@ -22,12 +22,13 @@ from isoscope.results.result import Result, Row
 from isoscope.results.tables import grouped
 from isoscope.tasks.problems.word_senses import THRESHOLDS_USED, threshold_note
 from isoscope.tasks.protocol import SentenceProtocol
-from isoscope.verbs.study.claims import CHOSEN, Claim
 from isoscope.verbs.study.inputs import less, numbered, of_every_model
+from isoscope.verbs.study.judgement.claims import Claim
+from isoscope.verbs.study.judgement.scope import MASKED, Scope
+from isoscope.verbs.study.judgement.verdicts import CHOSEN
 from isoscope.verbs.study.papers.luo2021 import MODELS, printed_dimensions
 from isoscope.verbs.study.reference import Column, Key, printed_numbers
 from isoscope.verbs.study.registry import Request, add_study
-from isoscope.verbs.study.scope import MASKED, Scope
 from isoscope.verbs.study.text import ABOVE, LAYER
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from isoscope.errors import UsageError
 from isoscope.measures.layer_norm import FAR, deviations
 from isoscope.models.structure.norm_layers import norm_weights
 from isoscope.results.result import Result, Row, Table
-from isoscope.verbs.study.claims import Claim
-from isoscope.verbs.study.evidence import EXACT
 from isoscope.verbs.study.inputs import SST_2, per_model
+from isoscope.verbs.study.judgement.claims import Claim
+from isoscope.verbs.study.judgement.evidence import EXACT
 from isoscope.verbs.study.papers import luo2021
 from isoscope.verbs.study.papers.luo2021 import BERT, MODELS, ROBERTA
 from isoscope.verbs.study.registry import Request, add_study

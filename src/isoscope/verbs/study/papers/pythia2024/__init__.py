@@ -15,11 +15,11 @@ from isoscope.data.texts.readers import MadeTexts
 from isoscope.results.merge import renamed
 from isoscope.results.result import Result, Row
 from isoscope.verbs.profile.api import profile
-from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import OWN, of_every_model
+from isoscope.verbs.study.judgement.claims import Claim
+from isoscope.verbs.study.judgement.replicates import combined, with_blocks_alone
 from isoscope.verbs.study.reference import Key, printed_table
 from isoscope.verbs.study.registry import Request, add_study
-from isoscope.verbs.study.replicates import combined, with_blocks_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

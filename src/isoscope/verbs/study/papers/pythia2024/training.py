@@ -25,8 +25,6 @@ from isoscope.results.fields import REPLICATES
 from isoscope.results.merge import joined_without_verdicts
 from isoscope.results.result import Result, Row
 from isoscope.tasks.protocol import SentenceProtocol
-from isoscope.verbs.study.claims import Claim
-from isoscope.verbs.study.evidence import EXACT, P_VALUE, against_number
 from isoscope.verbs.study.inputs import (
     OWN,
     WIKIPEDIA,
@@ -34,6 +32,10 @@ from isoscope.verbs.study.inputs import (
     mean_of,
     sets_to_score,
 )
+from isoscope.verbs.study.judgement.claims import Claim
+from isoscope.verbs.study.judgement.evidence import EXACT, P_VALUE, against_number
+from isoscope.verbs.study.judgement.replicates import combined
+from isoscope.verbs.study.judgement.scope import OWN as MADE_HERE
 from isoscope.verbs.study.papers.pythia2024 import (
     INTER,
     INTRA,
@@ -44,8 +46,6 @@ from isoscope.verbs.study.papers.pythia2024 import (
 )
 from isoscope.verbs.study.papers.pythia2024.weights import matrix_of, norm_and_matrix
 from isoscope.verbs.study.registry import Request, add_study
-from isoscope.verbs.study.replicates import combined
-from isoscope.verbs.study.scope import OWN as MADE_HERE
 from isoscope.verbs.study.training_runs import FEWEST, Curve, ablated, followed, last_step
 from isoscope.verbs.train.names import EMBEDDING as EMBEDDING_MATRIX
 from isoscope.verbs.train.names import (

@@ -10,12 +10,12 @@ from isoscope.models.structure.norm_layers import norm_weights
 from isoscope.results.merge import joined_without_verdicts
 from isoscope.results.result import Result, Row
 from isoscope.verbs.measure.api import measure
-from isoscope.verbs.study.claims import Claim
-from isoscope.verbs.study.evidence import EXACT
 from isoscope.verbs.study.inputs import cloud_with_error, correlation_over_models, of_every_model
+from isoscope.verbs.study.judgement.claims import Claim
+from isoscope.verbs.study.judgement.evidence import EXACT
+from isoscope.verbs.study.judgement.scope import Scope
 from isoscope.verbs.study.papers.pythia2024 import FINAL_NORM, ISOTROPIC, MODELS
 from isoscope.verbs.study.registry import Request, add_study
-from isoscope.verbs.study.scope import Scope
 from isoscope.verbs.study.text import WHOLE
 
 TIED = "OPT-6.7B|Falcon-7B"

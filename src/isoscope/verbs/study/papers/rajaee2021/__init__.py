@@ -11,10 +11,10 @@ import numpy as np
 from isoscope.models.token_table import LAST
 from isoscope.results.result import Row, Table
 from isoscope.results.tables import grouped
-from isoscope.verbs.study.evidence import PLAIN, SEED_VALUES, error_of_seeds, quantile
+from isoscope.verbs.study.judgement.evidence import PLAIN, SEED_VALUES, error_of_seeds, quantile
+from isoscope.verbs.study.judgement.replicates import mean_replicates
+from isoscope.verbs.study.judgement.scope import is_called
 from isoscope.verbs.study.reference import Column, Key, printed_numbers
-from isoscope.verbs.study.replicates import mean_replicates
-from isoscope.verbs.study.scope import is_called
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -24,9 +24,9 @@ from isoscope.models.layer_names import numbered_layers
 from isoscope.models.token_table import MEMORY, read_tokens
 from isoscope.results.result import Row
 from isoscope.verbs.measure.api import measure
-from isoscope.verbs.study.claims import row_key
+from isoscope.verbs.study.judgement.replicates import replicated
+from isoscope.verbs.study.judgement.rows import row_key
 from isoscope.verbs.study.papers.rajaee2021 import CLUSTER, GLOBAL, NONE
-from isoscope.verbs.study.replicates import replicated
 
 if TYPE_CHECKING:
     from isoscope.models.model import Model

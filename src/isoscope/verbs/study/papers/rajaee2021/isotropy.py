@@ -30,7 +30,6 @@ from isoscope.tasks.problems.pairs import ScoredPairs, SentenceSimilarity
 from isoscope.tasks.registry import find_task
 from isoscope.verbs.measure.api import measure
 from isoscope.verbs.profile.api import profile
-from isoscope.verbs.study.claims import Claim, row_key
 from isoscope.verbs.study.inputs import (
     ORDINARY,
     STS_B,
@@ -41,6 +40,8 @@ from isoscope.verbs.study.inputs import (
     open_subject,
     per_model,
 )
+from isoscope.verbs.study.judgement.claims import Claim
+from isoscope.verbs.study.judgement.rows import row_key
 from isoscope.verbs.study.papers import rajaee2021 as paper
 from isoscope.verbs.study.papers.rajaee2021 import (
     BERT,

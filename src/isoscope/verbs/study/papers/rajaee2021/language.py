@@ -25,8 +25,8 @@ from isoscope.results.merge import renamed
 from isoscope.results.result import Result, Row, Table
 from isoscope.verbs.explain import api as explain
 from isoscope.verbs.explain.names import FIRST, I1, OTHER_SENSE, OTHER_TENSE, SAME, SHARE, WORDS
-from isoscope.verbs.study.claims import Claim
 from isoscope.verbs.study.inputs import STS_B, of_every_model, per_model
+from isoscope.verbs.study.judgement.claims import Claim
 from isoscope.verbs.study.papers import rajaee2021 as paper
 from isoscope.verbs.study.papers.rajaee2021 import CLUSTER, GLOBAL, NONE, blocks
 from isoscope.verbs.study.reference import Column, printed_numbers

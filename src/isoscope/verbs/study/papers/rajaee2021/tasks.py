@@ -28,18 +28,18 @@ from isoscope.results.result import Result, Row, Table
 from isoscope.tasks.problems.classification import EPOCHS
 from isoscope.tasks.protocol import SentenceProtocol
 from isoscope.tasks.registry import find_task
-from isoscope.verbs.study.claims import Claim
-from isoscope.verbs.study.evidence import SD
 from isoscope.verbs.study.inputs import less, mean_of, of_every_model, sets_to_score
-from isoscope.verbs.study.papers import rajaee2021 as paper
-from isoscope.verbs.study.papers.rajaee2021 import BERT, CLUSTER, GLOBAL, NONE
-from isoscope.verbs.study.reference import Column, Key, printed_numbers, printed_table
-from isoscope.verbs.study.registry import Request, add_study
-from isoscope.verbs.study.replicates import (
+from isoscope.verbs.study.judgement.claims import Claim
+from isoscope.verbs.study.judgement.evidence import SD
+from isoscope.verbs.study.judgement.replicates import (
     difference_replicates,
     mean_over_seeds,
     mean_replicates,
 )
+from isoscope.verbs.study.papers import rajaee2021 as paper
+from isoscope.verbs.study.papers.rajaee2021 import BERT, CLUSTER, GLOBAL, NONE
+from isoscope.verbs.study.reference import Column, Key, printed_numbers, printed_table
+from isoscope.verbs.study.registry import Request, add_study
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

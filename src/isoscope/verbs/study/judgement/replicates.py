@@ -19,8 +19,7 @@ from isoscope.compute.stats.jackknife import BLOCKS, FEWEST_IN_BLOCK, deal, jack
 from isoscope.results.fields import BLOCKS as BLOCKS_FIELD
 from isoscope.results.fields import DIFFERENCE, REPLICATES
 from isoscope.results.result import Row
-from isoscope.verbs.study.claims import row_key
-from isoscope.verbs.study.evidence import (
+from isoscope.verbs.study.judgement.evidence import (
     EXACT,
     LOGARITHMS,
     PLAIN,
@@ -30,6 +29,7 @@ from isoscope.verbs.study.evidence import (
     is_known,
     quantile,
 )
+from isoscope.verbs.study.judgement.rows import row_key
 
 
 def replicated(

@@ -7,7 +7,7 @@ import pytest
 
 from isoscope.compute.stats.jackknife import jackknife_error
 from isoscope.results.result import Row
-from isoscope.verbs.study.replicates import combined, with_blocks_alone
+from isoscope.verbs.study.judgement.replicates import combined, with_blocks_alone
 
 
 def row(value: float | None, measure: str = "mean_cosine", **extra: object) -> Row:

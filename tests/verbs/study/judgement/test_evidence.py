@@ -14,7 +14,7 @@ from scipy import stats
 
 from isoscope.compute.stats.significance import difference, holm, sample_of
 from isoscope.results.result import Row
-from isoscope.verbs.study.evidence import NOTHING, evidence, welch
+from isoscope.verbs.study.judgement.evidence import NOTHING, evidence, welch
 
 NUMBERS = st.floats(-1e3, 1e3)
 

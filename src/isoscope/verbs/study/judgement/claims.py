@@ -1,89 +1,62 @@
-"""What a paper claims, and what becomes of it on anybody's model.
+"""What a paper claims, and how likely the figures of a model are to support it.
 
 A claim is judged for one model at a time, and only for models that it is about. Its cases (the
 layers, sets or methods that it speaks of) are each weighed with an interval (`evidence`), and put
 together by partial conjunction (Benjamini & Heller 2008): with p₍₁₎ ≤ … ≤ p₍ₘ₎, that at least k of
 m cases are true has the p-value (m − k + 1) p₍ₖ₎. For a claim that must be true in all cases this
 is the largest p-value; that one of them is false has m times the smallest. Both directions are
-looked at, so that p-values are doubled. Those of the claims of one study about one model are
-corrected by Holm's method: adding another model does not change a verdict.
+looked at, so that p-values are doubled. `judge` decides, and corrects for the number of claims.
 
 References
 ----------
-Benjamini & Heller (2008), Screening for partial conjunction hypotheses, Biometrics 64. Holm (1979),
-A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6.
+Benjamini & Heller (2008), Screening for partial conjunction hypotheses, Biometrics 64.
 """
 
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
-from isoscope.compute.stats.significance import holm
-from isoscope.models.model import MODELS
 from isoscope.results.fields import DIFFERENCE, UNCORRECTED
 from isoscope.results.result import Row
 from isoscope.results.tables import grouped
-from isoscope.verbs.study.evidence import EXACT, NOTHING, ROUNDING, evidence, is_known
-from isoscope.verbs.study.scope import (
-    ANY_TRANSFORMER,
-    FACTS,
-    VECTORS,
-    Facts,
-    Scope,
-    goes_by,
+from isoscope.verbs.study.judgement.evidence import EXACT, NOTHING, evidence, is_known
+from isoscope.verbs.study.judgement.flags import flags_of
+from isoscope.verbs.study.judgement.rows import (
+    ALL_MODELS,
+    FIELDS,
+    OPERATORS,
+    WITHIN,
+    Operator,
+    all_names,
+    compare,
+    describe,
+    fits,
+    in_words,
+    matches,
+    negated,
+    row_key,
+    subjects_of,
+    what_of,
+)
+from isoscope.verbs.study.judgement.scope import ANY_TRANSFORMER, Scope, facts_of
+from isoscope.verbs.study.judgement.verdicts import (
+    NOT_APPLICABLE,
+    NOT_RUN,
+    NOT_RUN_FIELD,
+    TOO_WEAK,
+    UNDECIDED,
+    Case,
+    Verdict,
 )
 
 if TYPE_CHECKING:
     from isoscope.results.result import Result
 
 
-Operator = Literal[">", ">=", "<", "<=", "within"]
-
-OPERATORS: dict[str, Callable[[float, float], bool]] = {
-    ">": operator.gt,
-    ">=": operator.ge,
-    "<": operator.lt,
-    "<=": operator.le,
-}
-WITHIN = "within"
-
-HOLDS, FAILS, REVERSED, UNDECIDED = "holds", "fails", "reversed", "undecided"
-NOT_APPLICABLE, NOT_RUN = "not applicable", "not run"
-OUTCOMES = (HOLDS, FAILS, REVERSED, UNDECIDED, NOT_APPLICABLE, NOT_RUN)
-Outcome = Literal["holds", "fails", "reversed", "undecided", "not applicable", "not run"]
-
-# A claim is decided where its p-value, corrected by Holm's method, is at most this.
-LEVEL = 0.05
-
-# Subject of a figure over models, such as a correlation; it is no model itself.
-ALL_MODELS = "all models"
-
-# Field of a result: subjects for which the study could not run, with the reason.
-NOT_RUN_FIELD = "not_run"
-
-FIELDS = ("subject", "part", "correction", "measure")
-
 UNKNOWN_STRUCTURE = "the result does not say what the model is: run the study again"
-
-# What a reader must know beside a verdict.
-SIGNS = "depends on the sign convention"
-NORMS = "depends on norms"
-SELECTED = "selected on what is scored"
-QUANTISED = "quantised weights"
-TOKENIZER = "other tokenizer"
-FLAGS = (SIGNS, NORMS, SELECTED, QUANTISED, TOKENIZER)
-
-# Field of a row whose value was chosen as the best of several on the items that it is a score of.
-CHOSEN = "selected"
-
-
-# How a case was not weighed whose baseline could not show what the claim says.
-TOO_WEAK = "the baseline is too weak"
 
 
 @dataclass(frozen=True)
@@ -316,7 +289,7 @@ class Claim:
         chosen = [row for row in kept if matches(row, select)]
         lookup = {row_key(row): row for row in rows}
         cases = [c for group in self._groups(chosen) for c in self._cases(group, lookup)]
-        flags = self._flags([pair for pair, _ in cases], lookup, blank, result)
+        flags = flags_of(self, [pair for pair, _ in cases], lookup, blank, result)
         found = replace(blank, cases=[case for _, case in cases], flags=flags)
         if not cases:
             return replace(found, reason=f"no figures for {self._wanted()}")
@@ -387,7 +360,7 @@ class Claim:
     def _case(self, left: Row, right: Row | None, difference: Row | None) -> Case:
         named = self.right if right is None else right.value
         assert not isinstance(named, Mapping)
-        true = self._point(left, right)
+        true = self.compared(left, right)
         reason = ""
         if true is None:
             reason = left.note if not is_known(left.value) or right is None else right.note
@@ -400,7 +373,7 @@ class Claim:
         )  # fmt: skip
         return case if true is None else self._weigh(case, left, right, difference)
 
-    def _point(self, left: Row, right: Row | None) -> bool | None:
+    def compared(self, left: Row, right: Row | None) -> bool | None:
         """Compare the figures as they stand."""
         one = left.value, left.log10
         if right is not None:
@@ -453,200 +426,12 @@ class Claim:
         beyond = evidence(left, self.opposite)
         return beyond.below if upward else beyond.above
 
-    def _flags(
-        self,
-        pairs: Iterable[tuple[Row, Row | None]],
-        lookup: Mapping[tuple[str, ...], Row],
-        blank: Verdict,
-        result: Result,
-    ) -> tuple[str, ...]:
-        """Return what a reader must know beside the verdict."""
-        found: set[str] = set()
-        for left, right in pairs:
-            rows = [row for row in (left, right) if row is not None]
-            if any(row.extra.get(CHOSEN) for row in rows):
-                found.add(SELECTED)
-            if self._signs_matter(left, right):
-                found.add(SIGNS)
-            if self._norms_matter(left, right, lookup):
-                found.add(NORMS)
-        subjects = self.meant(result) if self.compares_models else [blank.subject]
-        if any(facts_of(result, name).quantisation != "none" for name in subjects):
-            found.add(QUANTISED)
-        if self.counts_tokens and blank.other_models:
-            found.add(TOKENIZER)
-        return tuple(flag for flag in FLAGS if flag in found)
-
-    def _signs_matter(self, left: Row, right: Row | None) -> bool:
-        """Whether the ranges over the signs of eigenvectors overlap, or hold the number."""
-        one = sign_range(left)
-        if right is not None:
-            other = sign_range(right)
-            # A side whose value does not depend on signs is a point.
-            one, other = one or point_range(left), other or point_range(right)
-            if one is None or other is None or not (wide(one) or wide(other)):
-                return False
-            return one[0] <= other[1] and other[0] <= one[1]
-        ends = self.right if isinstance(self.right, tuple) else (self.right,)
-        logs = [math.log10(end) for end in ends if isinstance(end, float | int) and end > 0]
-        return one is not None and any(one[0] < log < one[1] for log in logs)
-
-    def _norms_matter(
-        self, left: Row, right: Row | None, lookup: Mapping[tuple[str, ...], Row]
-    ) -> bool:
-        """Whether I1 of vectors of the same size would compare the other way round."""
-        rows = [row for row in (left, right) if row is not None]
-        if any(row.measure != "i1" for row in rows):
-            return False
-        scaled = [lookup.get((*row_key(row)[:3], "i1_scaled")) for row in rows]
-        if any(row is None for row in scaled):
-            return False
-        point = self._point(left, right)
-        first, *rest = (row for row in scaled if row is not None)
-        other = self._point(first, rest[0] if rest else None)
-        return point is not None and other is not None and point != other
-
     def _wanted(self) -> str:
         return ", ".join(
             f"{key} {in_words(value)}"
             for side in (self.select, self.left, self.right_fields)
             for key, value in side.items()
         )
-
-
-@dataclass(frozen=True)
-class Case:
-    """Two figures that a claim compares; ``true`` is None where one is undefined.
-
-    ``p_true``, ``p_false`` and ``p_opposite`` are one-sided; ``low`` and ``high`` are the interval
-    of 95 % of left less right, of logarithms where both sides have one.
-    """
-
-    subject: str
-    left: str
-    left_value: float | None
-    op: str
-    right: str
-    right_value: float | None
-    true: bool | None
-    note: str = ""
-    right_subject: str = ""
-    """The model of the right side, where it is another one."""
-    p_true: float = 1.0
-    p_false: float = 1.0
-    p_opposite: float = 1.0
-    how: str = ""
-    low: float | None = None
-    high: float | None = None
-    bounds: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What became of a claim on one model, with the figures it was judged on."""
-
-    text: str
-    outcome: str
-    reason: str
-    other_models: tuple[str, ...]
-    """The model, where the paper did not look at it."""
-    cases: list[Case]
-    subject: str = ""
-    flags: tuple[str, ...] = ()
-    p: float | None = None
-    """Corrected by Holm's method; None where nothing was weighed."""
-    p_holds: float | None = field(default=None, repr=False)
-    p_fails: float | None = field(default=None, repr=False)
-    p_reversed: float | None = field(default=None, repr=False)
-
-    @property
-    def is_decided(self) -> bool:
-        """Whether something can be said."""
-        return self.outcome in (HOLDS, FAILS, REVERSED)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as plain dictionaries and lists."""
-        return {**asdict(self), "other_models": list(self.other_models), "flags": list(self.flags)}
-
-
-def judge_claims(
-    claims: Sequence[Claim], result: Result, models: Collection[str] = ()
-) -> tuple[Verdict, ...]:
-    """Judge the claims of a study, claim by claim and model by model, corrected for their number.
-
-    Examples
-    --------
-    >>> from isoscope.results.result import Result
-    >>> judge_claims((), Result([]))
-    ()
-    """
-    found = [verdict for claim in claims for verdict in claim.judge(result, models)]
-    weighed = grouped(
-        (k for k, verdict in enumerate(found) if verdict.p_holds is not None),
-        lambda k: found[k].subject,
-    )
-    for places in weighed.values():
-        raw = [smallest_p(found[k]) for k in places]
-        for k, p, adjusted in zip(places, raw, holm(raw), strict=True):
-            # What Holm's method multiplies the p-value with counts for the opposite as well.
-            factor = adjusted / p if p > 0 else len(places)
-            found[k] = decided(found[k], adjusted, factor)
-    return tuple(found)
-
-
-def smallest_p(verdict: Verdict) -> float:
-    """Return the p-value of the direction that the figures favour."""
-    assert verdict.p_holds is not None
-    assert verdict.p_fails is not None
-    return min(verdict.p_holds, verdict.p_fails)
-
-
-def decided(verdict: Verdict, adjusted: float, factor: float) -> Verdict:
-    """Return a verdict with its outcome, at the level that is corrected for all claims."""
-    assert verdict.p_holds is not None
-    assert verdict.p_fails is not None
-    assert verdict.p_reversed is not None
-    outcome = UNDECIDED
-    if adjusted <= LEVEL:
-        if verdict.p_holds <= verdict.p_fails:
-            outcome = HOLDS
-        else:
-            outcome = REVERSED if verdict.p_reversed * factor <= LEVEL else FAILS
-    return replace(verdict, outcome=outcome, p=adjusted, reason=because(verdict, adjusted))
-
-
-def because(verdict: Verdict, adjusted: float) -> str:
-    """Say in how many cases a claim is true, and how certain that is."""
-    cases = verdict.cases
-    unknown = sum(case.how == NOTHING.how for case in cases)
-    weak = [case.note for case in cases if case.how == TOO_WEAK]
-    if len(weak) == len(cases):
-        return weak[0]
-    if unknown + len(weak) == len(cases):
-        return f"{NOTHING.how} for {unknown} of {len(cases)}"
-    true = sum(case.true is True for case in cases)
-    false = sum(2 * case.p_false <= LEVEL for case in cases)
-    surely = sum(2 * case.p_true <= LEVEL for case in cases)
-    said = [f"true in {true} of {len(cases)}"]
-    if len(cases) > 1:
-        said.append(f"significantly in {surely}")
-        said += [f"significantly false in {false}"] if false else []
-    said += [f"{NOTHING.how} for {unknown}"] if unknown else []
-    said += [f"{TOO_WEAK} in {len(weak)}"] if weak else []
-    exact = all(case.how == EXACT for case in cases)
-    said.append(EXACT if exact else f"p {p_text(adjusted)}")
-    return ", ".join(said)
-
-
-def p_text(p: float) -> str:
-    """Write a p-value with two digits.
-
-    Examples
-    --------
-    >>> p_text(0.0312), p_text(1e-9), p_text(1.0)
-    ('= 0.031', '< 0.001', '= 1')
-    """
-    return "< 0.001" if p < 0.001 else f"= {p:.2g}"
 
 
 def conjunction(p_values: Sequence[float], least: int) -> float:
@@ -661,130 +446,3 @@ def conjunction(p_values: Sequence[float], least: int) -> float:
     """
     ordered = sorted(p_values)
     return min(1.0, (len(ordered) - least + 1) * ordered[least - 1])
-
-
-def facts_of(result: Result, subject: str) -> Facts:
-    """Return what a result keeps about a subject."""
-    known = result.extra.get(FACTS, {}).get(subject)
-    if known is not None:
-        return Facts.of(known)
-    # Results of before say where models come from, and nothing about their structure.
-    return Facts("transformer") if result.extra.get(MODELS) else VECTORS
-
-
-def subjects_of(result: Result) -> list[str]:
-    """Return the models of a result; a figure over all of them is of none."""
-    names = dict.fromkeys(row.subject for row in result.rows)
-    return [name for name in names if name not in ("", ALL_MODELS)]
-
-
-def in_scope(claims: Iterable[Claim], result: Result, models: Collection[str] = ()) -> Result:
-    """Return a result with the models alone that claims about several models are about.
-
-    A correlation over models is computed on these: others would change a verdict about them.
-    """
-    named = [claim.known_as(models) for claim in claims if claim.compares_models]
-    if not named:
-        return result
-    kept = {name for claim in named for name in claim.meant(result)}
-    return replace(result, rows=[row for row in result.rows if row.subject in kept])
-
-
-def all_names(pattern: str, models: Iterable[str]) -> str:
-    """Add to a pattern of names the other names of the models that it fits.
-
-    Examples
-    --------
-    >>> all_names("!GPT-2", ["BERT|bert-base-uncased", "GPT-2|gpt2"])
-    '!GPT-2|gpt2'
-    """
-    mark = "!" if pattern.startswith("!") else ""
-    names = pattern.removeprefix("!").split("|")
-    if names == ["*"]:
-        return pattern
-    others = [
-        one
-        for model in models
-        if any(goes_by("|".join(names), known) for known in model.split("|"))
-        for one in model.split("|")
-    ]
-    return mark + "|".join(dict.fromkeys([*names, *others]))
-
-
-def in_words(pattern: str) -> str:
-    """Return a pattern for a reader.
-
-    Examples
-    --------
-    >>> in_words("!BERT|RoBERTa"), in_words("GPT-2")
-    ('not BERT or RoBERTa', 'GPT-2')
-    """
-    return pattern.replace("!", "not ").replace("|", " or ")
-
-
-def row_key(row: Row) -> tuple[str, ...]:
-    """Return what a row is of."""
-    return row.subject, row.part, row.correction, row.measure
-
-
-def negated(row: Row) -> Row:
-    """Return a difference the other way round."""
-    assert row.value is not None
-    low, high = (None if end is None else -end for end in (row.high, row.low))
-    return replace(row, value=-row.value, low=low, high=high)
-
-
-def sign_range(row: Row) -> tuple[float, float] | None:
-    """Return log10 of I1 over all choices of the signs of eigenvectors."""
-    low, high = (row.extra.get(f"sign_{end}_log10") for end in ("low", "high"))
-    return None if low is None or high is None else (float(low), float(high))
-
-
-def point_range(row: Row) -> tuple[float, float] | None:
-    """Return log10 of a figure as a range without width; None where it has no logarithm."""
-    return (row.log10, row.log10) if is_known(row.log10) else None
-
-
-def wide(ends: tuple[float, float]) -> bool:
-    """Whether a range over signs is more than rounding."""
-    return ends[1] - ends[0] > ROUNDING
-
-
-def matches(row: Row, pattern: Mapping[str, str]) -> bool:
-    """Whether every named field of a row fits its pattern, in any case."""
-    return all(fits(getattr(row, name), wanted) for name, wanted in pattern.items())
-
-
-def fits(text: str, wanted: str) -> bool:
-    """Whether a text fits one of several patterns, or with ``!`` before them none."""
-    is_not = wanted.startswith("!")
-    patterns = wanted.removeprefix("!").casefold().split("|")
-    return any(fnmatchcase(text.casefold(), pattern) for pattern in patterns) != is_not
-
-
-def describe(row: Row) -> str:
-    """Return what a figure is of, in a few words."""
-    correction = f"({row.correction})" if row.correction else ""
-    return " ".join(word for word in (what_of(row), correction) if word)
-
-
-def what_of(row: Row) -> str:
-    """Return part and measure, once where the measure begins with the part, as scores may."""
-    if row.part and row.measure.startswith(f"{row.part}/"):
-        return row.measure
-    return " ".join(word for word in (row.part, row.measure) if word)
-
-
-def compare(
-    op: str, left: tuple[float | None, float | None], right: tuple[float | None, float | None]
-) -> bool | None:
-    """Compare two figures, given as value and log10; by logarithm where both have one.
-
-    I1 may be below the smallest double: its value is then 0, its logarithm is not.
-    """
-    if not is_known(left[0]) or not is_known(right[0]):
-        return None
-    if is_known(left[1]) and is_known(right[1]):
-        return bool(OPERATORS[op](left[1], right[1]))
-    # A number of numpy's would compare to a truth value of numpy's, which is not True.
-    return bool(OPERATORS[op](left[0], right[0]))

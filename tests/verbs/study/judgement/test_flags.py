@@ -8,17 +8,11 @@ from typing import Any
 import pytest
 
 from isoscope.results.result import Result, Row
-from isoscope.verbs.study.claims import (
-    ALL_MODELS,
-    NORMS,
-    QUANTISED,
-    SELECTED,
-    SIGNS,
-    TOKENIZER,
-    Claim,
-    judge_claims,
-)
-from isoscope.verbs.study.scope import ANY_CLOUD, FACTS, Facts
+from isoscope.verbs.study.judgement.claims import Claim
+from isoscope.verbs.study.judgement.judge import judge_claims
+from isoscope.verbs.study.judgement.rows import ALL_MODELS
+from isoscope.verbs.study.judgement.scope import ANY_CLOUD, FACTS, Facts
+from isoscope.verbs.study.judgement.verdicts import NORMS, QUANTISED, SELECTED, SIGNS, TOKENIZER
 
 I1 = {"measure": "i1"}
 NONE, CENTER = {"correction": "none"}, {"correction": "center"}

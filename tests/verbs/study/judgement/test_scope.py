@@ -10,7 +10,7 @@ import pytest
 from tiny_models import ARCHITECTURES, save_tiny_model
 
 from isoscope.models.model import open_model
-from isoscope.verbs.study.scope import (
+from isoscope.verbs.study.judgement.scope import (
     ANY_CLOUD,
     ANY_TRANSFORMER,
     ANYTHING,

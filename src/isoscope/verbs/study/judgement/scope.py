@@ -12,8 +12,11 @@ from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal
 
+from isoscope.models.model import MODELS
+
 if TYPE_CHECKING:
     from isoscope.models.model import Model
+    from isoscope.results.result import Result
 
 MASKED, CAUSAL, SEQ2SEQ = "masked", "causal", "encoder-decoder"
 Objective = Literal["masked", "causal", "encoder-decoder"]
@@ -81,6 +84,15 @@ class Facts:
 
 VECTORS = Facts()
 MADE = Facts("made")
+
+
+def facts_of(result: Result, subject: str) -> Facts:
+    """Return what a result keeps about a subject."""
+    known = result.extra.get(FACTS, {}).get(subject)
+    if known is not None:
+        return Facts.of(known)
+    # Results of before say where models come from, and nothing about their structure.
+    return Facts("transformer") if result.extra.get(MODELS) else VECTORS
 
 
 def describe_model(model: Model) -> Facts:

@@ -11,7 +11,7 @@ from scipy import stats
 
 from isoscope.compute.stats.jackknife import BLOCKS, jackknife_error
 from isoscope.results.result import Row
-from isoscope.verbs.study.replicates import replicated, with_error, with_replicates
+from isoscope.verbs.study.judgement.replicates import replicated, with_error, with_replicates
 
 VALUES = np.random.default_rng(0).standard_normal(100) + 2
 

@@ -14,19 +14,11 @@ from hypothesis import strategies as st
 
 from isoscope.compute.stats.trends import permuted_p, trend
 from isoscope.results.result import Result, Row
-from isoscope.verbs.study.claims import (
-    ALL_MODELS,
-    NOT_RUN_FIELD,
-    OUTCOMES,
-    Claim,
-    Floor,
-    Verdict,
-    compare,
-    conjunction,
-    in_scope,
-    judge_claims,
-)
-from isoscope.verbs.study.scope import ANY_CLOUD, FACTS, Facts, Scope, named
+from isoscope.verbs.study.judgement.claims import Claim, Floor, conjunction
+from isoscope.verbs.study.judgement.judge import in_scope, judge_claims
+from isoscope.verbs.study.judgement.rows import ALL_MODELS, compare
+from isoscope.verbs.study.judgement.scope import ANY_CLOUD, FACTS, Facts, Scope, named
+from isoscope.verbs.study.judgement.verdicts import NOT_RUN_FIELD, OUTCOMES, Verdict
 
 I1 = {"measure": "i1"}
 NONE, CENTER = {"correction": "none"}, {"correction": "center"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from isoscope.results.result import Row
-from isoscope.verbs.study.replicates import difference_replicates, mean_replicates
+from isoscope.verbs.study.judgement.replicates import difference_replicates, mean_replicates
 
 
 def figure(correction: str, measure: str, *replicates: float, blocks: str = "pairs") -> Row:

@@ -5,7 +5,7 @@ largest of these groups is called ``all others``. It was compared with the paper
 claim. After a change of a scope, write it again and read what changed:
 
     python tests/verbs/study/test_scope_table.py
-    git diff tests/verbs/study/scope_table.tsv
+    git diff tests/verbs/study/judgement/scope_table.tsv
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from pathlib import Path
 from scope_for_tests import Described, described
 
 from isoscope.results.result import Result, Row
-from isoscope.verbs.study.claims import NOT_APPLICABLE, Claim
+from isoscope.verbs.study.judgement.claims import Claim
+from isoscope.verbs.study.judgement.scope import FACTS
+from isoscope.verbs.study.judgement.verdicts import NOT_APPLICABLE
 from isoscope.verbs.study.registry import Study, all_studies
-from isoscope.verbs.study.scope import FACTS
 
 HERE = Path(__file__).parent
 TABLE = HERE / "scope_table.tsv"

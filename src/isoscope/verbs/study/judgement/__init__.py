@@ -1,0 +1,1 @@
+"""How claims are judged: scope, cases, evidence, and the decision."""
