@@ -190,10 +190,7 @@ def measure(
         refuse_unfinished(journal)
     source = open_cloud(cloud, column=column, on_error=execution.on_error)
     bad = getattr(source, "bad", {})
-    if sample is not None:
-        at_least("sample", sample, 2)
-    all_rows = sample is not None and source.rows is not None and sample >= source.rows
-    drawn = None if all_rows else sample
+    drawn = rows_to_draw(source, sample)
     # A sample of a population is a sample, and has an error.
     population = drawn is None and bool(getattr(source, "population", False))
     notes = protocol_notes(source, None if drawn is None else seed)
@@ -204,9 +201,6 @@ def measure(
     double = precision == "double"
     request = Request(chosen, names, double, dealer, seed, progress, ranges=ranges, exact=exact)
     if drawn is not None:
-        check_held(
-            drawn, max(source.widths), f"a sample of {source.names[0]}", "take a smaller one"
-        )
         source = draw(source, drawn, seed)
     elif provisional is not None:
         ask = partial(
@@ -242,14 +236,24 @@ def measure(
         return result
     how: Any = {"column": column, "drop_invalid": drop_invalid}
     if search.asked:
-        about = {"rows": sample, "progress": progress, **how}
-        result = beside(result, search.answer(cloud, spaces, **about))
+        result = beside(result, search.answer(cloud, spaces, rows=sample, progress=progress, **how))
     if projections:
         points = scatter_tables(cloud, spaces, result, seed=seed, **how)
         result = replace(result, tables=[*result.tables, *points])
     if out is not None:
         result.save(out)
     return result
+
+
+def rows_to_draw(source: CloudGroup, sample: int | None) -> int | None:
+    """Return the size of a random sample that can be held; None where all rows are read."""
+    if sample is None:
+        return None
+    at_least("sample", sample, 2)
+    if source.rows is not None and sample >= source.rows:
+        return None
+    check_held(sample, max(source.widths), f"a sample of {source.names[0]}", "take a smaller one")
+    return sample
 
 
 def protocol_notes(source: CloudGroup, seed: int | None) -> str:
