@@ -29,7 +29,7 @@ from sklearn.decomposition import PCA
 import isoscope
 from isoscope.compute.threads import cores
 from isoscope.corrections import ClusterRemoval, Whiten
-from isoscope.corrections import clusters as clusters_module
+from isoscope.corrections.clusters import centers
 from isoscope.measures.registry import default_measures
 from isoscope.verbs.explore.session import Plane, Space, nearest
 
@@ -94,12 +94,12 @@ def sampling() -> dict[str, Any]:
     for title, x in (("one cluster", cloud(*SAMPLED)), ("40 clusters", grouped(*SAMPLED))):
         rows = {}
         for per_cluster in (64, 256, len(x)):
-            clusters_module.SAMPLED_PER_CLUSTER = per_cluster
+            centers.SAMPLED_PER_CLUSTER = per_cluster
             row = isoscope.measure(x, "local_i1", "none", intervals=False).rows[0]
             logs = [row.extra[f"seed_{seed}_log10"] for seed in range(5)]
             sampled = min(20 * per_cluster, len(x))
             rows[sampled] = {"log10": row.log10, "low": min(logs), "high": max(logs)}
-        clusters_module.SAMPLED_PER_CLUSTER = 256
+        centers.SAMPLED_PER_CLUSTER = 256
         found[title] = rows
     return {"log10": found}
 
@@ -123,15 +123,15 @@ def removal() -> dict[str, Any]:
             for one in range(CLUSTERS):
                 PCA(REMOVED, random_state=0).fit(x[labels == one])
 
-        def centers(x: np.ndarray = x) -> None:
-            clusters_module.find_centers(isoscope.open_cloud(x), CLUSTERS, 0)
+        def found_centers(x: np.ndarray = x) -> None:
+            centers.find_centers(isoscope.open_cloud(x), CLUSTERS, 0)
 
         def ours(x: np.ndarray = x, inertia: dict[str, float] = inertia) -> None:
             inertia["ours"] = ClusterRemoval(CLUSTERS, REMOVED).fit(x).inertia_
 
         sides: dict[str, Callable[[], object]] = {
             "faiss k-means": peer,
-            "our k-means": centers,
+            "our k-means": found_centers,
             "ClusterRemoval": ours,
         }
         seconds = best(sides, 3)

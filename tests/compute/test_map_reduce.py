@@ -40,7 +40,7 @@ from isoscope.compute.map_reduce import (
 from isoscope.compute.pool import Here
 from isoscope.compute.stage import Stage
 from isoscope.corrections import fit_together
-from isoscope.corrections.clusters import find_centers
+from isoscope.corrections.clusters.centers import find_centers
 from isoscope.data.arrays import ArrayCloud
 from isoscope.data.base import Batch, CloudGroup, Shard, rows_per_batch, shards_of
 from isoscope.data.blocks import Dealer

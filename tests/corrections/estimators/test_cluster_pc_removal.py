@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 
 import isoscope
 from isoscope.corrections import AllButTheTop, ClusterRemoval
-from isoscope.corrections import clusters as cluster_moments_module
-from isoscope.corrections.clusters import Nearest
+from isoscope.corrections.clusters import moments as cluster_moments_module
+from isoscope.corrections.clusters.centers import Nearest
 from isoscope.corrections.estimators.cluster_pc_removal import solved_clusters
 from isoscope.errors import UsageError
 

@@ -93,7 +93,7 @@ def test_single_precision_far_from_the_origin(shape: tuple[int, int]) -> None:
 def test_the_clusters_of_a_sample_are_those_of_all_rows_and_the_note_tells(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("isoscope.corrections.clusters.SAMPLED_PER_CLUSTER", 20)
+    monkeypatch.setattr("isoscope.corrections.clusters.centers.SAMPLED_PER_CLUSTER", 20)
     random = np.random.default_rng(2)
     groups = random.integers(0, 5, 2_000)
     cloud = random.standard_normal((5, 6))[groups] * 9 + random.standard_normal((2_000, 6))
@@ -113,7 +113,7 @@ def test_all_seeds_share_three_reads() -> None:
 
 
 def test_exact_finds_clusters_on_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("isoscope.corrections.clusters.SAMPLED_PER_CLUSTER", 20)
+    monkeypatch.setattr("isoscope.corrections.clusters.centers.SAMPLED_PER_CLUSTER", 20)
     cloud, name = shifted(1, 600, 5), "local_i1:n_clusters=4:seeds=2"
     sampled, whole = (
         isoscope.measure(cloud, name, "none", exact=exact).rows[0] for exact in (False, True)

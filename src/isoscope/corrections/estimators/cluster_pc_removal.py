@@ -21,7 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 from isoscope.compute.threads import cores, in_parallel
 from isoscope.corrections.affine import AffineMap
 from isoscope.corrections.base import Correction
-from isoscope.corrections.clusters import Nearest, find_centers, moments_of_clusters, settled
+from isoscope.corrections.clusters.centers import Nearest, find_centers, settled
+from isoscope.corrections.clusters.moments import moments_of_clusters
 from isoscope.corrections.fit import single_floor
 from isoscope.corrections.parameters import Slot, check_most, whole_number
 from isoscope.data.arrays import at_least_single, is_tensor

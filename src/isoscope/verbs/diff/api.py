@@ -25,10 +25,10 @@ from isoscope.tasks.protocol import SentenceProtocol, protocol_of
 from isoscope.verbs.diff import effects, names, permutation, reuse, support
 from isoscope.verbs.diff import text as telling
 from isoscope.verbs.diff.names import COVARIANCES, DIFFERENCE, LENGTHS, MEANS
+from isoscope.verbs.diff.paired.row_match import Matching, match_rows
+from isoscope.verbs.diff.paired.same_rows import compare_same_rows, equal_spaces
 from isoscope.verbs.diff.permutation import EqualityTest
-from isoscope.verbs.diff.row_match import Matching, match_rows
 from isoscope.verbs.diff.rows import ComparisonRows
-from isoscope.verbs.diff.same_rows import compare_same_rows, equal_spaces
 from isoscope.verbs.diff.two_clouds import TESTED, Reading, TwoSides
 
 # Rows of each cloud whose neighbours are looked for.

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isoscope.typing import Matrix, Vector
-from isoscope.verbs.diff.cka import square
 from isoscope.verbs.diff.names import (
     COVARIANCE_LIMIT,
     COVARIANCES,
@@ -29,6 +28,7 @@ from isoscope.verbs.diff.names import (
     MEANS,
     QUANTILES,
 )
+from isoscope.verbs.diff.paired.cka import square
 from isoscope.verbs.diff.two_clouds import TwoSides
 
 

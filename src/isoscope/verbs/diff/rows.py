@@ -9,9 +9,9 @@ from isoscope.compute.stats.estimates import Estimate
 from isoscope.results.result import Row
 from isoscope.verbs.diff import names
 from isoscope.verbs.diff.effects import Effects
+from isoscope.verbs.diff.paired.same_rows import SameRows
 from isoscope.verbs.diff.permutation import EqualityTest
 from isoscope.verbs.diff.reuse import SpaceReuse
-from isoscope.verbs.diff.same_rows import SameRows
 from isoscope.verbs.diff.support import Outside
 
 NO_INTERVAL = {"no_interval": "over all rows; a test says whether it is chance"}

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from isoscope.compute.stats.estimates import Estimate
     from isoscope.results.result import Result, Row
     from isoscope.verbs.diff.effects import Effects
+    from isoscope.verbs.diff.paired.same_rows import SameRows
     from isoscope.verbs.diff.permutation import EqualityTest
     from isoscope.verbs.diff.reuse import CorrectionReuse, SpaceReuse, ThresholdReuse
-    from isoscope.verbs.diff.same_rows import SameRows
     from isoscope.verbs.diff.support import Outside
     from isoscope.verbs.diff.two_clouds import TwoSides
 

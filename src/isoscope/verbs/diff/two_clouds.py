@@ -28,7 +28,7 @@ from isoscope.measures.reads.moments import MomentParts, Moments
 from isoscope.measures.reads.passes import check, first_read
 from isoscope.progress import Progress
 from isoscope.typing import Ids, Matrix, Vector
-from isoscope.verbs.diff.cka import CrossSums
+from isoscope.verbs.diff.paired.cka import CrossSums
 
 # What the two clouds are called while they are compared.
 A, B = "A", "B"

@@ -22,9 +22,9 @@ import numpy as np
 from isoscope.compute.map_reduce import summed
 from isoscope.compute.stage import Summed
 from isoscope.compute.threads import in_parallel
-from isoscope.corrections.clusters import sample_size
+from isoscope.corrections.clusters.centers import sample_size
+from isoscope.corrections.clusters.kmeans import beyond_single, kmeans, sums_by_cluster
 from isoscope.corrections.fit import only_cloud
-from isoscope.corrections.kmeans import beyond_single, kmeans, sums_by_cluster
 from isoscope.data.arrays import to_host
 from isoscope.data.sampling import SampleTaker
 from isoscope.measures.families.partition import log_i1

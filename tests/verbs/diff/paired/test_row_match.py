@@ -9,8 +9,8 @@ import pytest
 
 from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import DataError, UsageError
-from isoscope.verbs.diff import row_match as row_matching
-from isoscope.verbs.diff.row_match import match_rows
+from isoscope.verbs.diff.paired import row_match as row_matching
+from isoscope.verbs.diff.paired.row_match import match_rows
 
 
 def cloud(name: str, words: Sequence[object] | int, key: str = "word") -> ArrayCloud:

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from isoscope.data.arrays import ArrayCloud
-from isoscope.verbs.diff.row_match import SAMPLE, relate_rows, relation, rotations, similarities
+from isoscope.verbs.diff.paired.row_relation import (
+    SAMPLE,
+    relate_rows,
+    relation,
+    rotations,
+    similarities,
+)
 
 RANDOM = np.random.default_rng(0)
 ROWS = RANDOM.standard_normal((300, 16)) * np.arange(1, 17) ** -0.5

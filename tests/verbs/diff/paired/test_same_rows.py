@@ -10,7 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 from isoscope.data.arrays import ArrayCloud
 from isoscope.errors import UsageError
 from isoscope.measures.reads.moments import MomentParts
-from isoscope.verbs.diff.same_rows import SameRows, compare_same_rows
+from isoscope.verbs.diff.paired.same_rows import SameRows, compare_same_rows
 from isoscope.verbs.diff.two_clouds import Reading
 
 RANDOM = np.random.default_rng(0)

@@ -8,8 +8,8 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 import isoscope
-from isoscope.corrections.clusters import Nearest, find_centers, lloyd_pass, sample_size
-from isoscope.corrections.kmeans import beyond_single, kmeans
+from isoscope.corrections.clusters.centers import Nearest, find_centers, lloyd_pass, sample_size
+from isoscope.corrections.clusters.kmeans import beyond_single, kmeans
 
 
 @pytest.mark.parametrize(("groups", "starts"), [(1, 2), (30, 12)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoscope.corrections.clusters import RunningMoments
+from isoscope.corrections.clusters.moments import RunningMoments
 from isoscope.measures.kernels.working_memory import WorkingMemory
 
 

@@ -2,7 +2,7 @@
 
 - The overlap of neighbours, the mean over rows of |N_A(i) ∩ N_B(i)| / k, with N the k nearest rows
   by cosine.
-- Linear CKA, see ``isoscope.verbs.diff.cka``.
+- Linear CKA, see ``isoscope.verbs.diff.paired.cka``.
 - Spearman's ρ between the cosines that random pairs of rows have in both spaces, as in
   representational similarity analysis (Kriegeskorte et al. 2008).
 
@@ -26,7 +26,7 @@ from isoscope.compute.stats.estimates import CORRELATION, Score, clustered_mean,
 from isoscope.data.arrays import unit_rows
 from isoscope.errors import UsageError
 from isoscope.typing import Ids, Matrix
-from isoscope.verbs.diff.cka import LinearCKA, linear_cka
+from isoscope.verbs.diff.paired.cka import LinearCKA, linear_cka
 from isoscope.verbs.diff.two_clouds import TwoSides
 
 # Why a figure has no interval.

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from isoscope.verbs.diff.cka import CrossSums, LinearCKA, linear_cka
+from isoscope.verbs.diff.paired.cka import CrossSums, LinearCKA, linear_cka
 
 Matrix = NDArray[np.float64]
 
