@@ -41,6 +41,9 @@ FAULTS = {
 CLEANING = ("unlink", "rmdir")
 """Calls that remove something: where one fails, what it was to remove may stay."""
 
+STEP = "/step "
+"""In the name of what a journal keeps of a step."""
+
 Snapshot = dict[str, str]
 
 
@@ -259,8 +262,8 @@ class Injector:
             foreign = [path for path in left if not is_temporary(path)]
             if foreign:
                 return f"left behind by a kill: {', '.join(foreign[:3])}"
-        if operation.once and target == new:
-            return ""
+        if operation.once and target == new and not any(STEP in path for path in found):
+            return ""  # nothing is left to resume
         return self.resumed(operation, case, after)
 
     def resumed(self, operation: Operation, case: Path, after: Snapshot) -> str:

@@ -411,12 +411,13 @@ class Journal:
         """Delete the journal, after its run has succeeded; files of others stay."""
         with self._writing:
             self._open = False
+        # The newest step goes last, even after the configuration: a run that replaces what it
+        # started from notes that as its last step, and could not be continued without it.
+        newest = {self._path(step) for step in list(self._finished)[-1:]}
         # All that are there, not all that are listed: an interrupt may come between the two.
-        for path in [*self.folder.glob(f"step *{ENDING}"), *self.folder.glob(f"{PREFIX}*")]:
+        steps = {*self.folder.glob(f"step *{ENDING}"), *self.folder.glob(f"{PREFIX}*")}
+        for path in [*(steps - newest), self.folder / CONFIGURATION, *newest]:
             path.unlink(missing_ok=True)
-        # Last of what matters: killed in between, the rest is a journal with fewer steps. Steps
-        # without a configuration would be taken for somebody else's files, and be refused.
-        (self.folder / CONFIGURATION).unlink(missing_ok=True)
         self._finished = {}
         self._lock.release(delete=True)
         with suppress(OSError):  # somebody else's files, or the lock of the next run
@@ -429,11 +430,22 @@ class Journal:
         self.close()
 
     def _path(self, step: str) -> Path:
-        # Names of layers may contain slashes, which a file's name cannot.
-        name = quote(step, safe=" ,=+()")
-        if len(name) > LONGEST_STEP or not name:
-            raise UsageError(f"the step {step!r:.60} has no name that a file can have")
-        return self.folder / f"step {name}{ENDING}"
+        return entry_path(self.folder, step)
+
+
+def entry_path(folder: Path, step: str) -> Path:
+    """Return the file of a step."""
+    # Names of layers may contain slashes, which a file's name cannot.
+    name = quote(step, safe=" ,=+()")
+    if len(name) > LONGEST_STEP or not name:
+        raise UsageError(f"the step {step!r:.60} has no name that a file can have")
+    return folder / f"step {name}{ENDING}"
+
+
+def kept_entry(folder: Path | None, step: str) -> Entry | None:
+    """Return what a journal that is not open keeps of a step; None where it keeps nothing."""
+    path = None if folder is None else entry_path(folder, step)
+    return None if path is None or not path.is_file() else read_entry(path)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from isoscope.compute.execution import LOCAL, Execution, RunOptions, check_scale, ray_address
+from isoscope.compute.journal import kept_entry, unfinished
 from isoscope.corrections.base import Correction
 from isoscope.corrections.closed_form import ClosedForm, refreshed
 from isoscope.corrections.fit import fit_and_sample
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from isoscope.progress import Progress
 
 ENDING = ".safetensors"
+
+# Step of a journal that says what a refresh turns a correction into.
+REFRESHED = "refreshed"
 
 
 @dataclass(frozen=True)
@@ -217,14 +221,33 @@ def refresh_correction(
     path = correction_path(name, source)
     execution = replace(execution, journal=journal_of(name, resume=execution.resume))
     refuse_corrected(source, column, execution.on_error)
-    asked = {"refreshes": old.fingerprint}
+    done = finished_refresh(execution, old)
+    asked = {"refreshes": old.fingerprint if done is None else done["refreshes"]}
     with opened(source, execution, asked, column, drop_invalid) as (selection, plan):
+        if done is not None:
+            return FittedCorrection(old, done["facts"])
         new = refreshed(old, selection, refuse_same=True, progress=progress, plan=plan)
+        seen = old.fitted_on_
+        before = {"file": str(path), "rows_before": seen.rows, "unit_norm_before": seen.unit_length}
+        facts = {"correction": old.name, **before, **facts_of(new, selection, plan)}
+        if plan.journal is not None:
+            plan.journal.save(REFRESHED, {}, {**asked, "becomes": new.fingerprint, "facts": facts})
         new.save(path)  # before the journal goes
-    seen = old.fitted_on_
-    before = {"file": str(path), "rows_before": seen.rows, "unit_norm_before": seen.unit_length}
-    about = facts_of(new, selection, plan)
-    return FittedCorrection(new, {"correction": old.name, **before, **about})
+    return FittedCorrection(new, facts)
+
+
+def finished_refresh(execution: Execution, correction: Correction) -> dict[str, Any] | None:
+    """Return what a killed run noted of a refresh if its file was already replaced, else None.
+
+    To take the same vectors into that file again would count them twice.
+    """
+    entry = kept_entry(execution.journal, REFRESHED)
+    if entry is None or entry.facts.get("becomes") != correction.fingerprint:
+        return None
+    assert execution.journal is not None
+    if not execution.resume:
+        raise unfinished(execution.journal)
+    return dict(entry.facts)
 
 
 @contextmanager
