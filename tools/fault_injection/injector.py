@@ -97,8 +97,8 @@ def build(folder: Path) -> Path:
     return library
 
 
-# Fields of results that say how long something took, and what it used.
-VOLATILE = ("seconds", "memory")
+# Fields of results that say how long something took and what it used, and what is summed over them.
+VOLATILE = ("seconds", "processor", "memory", "checksum")
 
 
 def without_costs(value: Any) -> Any:

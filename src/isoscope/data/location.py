@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
+from isoscope.data.unpacking import counted
 from isoscope.errors import DataError, IsoscopeError, UsageError
 
 # How libpq's addresses begin.
@@ -221,11 +222,12 @@ class Location:
         """Open the file for reading from front to back, decompressed."""
         raw = self.open()
         if self.compression == ".gz":
-            return cast("BinaryIO", ClosingGzip(raw))
+            return counted(ClosingGzip(raw), str(self), self.size)
         if self.compression == ".zst":
             import pyarrow
 
-            return cast("BinaryIO", io.BufferedReader(pyarrow.CompressedInputStream(raw, "zstd")))
+            unpacked = pyarrow.CompressedInputStream(raw, "zstd")
+            return counted(unpacked, str(self), self.size)
         return cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", raw), 1 << 20))
 
     def exists(self) -> bool:

@@ -27,6 +27,7 @@ from isoscope.data.formats.matrix import (
 from isoscope.data.formats.npy import matrix_layout, read_header, write_rows
 from isoscope.data.formats.registry import choose
 from isoscope.data.location import Location, first_line
+from isoscope.data.unpacking import check_ratio
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -179,11 +180,14 @@ def refuse_more(more: object, where: str) -> None:
 def open_npz(location: Location, column: str | None) -> Cloud:
     """Open one array of a ``.npz`` file."""
     headers: dict[str, Header | str] = {}
+    members: dict[str, zipfile.ZipInfo] = {}
     try:
         with location.open() as raw, zipfile.ZipFile(raw) as archive:
             for member in archive.namelist():
                 if member.endswith(".npy"):
-                    headers[member.removesuffix(".npy")] = member_header(archive, member)
+                    name = member.removesuffix(".npy")
+                    headers[name] = member_header(archive, member)
+                    members[name] = archive.getinfo(member)
     except BROKEN as error:
         raise DataError(f"{location} is not a whole .npz file: {first_line(error)}") from error
     everything = {name: describe(header) for name, header in headers.items()}
@@ -197,6 +201,7 @@ def open_npz(location: Location, column: str | None) -> Cloud:
     if isinstance(header, str):
         raise DataError(f"{location}:{chosen}: {header}")
     layout = matrix_layout(*header, f"{location}:{chosen}")
+    check_member(location, members[chosen])
     cloud = ZippedCloud(location, f"{chosen}.npy", layout, f"{location.stem}:{chosen}")
     cloud.column = chosen
     return cloud
@@ -209,6 +214,13 @@ def member_header(archive: zipfile.ZipFile, member: str) -> Header | str:
             return read_header(cast("BinaryIO", file), member)
     except DataError as error:
         return str(error)
+
+
+def check_member(location: Location, member: zipfile.ZipInfo) -> None:
+    """Refuse a member that unpacks to too much; more than it says is never read of it."""
+    where = f"{location}:{member.filename.removesuffix('.npy')}"
+    # What it says of its compressed size may be forged: it is no larger than the archive.
+    check_ratio(where, member.file_size, lambda: min(member.compress_size, location.size()))
 
 
 def describe(header: Header | str) -> str:
@@ -227,6 +239,7 @@ def write_npz(rewrite: Rewrite, file: BinaryIO) -> None:
     ):
         target.comment = source.comment
         for member in source.infolist():
+            check_member(rewrite.location, member)
             with (
                 source.open(member) as old,
                 # No size is known beforehand, so that every one must be allowed for.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import numpy as np
 
 from isoscope.data.base import Batch, Cloud, LazyLabels, StreamedCloud, rows_per_batch
-from isoscope.data.location import Location, readable
+from isoscope.data.location import Location, first_line, readable
 from isoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ LONGEST_LINE = 1 << 24
 
 # What some editors put in front of a UTF-8 file: no part of the first word.
 SIGNATURE = b"\xef\xbb\xbf"
+
+# Bytes of a word, and characters of an error, that a message shows: escapes of control characters
+# make them up to four times as long.
+LONGEST_WORD, LONGEST_ERROR = 24, 80
 
 # No count of vectors or dimensions is longer.
 MOST_DIGITS = 18
@@ -123,7 +127,8 @@ def text_shape(lines: list[bytes], where: str) -> TextShape:
             numbers = second.rsplit(separator, width)[1:]
             if len(numbers) == width > 0 and all(is_number(number) for number in numbers):
                 return TextShape(rows, width, separator, header=True)
-        if len(second.split()) != 2:  # not even a word and a number, as the first line might be
+        # Not even a word and a number, as the first line might be; or no line is that long.
+        if len(second.split()) != 2 or width > LONGEST_LINE // 2:
             raise DataError(
                 f"{where}: its header promises vectors of {width:,} numbers, which the line below "
                 "it does not hold"
@@ -220,12 +225,17 @@ def parse_slowly(
             rows.append([as_number(field) for field in fields])
         except ValueError as error:
             raise DataError(
-                f"{where}: row {row} ({word.decode('utf-8', 'replace')!r}) holds something "
-                f"that is not a number: {error}"
+                f"{where}: row {row} ({cut_word(word)!r}) holds something that is not a number: "
+                f"{first_line(error):.{LONGEST_ERROR}}"
             ) from error
         words.append(word)
     with np.errstate(over="ignore"):  # a number too large for float32 is reported as infinite
         return words, np.array(rows, np.float32).reshape(-1, shape.width)
+
+
+def cut_word(word: bytes) -> str:
+    """Return the beginning of a word for a message."""
+    return word[:LONGEST_WORD].decode("utf-8", "replace")
 
 
 def as_words(words: list[bytes]) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from isoscope.data.formats.columns import ColumnFile, OpenColumns
 from isoscope.data.formats.parquet import ParquetColumns
 from isoscope.data.location import Location
 from isoscope.data.texts.base import FileTexts, TextRow, TextSource, choose_column
+from isoscope.data.unpacking import largest_ratio, too_much
 from isoscope.errors import DataError
 
 # Rows turned into strings at a time: fewer where each of them could be the longest text of its
@@ -35,14 +36,12 @@ class ParquetTexts(FileTexts):
 
     def rows(self) -> Iterator[TextRow]:
         """Yield the rows in order."""
-        characters, most = 0, max(SMALL_TEXTS, LARGEST_RATIO * self.location.size())
+        ratio = largest_ratio(LARGEST_RATIO)
+        characters, most = 0, max(SMALL_TEXTS, ratio * self.location.size())
         for text, document in self._rows():
             characters += len(text or "")
             if characters > most:
-                raise DataError(
-                    f"{self.where} unpacks to more than {LARGEST_RATIO:,} times its size; if this "
-                    "is meant, write the texts to a file of lines"
-                )
+                raise too_much(self.where, ratio)
             yield text, document
 
     def _rows(self) -> Iterator[TextRow]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from isoscope.data.location import Location
 from isoscope.errors import DataError, UsageError
 from isoscope.tasks.datasets.lines import wrong_columns
 from isoscope.tasks.problems.classification import PUNCTUATION, TokenClassification
@@ -85,7 +86,8 @@ def coarse(form: str, tag: str, where: str) -> str | None:
 def unpacked(path: Path) -> str:
     """Return the text of a gzip file."""
     try:
-        return gzip.decompress(path.read_bytes()).decode("utf-8")
+        with Location(str(path)).stream() as file:
+            return file.read().decode("utf-8")
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{path} is no complete gzip file: {error}") from error
     except UnicodeDecodeError as error:

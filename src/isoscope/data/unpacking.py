@@ -1,0 +1,92 @@
+"""How far a compressed file may unpack.
+
+A few kilobytes can unpack to more than anybody would wait for. What comes out is therefore counted:
+a small amount is always allowed, and beyond it a multiple of the size of the file, which vectors
+and texts that somebody wrote for a purpose do not reach. ``ISOSCOPE_MAX_RATIO`` sets another.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable
+from typing import Any, BinaryIO, cast
+
+from isoscope.errors import DataError, UsageError
+
+VARIABLE = "ISOSCOPE_MAX_RATIO"
+
+LARGEST_RATIO = 100
+
+# Bytes that a file may unpack to whatever its size is.
+SMALL = 1 << 28
+
+# Bytes unpacked at a time.
+BUFFER = 1 << 17
+
+
+def largest_ratio(ratio: int = LARGEST_RATIO) -> int:
+    """Return how many times its size a file may unpack to: what the user names, or ``ratio``."""
+    named = os.environ.get(VARIABLE)
+    if not named:
+        return ratio
+    if not (named.isascii() and named.isdigit() and len(named) < 10 and int(named)):
+        raise UsageError(f"{VARIABLE} must be a whole number of at least 1, got {named!r:.40}")
+    return int(named)
+
+
+def too_much(where: str, ratio: int) -> DataError:
+    """Say that a file unpacks to more than is allowed, and what to do."""
+    return DataError(
+        f"{where} unpacks to more than {ratio:,} times its size; if this is meant, set {VARIABLE} "
+        "to a larger number, or unpack it first"
+    )
+
+
+def check_ratio(where: str, unpacked: int, size: Callable[[], int]) -> None:
+    """Refuse so many bytes that are unpacked of so many, which are asked for only if it is many."""
+    if unpacked > SMALL and unpacked > (ratio := largest_ratio()) * size():
+        raise too_much(where, ratio)
+
+
+def counted(stream: Any, where: str, size: Callable[[], int]) -> BinaryIO:
+    """Read a decompressed stream until it has given too much.
+
+    Parameters
+    ----------
+    stream : file
+        What decompresses.
+    where : str
+        Names the file in messages.
+    size : callable
+        Returns the number of compressed bytes; called only if much comes out.
+    """
+    return cast("BinaryIO", io.BufferedReader(Counted(stream, where, size), BUFFER))
+
+
+class Counted(io.RawIOBase):
+    """Counts what a decompressor gives."""
+
+    def __init__(self, stream: Any, where: str, size: Callable[[], int]) -> None:
+        self._stream, self._where, self._size = stream, where, size
+        self._given = 0
+        self._next = SMALL
+
+    def readable(self) -> bool:
+        """Say that this can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer, as far as there is something left."""
+        given = int(self._stream.readinto(buffer))
+        self._given += given
+        if self._given > self._next:
+            check_ratio(self._where, self._given, self._size)
+            self._next = self._given + SMALL
+        return given
+
+    def close(self) -> None:
+        """Close the decompressor as well."""
+        if not self.closed:
+            super().close()
+            self._stream.close()
