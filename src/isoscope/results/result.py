@@ -55,6 +55,10 @@ def checksum_of(values: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+class NewerSchemaError(DataError):
+    """A file that a newer isoscope wrote, which is to be kept for it."""
+
+
 class Estimated(Protocol):
     """A number with the ends of its interval: an estimate, an effect, or a row."""
 
@@ -266,7 +270,7 @@ class Result(Record):
             # Newer files may mean something else by the same fields; unknown fields are harmless.
             version = values.get("schema_version")
             if not isinstance(version, int) or version > SCHEMA_VERSION:
-                raise DataError(
+                raise NewerSchemaError(
                     f"this result has schema version {version!r}; "
                     f"this isoscope reads up to {SCHEMA_VERSION}"
                 )
@@ -382,7 +386,7 @@ def load_result(path: Path) -> Result:
     try:
         result = Result.load(path)
     except DataError as error:
-        raise DataError(f"{path}: {error}") from error
+        raise type(error)(f"{path}: {error}") from error
     return result
 
 

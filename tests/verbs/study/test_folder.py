@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -330,6 +331,35 @@ def test_a_part_of_a_newer_version_is_not_overwritten(
         assert "one.json" in str(raised.value)
     assert part.read_text() == newer
     assert len(runs) == 1
+
+
+@pytest.mark.parametrize("damage", ["newer", "half written"])
+def test_a_record_without_parts_that_cannot_be_read_is_not_overwritten(
+    study: Study, runs: list[Request], vectors: Path, tmp_path: Path, damage: str
+) -> None:
+    folder = StudyFolder(tmp_path)
+    folder.run(study, [f"one={vectors}"])
+    shutil.rmtree(tmp_path / "parts")
+    whole = folder.file_of(study).read_text()
+    other = whole.replace('"schema_version": ', '"schema_version": 9')
+    kept = {"newer": other, "half written": whole[:200]}[damage]
+    folder.file_of(study).write_text(kept)
+    with pytest.raises(UsageError, match=r"B-T1\.json: .*; move it away, or name another folder"):
+        folder.run(study, [f"one={vectors}"])
+    assert folder.file_of(study).read_text() == kept
+    assert len(runs) == 1
+
+
+def test_a_record_of_a_newer_version_is_not_overwritten_by_older_parts(
+    study: Study, vectors: Path, tmp_path: Path
+) -> None:
+    folder = StudyFolder(tmp_path)
+    folder.run(study, [f"one={vectors}"])
+    newer = folder.file_of(study).read_text().replace('"schema_version": ', '"schema_version": 9')
+    folder.file_of(study).write_text(newer)
+    with pytest.raises(UsageError, match="has schema version 9"):
+        folder.run(study, [f"two={vectors}"])
+    assert folder.file_of(study).read_text() == newer
 
 
 def test_a_half_written_part_is_named_and_made_anew(

@@ -23,7 +23,7 @@ from typing import Any
 from isoscope.compute.pool import BadShard, Pool, Tick, no_tick
 from isoscope.data.output import cannot_be_written
 from isoscope.errors import DataError, IsoscopeError, UsageError
-from isoscope.results.result import Result, load_result
+from isoscope.results.result import NewerSchemaError, Result, load_result
 from isoscope.tasks.registry import data_folder
 from isoscope.verbs.study.api import (
     MADE_MODEL,
@@ -186,7 +186,10 @@ class StudyFolder:
         if several:
             options = own_options(piece.study, options)
         self.prepare()
-        self.keep_earlier(piece.study)
+        try:
+            self.keep_earlier(piece.study)
+        except UsageError as error:  # a record that cannot be read, which stays as it is
+            return Outcome(piece.study, None, failure=str(error), name=piece.name)
         # A training repeats itself with seeds of its own.
         count = 1 if piece.study.trains else seeds
         known, values = True, []
@@ -250,14 +253,22 @@ class StudyFolder:
             self.record(study)
 
     def keep_earlier(self, study: Study) -> None:
-        """Make a record of before there were parts a part, so that the next record has it too."""
-        folder = self.path / PARTS / study.id
-        if folder.is_dir() or not self.file_of(study).is_file():
+        """Make a record of before there were parts a part, so that the next record has it too.
+
+        A record that cannot be read may be all that there is of a long run: it is refused. Where
+        there are parts a damaged record is made anew from them, but not one of a newer version.
+        """
+        folder, file = self.path / PARTS / study.id, self.file_of(study)
+        if not file.is_file():
             return
-        with suppress(DataError):  # what is damaged is made anew
-            result = load_result(self.file_of(study))
-            if isinstance(result.extra.get("study"), dict):
-                save(result, folder / f"{EARLIER}.json")
+        try:
+            result = load_result(file)
+        except DataError as error:
+            if folder.is_dir() and not isinstance(error, NewerSchemaError):
+                return
+            raise UsageError(f"{error}; move it away, or name another folder with --out") from error
+        if not folder.is_dir() and isinstance(result.extra.get("study"), dict):
+            save(result, folder / f"{EARLIER}.json")
 
     def record(self, study: Study) -> StudyRun | None:
         """Put the parts of a study together, and keep them as its record; None without any."""
@@ -412,9 +423,9 @@ def finished(path: Path, asked: Mapping[str, Any]) -> Result | None:
         return None
     try:
         result = load_result(path)
-    except DataError as error:
-        if "schema version" in str(error):  # a newer isoscope may still need it
-            raise UsageError(f"{error}; name another folder with --out") from error
+    except NewerSchemaError as error:  # a newer isoscope may still need it
+        raise UsageError(f"{error}; name another folder with --out") from error
+    except DataError:
         return None
     return result if result.extra.get(ASKED) == asked else None
 
