@@ -62,7 +62,7 @@ def test_several_fields(tmp_path: Path) -> None:
 def test_a_line_that_never_ends_is_refused_before_it_is_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
-    monkeypatch.setattr("isoscope.data.formats.jsonl.LONGEST_LINE", 1_000)
+    monkeypatch.setattr("isoscope.data.formats.lines.LONGEST_LINE", 1_000)
     content = b'{"vector": [1, 2]}\n{"vector": [1, 2' + b" " * 1_000_000
     path = tmp_path / f"x.jsonl{ending}"
     path.write_bytes(gzip.compress(content) if ending else content)

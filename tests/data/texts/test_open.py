@@ -238,7 +238,7 @@ def test_names_that_do_not_exist(tmp_path: Path) -> None:
 
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("isoscope.data.texts.readers.LONGEST_LINE", 10)
+    monkeypatch.setattr("isoscope.data.formats.lines.LONGEST_LINE", 10)
     (tmp_path / "x.txt").write_text("0123456789\n")
     with pytest.raises(DataError, match="line 1 has over 10 bytes"):
         open_texts(tmp_path / "x.txt").survey()

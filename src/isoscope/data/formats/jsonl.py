@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 import numpy as np
 
 from isoscope.data.base import Batch, Cloud, StreamedCloud, rows_per_batch
+from isoscope.data.formats.lines import bounded_lines
 from isoscope.data.formats.registry import choose
-from isoscope.data.formats.word_text import LONGEST_LINE
 from isoscope.data.location import Location, readable
 from isoscope.errors import DataError
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 
 Kept = TypeVar("Kept")
+
+# What a line holds, for messages.
+VECTOR = "one vector"
 
 # Types of JSON numbers; a truth value is no number.
 NUMBERS = frozenset((int, float))
@@ -57,7 +60,9 @@ class JsonLinesCloud(StreamedCloud):
         vectors: list[np.ndarray] = []
         kept: list[Kept] = []
         with self.stream() as file:
-            for row, entry in enumerate(objects(bounded_lines(file, self.where), self.where)):
+            for row, entry in enumerate(
+                objects(bounded_lines(file, self.where, VECTOR), self.where)
+            ):
                 vectors.append(self._vector(entry, row))
                 kept.append(keep(entry))
                 if len(vectors) == step:
@@ -82,18 +87,6 @@ class JsonLinesCloud(StreamedCloud):
             raise DataError(f"{where} holds a whole number beyond float64's range") from error
 
 
-def bounded_lines(file: BinaryIO, where: str) -> Iterator[bytes]:
-    """Yield the lines of a file; one that never ends, as forged archives have, is refused."""
-    number = 0
-    while line := file.readline(LONGEST_LINE):
-        number += 1
-        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-            raise DataError(
-                f"{where}: line {number} has over {LONGEST_LINE:,} bytes, which is not one vector"
-            )
-        yield line
-
-
 def objects(lines: Iterable[bytes | str], where: str) -> Iterator[dict[str, Any]]:
     """Yield the objects of a file's lines; blank ones are passed over."""
     for number, line in enumerate(lines, start=1):
@@ -112,7 +105,7 @@ def open_json_lines(location: Location, column: str | None) -> Cloud:
     """Open the field of vectors of a JSON lines file, named or the only one."""
     where = str(location)
     with readable(where), location.stream() as file:
-        first = next(objects(bounded_lines(file, where), where), None)
+        first = next(objects(bounded_lines(file, where, VECTOR), where), None)
     if first is None:
         raise DataError(f"{where} has no rows")
     everything = {key: type(value).__name__ for key, value in first.items()}

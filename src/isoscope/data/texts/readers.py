@@ -30,6 +30,7 @@ from typing import Any, BinaryIO
 
 from isoscope.data.arrays import refuse_one_shot
 from isoscope.data.formats.jsonl import objects
+from isoscope.data.formats.lines import bounded_lines
 from isoscope.data.formats.packages import installed_folder
 from isoscope.data.formats.word_text import LONGEST_LINE, skip_signature
 from isoscope.data.location import Location, readable, steady
@@ -59,13 +60,7 @@ def text_lines(location: Location, where: str) -> Iterator[Iterator[str]]:
 
 def decoded(file: BinaryIO, where: str) -> Iterator[str]:
     """Yield the lines without their ends."""
-    number = 0
-    while line := file.readline(LONGEST_LINE):
-        number += 1
-        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-            raise DataError(
-                f"{where}: line {number} has over {LONGEST_LINE:,} bytes, which is not one text"
-            )
+    for number, line in enumerate(bounded_lines(file, where, "one text"), start=1):
         try:
             text = line.decode()
         except UnicodeDecodeError as error:
