@@ -10,12 +10,14 @@ import importlib.util
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 from fuzz_cases import DAMAGED
 
 from fuzz import model_targets, server_target, stored_targets, vector_targets
 from fuzz.engine import Fuzzer, Outcome, attempt, strictly, write
+from fuzz.mutations import any_value, dumped
 from fuzz.target import Target
 
 FOUND = Path(__file__).with_name("found")
@@ -81,6 +83,12 @@ def test_cases_that_once_failed(name: str, case: str, tmp_path: Path) -> None:
     })  # fmt: skip
     outcome = attempt(target, tmp_path)
     assert not outcome.failed, said(outcome)
+
+
+def test_numbers_of_thousands_of_digits_are_mutated_as_well() -> None:
+    random = Random(0)
+    for digits in (400, 5_000):
+        assert all(dumped(any_value(random, 10**digits)) for _ in range(100))
 
 
 def test_failures_are_noticed(tmp_path: Path) -> None:
