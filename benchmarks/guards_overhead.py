@@ -39,7 +39,8 @@ SEED = 0
 
 # Where each guard is called from: names are bound in the modules that import them.
 GUARDS = {
-    "limits of memory": ("check_bytes", "check_held", "check_matrices", "memory_limit", "room"),
+    "limits of memory": ("check_bytes", "check_held", "check_matrices", "memory_limit", "room",
+                         "check_ratio"),
     "places of outputs": ("check_place", "check_writable", "check_target", "special_file",
                           "written_path", "remove_leftovers"),
     "stored files": ("check_result", "checksum_of", "check_agreement", "check_finite",
@@ -151,7 +152,7 @@ def main() -> None:
         "processor seconds of loading": round(loading, 3),
         "runs": found,
     }
-    given.record.write_text(json.dumps(record, indent=2) + "\n", "utf-8")
+    given.record.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
     worst = max(found, key=lambda one: one["percent of a command"])
     if worst["percent of a command"] > BAR:
         sys.exit(f"{worst['run']}: {worst['percent of a command']} % is more than {BAR} %")

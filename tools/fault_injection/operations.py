@@ -225,6 +225,25 @@ def pretrain(folder: Path, resume: bool) -> None:
     isoscope.pretrain(folder / "texts.txt", plan, folder / "model", resume=resume)
 
 
+def finetune(folder: Path, resume: bool) -> None:
+    """Fine-tune a tiny model."""
+    from isoscope.verbs.train.finetune.experiment import finetune as run
+
+    run(
+        str(TINY / "bert"), "rte", "none", data=folder / "data", epochs=1, seeds=2, batch_size=8,
+        limit=8, longest=16, out=folder / "out.json", resume=resume,
+    )  # fmt: skip
+
+
+def pairs(folder: Path) -> None:
+    """Write a small set of labelled pairs, and an old result."""
+    from class_sets_for_tests import write_rte
+
+    (folder / "data").mkdir()
+    write_rte(folder / "data")
+    (folder / "out.json").write_bytes(OLD)
+
+
 SMALL_OPERATIONS = [
     Operation(
         "measure --out .json",
@@ -294,6 +313,8 @@ NETWORK_OPERATIONS = [
     Operation("profile --text", profile, with_texts(3, put("out.json")), ("out.json",),
               ("out.json.journal",)),
     Operation("train pretrain", pretrain, with_texts(100), ("model/result.json",), ("model",)),
+    Operation("train finetune", finetune, pairs, ("out.json",),
+              ("out.json.journal", "out.json.checkpoints")),
 ]  # fmt: skip
 
 
