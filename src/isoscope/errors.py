@@ -23,6 +23,23 @@ LONGEST_NAME = 60
 LONG_WORD = re.compile(r"[^\s/\\]{120,}")
 
 
+def plain_reason(error: Exception) -> str:
+    """Return what was wrong with a stored file, where Python would speak of its own limits.
+
+    Examples
+    --------
+    >>> plain_reason(RecursionError("maximum recursion depth exceeded"))
+    'it is nested too deeply'
+    """
+    said = str(error)
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if DIGITS in said:
+        return "it holds a number of more than 4,300 digits"
+    absent = MISSING.search(said) if isinstance(error, KeyError | TypeError) else None
+    return said if absent is None else f"it lacks {absent[1]}"
+
+
 def cut(name: str) -> str:
     """Cut a name that is too long for a message.
 
@@ -32,6 +49,11 @@ def cut(name: str) -> str:
     61
     """
     return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
+
+
+# What Python says of numbers that are too long to be read, and of fields that are not there.
+DIGITS = "for integer string conversion"
+MISSING = re.compile(r"(?:missing \d+ required [\w-]+ arguments?: |^)('\w+'.*)$")
 
 
 class IsoscopeError(ValueError):

@@ -68,7 +68,7 @@ def test_a_gguf_file_of_nested_arrays(tmp_path: Path) -> None:
     (tmp_path / "x.gguf").write_bytes(
         head + struct.pack("<I", 9) + nested + struct.pack("<IQI", 4, 1, 7)
     )
-    with pytest.raises(DataError, match="x.gguf is not a whole GGUF file: maximum recursion"):
+    with pytest.raises(DataError, match="x.gguf is not a whole GGUF file: it is nested too deeply"):
         read_config(Source("x", "x.gguf", tmp_path, "x.gguf"))
 
 

@@ -60,10 +60,17 @@ def test_tampered_results(
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, '{"schema_version": ' + "9" * 9_000 + "}"], ids=["deep", "long"]
+    ("text", "message"),
+    [
+        ("[" * 100_000, "it is nested too deeply"),
+        ('{"schema_version": ' + "9" * 9_000 + "}", "it holds a number of more than 4,300 digits"),
+        ('{"schema_version": 2, "rows": [{"subject": "x"}]}', "it lacks 'part', .* and 'value'"),
+        ('{"schema_version": 2}', "it lacks 'rows'"),
+    ],
+    ids=["deep", "long", "field", "rows"],
 )
-def test_json_that_python_does_not_take(text: str) -> None:
-    with pytest.raises(DataError, match="this is not an isoscope result"):
+def test_json_that_python_does_not_take(text: str, message: str) -> None:
+    with pytest.raises(DataError, match=f"this is not an isoscope result: {message}$"):
         Result.from_json(text)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from isoscope.data.unpacking import counted
-from isoscope.errors import DataError, IsoscopeError, UsageError
+from isoscope.errors import DataError, IsoscopeError, UsageError, plain_reason
 
 # How libpq's addresses begin.
 POSTGRES = ("postgresql://", "postgres://")
@@ -93,7 +93,7 @@ def first_line(error: Exception) -> str:
 
     Libraries repeat what they could not read, which may be all of a file.
     """
-    text = str(error).strip() or type(error).__name__
+    text = plain_reason(error).strip() or type(error).__name__
     line = text.splitlines()[0]
     if isinstance(error, IsoscopeError):  # which is one line that says what to do at its end
         return line

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 import numpy as np
 
 from isoscope.data.output import check_place, write_atomically
-from isoscope.errors import DataError, IsoscopeError, UsageError, require
+from isoscope.errors import DataError, IsoscopeError, UsageError, plain_reason, require
 from isoscope.measures.registry import find_measure
 from isoscope.registry import load
 from isoscope.version import __version__
@@ -280,7 +280,9 @@ class Result(Record):
         except DataError:
             raise
         except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
-            raise DataError(f"this is not an isoscope result: {error!s:.200}") from error
+            raise DataError(
+                f"this is not an isoscope result: {plain_reason(error):.200}"
+            ) from error
         check_result(result, text)
         return result
 

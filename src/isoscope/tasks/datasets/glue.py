@@ -17,7 +17,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from isoscope.errors import DataError
+from isoscope.errors import DataError, plain_reason
 from isoscope.tasks.datasets.lines import json_rows, json_text, labelled_text, read_text, tab_rows
 from isoscope.tasks.problems.classification import TextClassification
 from isoscope.tasks.registry import DataFile, LabelledText, part_files, register
@@ -80,7 +80,7 @@ def read_sample(path: Path, file: DataFile, labels: Collection[str]) -> list[Lab
     try:
         everything = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} is not valid JSON: {error}") from error
+        raise DataError(f"{path} is not valid JSON: {plain_reason(error)}") from error
     if not isinstance(everything, dict):
         raise DataError(f"{path} should be a JSON object of numbered examples")
     examples = []

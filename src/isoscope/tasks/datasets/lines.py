@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from isoscope.data.formats.word_text import LONGEST_LINE
-from isoscope.errors import DataError, UsageError
+from isoscope.errors import DataError, UsageError, plain_reason
 from isoscope.tasks.registry import LabelledText
 
 Number = TypeVar("Number", int, float)
@@ -106,7 +106,9 @@ def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
-            raise DataError(f"{path}: line {number} is not valid JSON: {error}") from error
+            raise DataError(
+                f"{path}: line {number} is not valid JSON: {plain_reason(error)}"
+            ) from error
         if not isinstance(row, dict):
             raise DataError(f"{path}: line {number} should be a JSON object")
         yield number, row

@@ -26,7 +26,7 @@ from isoscope.corrections.named import NONE, NamedCorrection, fitted
 from isoscope.data.arrays import is_tensor, unit_rows
 from isoscope.data.base import Batch, CloudGroup
 from isoscope.data.combine import SingleCloud, label_of
-from isoscope.errors import DataError, UsageError
+from isoscope.errors import DataError, UsageError, plain_reason
 from isoscope.progress import Progress, report
 from isoscope.results.fields import BLOCKS, FITTED_ON, REPLICATES
 from isoscope.results.result import Result, Row, versions
@@ -144,7 +144,9 @@ def read_vocabulary(path: Path) -> NDArray[Any]:
         for word, row in rows.items():
             words[row] = word
     except (ValueError, AttributeError, TypeError, IndexError, RecursionError) as error:
-        raise DataError(f"{path} is not a JSON object of words and their rows: {error}") from error
+        raise DataError(
+            f"{path} is not a JSON object of words and their rows: {plain_reason(error)}"
+        ) from error
     return words
 
 
