@@ -59,9 +59,10 @@ def test_cached_is_computed_bit_for_bit(bert: Model, tmp_path: Path, runs: list[
         np.testing.assert_allclose(rows, direct[name], atol=1e-5)
 
 
-def test_only_what_is_missing_is_computed(
-    bert: Model, tmp_path: Path, runs: list[list[str]]
+def test_a_shard_of_which_nothing_is_missing_is_not_computed(
+    bert: Model, tmp_path: Path, runs: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(encoding, "SHARD_TEXTS", 3)
     encoder = Encoder(bert, cache=VectorCache(tmp_path))
     first = encoder.encode(TEXTS[:3], ["block 1"])
     both = encoder.encode(TEXTS, ["block 1"])

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from isoscope.compute.execution import LOCAL, check_scale, on_accelerators, open_pool, ray_address
 from isoscope.compute.memory import check_held
-from isoscope.compute.pool import BadShard, Pool, Shard, Tick, Value, Work
+from isoscope.compute.pool import BadShard, Here, Pool, Shard, Tick, Value, Work
 from isoscope.compute.vector_cache import VectorCache, open_cache, space_digest, text_keys
 from isoscope.data.arrays import numbered
 from isoscope.errors import DataError, UsageError
@@ -149,11 +149,6 @@ class Entries:
             return [text for text, _, _ in self.entries]
         return [f"{start} {end} {text}" for text, start, end in self.entries]
 
-    def some(self, chosen: Mask) -> Entries:
-        """Return the chosen entries alone."""
-        entries = [self.entries[k] for k in np.flatnonzero(chosen)]
-        return Entries.distinct(entries, words=self.words)
-
     def inputs(self) -> tuple[list[str], list[Mention] | None]:
         """Return the distinct texts, and the words in them."""
         places, _ = numbered(text for text, _, _ in self.entries)
@@ -221,6 +216,14 @@ class ModelWork(ABC):
                 f"a worker cannot compute in {self.dtype}; name a --dtype that all workers have"
             )
         return self.vectors(shard.texts, shard.mentions, lambda _, done, __: tick(done))
+
+    def watched_by(self, watch: Watch) -> Work[EncodingShard, dict[str, NDArray[Any]]]:
+        """Return the same work, for this process alone, with all tokens shown to a watcher."""
+
+        def run(shard: EncodingShard, tick: Tick) -> dict[str, NDArray[Any]]:
+            return self.vectors(shard.texts, shard.mentions, lambda _, done, __: tick(done), watch)
+
+        return run
 
     @abstractmethod
     def vectors(
@@ -310,7 +313,8 @@ class Encoder:
         Where vectors are kept: True in the user's own cache, False nowhere.
     pool : Pool, optional
         Workers that texts go to in shards, each kept as soon as it is done: a run that was killed
-        goes on from there. By default all is done in this process, with torch's own threads.
+        goes on from there. By default this process takes the same shards itself, with a thread
+        for each batch, and finds the same bits.
     """
 
     def __init__(
@@ -453,13 +457,16 @@ class Encoder:
     ) -> Iterator[tuple[Places, dict[str, NDArray[Any]]]]:
         """Yield places and vectors, some or all at a time, until nothing is missing."""
         work = self._work(names, words=wanted.words)
-        if self.pool is None or watch is not None or not len(missing):
-            if watch is not None:
-                check_here(self.model.device)
-            texts, mentions = wanted.some(missing).inputs()
-            yield np.flatnonzero(missing), work.vectors(texts, mentions, progress, watch)
+        if not len(missing):
+            yield np.flatnonzero(missing), work.vectors(*wanted.inputs(), progress)
             return
-        yield from encoded_shards(self.pool, work, cut_entries(wanted, missing), progress)
+        # In shards in this process too: what else is in a batch decides the last bits of a vector.
+        shards = cut_entries(wanted, missing)
+        if watch is not None:
+            check_here(self.model.device)
+            yield from encoded_shards(Here(), work.watched_by(watch), shards, progress)
+        else:
+            yield from encoded_shards(self.pool or Here(), work, shards, progress)
 
     def _work(self, names: tuple[str, ...], *, words: bool) -> ModelWork:
         """Return what takes texts, or words in them, through the model."""
